@@ -252,6 +252,20 @@ impl Session {
         Some(view::table::query(&tables::heap_table(Some(&after), Some(&before), variant), query))
     }
 
+    /// What is said of one row of a table of a run: of that with this index among those that `query` gives. `None` where there is no such
+    /// run.
+    pub fn row(
+        &mut self,
+        run: u32,
+        settings: &Settings,
+        name: TableName,
+        variant: &str,
+        query: &Query,
+        index: u32,
+    ) -> Option<Page> {
+        self.runs.get_mut(run as usize).map(|run| run.row(settings, name, variant, query, index))
+    }
+
     /// The page of a view of a run, for imported results as far as they hold its numbers; `None` where there is no such run.
     pub fn page(&mut self, run: u32, settings: &Settings, view: View, query: &PageQuery) -> Option<Page> {
         self.runs.get_mut(run as usize).map(|run| run.page(settings, view, query))

@@ -159,6 +159,22 @@ impl LoadedRun {
     }
 
     /// Of an imported result what its document holds.
+    pub(super) fn row(
+        &mut self,
+        settings: &Settings,
+        name: TableName,
+        variant: &str,
+        asked: &Query,
+        index: u32,
+    ) -> Page {
+        match self {
+            LoadedRun::Traced(traced) => {
+                pages::row(Source::Trace(traced.analyse(settings)), name, variant, asked, index)
+            }
+            LoadedRun::Imported(run) => pages::row(Source::Profile(&run.report(settings)), name, variant, asked, index),
+        }
+    }
+
     pub(super) fn page(&mut self, settings: &Settings, view: View, asked: &PageQuery) -> Page {
         match self {
             LoadedRun::Traced(traced) => pages::page(Source::Trace(traced.analyse(settings)), view, asked),

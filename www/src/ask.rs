@@ -8,8 +8,8 @@ use crossprof::timeline::Sight;
 use wasm_bindgen::JsValue;
 
 use crate::protocol::analyst::{
-    CompareForm, CompareRequest, ComparisonPageRequest, PageRequest, ReportRequest, RunReport, Subjects, SummaryForm,
-    SummaryRequest, TableRequest, TextFormat,
+    CompareForm, CompareRequest, ComparisonPageRequest, PageRequest, ReportRequest, RowRequest, RunReport, Subjects,
+    SummaryForm, SummaryRequest, TableRequest, TextFormat,
 };
 use crate::protocol::timeline::{
     Frame, FrameRequest, PictureForm, PictureRequest, PrepareRequest, StripPicture, StripRequest, TimelineRequest,
@@ -34,6 +34,13 @@ pub fn table(run: &Run, table: &TableBlock, query: Query, format: TextFormat, he
     let (name, variant, area) =
         (table.table, table.variant.clone(), table.area.as_deref().cloned().unwrap_or_default());
     ask(run.load, TableRequest { run: run.index, name, variant, area, query, format }, None, &[], heard);
+}
+
+/// Asks what is known of the row of a table with this index among those that pass.
+pub fn row(run: &Run, table: &TableBlock, query: Query, index: u32, heard: Heard<Page>) {
+    let (name, variant) = (table.table, table.variant.clone());
+    let request = RowRequest { run: run.index, name, variant, query, index };
+    ask(run.load, request, None, &[], move |page| heard(page.map(|Packed(page)| page)));
 }
 
 /// Asks for the page of a comparison; the analyst of any run can make it. The profiles are those of the subjects.

@@ -5,6 +5,7 @@ pub mod bars;
 mod chart;
 mod choice;
 mod export;
+mod facts;
 pub mod figure;
 pub mod figures;
 pub mod findings;
@@ -75,6 +76,8 @@ fn block_view(run: &Run, blocks: Blocks, at: usize, kind: Kind) -> AnyView {
         Some(Block::Figures { figures }) => figures::figures(run.id, figures),
         Some(Block::Stack(stack)) => stack::stack(run.id, stack.clone()),
         Some(Block::Bars(bars)) => bars::bars(run.id, bars.clone()),
+        Some(Block::Facts(it)) => facts::facts(it),
+        Some(Block::Links { links }) => facts::links(run.id, links),
         Some(Block::Grid(it)) => grid::grid(it),
         Some(Block::Waterfall(it)) => waterfall::waterfall(it.clone()),
         Some(Block::Scatter(scatter)) => scatter::scatter(scatter.clone()),

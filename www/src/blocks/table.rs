@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crossprof::pages::{Block, ColourClass, ColumnBlock, TableBlock};
+use crossprof::pages::{Block, ColourClass, ColumnBlock, Page, TableBlock, columns_option};
 use crossprof::table::{Cell, Query, Sort, Unit};
 use crossprof::{fields, format};
 use leptos::html;
@@ -10,9 +10,9 @@ use leptos::prelude::*;
 use wasm_bindgen::JsCast;
 use web_sys::{Element, KeyboardEvent, MouseEvent};
 
-use super::href;
+use super::{Blocks, blocks_view, href};
 use crate::components::icons::ViewIcon;
-use crate::components::live::{live, says};
+use crate::components::live::{live, says, shown as shown_while};
 use crate::components::tip::Tips;
 use crate::components::warnings::bounded;
 use crate::protocol::analyst::TextFormat;
@@ -20,17 +20,21 @@ use crate::protocol::wire::Document;
 use crate::route::View;
 use crate::state::{Run, State};
 use crate::table::window::window;
-use crate::table::{cell, order, terms};
+use crate::table::{cell, completion, order, terms};
 use crate::{ask, browser};
 
 /// Height of a row, the same as in the style sheet.
 const ROW_PX: f64 = 26.0;
 /// Height of the part that scrolls, unless there are fewer rows.
 const VIEW_PX: f64 = 520.0;
+/// Tables with no more columns show all of them.
+const MANY_COLUMNS: usize = 7;
 /// Characters of a text in a cell; longer ones are cut in the middle. What names a row has less room on narrow screens, as in the
 /// style sheet.
 const NAME_CHARS: usize = 46;
 const NARROW_CHARS: usize = 22;
+/// Of a text that does not name the row.
+const TEXT_CHARS: usize = 30;
 
 /// A table of a page.
 #[component]
@@ -46,12 +50,16 @@ pub fn TableView(
     let tips = Tips::get();
     let scroll = RwSignal::new(0.0);
     let active = RwSignal::new(None::<usize>);
+    // The row whose details are open, by its cells: it stays chosen in another order, and an equal name elsewhere is not.
+    let chosen = RwSignal::new(None::<Vec<Cell>>);
+    let details: Blocks = RwSignal::new(Vec::new());
     let scroller = NodeRef::<html::Div>::new();
     let shown = Signal::derive(move || Shown(block.get()));
     let look = Memo::new(move |_| Look::of(shown.get().table()));
     let count = Memo::new(move |_| shown.get().table().map_or(0, |table| table.rows.len()));
     let title = Memo::new(move |_| shown.get().table().map(|table| bounded(&table.title)).unwrap_or_default());
     let counted = move || shown.get().table().map(counted).unwrap_or_default();
+    let (of, of_pane) = (run.clone(), run.clone());
     // All rows that pass, in the order shown, as a text.
     let whole = move |format: TextFormat, done: fn(State, &str, Document)| {
         let shown = shown.get_untracked();
@@ -78,16 +86,33 @@ pub fn TableView(
     let follow = move |row: Option<usize>| {
         let shown = shown.get_untracked();
         let Some((table, row)) = shown.table().zip(row) else { return };
+        tips.hide();
         if let Some(link) = table.links.get(row).and_then(Option::as_ref) {
-            tips.hide();
             return state.follow(link);
         }
-        let term = term(table, row);
-        if let Some((key, term)) = term {
-            tips.hide();
-            state.filter(terms::toggled(&state.route.with_untracked(|route| route.query.filter.clone()), &key, &term));
+        // What is selected on the timeline has its details there.
+        if table.area.is_some() {
+            return filter_by(state, table, row);
         }
+        let cells = table.rows.get(row).cloned();
+        if chosen.get_untracked() == cells {
+            return chosen.set(None);
+        }
+        chosen.set(cells.clone());
+        let query = Query { filter: table.filter.clone(), sort: table.sort.clone(), top: None };
+        let heard = move |page: Result<Page, String>| {
+            // Another row may be chosen by now, or the view was left.
+            if chosen.try_get_untracked() == Some(cells) {
+                match page {
+                    Ok(page) => details.set(page.blocks.into_iter().map(Arc::new).collect()),
+                    Err(reason) => state.say(reason),
+                }
+            }
+        };
+        ask::row(&of, table, query, row as u32, Box::new(heard));
     };
+    let follow = StoredValue::new_local(follow);
+    let follow = move |row: Option<usize>| follow.with_value(|follow| follow(row));
     let on_click = move |event: MouseEvent| {
         // Who selects a text of a cell does not mean the row.
         if browser::selects_text() {
@@ -130,17 +155,54 @@ pub fn TableView(
         let (part, shown, look) = (part.get(), shown.get(), look.get());
         let row = |table: &TableBlock, at: usize| {
             let row = table.rows.get(at)?;
-            Some(row_view(row, at, &look, active, traced.and_then(|run| href(run, table.in_timeline(at).as_ref()))))
+            Some(row_view(
+                row,
+                at,
+                &look,
+                (active, chosen),
+                traced.and_then(|run| href(run, table.in_timeline(at).as_ref())),
+            ))
         };
         shown.table().map(|table| (part.first..part.end).map(|at| row(table, at)).collect_view())
     };
     let empty = move || {
         let has_rows = shown.with(|shown| shown.table().is_some_and(|table| table.total_rows > 0));
         let filtered = has_rows && shown.with(|shown| shown.table().is_some_and(|table| !table.filter.is_empty()));
-        let text = if has_rows { "No row passes the filter. " } else { "This table has no rows." };
+        let why = shown.with(|shown| shown.table().map(|table| bounded(&table.why_none)).unwrap_or_default());
+        let text = if has_rows { format!("{why} ") } else { "This table has no rows.".to_owned() };
         let clear = move |_| state.filter(String::new());
         let button = filtered.then(|| view! { <button class="plain" on:click=clear>"Clear the filter"</button> });
         (count.get() == 0).then(|| view! { <p class="empty">{text}{button}</p> })
+    };
+    let list =
+        format!("completions-{}", shown.with_untracked(|shown| shown.table().map_or("", |table| table.table.key())));
+    let completions = move || {
+        let typed = state.route.with(|route| route.query.filter.clone());
+        let all = shown.with(|shown| shown.table().map(|table| completion::completions(table, &typed)));
+        all.into_iter().flatten().map(|text| view! { <option value=text></option> }).collect_view()
+    };
+    let pane = move || {
+        let of = chosen.get_untracked();
+        let at = shown.with_untracked(|shown| shown.table()?.rows.iter().position(|row| Some(row) == of.as_ref()));
+        let block = shown.get_untracked();
+        let links = (|| {
+            let (table, at) = block.table().zip(at)?;
+            let only = term(table, at).map(|_| {
+                let filter = move |_| {
+                    shown
+                        .with_untracked(|shown| shown.table().into_iter().for_each(|table| filter_by(state, table, at)))
+                };
+                view! { <button class="plain" on:click=filter>"Filter by it"</button> }
+            });
+            let place = traced.and_then(|run| href(run, table.in_timeline(at).as_ref()));
+            Some(view! { {only}{place.map(|href| view! { <a class="plain" href=href>"Timeline"</a> })} })
+        })();
+        view! {
+            <aside class="row-details" aria-label="The chosen row" tabindex="0">
+                <p class="row-actions">{links}<span class="spring"></span><button class="plain" aria-label="Close the details" on:click=move |_| chosen.set(None)>"Close"</button></p>
+                <div class="blocks">{blocks_view(of_pane.clone(), details)}</div>
+            </aside>
+        }
     };
     view! {
         <section class="table-box">
@@ -148,15 +210,18 @@ pub fn TableView(
                 <h2>{says(move || title.get())}</h2>
                 <span class="quiet" aria-live="polite">{says(counted)}</span>
                 <span class="spring"></span>
+                {columns_menu(shown)}
                 <input class="table-filter" type="search" placeholder="Filter: word -not column>1" spellcheck="false" autocomplete="off"
+                    list=list.clone()
                     aria-label=move || format!("Filter {}", title.get())
                     prop:value=move || state.route.with(|route| route.query.filter.clone())
                     on:input=move |event| state.filter(event_target_value(&event)) />
+                <datalist id=list.clone()>{live(completions)}</datalist>
                 <button class="plain" on:click=copy>"Copy"</button>
                 <button class="plain" on:click=download>"CSV"</button>
             </header>
-            <div class="table-scroll" class:follows=move || shown.with(|shown| shown.table().is_some_and(|table| table.row_name.is_some() || !table.links.is_empty()))
-                node_ref=scroller tabindex="0" role="region" aria-label=move || title.get()
+            <div class="table-body">
+            <div class="table-scroll" node_ref=scroller tabindex="0" role="region" aria-label=move || title.get()
                 on:scroll=on_scroll on:keydown=on_key on:click=on_click on:blur=move |_| { tips.hide(); active.set(None); }>
                 <table aria-rowcount=move || count.get() + 1>
                     <thead><tr>{live(heads)}</tr></thead>
@@ -168,8 +233,54 @@ pub fn TableView(
                 </table>
                 {live(empty)}
             </div>
+            {shown_while(move || chosen.with(Option::is_some), pane)}
+            </div>
         </section>
     }
+}
+
+/// Filters every view by what the row is about, or no longer.
+fn filter_by(state: State, table: &TableBlock, row: usize) {
+    if let Some((key, term)) = term(table, row) {
+        state.filter(terms::toggled(&state.route.with_untracked(|route| route.query.filter.clone()), &key, &term));
+    }
+}
+
+/// Which columns are in sight, to be chosen.
+fn columns_menu(shown: Signal<Shown>) -> AnyView {
+    let state = State::get();
+    // In the order of their names: it stays while columns come and go.
+    let all = Memo::new(move |_| {
+        let columns = shown.with(|shown| shown.table().map(|table| table.columns.clone())).unwrap_or_default();
+        let mut names: Vec<(String, String)> =
+            columns.into_iter().map(|column| (bounded(&column.title), column.key)).collect();
+        names.sort_unstable();
+        names
+    });
+    let is_shown = move |key: &str| {
+        shown.with(|shown| {
+            shown.table()?.columns.iter().find(|column| column.key == key).map(|column| !column.is_folded)
+        })
+    };
+    let change = move |key: String| {
+        let shown = shown.get_untracked();
+        let Some(table) = shown.table() else { return };
+        let stays = |column: &&ColumnBlock| column.is_folded == (column.key == key);
+        let keys: Vec<&str> = table.columns.iter().filter(stays).map(|column| column.key.as_str()).collect();
+        state.choose(columns_option(table.table), keys.join(","));
+    };
+    let item = move |(title, key): (String, String)| {
+        let (of, key) = (key.clone(), key);
+        let checked = move || is_shown(&of) == Some(true);
+        view! { <label><input type="checkbox" prop:checked=checked on:change=move |_| change(key.clone()) />{title}</label> }
+    };
+    let menu = move || {
+        let names = all.get();
+        (names.len() > MANY_COLUMNS).then(|| {
+            view! { <details class="columns"><summary>"Columns"</summary><div class="menu">{names.into_iter().map(item).collect_view()}</div></details> }
+        })
+    };
+    live(menu)
 }
 
 /// A block that may be a table.
@@ -288,7 +399,7 @@ impl Look {
             numbers.fold(0.0, f64::max)
         };
         let in_sight = |(index, column): &(usize, &ColumnBlock)| {
-            table.rows.is_empty() || column.empty.is_some() || has_value(*index)
+            !column.is_folded && (table.rows.is_empty() || column.empty.is_some() || has_value(*index))
         };
         let names =
             |column: &ColumnBlock| table.row_name.as_ref().is_some_and(|name| name.columns.contains(&column.key));
@@ -307,7 +418,7 @@ fn row_view(
     row: &[Cell],
     index: usize,
     look: &Look,
-    active: RwSignal<Option<usize>>,
+    (active, chosen): (RwSignal<Option<usize>>, RwSignal<Option<Vec<Cell>>>),
     in_timeline: Option<String>,
 ) -> AnyView {
     let cell = |(at, column, largest): &(usize, ColumnBlock, f64)| {
@@ -315,7 +426,9 @@ fn row_view(
         Some(cell_view(row.get(*at)?, column, *at == look.fixed, *largest, look, link))
     };
     let cells = look.columns.iter().filter_map(cell).collect_view();
-    view! { <tr aria-rowindex=index + 2 data-row=index class:active=move || active.get() == Some(index)>{cells}</tr> }
+    let own = row.to_vec();
+    let is_chosen = move || chosen.with(|chosen| chosen.as_ref() == Some(&own));
+    view! { <tr aria-rowindex=index + 2 data-row=index class:active=move || active.get() == Some(index) class:chosen=is_chosen>{cells}</tr> }
         .into_any()
 }
 
@@ -329,7 +442,11 @@ fn cell_view(
 ) -> AnyView {
     let tips = Tips::get();
     let unit = column.unit;
-    let chars = if fixed && look.narrow { NARROW_CHARS } else { NAME_CHARS };
+    let chars = match (fixed, look.narrow) {
+        (true, true) => NARROW_CHARS,
+        (true, false) => NAME_CHARS,
+        (false, _) => TEXT_CHARS,
+    };
     let short = cell::short(value, unit, chars);
     let whole = cell::whole(value, unit, chars);
     // The longest bar fills its cell: what is compared is the rows.

@@ -29,6 +29,8 @@ pub enum AnalystRequest {
     Page(PageRequest),
     /// See [`TableRequest`].
     Table(TableRequest),
+    /// See [`RowRequest`].
+    Row(RowRequest),
     /// See [`CompareRequest`].
     Compare(CompareRequest),
     /// See [`ComparisonPageRequest`].
@@ -110,6 +112,21 @@ pub struct TableRequest {
     pub query: Query,
     /// As what.
     pub format: TextFormat,
+}
+
+/// Say what is known of a row of a table of a run.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RowRequest {
+    /// Number of the run within this load.
+    pub run: u32,
+    /// Which table.
+    pub name: TableName,
+    /// Its form.
+    pub variant: String,
+    /// Its filter and order.
+    pub query: Query,
+    /// Index of the row among those that pass.
+    pub index: u32,
 }
 
 /// Runs to be compared, whoever analysed them. Attached: the unified profile of each subject, in their order; for a report then the
@@ -230,6 +247,7 @@ requests! {
     Report(ReportRequest) -> RunReport;
     Page(PageRequest) -> Packed<Page>;
     Table(TableRequest) -> Document;
+    Row(RowRequest) -> Packed<Page>;
     Prepare(PrepareRequest) -> bool;
     Strip(StripRequest) -> StripPicture;
     Picture(PictureRequest) -> Document;

@@ -22,7 +22,8 @@ use super::pipe;
 use super::timeline::Easel;
 use crate::protocol::analyst::{
     AnalyseRequest, AnalystRequest, CompareForm, CompareRequest, ComparisonPageRequest, PageRequest, RehearseRequest,
-    ReportRequest, RunChunk, RunReport, SubjectEntry, Subjects, SummaryForm, SummaryRequest, TableRequest, TextFormat,
+    ReportRequest, RowRequest, RunChunk, RunReport, SubjectEntry, Subjects, SummaryForm, SummaryRequest, TableRequest,
+    TextFormat,
 };
 use crate::protocol::packed;
 use crate::protocol::timeline::{
@@ -56,6 +57,9 @@ pub fn begin(analyst: &Rc<RefCell<Analyst>>, request: AnalystRequest, asker: Ask
         }
         AnalystRequest::Table(request) => {
             asker.answer::<TableRequest>(analyst.borrow_mut().table(request).ok_or(NO_TABLE));
+        }
+        AnalystRequest::Row(request) => {
+            asker.answer::<RowRequest>(analyst.borrow_mut().row(request).map(Packed).ok_or(NO_RUN));
         }
         AnalystRequest::Summary(request) => {
             asker.answer::<SummaryRequest>(analyst.borrow_mut().summary(request).ok_or(NO_RUN));
@@ -199,6 +203,11 @@ impl Analyst {
             TextFormat::Tsv => cell::tsv(&table.columns, &table.rows),
             TextFormat::Markdown => markdown::to_markdown(&table),
         }))
+    }
+
+    fn row(&mut self, RowRequest { run, name, variant, query, index }: RowRequest) -> Option<Page> {
+        let settings = self.settings_of(run)?;
+        self.session.row(run, &settings, name, &variant, &query, index)
     }
 
     /// A part of what the first picture needs; at last the picture itself, for which the browser compiles what draws and finds its letters:

@@ -66,6 +66,13 @@ pub enum Block {
     Grid(Grid),
     /// What leads from one number to another, part by part.
     Waterfall(Waterfall),
+    /// Names and values, one below the other.
+    Facts(Facts),
+    /// Where one can go from here, side by side.
+    Links {
+        /// What a link says, and where it leads.
+        links: Vec<(String, Link)>,
+    },
     /// What to do, most important first.
     Findings {
         /// The findings.
@@ -384,6 +391,9 @@ pub struct TableBlock {
     /// Columns that the filter names and this table lacks: those conditions do not narrow it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lacking: Vec<String>,
+    /// Why no row passes the filter, where none does.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub why_none: String,
     /// The values of the column `category`, each with its colour.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub classes: Vec<(String, ColourClass)>,
@@ -410,6 +420,7 @@ impl TableBlock {
             filter: String::new(),
             area: None,
             lacking: Vec::new(),
+            why_none: String::new(),
             classes: Vec::new(),
             row_name: None,
             links: Vec::new(),
@@ -440,6 +451,13 @@ pub struct ColumnBlock {
     pub definition: String,
     /// Why all of it is empty, where it is.
     pub empty: Option<String>,
+    /// It stands in the details of a row only, until it is chosen.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub is_folded: bool,
+}
+
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 impl From<&Column> for ColumnBlock {
@@ -450,6 +468,7 @@ impl From<&Column> for ColumnBlock {
             unit: column.unit,
             definition: column.definition.to_owned(),
             empty: None,
+            is_folded: false,
         }
     }
 }
@@ -475,6 +494,27 @@ pub struct FindingBlock {
     pub link: Option<Link>,
     /// Where the same is on the timeline.
     pub in_timeline: Option<Link>,
+}
+
+/// Names and values.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Facts {
+    /// What they are of; may be empty.
+    pub title: String,
+    /// From top to bottom.
+    pub facts: Vec<Fact>,
+}
+
+/// A name and its value.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Fact {
+    /// What it is.
+    pub label: String,
+    /// Its value, with the unit.
+    pub value: String,
+    /// What hovering over the label says; may be empty.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub definition: String,
 }
 
 /// A small table.

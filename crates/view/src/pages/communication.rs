@@ -389,7 +389,7 @@ mod tests {
         assert_eq!(column(&page_of("between=3-2 kind:reduce", "op"), 0), ["all-reduce.1"]);
         assert!(table(&page_of("between=0-3", "op")).rows.is_empty());
         assert!(table(&page_of("between=2-0", "op")).rows.is_empty());
-        assert_eq!(column(&page_of("between=1-0", "run"), 2), ["/device:TPU:1"]);
+        assert_eq!(column(&page_of("between=1-0", "run"), 0), ["/device:TPU:1"]);
     }
 
     #[test]

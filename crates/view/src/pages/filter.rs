@@ -3,7 +3,7 @@
 //! A condition on a column that a table lacks would leave none of its rows, and say nothing about them. Such a condition is set
 //! aside and named beside the table. What is no table's column is a plain word, and searched for.
 
-use crate::table::{Column, has_column};
+use crate::table::{Column, Filter, has_column};
 use crate::tables;
 
 /// What only one page filters by ([`pair`]), and no table has a column of: two devices, `between=0-3`.
@@ -52,7 +52,7 @@ pub fn terms_on(filter: &str, key: &str) -> String {
 }
 
 /// The terms as they were typed. Spaces within quotes part nothing.
-fn terms(filter: &str) -> impl Iterator<Item = &str> {
+pub fn terms(filter: &str) -> impl Iterator<Item = &str> {
     let mut inside = false;
     let terms = filter.split(move |c: char| {
         inside ^= c == '"';
@@ -63,10 +63,9 @@ fn terms(filter: &str) -> impl Iterator<Item = &str> {
 
 /// The column that a term is about, where any table has one of that name.
 fn column_of(term: &str) -> Option<String> {
-    let term = term.strip_prefix('-').unwrap_or(term);
-    let (key, value) = term.split_at(term.find([':', '=', '<', '>'])?);
-    let key = key.to_ascii_lowercase();
-    (value.len() > 1 && (key == BETWEEN || tables::any_has_column(&key))).then_some(key)
+    let filter = Filter::parse(term);
+    let key = filter.columns().next()?;
+    (key == BETWEEN || tables::any_has_column(key)).then(|| key.to_owned())
 }
 
 #[cfg(test)]

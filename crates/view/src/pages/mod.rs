@@ -7,6 +7,7 @@
 mod block;
 mod checklist;
 mod colour;
+mod columns;
 mod communication;
 pub mod compare;
 mod devices;
@@ -15,21 +16,26 @@ mod findings;
 mod headlines;
 mod host;
 mod kernels;
+mod no_rows;
 mod ops;
 mod overview;
 mod roofline;
+mod row;
 mod source;
 mod steps;
 pub mod timeline;
 mod transfers;
 
 pub use block::{
-    About, Bar, Bars, Block, CellStatus, Choice, ColumnBlock, Figure, FindingBlock, Grid, GridCell, Icicle, Line, Link,
-    Matrix, Node, Page, Point, RowName, Scatter, Series, Stack, StackRow, Status, TableBlock, Waterfall, WaterfallPart,
+    About, Bar, Bars, Block, CellStatus, Choice, ColumnBlock, Fact, Facts, Figure, FindingBlock, Grid, GridCell,
+    Icicle, Line, Link, Matrix, Node, Page, Point, RowName, Scatter, Series, Stack, StackRow, Status, TableBlock,
+    Waterfall, WaterfallPart,
 };
 
 pub use crate::views::View;
 pub use colour::ColourClass;
+pub use columns::option as columns_option;
+pub use row::row;
 pub use source::Source;
 
 use std::collections::BTreeMap;
@@ -124,7 +130,9 @@ pub fn table_block_of(
     let Applied { filter, lacking } = filter::applied(&page_query.filter, columns);
     let table = ask(&Query { filter: filter.clone(), sort: sort.clone(), top: Some(TABLE_ROWS) });
     let classes = classes(&table);
-    TableBlock {
+    let is_empty = table.matched_rows == 0 && table.total_rows > 0;
+    let why_none = if is_empty { no_rows::why(&filter, columns, ask) } else { String::new() };
+    let mut block = TableBlock {
         variant: variant.to_owned(),
         title: title.to_owned(),
         columns: table.columns.iter().map(ColumnBlock::from).collect(),
@@ -134,10 +142,13 @@ pub fn table_block_of(
         sort,
         filter,
         lacking,
+        why_none,
         classes,
         row_name: row_name(name, variant),
         ..TableBlock::empty(name)
-    }
+    };
+    block.arrange(page_query);
+    block
 }
 
 /// The categories in the rows and their colours.

@@ -4,7 +4,7 @@ use super::filter::applied;
 use super::{
     Block, Choice, ColourClass, Figure, Icicle, Link, Node, PageQuery, Source, View, table_block, table_block_of,
 };
-use crate::table::{Filter, Query, Unit, query_passing};
+use crate::table::{Filter, Query, Unit, query as ask_table, query_passing};
 use crate::tables::{self, TableName};
 use base::{Ps, format};
 use metrics::roofline::OpLabel;
@@ -36,7 +36,8 @@ fn of_trace(context: &Context<'_>, query: &PageQuery) -> Vec<Block> {
     let grouping = Grouping::from_key(query.chosen(GROUP, &Grouping::ALL.map(Grouping::key)));
     let with_idle = query.chosen(IDLE, &["without", "with"]) == "with";
     let rows = tables::rows(context, TableName::Ops, "");
-    let filter = Filter::parse(&applied(&query.filter, rows.columns()).filter);
+    let applied = applied(&query.filter, rows.columns()).filter;
+    let filter = Filter::parse(&applied);
     // Figures, chart and table are of the same ops.
     let passing = (!filter.is_empty()).then(|| filter.passing(&*rows));
     let passing = passing.as_deref();
@@ -75,7 +76,10 @@ fn of_trace(context: &Context<'_>, query: &PageQuery) -> Vec<Block> {
         }
         "arguments" => blocks.extend(arguments(context, query)),
         _ => {
-            let mut ask = |asked: &Query| query_passing(&*rows, asked, passing);
+            let mut ask = |asked: &Query| match asked.filter == applied {
+                true => query_passing(&*rows, asked, passing),
+                false => ask_table(&*rows, asked),
+            };
             let mut table = table_block_of(TableName::Ops, "", "Ops", query, rows.columns(), &mut ask);
             for column in &mut table.columns {
                 column.empty = why_empty(context, &column.key);

@@ -4,7 +4,7 @@ use super::filter::applied;
 use super::{Block, Figure, Line, Link, PageQuery, Point, Scatter, Source, Status, View, table_block_of};
 use crate::metric;
 use crate::metric::Metric;
-use crate::table::{Filter, Query, Unit, query_passing};
+use crate::table::{Filter, Query, Unit, query as ask_table, query_passing};
 use crate::tables::{self, TableName};
 use base::format;
 use facts::Arithmetic;
@@ -59,7 +59,8 @@ fn of_trace(context: &Context<'_>, query: &PageQuery) -> Vec<Block> {
     figures.extend(roofline.peaks.iter().flat_map(peak_figures));
     blocks.push(Block::Figures { figures });
     let rows = tables::rows(context, TableName::Roofline, "");
-    let filter = Filter::parse(&applied(&query.filter, rows.columns()).filter);
+    let applied = applied(&query.filter, rows.columns()).filter;
+    let filter = Filter::parse(&applied);
     // Chart and table are of the same ops.
     let passing = (!filter.is_empty()).then(|| filter.passing(&*rows));
     let passing = passing.as_deref();
@@ -77,7 +78,10 @@ fn of_trace(context: &Context<'_>, query: &PageQuery) -> Vec<Block> {
             }
         }
     }
-    let mut ask = |asked: &Query| query_passing(&*rows, asked, passing);
+    let mut ask = |asked: &Query| match asked.filter == applied {
+        true => query_passing(&*rows, asked, passing),
+        false => ask_table(&*rows, asked),
+    };
     let table = table_block_of(TableName::Roofline, "", "Roofline", query, rows.columns(), &mut ask);
     blocks.push(Block::Table(table));
     blocks

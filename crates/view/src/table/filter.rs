@@ -4,6 +4,7 @@
 //! fusion -copy "loop fusion"      words and phrases: each in any text of the row, or in none
 //! category:all-reduce             a word in one column
 //! occurrences>10  bound_by=HBM    a comparison with one column: = < > <= >=
+//! mean>50us  "self time">1.5ms    columns by their headings, numbers with units
 //! ```
 
 use super::search::Word;
@@ -113,7 +114,9 @@ fn next_word(text: &str) -> (String, &str, bool) {
         c.is_whitespace() && !inside
     });
     let (word, after) = text.split_at(end.unwrap_or(text.len()));
-    (word.replace('"', "").to_lowercase(), after, quoted)
+    // `"self time">2ms` is a condition on a column whose heading has two words.
+    let is_phrase = quoted && word.get(1..).is_none_or(|rest| rest.trim_end_matches('"').find('"').is_none());
+    (word.replace('"', "").to_lowercase(), after, is_phrase)
 }
 
 impl Condition {
@@ -129,12 +132,13 @@ impl Condition {
             (":", Operator::Holds),
         ];
         let (value, operator) = operators.iter().find_map(|(sign, op)| Some((rest.strip_prefix(sign)?, *op)))?;
-        let named = !column.is_empty() && column.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
+        let named = column.bytes().any(|b| b.is_ascii_alphanumeric())
+            && column.bytes().all(|b| b.is_ascii_alphanumeric() || b"_ /-".contains(&b));
         (named && !value.is_empty()).then(|| Condition {
             column: column.to_owned(),
             operator,
             text: value.to_owned(),
-            number: decimal(value),
+            number: measured(value),
         })
     }
 
@@ -169,6 +173,57 @@ impl Condition {
     }
 }
 
+/// Units that a number of a filter may have, in lower case, and how many of the unit of columns each is: times are in microseconds, sizes in
+/// bytes, rates in 1e9 per second or 2^30 bytes per second.
+const UNITS: [(&str, f64); 28] = [
+    ("ns", 1e-3),
+    ("us", 1.0),
+    ("µs", 1.0),
+    ("μs", 1.0),
+    ("ms", 1e3),
+    ("s", 1e6),
+    ("%", 1.0),
+    ("b", 1.0),
+    ("bytes", 1.0),
+    ("kb", 1e3),
+    ("mb", 1e6),
+    ("gb", 1e9),
+    ("tb", 1e12),
+    ("kib", 1024.0),
+    ("mib", 1_048_576.0),
+    ("gib", 1_073_741_824.0),
+    ("gib/s", 1.0),
+    ("gb/s", 1.0),
+    ("tb/s", 1e3),
+    ("gflop", 1e9),
+    ("tflop", 1e12),
+    ("pflop", 1e15),
+    ("mflop/s", 1e-3),
+    ("gflop/s", 1.0),
+    ("tflop/s", 1e3),
+    ("pflop/s", 1e6),
+    ("flop", 1.0),
+    ("flop/b", 1.0),
+];
+
+/// A number, also with a unit behind it: in the unit of the columns that it is compared with.
+fn measured(text: &str) -> Option<f64> {
+    decimal(text).or_else(|| {
+        let at = text.rfind(|c: char| c.is_ascii_digit() || c == '.')? + 1;
+        let (number, unit) = text.split_at(at);
+        let (_, factor) = UNITS.iter().find(|(name, _)| *name == unit.trim_start())?;
+        Some(decimal(number)? * factor)
+    })
+}
+
+/// Is a column with this key and heading meant by this name? Headings count without their spaces and signs.
+pub fn is_called(key: &str, title: &str, name: &str) -> bool {
+    fn bare(text: &str) -> impl Iterator<Item = char> {
+        text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase)
+    }
+    key == name || bare(title).eq(bare(name))
+}
+
 /// Columns that say the same under another name: XProf has several ids for the op, for the program and for the framework's path.
 const SAME: [&[&str]; 3] =
     [&["hlo_op_name", "operation"], &["program_id", "hlo_module_id"], &["tf_op_name", "op_name", "framework_op"]];
@@ -180,7 +235,8 @@ const KERNEL: &str = "kernel_name";
 pub(super) fn place_of(columns: &[Column], key: &str) -> Option<(usize, Option<usize>)> {
     let place = |key: &str| columns.iter().position(|column| column.key == key);
     let group = SAME.iter().find(|group| group.contains(&key));
-    let own = place(key).or_else(|| group?.iter().find_map(|other| place(other)));
+    let titled = || columns.iter().position(|column| is_called(column.key, column.title, key));
+    let own = place(key).or_else(|| group?.iter().find_map(|other| place(other))).or_else(titled);
     let kernel = if SAME[0].contains(&key) { place(KERNEL) } else { None };
     own.map(|own| (own, kernel)).or_else(|| Some((kernel?, None)))
 }
@@ -263,6 +319,24 @@ mod tests {
         assert!(passes("operation=dot.1", 1) && passes("kernel_name=gemm_kernel", 1));
         let columns = &kernels.columns;
         assert!(has_column(&columns[..1], "hlo_op_name") && !has_column(&columns[1..], "kernel_name"));
+    }
+
+    #[test]
+    fn columns_are_called_as_they_are_headed_and_numbers_have_units() {
+        let titled = |key, title, unit| crate::table::column(key, title, unit, "");
+        let columns = vec![
+            titled("avg_self_time_us", "Mean self time", Unit::TimeUs),
+            titled("rate", "FLOP/s", Unit::GigaflopsPerSecond),
+            titled("bytes_accessed", "Bytes", Unit::Bytes),
+        ];
+        let row = vec![Value::Float(1_500.0), Value::Float(2_500.0), Value::Int(3 << 20)];
+        let table = Table::new("test", columns, vec![row]);
+        let passes = |filter: &str| Filter::parse(filter).passing(&table) == [true];
+        for filter in ["meanselftime>1.4ms", "\"Mean self time\"<2ms", "mean-self-time=1500us", "flop/s>2.4TFLOP/s"] {
+            assert!(passes(filter) && !passes(&format!("-{filter}")), "{filter}");
+        }
+        assert!(passes("bytes>=3MiB bytes<3.2MB") && !passes("bytes>4MiB") && !passes("mean_self_time>2ms"));
+        assert!(!passes("\"mean self time\"") && !passes("meanselftime>1parsec"));
     }
 
     #[test]

@@ -12,7 +12,7 @@ mod shared;
 pub mod unit;
 
 pub use column::{Column, column, columns};
-pub use filter::{Filter, has_column};
+pub use filter::{Filter, has_column, is_called};
 pub use query::{Query, Sort, query, query_indexed, query_passing};
 pub use shared::{SharedColumn, SharedTexts};
 pub use unit::Unit;

@@ -15,6 +15,7 @@ mod host_activity;
 mod host_ops;
 mod kernels;
 mod launches;
+mod leading;
 #[cfg(feature = "memory")]
 mod memory;
 mod op_columns;
@@ -32,12 +33,13 @@ mod transfers;
 pub use area::{AreaQuery, LineQuery};
 #[cfg(feature = "memory")]
 pub use memory::heap::{of_profiles as heap_table, read as heap_profile};
+pub use leading::leading;
 pub(crate) use step_breakdown::part_metric;
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::table::{Column, Query, Rows, Table, columns, query_indexed};
+use crate::table::{Column, Query, Rows, Table, columns, has_column, query_indexed};
 use ::report::UnifiedProfile;
 use metrics::Context;
 use timeline::Timeline;
@@ -254,7 +256,7 @@ impl<'de> Deserialize<'de> for TableName {
 
 /// Whether any table has a column with this key.
 pub fn any_has_column(key: &str) -> bool {
-    TableName::ALL.into_iter().any(|name| columns_of(name).iter().any(|column| column.key == key))
+    TableName::ALL.into_iter().any(|name| has_column(&columns_of(name), key))
 }
 
 /// A table without rows and columns: what a run has that this table cannot be made of.

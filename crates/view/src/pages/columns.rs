@@ -1,0 +1,78 @@
+//! Which columns of a table stand on a page, and in what order: the [leading](crate::tables::leading) ones or those that were chosen; those that
+//! the table is ordered or filtered by are always in sight.
+
+use super::{ColumnBlock, PageQuery, TableBlock};
+use crate::table::{Cell, Filter, is_called};
+use crate::tables::{TableName, leading};
+
+/// Key of the option that holds the chosen columns of a table, by their keys with commas between.
+pub fn option(name: TableName) -> String {
+    format!("columns.{}", name.key())
+}
+
+impl TableBlock {
+    /// Puts its columns in order, first those in sight, and marks the others as folded.
+    pub(super) fn arrange(&mut self, query: &PageQuery) {
+        let leading = leading(self.table);
+        let chosen = query.options.get(&option(self.table)).filter(|chosen| !chosen.is_empty());
+        let filter = Filter::parse(&self.filter);
+        let is_asked = |column: &ColumnBlock| {
+            self.sort.as_ref().is_some_and(|sort| sort.column == column.key)
+                || filter.columns().any(|name| is_called(&column.key, &column.title, name))
+        };
+        let is_seen = |key: &str| match chosen {
+            Some(chosen) => chosen.split(',').any(|column| column == key),
+            None => leading.is_empty() || leading.contains(&key),
+        };
+        let place = |key: &str| leading.iter().position(|column| *column == key).unwrap_or(leading.len());
+        for column in &mut self.columns {
+            column.is_folded = !is_seen(&column.key) && !is_asked(column);
+        }
+        let mut order: Vec<usize> = (0..self.columns.len()).collect();
+        base::sort::sort_by(&mut order, |a, b| {
+            let rank = |at: &usize| self.columns.get(*at).map(|column| (column.is_folded, place(&column.key), *at));
+            rank(a).cmp(&rank(b))
+        });
+        self.columns = order.iter().filter_map(|&at| self.columns.get(at).cloned()).collect();
+        for row in &mut self.rows {
+            let mut cell = |&at: &usize| row.get_mut(at).map_or(Cell::Absent, |it| std::mem::replace(it, Cell::Absent));
+            *row = order.iter().map(&mut cell).collect();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::table::{Sort, Unit, column};
+
+    fn seen(query: &PageQuery, sort: Option<&str>, filter: &str) -> Vec<(String, Cell)> {
+        let keys = ["rank", "kernel_name", "registers_per_thread", "total_duration_us", "in_graph"];
+        let mut table = TableBlock {
+            columns: keys.map(|key| ColumnBlock::from(&column(key, key, Unit::Number, ""))).to_vec(),
+            rows: vec![(0..5).map(Cell::Int).collect()],
+            sort: sort.map(Sort::parse),
+            filter: filter.to_owned(),
+            ..TableBlock::empty(TableName::Kernels)
+        };
+        table.arrange(query);
+        let shown = table.columns.iter().zip(&table.rows[0]).filter(|(column, _)| !column.is_folded);
+        assert_eq!((table.columns.len(), table.rows[0].len()), (5, 5));
+        shown.map(|(column, cell)| (column.key.clone(), cell.clone())).collect()
+    }
+
+    #[test]
+    fn columns_come_by_importance_and_their_cells_with_them() {
+        let expect = |found: &[(&str, u64)]| -> Vec<(String, Cell)> {
+            found.iter().map(|&(key, value)| (key.to_owned(), Cell::Int(value))).collect()
+        };
+        let plain = PageQuery::default();
+        assert_eq!(seen(&plain, None, ""), expect(&[("kernel_name", 1), ("total_duration_us", 3)]));
+        let sorted = expect(&[("kernel_name", 1), ("total_duration_us", 3), ("registers_per_thread", 2)]);
+        assert_eq!(seen(&plain, Some("-registers_per_thread"), ""), sorted);
+        assert_eq!(seen(&plain, None, "registers_per_thread>3"), sorted);
+        let options = [(option(TableName::Kernels), "in_graph,kernel_name".to_owned())].into();
+        let chosen = PageQuery { options, ..PageQuery::default() };
+        assert_eq!(seen(&chosen, None, ""), expect(&[("kernel_name", 1), ("in_graph", 4)]));
+    }
+}

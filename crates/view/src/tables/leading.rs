@@ -1,0 +1,143 @@
+//! The columns of a table that stand on a page at first, in this order: what one looks for in it, narrow enough for a screen of 1,280 pixels.
+//! All others are one choice away, stand in the details of a row, and are in every export.
+
+use super::TableName;
+
+/// Keys of columns; none where a page shows all of the table.
+pub fn leading(name: TableName) -> &'static [&'static str] {
+    match name {
+        TableName::Ops => &[
+            "hlo_op_name",
+            "category",
+            "total_self_time_us",
+            "busy_self_time_percent",
+            "occurrences",
+            "avg_self_time_us",
+            "bound_by",
+            "source_info",
+        ],
+        TableName::FrameworkOps => &[
+            "operation",
+            "type",
+            "total_self_time_us",
+            "busy_self_time_percent",
+            "occurrences",
+            "avg_self_time_us",
+            "bound_by",
+            "num_hlo_ops",
+        ],
+        TableName::Roofline => &[
+            "operation",
+            "category",
+            "total_self_time_us",
+            "bound_by",
+            "roofline_efficiency_percent",
+            "measured_flop_rate_gflops",
+            "measured_memory_bw_gibps",
+            "operational_intensity",
+        ],
+        TableName::Kernels => &[
+            "kernel_name",
+            "total_duration_us",
+            "time_percent",
+            "occurrences",
+            "avg_duration_us",
+            "family",
+            "hlo_op_name",
+            "occupancy_pct",
+        ],
+        TableName::Launches => &[
+            "kernel_name",
+            "call",
+            "launches",
+            "median_launch_delay_us",
+            "p95_launch_delay_us",
+            "avg_host_us",
+            "avg_device_us",
+            "short_kernels",
+        ],
+        TableName::Collectives => &[
+            "device_name",
+            "track",
+            "hlo_op_name",
+            "name",
+            "kind",
+            "start_us",
+            "duration_us",
+            "occurrences",
+            "total_time_us",
+            "exposed_time_us",
+            "avg_time_us",
+            "bytes",
+            "busbw_gb_per_sec",
+            "gb_per_sec",
+            "group_size",
+        ],
+        TableName::StepBreakdown => &[
+            "step",
+            "device_name",
+            "duration_us",
+            "compute_us",
+            "communication_us",
+            "data_movement_us",
+            "input_bound_us",
+            "host_bound_us",
+            "kernel_wait_us",
+            "idle_us",
+        ],
+        TableName::Steps => &[
+            "name",
+            "start_us",
+            "duration_us",
+            "busy_us",
+            "compute_us",
+            "communication_us",
+            "idle_us",
+            "num_kernels",
+            "counted",
+        ],
+        TableName::Transfers => &[
+            "direction",
+            "source_memory",
+            "target_memory",
+            "count",
+            "total_time_us",
+            "avg_time_us",
+            "total_bytes",
+            "bandwidth_gb_per_sec",
+            "call_site",
+        ],
+        TableName::Devices => &[
+            "device_name",
+            "device_type",
+            "utilization_percent",
+            "actual_busy_time_us",
+            "total_time_us",
+            "kernel_count",
+            "total_gaps",
+            "max_gap_us",
+        ],
+        TableName::Arguments => &["argument", "shape", "bytes_per_device", "placement", "copies", "module"],
+        _ => &[],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tables::columns_of;
+
+    #[test]
+    fn every_leading_column_is_one_of_its_table_and_stands_once() {
+        let mut count = 0;
+        for name in TableName::ALL {
+            let (columns, leading) = (columns_of(name), leading(name));
+            for (at, key) in leading.iter().enumerate() {
+                assert!(columns.iter().any(|column| column.key == *key), "{name:?} has no column {key}");
+                assert!(!leading[..at].contains(key), "{name:?}: {key} stands twice");
+                count += 1;
+            }
+        }
+        assert!(count > 60, "{count}");
+    }
+}

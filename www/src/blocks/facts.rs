@@ -1,0 +1,38 @@
+//! Names and values below each other, and links side by side.
+
+use crossprof::pages::{Facts, Link};
+use leptos::prelude::*;
+
+use super::href;
+use crate::components::tip::Tips;
+use crate::components::warnings::bounded;
+
+/// A value with more characters than these stands below its name.
+const LONG: usize = 60;
+
+/// The list; hovering over a name says what it means.
+pub fn facts(of: &Facts) -> AnyView {
+    let tips = Tips::get();
+    let title = (!of.title.is_empty()).then(|| view! { <h2>{bounded(&of.title)}</h2> });
+    let facts = of.facts.iter().map(|fact| {
+        let about = fact.definition.clone();
+        let show = move |event: web_sys::MouseEvent| {
+            if !about.is_empty() {
+                tips.show(&event, about.clone());
+            }
+        };
+        view! {
+            <div class:long=fact.value.chars().nth(LONG).is_some() on:mouseenter=show on:mouseleave=move |_| tips.hide()>
+                <dt>{bounded(&fact.label)}</dt><dd><bdi>{fact.value.clone()}</bdi></dd>
+            </div>
+        }
+    });
+    view! { <section class="facts">{title}<dl>{facts.collect_view()}</dl></section> }.into_any()
+}
+
+/// The links.
+pub fn links(run: u32, links: &[(String, Link)]) -> AnyView {
+    let links =
+        links.iter().map(|(label, link)| view! { <a class="plain" href=href(run, Some(link))>{label.clone()}</a> });
+    view! { <nav class="row-links" aria-label="Other views of it">{links.collect_view()}</nav> }.into_any()
+}
