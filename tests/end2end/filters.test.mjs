@@ -16,7 +16,14 @@ async function column(page, title, at = 0) {
   return box.locator(`tbody tr:not(.pad) td:nth-child(${heads.indexOf(title) + 1})`).allInnerTexts();
 }
 
-test("a click on an op filters every view that knows ops, and the others say that they do not", async ({ page, site }) => {
+/** Opens the details of a row and filters by what it is about. */
+async function filterBy(page, row) {
+  await row.click();
+  await page.locator(".row-details .facts").first().waitFor();
+  await page.getByRole("button", { name: "Filter by it" }).click();
+}
+
+test("filtering by an op filters every view that knows ops, and the others say that they do not", async ({ page, site }) => {
   const path = trace("tpu-v6e-4chip/host.xplane.pb");
   if (!path) return;
   await open(page, site);
@@ -30,7 +37,7 @@ test("a click on an op filters every view that knows ops, and the others say tha
   const steps = async () => (await view(page, "steps"), counted(page));
   const all = await steps();
   await view(page, "ops");
-  await rowsOf(page).nth(names.indexOf(name)).click();
+  await filterBy(page, rowsOf(page).nth(names.indexOf(name)));
   await until("the filter stands in the address", async () => page.url().includes(encodeURIComponent(`hlo_op_name="${name}"`)));
   for (const [which, title] of [["ops", "Op"], ["kernels", "Kernel"], ["roofline", "Op"], ["communication", "Op"]]) {
     if (which !== "ops") await view(page, which);
@@ -42,15 +49,17 @@ test("a click on an op filters every view that knows ops, and the others say tha
   assert.match(text, /not filtered by hlo_op_name/);
   assert.ok((await rowsOf(page).count()) > 1);
   await view(page, "ops");
-  await rowsOf(page).first().click();
-  await until("a second click takes the filter away", async () => (await rowsOf(page).count()) > 1 && (await page.locator(".chip").count()) === 0);
+  await filterBy(page, rowsOf(page).first());
+  await until("a second time it is taken away", async () => (await rowsOf(page).count()) > 1 && (await page.locator(".chip").count()) === 0);
   await page.locator(".table-scroll").focus();
   for (const key of ["ArrowDown", "ArrowDown", "Enter"]) await page.keyboard.press(key);
-  await until("so does Enter", async () => (await rowsOf(page).count()) === 1);
-  assert.deepEqual(await column(page, "Op"), [names[1]]);
+  await until("Enter opens the details too", async () => (await page.locator(".row-details h2").first().innerText()) === names[1]);
+  assert.equal(await page.locator("tr.chosen").count(), 1);
+  await page.keyboard.press("Enter");
+  await until("and closes them", async () => (await page.locator(".row-details").count()) === 0);
 });
 
-test("a click on a kernel follows to the op, with and without HLO", async ({ page, site }) => {
+test("filtering by a kernel follows to the op, with and without HLO", async ({ page, site }) => {
   for (const name of ["mi300x-8gpu-conv/tw003.xplane.pb", "kineto/rank-0.json.gz"]) {
     const path = trace(name);
     if (!path) continue;
@@ -58,7 +67,7 @@ test("a click on a kernel follows to the op, with and without HLO", async ({ pag
     await load(page, path);
     await view(page, "kernels");
     await rowsOf(page).first().waitFor();
-    await rowsOf(page).first().click();
+    await filterBy(page, rowsOf(page).first());
     await page.locator(".chip").waitFor();
     const kernels = () => rowsOf(page).count();
     await until("kernels of that op remain", async () => (await kernels()) >= 1 && / of /.test(await counted(page)));
@@ -155,4 +164,33 @@ test("a view that is left while its filter is typed leaves the next one alone", 
     await view(page, to);
     await page.locator(`.page.${to} .table-box`).first().waitFor();
   }
+});
+
+test("columns are chosen, called by their headings, and a filter without rows says why", async ({ page, site }) => {
+  const path = trace("tpu-v6e-4chip/host.xplane.pb");
+  if (!path) return;
+  await page.setViewportSize({ width: 1280, height: 800 });
+  await open(page, site);
+  await load(page, path);
+  await view(page, "ops");
+  await rowsOf(page).nth(2).waitFor();
+  const scroller = page.locator(".table-scroll");
+  assert.ok(await scroller.evaluate((it) => it.scrollWidth <= it.clientWidth), "the leading columns fit");
+  assert.match((await column(page, "Source"))[0], /\.py:\d+/);
+  await page.locator(".columns summary").click();
+  await page.getByLabel("FLOPs", { exact: true }).check();
+  await until("the column is there, and in the address", async () => (await column(page, "FLOPs")).length > 2 && /columns\.ops=/.test(page.url()));
+  assert.ok(await page.getByLabel("FLOPs", { exact: true }).isChecked());
+  await page.locator(".columns summary").click();
+  const field = page.locator(".table-filter").first();
+  await field.fill("longest>1us");
+  await until("the column that is asked for is in sight", async () => (await column(page, "Longest")).length > 0);
+  await field.fill("longest>30days longest>30000s");
+  const why = page.locator(".table-scroll .empty");
+  await until("why", async () => /No row passes longest>30000s: Longest goes from .* to .* [mµ]?s\./.test(await why.innerText()) || /No row passes longest>30days/.test(await why.innerText()));
+  await field.fill("cat");
+  const offered = () => page.locator("datalist option").evaluateAll((all) => all.map((it) => it.value));
+  await until("headings are completed", async () => (await offered()).includes("category="));
+  await field.fill("category=");
+  await until("then values", async () => (await offered()).some((text) => /^category="?[a-z]/.test(text)));
 });

@@ -125,3 +125,6 @@ impl Row<'_> {
 fn exactly(definition: &str, value: f64, of: Unit) -> String {
     format!("{}\n{}", unit::full(value, of), base::fields::plain(definition))
 }
+
+#[cfg(test)]
+mod tests;

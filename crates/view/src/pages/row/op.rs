@@ -235,7 +235,7 @@ impl<'a> Op<'a> {
                 label: name.map_or_else(|| format!("step {at}"), |name| format!("step {name}")),
                 value: sum.as_us(),
                 class: self.op.family.into(),
-                note: format!("{} runs", format::count(count)),
+                note: if count == 1 { "1 run".to_owned() } else { format!("{} runs", format::count(count)) },
                 link: None,
             }
         };
