@@ -1,0 +1,66 @@
+use super::*;
+use crate::pages::{Bars, Grid};
+use metrics::{Run, Settings, WindowChoice, analyse};
+use trace::TraceBuilder;
+
+/// Two devices; `fusion.1` runs twice on the first and once on the second, in two annotated steps.
+fn blocks(name: TableName, query: &Query, index: u32) -> Vec<Block> {
+    let mut b = TraceBuilder::new();
+    for (device, starts) in [(0, &[0, 100][..]), (1, &[10][..])] {
+        let steps = b.line(&format!("/device:TPU:{device}"), "Steps");
+        b.event(steps, "0", 0, 100);
+        b.event(steps, "1", 100, 100);
+        let ops = b.line(&format!("/device:TPU:{device}"), "XLA Ops");
+        for &start in starts {
+            b.event(ops, "fusion.1", start, 30).hlo_category("loop fusion").tf_op("jit(f)/layer/add");
+        }
+        b.event(ops, "copy.2", 150, 10 + 5 * device).hlo_category("copy");
+    }
+    let run = Run { trace: b.build(), ..Run::default() };
+    let examined = analyse(&run, &Settings { window: WindowChoice::All, ..Settings::default() });
+    row(Source::Trace(examined.context(&run)), name, "", query, index).blocks
+}
+
+fn facts(blocks: &[Block]) -> Vec<(&str, &str)> {
+    let all = blocks.iter().filter_map(|block| if let Block::Facts(facts) = block { Some(&facts.facts) } else { None });
+    all.flatten().map(|fact| (fact.label.as_str(), fact.value.as_str())).collect()
+}
+
+#[test]
+fn an_op_says_where_it_ran() {
+    let found = blocks(TableName::Ops, &Query::default(), 0);
+    assert!(matches!(&found[0], Block::Heading { text, .. } if text == "fusion.1"), "{found:?}");
+    let Block::Links { links } = &found[1] else { panic!("{found:?}") };
+    let expect = Link::to(View::Roofline, "hlo_op_name=\"fusion.1\"");
+    assert!(links.iter().any(|(label, link)| label == "Roofline" && *link == expect), "{links:?}");
+    let facts = facts(&found);
+    for fact in [("Category", "loop fusion"), ("Count", "3"), ("Self time", "90.0 µs"), ("Devices", "2")] {
+        assert!(facts.contains(&fact), "{fact:?} in {facts:?}");
+    }
+    let grids: Vec<&Grid> = found.iter().filter_map(|it| if let Block::Grid(grid) = it { Some(grid) } else { None }).collect();
+    let texts: Vec<Vec<&str>> = grids[0].rows.iter().map(|row| row.iter().map(|cell| cell.text.as_str()).collect()).collect();
+    assert_eq!(
+        texts,
+        [
+            ["/device:TPU:0", "2", "60.0 µs", "30.0 µs", "30.0 µs"],
+            ["/device:TPU:1", "1", "30.0 µs", "30.0 µs", "30.0 µs"]
+        ]
+    );
+    let bars: Vec<&Bars> = found.iter().filter_map(|it| if let Block::Bars(bars) = it { Some(bars) } else { None }).collect();
+    let steps: Vec<(&str, f64, &str)> =
+        bars[0].bars.iter().map(|bar| (bar.label.as_str(), bar.value, bar.note.as_str())).collect();
+    assert_eq!(steps, [("step 0", 60.0, "2 runs"), ("step 1", 30.0, "1 run")]);
+}
+
+#[test]
+fn the_row_is_counted_among_those_that_are_asked_for() {
+    let asked = Query { filter: "copy".to_owned(), ..Query::default() };
+    let found = blocks(TableName::Ops, &asked, 0);
+    assert!(matches!(&found[0], Block::Heading { text, .. } if text == "copy.2"), "{found:?}");
+    assert!(facts(&found).contains(&("Self time", "25.0 µs")), "{found:?}");
+    assert!(blocks(TableName::Ops, &asked, 1).is_empty());
+    // A table without ops says what its columns say.
+    let device = blocks(TableName::Devices, &Query::default(), 1);
+    assert!(matches!(&device[0], Block::Heading { text, .. } if text == "/device:TPU:1"), "{device:?}");
+    assert_eq!(device.len(), 2, "{device:?}");
+}
