@@ -71,7 +71,12 @@ fn source_format(format: SourceFormat) -> &'static str {
 
 /// What the units for products of matrices are called on devices of this type: NVIDIA has tensor cores, AMD matrix cores.
 pub fn matrix_units(device_type: &str) -> &'static str {
-    if device_type.contains("AMD") { "matrix cores" } else { "tensor cores" }
+    if is_amd(device_type) { "matrix cores" } else { "tensor cores" }
+}
+
+/// Is a device of this type a GPU of AMD, whose profiles ROCm makes?
+pub fn is_amd(device_type: &str) -> bool {
+    device_type.contains("AMD")
 }
 
 /// The model of a device: its own name where the profile has it, else what its compute capability tells. `None` where

@@ -247,8 +247,8 @@ impl Trace {
         self.planes.get(line.plane.index())
     }
 
-    /// The index of an event among those of its own file, the first of which is `first`: its decoder counts also those that were left
-    /// out.
+    /// The index of an event in its own file, whose first event here is `first`. Events that were left out count: a decoder that reads the file
+    /// again meets them too.
     pub fn file_index(&self, first: EventId, event: EventId) -> Option<u32> {
         let before = |event: EventId| self.far_off.partition_point(|place| *place < event);
         let left_out = before(EventId(event.0.checked_add(1)?)).checked_sub(before(first))?;

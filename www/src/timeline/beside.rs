@@ -124,7 +124,7 @@ fn pair(state: State, run: &Run, upper: Rc<Surface>, other: Run) -> AnyView {
 fn colour(state: State, runs: [(&Run, &Rc<Surface>); 2]) {
     let entry = |(run, _): (&Run, _)| SubjectEntry { name: state.name_of(run.id), ..SubjectEntry::default() };
     let subjects = Subjects { subjects: runs.map(entry).to_vec(), baseline: 0, weak_scaling: None };
-    // What is sent is gone: each analyst gets buffers of its own.
+    // A buffer that was sent cannot be sent again: each analyst gets a copy.
     let profile =
         |(run, _): (&Run, _)| JsValue::from(run.report.with_untracked(|report| browser::buffer(&report.document)));
     for ((of, surface), side) in runs.into_iter().zip(0..) {

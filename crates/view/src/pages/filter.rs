@@ -22,7 +22,8 @@ pub struct Applied {
 pub fn applied(filter: &str, columns: &[Column]) -> Applied {
     let mut kept: Vec<&str> = Vec::new();
     let mut lacking: Vec<String> = Vec::new();
-    for term in terms(filter) {
+    // `category=` is still being typed.
+    for term in terms(filter).filter(|term| !is_unfinished(term)) {
         match column_of(term).filter(|key| !has_column(columns, key)) {
             Some(key) if lacking.contains(&key) => {}
             Some(key) => lacking.push(key),
@@ -61,6 +62,12 @@ pub fn terms(filter: &str) -> impl Iterator<Item = &str> {
     terms.filter(|term| !term.is_empty())
 }
 
+/// Does a term name a column and an operator, and no value yet?
+fn is_unfinished(term: &str) -> bool {
+    let name = term.trim_end_matches([':', '=', '<', '>']);
+    name.len() < term.len() && column_of(&format!("{term}0")).is_some()
+}
+
 /// The column that a term is about, where any table has one of that name.
 fn column_of(term: &str) -> Option<String> {
     let filter = Filter::parse(term);
@@ -89,9 +96,14 @@ mod tests {
 
     #[test]
     fn what_is_no_column_of_any_table_stays_a_word() {
-        for filter in ["layer:3", "\"step=3 of 4\"", "dims={1}", "step=", "fusion", "a \"b", "=x"] {
+        for filter in ["layer:3", "\"step=3 of 4\"", "dims={1}", "layer=", "fusion", "a \"b", "=x"] {
             assert_eq!(applied(filter, &columns(&["name"])).filter, filter);
         }
+    }
+
+    #[test]
+    fn a_condition_that_is_still_typed_narrows_nothing() {
+        assert_eq!(applied("fusion category= -step>=", &columns(&["name", "category"])).filter, "fusion");
     }
 
     #[test]

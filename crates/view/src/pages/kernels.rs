@@ -7,7 +7,8 @@ use crate::table::Unit;
 use crate::tables::TableName;
 use base::format;
 use metrics::{
-    Context, Histogram, KernelStats, LaunchStatistics, Launches, Occurrences, OpFamily, SHORT_KERNEL, matrix_units,
+    Context, Histogram, KernelStats, LaunchStatistics, Launches, Occurrences, OpFamily, SHORT_KERNEL, is_amd,
+    matrix_units,
 };
 use trace::{Platform, StatValue};
 
@@ -161,9 +162,7 @@ fn figures(context: &Context<'_>, stats: &KernelStats, all: &Occurrences) -> Vec
         Unit::Percent,
         match stats.mean_occupancy_percent {
             Some(_) => "theoretical; the mean, weighted by time".to_owned(),
-            None if matrix_units(&context.profile.metadata.device_type) == "matrix cores" => {
-                "ROCm's traces do not state it.".to_owned()
-            }
+            None if is_amd(&context.profile.metadata.device_type) => "ROCm's traces do not state it.".to_owned(),
             None => "The trace does not state it: a trace JSON may lack what the xplane beside it has.".to_owned(),
         },
     ));

@@ -15,8 +15,13 @@ const GROUP: &str = "group";
 const IDLE: &str = "idle";
 const ROWS: &str = "rows";
 /// What the rows of the table are.
-const ROW_KINDS: [(&str, &str); 3] =
-    [("ops", "HLO ops"), ("framework-ops", "Framework ops"), ("arguments", "Arguments of programs")];
+const ROW_KINDS: [(&str, &str); 5] = [
+    ("ops", "HLO ops"),
+    ("groups", "Groups"),
+    ("equal", "Equal ops merged"),
+    ("framework-ops", "Framework ops"),
+    ("arguments", "Arguments of programs"),
+];
 /// Spans of the icicle: more could not be distinguished.
 const MOST_NODES: usize = 400;
 
@@ -70,6 +75,8 @@ fn of_trace(context: &Context<'_>, query: &PageQuery) -> Vec<Block> {
         chosen: chosen.to_owned(),
     }));
     match chosen {
+        "groups" => blocks.push(groups(context, grouping.key(), &applied, query)),
+        "equal" => blocks.push(groups(context, "name", &applied, query)),
         "framework-ops" => {
             let table = table_block(context, TableName::FrameworkOps, "", "Framework ops", query);
             blocks.push(Block::Table(table));
@@ -88,6 +95,13 @@ fn of_trace(context: &Context<'_>, query: &PageQuery) -> Vec<Block> {
         }
     }
     blocks
+}
+
+/// The ops that pass the filter, by what they have in common.
+fn groups(context: &Context<'_>, form: &str, filter: &str, query: &PageQuery) -> Block {
+    let variant = format!("{form}:{filter}");
+    let unfiltered = PageQuery { filter: String::new(), ..query.clone() };
+    Block::Table(table_block(context, TableName::OpGroups, &variant, "Groups of ops", &unfiltered))
 }
 
 /// The arguments of the programs, with what of them every device holds a copy of.

@@ -19,6 +19,7 @@ mod leading;
 #[cfg(feature = "memory")]
 mod memory;
 mod op_columns;
+mod op_groups;
 mod op_placement;
 mod op_tree;
 mod ops;
@@ -31,9 +32,9 @@ mod step_events;
 mod transfers;
 
 pub use area::{AreaQuery, LineQuery};
+pub use leading::leading;
 #[cfg(feature = "memory")]
 pub use memory::heap::{of_profiles as heap_table, read as heap_profile};
-pub use leading::leading;
 pub(crate) use step_breakdown::part_metric;
 
 use serde::de::Error as _;
@@ -149,6 +150,8 @@ tables! {
     OtherDeviceEvents "other-device-events" [] with columns(&host_activity::OTHER_DEVICE_EVENTS), from profile host_activity::other_device_events;
     /// Every op with its time and cost.
     Ops "ops" [] with columns(&ops::COLUMNS), from run |context, _| ops::OpRows::new(context);
+    /// Ops by what they have in common.
+    OpGroups "op-groups" ["name", "scope", "category", "program", "source"] with columns(&op_groups::COLUMNS), from run op_groups::table;
     /// The same by framework op.
     FrameworkOps "framework-ops" [] with columns(&framework_ops::COLUMNS), from run |context, _| framework_ops::FrameworkOpRows::new(context);
     /// The arguments of the programs and how they are spread over the devices.

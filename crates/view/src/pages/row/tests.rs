@@ -37,8 +37,10 @@ fn an_op_says_where_it_ran() {
     for fact in [("Category", "loop fusion"), ("Count", "3"), ("Self time", "90.0 µs"), ("Devices", "2")] {
         assert!(facts.contains(&fact), "{fact:?} in {facts:?}");
     }
-    let grids: Vec<&Grid> = found.iter().filter_map(|it| if let Block::Grid(grid) = it { Some(grid) } else { None }).collect();
-    let texts: Vec<Vec<&str>> = grids[0].rows.iter().map(|row| row.iter().map(|cell| cell.text.as_str()).collect()).collect();
+    let grids: Vec<&Grid> =
+        found.iter().filter_map(|it| if let Block::Grid(grid) = it { Some(grid) } else { None }).collect();
+    let texts: Vec<Vec<&str>> =
+        grids[0].rows.iter().map(|row| row.iter().map(|cell| cell.text.as_str()).collect()).collect();
     assert_eq!(
         texts,
         [
@@ -46,7 +48,8 @@ fn an_op_says_where_it_ran() {
             ["/device:TPU:1", "1", "30.0 µs", "30.0 µs", "30.0 µs"]
         ]
     );
-    let bars: Vec<&Bars> = found.iter().filter_map(|it| if let Block::Bars(bars) = it { Some(bars) } else { None }).collect();
+    let bars: Vec<&Bars> =
+        found.iter().filter_map(|it| if let Block::Bars(bars) = it { Some(bars) } else { None }).collect();
     let steps: Vec<(&str, f64, &str)> =
         bars[0].bars.iter().map(|bar| (bar.label.as_str(), bar.value, bar.note.as_str())).collect();
     assert_eq!(steps, [("step 0", 60.0, "2 runs"), ("step 1", 30.0, "1 run")]);
