@@ -147,7 +147,7 @@ test("a step of the overview leads to its parts", async ({ page, site }) => {
   for (const key of ["ArrowRight", "ArrowRight", "Enter"]) await page.keyboard.press(key);
   await page.locator(".page.steps").waitFor();
   await until("only that step", async () => {
-    const rows = await page.locator(".table-box").last().locator("tbody tr:not(.pad) td:nth-child(2)").allInnerTexts();
+    const rows = await page.locator(".table-box").last().locator("tbody tr:not(.pad) td:nth-child(1)").allInnerTexts();
     return rows.length > 0 && rows.every((step) => step === rows[0]) && page.url().includes(`step%3D${rows[0]}`);
   });
 });

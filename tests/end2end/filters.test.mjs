@@ -182,6 +182,12 @@ test("columns are chosen, called by their headings, and a filter without rows sa
   await until("the column is there, and in the address", async () => (await column(page, "FLOPs")).length > 2 && /columns\.ops=/.test(page.url()));
   assert.ok(await page.getByLabel("FLOPs", { exact: true }).isChecked());
   await page.locator(".columns summary").click();
+  await page.setViewportSize({ width: 390, height: 844 });
+  await rowsOf(page).first().click();
+  await page.locator(".row-details .facts").first().waitFor();
+  const [table, details] = await Promise.all([scroller.boundingBox(), page.locator(".row-details").boundingBox()]);
+  assert.ok(table.height > 100 && details.y >= table.y + table.height - 1, "on a phone the details stand below the table");
+  await page.getByRole("button", { name: "Close the details" }).click();
   const field = page.locator(".table-filter").first();
   await field.fill("longest>1us");
   await until("the column that is asked for is in sight", async () => (await column(page, "Longest")).length > 0);
