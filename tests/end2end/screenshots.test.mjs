@@ -1,8 +1,9 @@
-// Pictures of every page, light and dark, at three widths, for people to look at; none scrolls sideways.
+// Pictures of every page, light and dark, at three widths, for people to look at; none scrolls sideways, and axe-core finds nothing wrong.
 
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { accessible } from "./accessible.mjs";
 import { drop } from "./browser.mjs";
 import { test } from "./harness.mjs";
 import { fits, load, open, scratch, trace, VIEWS, view } from "./page.mjs";
@@ -20,6 +21,7 @@ for (const scheme of ["light", "dark"]) {
       await page.setViewportSize(size);
       await open(page, site);
       await shoot("start");
+      await accessible(page, "start");
       await page.keyboard.press("?");
       await shoot("help");
       await page.keyboard.press("Escape");
@@ -34,12 +36,20 @@ for (const scheme of ["light", "dark"]) {
         await page.locator("#main").hover({ position: { x: 2, y: 2 } });
         await shoot(which);
         assert.ok(await fits(page), `${which} scrolls sideways`);
+        await accessible(page, which);
       }
+      await view(page, "ops");
+      await page.locator("tr[data-row='0']").first().click();
+      await page.locator(".row-details .facts").first().waitFor();
+      await page.locator(".row-details").first().scrollIntoViewIfNeeded();
+      await shoot("row");
+      await accessible(page, "details of a row");
       const bad = join(scratch(), "notes.txt");
       writeFileSync(bad, "These are notes, not a profile.");
       await drop(page, "#main", [bad]);
       await page.locator(".file.failed").waitFor();
       await shoot("failed");
+      await accessible(page, "failed");
       for (const real of ["tpu-v6e-4chip/host.xplane.pb", "mi300x-8gpu-conv/tw003.xplane.pb"]) {
         const path = trace(real);
         if (!path) continue;

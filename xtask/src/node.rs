@@ -65,9 +65,9 @@ pub fn with_packages(names: &[&str]) -> Result<Command> {
     Ok(command)
 }
 
-/// Node.js with playwright-core and the browser in its environment, for the scripts of tests/end2end.
+/// Node.js with playwright-core, axe-core and the browser in its environment, for the scripts of tests/end2end.
 pub fn playwright() -> Result<Command> {
-    let mut command = with_packages(&["playwright-core"])?;
+    let mut command = with_packages(&["playwright-core", "axe-core"])?;
     command.env("CHROME", crate::browser::chromium()?);
     Ok(command)
 }

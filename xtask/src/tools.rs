@@ -41,7 +41,7 @@ impl Tools {
 /// `cargo xtask setup`: everything that the other commands would install.
 pub fn setup() -> Result {
     let tools = Tools::find()?;
-    node::with_packages(&["playwright-core", "puppeteer-core"])?;
+    node::with_packages(&["playwright-core", "puppeteer-core", "axe-core"])?;
     let browser = browser::chromium()?;
     let driver = browser::driver()?;
     println!("Tools: {}", cache::root()?.display());

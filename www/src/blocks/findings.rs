@@ -48,7 +48,7 @@ fn row(run: u32, finding: &FindingBlock) -> AnyView {
     let rests = format!("Evidence (confidence: {})", confidence.label());
     view! {
         <li class="finding" data-rule=id.clone() data-severity=finding.severity.label()>
-            <header>{badge(finding.severity)}<h3>{tied(title)}</h3>{[to(link, "Show the evidence"), to(in_timeline, "In the timeline")]}</header>
+            <header>{badge(finding.severity)}<h2>{tied(title)}</h2>{[to(link, "Show the evidence"), to(in_timeline, "In the timeline")]}</header>
             <p>{tied(text)}</p>
             {remedy}
             {has_evidence.then(|| view! {

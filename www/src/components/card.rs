@@ -53,10 +53,10 @@ pub fn card(card: CardText) -> AnyView {
     // Without an address the title is no link, but the focus may still rest on it.
     view! {
         <article class="card" class:missing=missing data-card=key>
-            <h3><a class="term" href=href tabindex="0" aria-describedby="tip"
+            <h2><a class="term" href=href tabindex="0" aria-describedby="tip"
                 on:mouseenter=move |event| tips.show(&event, about.clone())
                 on:focus=move |event| tips.show(&event, on_focus.clone())
-                on:mouseleave=move |_| tips.hide() on:blur=move |_| tips.hide()>{title}</a></h3>
+                on:mouseleave=move |_| tips.hide() on:blur=move |_| tips.hide()>{title}</a></h2>
             <p class="figure" data-exact=exact
                 on:mouseenter=move |event| if !missing { tips.show(&event, on_figure.clone()) } on:mouseleave=move |_| tips.hide()>
                 {number}" "<span class="unit">{unit}</span>

@@ -47,6 +47,13 @@ fn of_trace(context: &Context<'_>, query: &PageQuery) -> Vec<Block> {
     let passing = (!filter.is_empty()).then(|| filter.passing(&*rows));
     let passing = passing.as_deref();
     let mut blocks = vec![Block::Figures { figures: figures(context, passing) }];
+    let chosen = query.chosen(ROWS, &ROW_KINDS.map(|(kind, _)| kind));
+    blocks.push(Block::Choice(Choice {
+        option: ROWS.to_owned(),
+        label: "Rows".to_owned(),
+        values: ROW_KINDS.map(|(kind, name)| (kind.to_owned(), name.to_owned())).to_vec(),
+        chosen: chosen.to_owned(),
+    }));
     blocks.push(Block::Choice(Choice {
         option: GROUP.to_owned(),
         label: "Group by".to_owned(),
@@ -59,20 +66,6 @@ fn of_trace(context: &Context<'_>, query: &PageQuery) -> Vec<Block> {
         .map(|(grouping, name)| (grouping.key().to_owned(), name.to_owned()))
         .to_vec(),
         chosen: grouping.key().to_owned(),
-    }));
-    blocks.push(Block::Choice(Choice {
-        option: IDLE.to_owned(),
-        label: "Idle time".to_owned(),
-        values: vec![("without".to_owned(), "Left out".to_owned()), ("with".to_owned(), "Shown".to_owned())],
-        chosen: if with_idle { "with" } else { "without" }.to_owned(),
-    }));
-    blocks.push(Block::Icicle(icicle(context, grouping, with_idle, passing)));
-    let chosen = query.chosen(ROWS, &ROW_KINDS.map(|(kind, _)| kind));
-    blocks.push(Block::Choice(Choice {
-        option: ROWS.to_owned(),
-        label: "Rows".to_owned(),
-        values: ROW_KINDS.map(|(kind, name)| (kind.to_owned(), name.to_owned())).to_vec(),
-        chosen: chosen.to_owned(),
     }));
     match chosen {
         "groups" => blocks.push(groups(context, grouping.key(), &applied, query)),
@@ -94,6 +87,13 @@ fn of_trace(context: &Context<'_>, query: &PageQuery) -> Vec<Block> {
             blocks.push(Block::Table(table));
         }
     }
+    blocks.push(Block::Choice(Choice {
+        option: IDLE.to_owned(),
+        label: "Idle time".to_owned(),
+        values: vec![("without".to_owned(), "Left out".to_owned()), ("with".to_owned(), "Shown".to_owned())],
+        chosen: if with_idle { "with" } else { "without" }.to_owned(),
+    }));
+    blocks.push(Block::Icicle(icicle(context, grouping, with_idle, passing)));
     blocks
 }
 

@@ -1,0 +1,16 @@
+// Whether what is shown can be used without eyes and without a mouse, as far as axe-core can tell.
+
+import assert from "node:assert/strict";
+import { createRequire } from "node:module";
+
+const { source } = createRequire(import.meta.url)("axe-core");
+
+/** Fails with what is wrong and where. */
+export async function accessible(page, where) {
+  await page.evaluate(source);
+  const violations = await page.evaluate(async () => {
+    const found = await window.axe.run(document, { resultTypes: ["violations"] });
+    return found.violations.map(({ id, help, nodes }) => `${id}: ${help}\n  ${nodes.map((node) => node.html.slice(0, 200)).join("\n  ")}`);
+  });
+  assert.deepEqual(violations, [], where);
+}
