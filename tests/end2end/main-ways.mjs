@@ -54,7 +54,7 @@ const ways = {
   },
   async "the table of ops is the command line's, and is filtered"(tab) {
     await visit(tab, "ops");
-    const rows = () => [...document.querySelectorAll(".page.ops .table-box tbody tr:not(.pad)")].map((row) => row.cells[1].innerText.trim());
+    const rows = () => [...document.querySelectorAll(".page.ops .table-box tbody tr:not(.pad)")].map((row) => row.cells[0].innerText.trim());
     const ops = JSON.parse(execFileSync(cli, ["table", "ops", "--format", "json", gpu], { maxBuffer: 1 << 28 }));
     const all = await tab.run(rows);
     assert.deepEqual(all.slice(0, 5), ops.slice(0, 5).map((op) => op.hlo_op_name));
