@@ -23,13 +23,13 @@ mod roofline;
 mod row;
 mod source;
 mod steps;
+mod table_block;
 pub mod timeline;
 mod transfers;
 
 pub use block::{
-    About, Bar, Bars, Block, CellStatus, Choice, ColumnBlock, Fact, Facts, Figure, FindingBlock, Grid, GridCell,
-    Icicle, Line, Link, Matrix, Node, Page, Point, RowName, Scatter, Series, Stack, StackRow, Status, TableBlock,
-    Waterfall, WaterfallPart,
+    About, Bar, Bars, Block, CellStatus, Choice, Fact, Facts, Figure, FindingBlock, Grid, GridCell, Icicle, Line, Link,
+    Matrix, Node, Page, Point, Scatter, Series, Stack, StackRow, Status, Waterfall, WaterfallPart,
 };
 
 pub use crate::views::View;
@@ -37,6 +37,7 @@ pub use colour::ColourClass;
 pub use columns::option as columns_option;
 pub use row::row;
 pub use source::Source;
+pub use table_block::{ColumnBlock, RowName, TableBlock};
 
 use std::collections::BTreeMap;
 

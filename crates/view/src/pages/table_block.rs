@@ -1,0 +1,118 @@
+//! The block of a page that is a table: its columns, the rows that are shown, and what the page needs to ask for others.
+
+use serde::{Deserialize, Serialize};
+
+use super::block::Link;
+use super::colour::ColourClass;
+use crate::table::{Cell, Column, Unit};
+use crate::tables::{AreaQuery, TableName};
+
+/// The first rows of a table.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TableBlock {
+    /// Which one.
+    pub table: TableName,
+    /// The form, where the table has several.
+    pub variant: String,
+    /// Heading.
+    pub title: String,
+    /// The columns.
+    pub columns: Vec<ColumnBlock>,
+    /// Rows in the asked order.
+    pub rows: Vec<Vec<Cell>>,
+    /// Rows that passed the filter.
+    pub matched_rows: u64,
+    /// Rows of the whole table.
+    pub total_rows: u64,
+    /// The order shown.
+    pub sort: Option<crate::table::Sort>,
+    /// The part of the page's filter that is about this table.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub filter: String,
+    /// The part of the timeline that it is of, where it is of one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub area: Option<Box<AreaQuery>>,
+    /// Columns that the filter names and this table lacks: those conditions do not narrow it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lacking: Vec<String>,
+    /// Why no row passes the filter, where none does.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub why_none: String,
+    /// The values of the column `category`, each with its colour.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub classes: Vec<(String, ColourClass)>,
+    /// What a click on a row filters by; absent where rows lead nowhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub row_name: Option<RowName>,
+    /// Where a click on each row leads, where that is another view; empty where [`TableBlock::row_name`] tells it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub links: Vec<Option<Link>>,
+}
+
+impl TableBlock {
+    /// A table of which nothing is shown.
+    pub fn empty(table: TableName) -> TableBlock {
+        TableBlock {
+            table,
+            variant: String::new(),
+            title: String::new(),
+            columns: Vec::new(),
+            rows: Vec::new(),
+            matched_rows: 0,
+            total_rows: 0,
+            sort: None,
+            filter: String::new(),
+            area: None,
+            lacking: Vec::new(),
+            why_none: String::new(),
+            classes: Vec::new(),
+            row_name: None,
+            links: Vec::new(),
+        }
+    }
+}
+
+/// How a row is named in a filter: `key="value"`, the value being that of the first of `columns` that has one in the row.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RowName {
+    /// Key in the filter.
+    pub key: String,
+    /// Columns of the table.
+    pub columns: Vec<String>,
+}
+
+/// A column as the page needs it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ColumnBlock {
+    /// Key in exports and filters.
+    pub key: String,
+    /// Heading.
+    pub title: String,
+    /// What its values are.
+    pub unit: Unit,
+    /// What its values mean, in one sentence.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub definition: String,
+    /// Why all of it is empty, where it is.
+    pub empty: Option<String>,
+    /// It stands in the details of a row only, until it is chosen.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub is_folded: bool,
+}
+
+fn is_false(value: &bool) -> bool {
+    !value
+}
+
+impl From<&Column> for ColumnBlock {
+    fn from(column: &Column) -> ColumnBlock {
+        ColumnBlock {
+            key: column.key.to_owned(),
+            title: column.title.to_owned(),
+            unit: column.unit,
+            definition: column.definition.to_owned(),
+            empty: None,
+            is_folded: false,
+        }
+    }
+}
