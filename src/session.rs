@@ -186,7 +186,7 @@ impl Session {
         self.table_of_area(run, settings, name, variant, &AreaQuery::default(), query)?.ok()
     }
 
-    /// The same of an area of the run's timeline, for the tables that [are of one](TableName::is_of_area). A sentence where the area
+    /// A table of an area of the run's timeline, for the tables that [are of one](TableName::is_of_area). A sentence where the area
     /// names a line that is not there, or ends before it starts.
     pub fn table_of_area(
         &mut self,

@@ -15,7 +15,7 @@ pub enum Status {
     Fail,
     /// The run, or the baseline, does not have the number, and the limit is not optional: this counts as a failure.
     Missing,
-    /// The same for an optional limit: this counts as nothing.
+    /// The run, or the baseline, does not have the number, and the limit is optional: this counts as nothing.
     Skipped,
 }
 

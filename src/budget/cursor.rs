@@ -17,7 +17,7 @@ impl RuleError {
         RuleError { span, message: message.into() }
     }
 
-    /// The same, for a text that begins `bytes` later in another one.
+    /// The error in another text, in which this one begins `bytes` later.
     pub fn moved(self, bytes: usize) -> RuleError {
         let span = self.span.start.saturating_add(bytes)..self.span.end.saturating_add(bytes);
         RuleError { span, ..self }

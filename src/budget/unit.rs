@@ -160,7 +160,7 @@ pub fn show(value: f64, unit: Option<Unit>) -> String {
     }
 }
 
-/// The same with every digit, in the field's own unit.
+/// A value with every digit, in the field's own unit.
 pub fn show_exactly(value: f64, unit: Option<Unit>) -> String {
     let digits = format::full(value);
     unit.map_or_else(|| digits.clone(), |unit| format!("{digits} {}", unit.symbol))

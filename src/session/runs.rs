@@ -60,7 +60,7 @@ impl Traced {
         self.timeline(settings).0
     }
 
-    /// The same with the timeline of the run.
+    /// The analysis with these settings, and the timeline of the run.
     fn timeline(&mut self, settings: &Settings) -> (Context<'_>, &Timeline) {
         metrics::complete_cpu_ops(&mut self.run.trace);
         let known = self.examined.take().filter(|(known, _)| known == settings);

@@ -33,7 +33,7 @@ pub fn si(value: f64, unit: &str) -> String {
     si_of_digits(value, unit, DIGITS)
 }
 
-/// The same to so many significant digits, at least three.
+/// A value with a unit and its SI prefix, to so many significant digits, at least three.
 pub fn si_of_digits(value: f64, unit: &str, digits: usize) -> String {
     if !value.is_finite() {
         return DASH.to_owned();
@@ -54,7 +54,7 @@ pub fn time_us(us: f64) -> String {
     si(us / 1e6, "s")
 }
 
-/// The same, or a dash.
+/// A time given in microseconds, or a dash.
 pub fn optional_time_us(us: Option<f64>) -> String {
     us.map_or_else(|| DASH.to_owned(), time_us)
 }
@@ -69,7 +69,7 @@ pub fn percent(percent: f64) -> String {
     percent_of_decimals(percent, 1)
 }
 
-/// The same to so many decimals, at least one.
+/// A share to so many decimals, at least one.
 pub fn percent_of_decimals(percent: f64, decimals: usize) -> String {
     if !percent.is_finite() {
         return DASH.to_owned();
@@ -90,7 +90,7 @@ pub fn percent_of_decimals(percent: f64, decimals: usize) -> String {
     }
 }
 
-/// The same, or a dash.
+/// A share, or a dash.
 pub fn optional_percent(value: Option<f64>) -> String {
     value.map_or_else(|| DASH.to_owned(), percent)
 }
@@ -106,7 +106,7 @@ pub fn number(value: f64) -> String {
     number_of_digits(value, DIGITS)
 }
 
-/// The same to so many significant digits, at least three.
+/// A rate or a mean without a prefix, to so many significant digits, at least three.
 pub fn number_of_digits(value: f64, digits: usize) -> String {
     if !value.is_finite() {
         return DASH.to_owned();

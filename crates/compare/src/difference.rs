@@ -146,7 +146,7 @@ pub fn of_values(ours: &[f64], theirs: &[f64]) -> Option<(f64, f64)> {
     Some(((variance * shares).sqrt(), df))
 }
 
-/// The same by the steps of each capture; `None` where one has fewer than two steps.
+/// Standard error and degrees of freedom by the steps of each capture; `None` where one has fewer than two steps.
 fn of_steps(ours: &[Level], theirs: &[Level]) -> Option<(f64, f64)> {
     let Inflation { of_variance: inflation, of_freedom } = Inflation::of(ours.iter().chain(theirs));
     let of_side = |levels: &[Level]| {

@@ -69,7 +69,7 @@ impl Level {
         profile.step_timing.num_steps_counted.or_else(|| Some(Level::typical(profile)?.steps))
     }
 
-    /// The same in another unit.
+    /// The level in another unit.
     pub fn scaled(self, factor: f64) -> Level {
         let variance_us2 = self.variance_us2.map(|variance| variance * factor * factor);
         Level { us: self.us * factor, variance_us2, ..self }

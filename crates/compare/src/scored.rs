@@ -310,9 +310,9 @@ struct Runs<'a> {
 /// What two runs do alike.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum CommonWork {
-    /// The same in a step.
+    /// Each step does the same work.
     Steps,
-    /// The same for a token or sample, as far as it is known: all but what is of steps can be compared.
+    /// Each token or sample takes the same work, as far as it is known: all but what is of steps can be compared.
     Tokens,
     /// Nothing: their numbers stand beside each other.
     Nothing,

@@ -4,7 +4,7 @@
 /// Names of arguments, or of what is inside them, that hold parameters.
 const PARAMETERS: [&str; 9] =
     ["params", "parameters", "param", "weights", "model", "variables", "trainable", "trainable_params", "frozen"];
-/// The same by their beginning or end: `frozen_params`, `params_frozen`, `model_params`.
+/// Beginnings and ends of names that hold parameters: `frozen_params`, `params_frozen`, `model_params`.
 const PART_OF_NAME: [&str; 3] = ["params", "frozen", "trainable"];
 /// Names of what an optimizer keeps from step to step.
 const OPTIMIZER_STATE: [&str; 14] = [

@@ -19,7 +19,7 @@ pub fn fingerprint(expression: &str) -> String {
     format!("{:016x}", hash(EMPTY, &normalized(expression)))
 }
 
-/// The same of a whole program: of all its instructions in their order.
+/// 16 hexadecimal digits for a whole program: FNV-1a of all its normalised instructions in their order.
 pub fn module_fingerprint(module: &Module) -> String {
     let of_one = |so_far, instruction| hash(so_far, &normalized(&expression(module, instruction)));
     format!("{:016x}", module.instructions().iter().fold(EMPTY, of_one))

@@ -40,9 +40,9 @@ enum GzipState {
     ExtraLength,
     /// The extra field.
     Extra { left: u16 },
-    /// A text that a zero byte ends.
+    /// The file's name, which a zero byte ends.
     Name,
-    /// The same.
+    /// A comment, which a zero byte ends.
     Comment,
     /// The header's own checksum.
     HeaderCrc,

@@ -20,7 +20,7 @@ const HEAD_BYTES: usize = 4096;
 const MARK: &[u8] = b"name=\"crossprof-report\"";
 /// The start tag's end, before the list.
 const START: &[u8] = b"id=\"crossprof-profiles\">";
-/// The same before the pictures of the median steps.
+/// The start tag's end, before the pictures of the median steps.
 const STEPS_START: &[u8] = b"id=\"crossprof-median-steps\">";
 /// Behind the list.
 const END: &[u8] = b"</script";

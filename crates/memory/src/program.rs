@@ -214,7 +214,7 @@ impl SpaceMemory {
         self.listed_bytes.saturating_add(self.heap.as_ref().map_or(0, |heap| heap.peak.bytes))
     }
 
-    /// The same with temporary values without the padding of their layouts.
+    /// The peak, with temporary values counted without the padding of their layouts.
     pub fn peak_unpadded_bytes(&self) -> u64 {
         self.listed_bytes.saturating_add(self.heap.as_ref().map_or(0, |heap| heap.peak.unpadded_bytes))
     }

@@ -69,12 +69,12 @@ impl Device {
         self.clock.map_or(time, |clock| clock.time_from_host(time))
     }
 
-    /// The same of an interval.
+    /// This device's time of an interval of the host.
     pub fn interval_from_host(&self, interval: Interval) -> Interval {
         Interval::new(self.time_from_host(interval.start), self.time_from_host(interval.end))
     }
 
-    /// The same of a set of the host's times.
+    /// This device's times of a set of the host's.
     pub fn set_from_host(&self, set: &IntervalSet) -> IntervalSet {
         if self.clock.is_none_or(|clock| clock.drift == 0) {
             return set.clone();

@@ -70,7 +70,7 @@ impl HostOps {
         HostOps::of_tallies(trace, devices, &tallies)
     }
 
-    /// The same from the tallies of the hosts' lines, by kind.
+    /// The host's ops from the tallies of its lines, by kind.
     pub(super) fn of_tallies(trace: &Trace, devices: &Devices, tallies: &[HostOpTally]) -> HostOps {
         of_names(trace, devices, tallies)
     }

@@ -87,7 +87,7 @@ impl<'a> Context<'a> {
         self.grouped(grouping).outline.get_or_init(|| self.outline_of(grouping, None))
     }
 
-    /// The same of those ops that pass; of all ops where no filter is given.
+    /// The groups of the ops that pass, and the large ones of these; of all ops where no filter is given.
     pub fn outline_of(&self, grouping: Grouping, passing: Option<&[bool]>) -> OpTree {
         let wasted =
             self.answers.wasted.get_or_init(|| Wasted::new(&self.analysis.ops, &|op| self.analysis.efficiency(op)));

@@ -106,7 +106,7 @@ pub(crate) fn for_each_on_line(trace: &Trace, ops: &[EventId], mut give: impl Fn
     }
 }
 
-/// The same for all events of one line, but gives what an event is, as an index into [`Events::kinds`](trace::Events::kinds).
+/// Gives each stretch of self time on one line, with what runs in it as an index into [`Events::kinds`](trace::Events::kinds).
 pub(crate) fn for_each_self_kind(trace: &Trace, events: &LineEvents, mut give: impl FnMut(usize, Interval)) {
     let mut line = SelfTime::default();
     trace.for_each_on_thread(events, |kind, interval| line.start(kind, interval, &mut give));

@@ -64,7 +64,7 @@ impl LineEvents {
         self.for_each_time_at(events, 0..self.len(), |_, kind, interval| visit(kind, interval));
     }
 
-    /// The same with those at some places of the order, and which each is.
+    /// Calls `visit` with the events at some places of the order: which each is, what it is and when.
     pub fn for_each_time_at(
         &self,
         events: &Events,

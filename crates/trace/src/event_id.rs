@@ -19,7 +19,7 @@ impl EventId {
         self.0 as usize
     }
 
-    /// The same as a number of 32 bits, for tables with many of them.
+    /// Its index in 32 bits, for tables with many of them.
     #[inline]
     pub fn get(self) -> u32 {
         self.0

@@ -148,7 +148,7 @@ impl Events {
         self.push_of_kind(kind, event.start, event.duration)
     }
 
-    /// The same for an event of a [kind](Events::kind) that is there already.
+    /// Adds an event of a [kind](Events::kind) that is there already; `None` where there is no room.
     #[inline(always)]
     pub fn push_of_kind(&mut self, kind: u32, start: Ps, duration: Ps) -> Option<EventId> {
         let id = u32::try_from(self.rows.len()).ok().filter(|_| self.packed.is_empty())?;
@@ -247,18 +247,18 @@ impl Events {
         self.for_each_of(self.ids(), visit);
     }
 
-    /// The same with events that follow each other.
+    /// Calls `visit` with events that follow each other.
     pub fn for_each_of(&self, ids: EventIds, mut visit: impl FnMut(EventId, Event)) {
         self.for_each_row(ids, |id, row| visit(id, self.event(row)));
     }
 
-    /// The same with what an event is, as an index into [`kinds`](Events::kinds), and when. What is asked of a kind once need not
+    /// Calls `visit` with what each event is, as an index into [`kinds`](Events::kinds), and when. What is asked of a kind once need not
     /// be asked of millions of events.
     pub fn for_each_time(&self, ids: EventIds, mut visit: impl FnMut(EventId, usize, Interval)) {
         self.for_each_row(ids, |id, row| visit(id, row.kind() as usize, row.interval()));
     }
 
-    /// The same, but calls `visit` with the events of a block at a time.
+    /// Calls `visit` with the events of a block at a time.
     pub fn for_each_block(&self, ids: EventIds, mut visit: impl FnMut(Block<'_>)) {
         let (EventId(mut first), indices) = ids.indices();
         self.for_each_slice(indices, &mut |rows| {
@@ -280,7 +280,7 @@ impl Events {
         });
     }
 
-    /// The same of one event.
+    /// What one event is, as an index into [`kinds`](Events::kinds), and when.
     #[inline(always)]
     pub(crate) fn kind_and_time(&self, id: EventId) -> Option<(usize, Interval)> {
         self.row(id).map(|row| (row.kind() as usize, row.interval()))

@@ -90,12 +90,12 @@ impl Kinds {
         &self.kinds
     }
 
-    /// The same.
+    /// All kinds by number, taken out.
     pub(super) fn into_list(self) -> Vec<EventKind> {
         self.kinds
     }
 
-    /// The reverse.
+    /// The kinds of a list, each with its index as number.
     pub(super) fn from_list(kinds: Vec<EventKind>) -> Kinds {
         Kinds { kinds, ..Kinds::default() }
     }

@@ -70,7 +70,7 @@ impl LineId {
         self.0 as usize
     }
 
-    /// The same as a number of 32 bits, for tables with many of them.
+    /// Its index in 32 bits, for tables with many of them.
     pub fn get(self) -> u32 {
         self.0
     }

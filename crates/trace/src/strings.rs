@@ -149,7 +149,7 @@ impl Strings {
         (text, ends)
     }
 
-    /// The reverse of [`Strings::into_parts`]; `None` where these are not the parts of a table.
+    /// The table of these parts ([`Strings::into_parts`]); `None` where these are not the parts of a table.
     pub(crate) fn from_parts(text: String, ends: Vec<usize>) -> Option<Strings> {
         let fits = ends.first() == Some(&0) && ends.last() == Some(&text.len()) && ends.is_sorted();
         if !fits || !ends.iter().all(|&end| text.is_char_boundary(end)) {

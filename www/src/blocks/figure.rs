@@ -72,7 +72,7 @@ pub fn number(value: f64) -> Cell {
 pub struct Chart {
     /// Heading, as it is drawn.
     pub title: AnyView,
-    /// The same as a text; names files too.
+    /// The heading as a text; names files too.
     pub name: String,
     /// Classes beside those that every chart has.
     pub class: &'static str,

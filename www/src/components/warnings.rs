@@ -52,7 +52,7 @@ pub fn bounded(text: &str) -> String {
     format::printable(&format::shorten(text, WHOLE_CHARS))
 }
 
-/// The same, numbers and their units kept on one line.
+/// A bounded text whose numbers and units stay on one line.
 pub fn tied(text: &str) -> String {
     let text = bounded(text);
     let mut out = String::with_capacity(text.len());

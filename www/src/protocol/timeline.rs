@@ -31,7 +31,7 @@ pub struct FrameRequest {
 pub enum PictureForm {
     /// The picture, names included, as a vector graphic.
     Svg,
-    /// The same in the pixels of the screen.
+    /// The picture, names included, in the pixels of the screen.
     Png,
     /// Not the picture but its range, as a compressed Chrome trace.
     Trace,

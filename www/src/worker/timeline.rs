@@ -36,7 +36,7 @@ impl Easel {
         self.put(raster, scale)?.transfer_to_image_bitmap()
     }
 
-    /// The same as a PNG: a promise of a blob.
+    /// The picture as a PNG: a promise of a blob.
     pub fn encode(&mut self, raster: &Raster, scale: f64) -> Result<Promise, JsValue> {
         self.put(raster, scale)?.convert_to_blob()
     }

@@ -30,7 +30,7 @@ impl Architecture {
         ffn_factor: None,
     };
 
-    /// The same with tied embeddings and wide heads.
+    /// Llama's, with tied embeddings and wide heads.
     const GEMMA: Architecture =
         Architecture { tied_embeddings: Some(true), head_dim: Some(256), ..Architecture::LLAMA };
 

@@ -73,7 +73,7 @@ impl<'a> Walk<'_, 'a> {
         self.rest(read, reader, offset)
     }
 
-    /// The same from where it is no longer usual.
+    /// Reads the fields from the first unusual one on.
     #[inline(never)]
     fn rest(&mut self, mut read: RawEvent, mut reader: Reader<'a>, offset: u64) -> Result<(), u64> {
         let mut aggregated = false;

@@ -30,7 +30,7 @@ impl<'a> OpParts<'a> {
         OpParts::new(trace, Categorizer::new(trace, &devices.recognised))
     }
 
-    /// The same with categories that are known already.
+    /// For ops whose categories are known already.
     pub fn new(trace: &'a Trace, categories: Categorizer<'a>) -> OpParts<'a> {
         OpParts { trace, categories, of_category: Vec::new(), copies: FxHashMap::default() }
     }

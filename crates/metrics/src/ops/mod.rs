@@ -71,7 +71,7 @@ impl CostSource {
 pub struct Op {
     /// Number of the program.
     pub program_id: Option<i64>,
-    /// The same as XProf writes it: without a sign.
+    /// Number of the program as XProf writes it: without a sign.
     pub program: Text,
     /// Name of the program (`jit_train_step`), empty where unknown.
     pub module: Text,

@@ -11,7 +11,7 @@ use trace::{Trace, in_blocks};
 pub enum OpLabel {
     /// What limits it, where that is known.
     Bound,
-    /// The same, and "unknown" where only the peaks are.
+    /// What limits it, and "unknown" where only the peaks are known.
     BoundOrUnknown,
     /// See [`Op::data_type`].
     DataType,

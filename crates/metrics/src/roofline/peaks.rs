@@ -42,11 +42,11 @@ pub enum Level {
     Hbm,
     /// A TPU's common memory, read.
     CmemRead,
-    /// The same, written.
+    /// A TPU's common memory, written.
     CmemWrite,
     /// A TPU's vector memory, read.
     VmemRead,
-    /// The same, written.
+    /// A TPU's vector memory, written.
     VmemWrite,
     /// A GPU's shared memory or L1.
     Local,
@@ -135,7 +135,7 @@ impl Peaks {
         self.level(level).map(|bandwidth| flops_per_second / bandwidth.bytes_per_second)
     }
 
-    /// The same of the main memory and the single peak that XProf has.
+    /// FLOPs per byte at which the main memory stops to bound, with the single peak that XProf has.
     pub fn xprof_ridge_point(&self) -> Option<f64> {
         Some(self.xprof_flops_per_second? / self.xprof_hbm_bytes_per_second?)
     }

@@ -78,7 +78,7 @@ impl MeanPart {
         share(self.hidden_communication_us, self.communication_us)
     }
 
-    /// The same of copies.
+    /// Share of the copies in flight that computation hides; absent without copies.
     pub fn transfer_overlap_percent(&self) -> Option<f64> {
         share(self.hidden_transfer_us, self.transfer_us)
     }

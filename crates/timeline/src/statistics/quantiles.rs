@@ -28,7 +28,7 @@ pub fn percentiles_of(source: Source<'_>, area: &Area, grouping: &Grouping, grou
     found
 }
 
-/// The same of lengths that are kept as `T`.
+/// The percentiles of each group, its lengths kept as `T`.
 fn by_length<T: Copy + Default + Ord>(
     source: Source<'_>,
     area: &Area,

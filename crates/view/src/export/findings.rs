@@ -36,7 +36,7 @@ pub(super) fn text(profile: &UnifiedProfile, width: usize) -> String {
     text
 }
 
-/// The same as a list, with the remedies; `escape` makes text from a trace harmless.
+/// The findings as a Markdown list, with the remedies; `escape` makes text from a trace harmless.
 pub(super) fn markdown(profile: &UnifiedProfile, escape: fn(&str) -> String) -> String {
     let items: Vec<String> = fired(profile)
         .take(FIRST)

@@ -91,7 +91,7 @@ pub fn title(profile: &UnifiedProfile) -> String {
     title_called(profile, &profile.metadata.full_name())
 }
 
-/// The same of several runs, by names that tell them apart.
+/// Name, device and origin of several runs, a line each, by names that distinguish them.
 pub fn titles(profiles: &[UnifiedProfile]) -> Vec<String> {
     if let [only] = profiles {
         return vec![title(only)];

@@ -322,7 +322,7 @@ mod tests {
         page_on(4, filter, by)
     }
 
-    /// The same where the capture holds the first `chips` of them.
+    /// The page of a capture that holds the first `chips` of these devices.
     fn page_on(chips: u32, filter: &str, by: &str) -> Page {
         let mut b = TraceBuilder::new();
         let ops = [

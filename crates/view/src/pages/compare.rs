@@ -432,7 +432,7 @@ fn speed_up(scaling: &Scaling, comparison: &Comparison) -> Scatter {
     }
 }
 
-/// The same as a table, with what is lost to what.
+/// The scaling as a table, with what is lost to what.
 fn scaled(scaling: &Scaling, comparison: &Comparison) -> Grid {
     let columns = [
         "Run",

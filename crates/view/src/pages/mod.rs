@@ -118,7 +118,7 @@ pub fn table_block(
     table_block_of(name, variant, title, page_query, rows.columns(), &mut |asked| query(&*rows, asked))
 }
 
-/// The same where others have the rows: what is asked of `columns`, and the answer of `ask`.
+/// A table whose rows others have: `columns` are its columns, `ask` answers for it.
 pub fn table_block_of(
     name: TableName,
     variant: &str,

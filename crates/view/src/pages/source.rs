@@ -38,7 +38,7 @@ impl<'a> Source<'a> {
         Some(table_block_of(name, "", title, asked, &rows.columns, &mut |asked| query(&rows, asked)))
     }
 
-    /// The same as a block.
+    /// A table that the profile holds, as a block.
     pub(super) fn table_block(self, name: TableName, title: &str, asked: &PageQuery) -> Option<Block> {
         self.table(name, title, asked).map(Block::Table)
     }

@@ -22,7 +22,7 @@ pub(super) struct Term {
     pub negated: bool,
     /// The word in lower case, as it was typed.
     pub word: String,
-    /// The same read as a condition, where it can be one.
+    /// The word read as a condition, where it can be one.
     pub condition: Option<Condition>,
 }
 

@@ -107,7 +107,7 @@ impl<'a> CellRef<'a> {
 }
 
 impl Cell {
-    /// The same without its text.
+    /// The value, with its text borrowed.
     pub fn as_ref(&self) -> CellRef<'_> {
         match self {
             Cell::Absent => CellRef::Absent,
@@ -202,7 +202,7 @@ impl Serialize for Cell {
     }
 }
 
-/// The reverse of the above. Whole numbers come back as [`Cell::Int`], also those that were real numbers without a
+/// Reads what the serialiser writes. Whole numbers come back as [`Cell::Int`], also those that were real numbers without a
 /// fraction.
 impl<'de> Deserialize<'de> for Cell {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Cell, D::Error> {

@@ -51,14 +51,14 @@ pub fn query(rows: &dyn Rows, query: &Query) -> Table {
     query_indexed(rows, query).0
 }
 
-/// The same with the index of each row in `rows`.
+/// The rows that `query` asks for, with the index of each in `rows`.
 pub fn query_indexed(rows: &dyn Rows, query: &Query) -> (Table, Vec<u32>) {
     let filter = Filter::parse(&query.filter);
     let passing = (!filter.is_empty()).then(|| filter.passing(rows));
     answer(rows, query, passing.as_deref())
 }
 
-/// The same where the caller knows which rows pass (all, where it gives none): the filter of `query` is not looked at.
+/// The rows that `query` asks for, where the caller knows which rows pass (all, where it gives none): the filter of `query` is not looked at.
 pub fn query_passing(rows: &dyn Rows, query: &Query, passing: Option<&[bool]>) -> Table {
     answer(rows, query, passing).0
 }

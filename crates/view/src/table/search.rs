@@ -51,7 +51,7 @@ impl Word<'_> {
         any
     }
 
-    /// The same for texts that end at `ends`, and are `text`, which starts at `start`.
+    /// Marks the texts of one block that hold the word: they end at `ends` and are `text`, which starts at `start`.
     #[inline(never)]
     fn mark_block(self, text: &str, start: usize, ends: &[usize], rarest: usize, found: &mut [bool]) -> bool {
         let Some(&byte) = self.word.as_bytes().get(rarest).filter(|_| text.is_ascii()) else {

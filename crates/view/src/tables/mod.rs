@@ -152,7 +152,7 @@ tables! {
     Ops "ops" [] with columns(&ops::COLUMNS), from run |context, _| ops::OpRows::new(context);
     /// Ops by what they have in common.
     OpGroups "op-groups" ["name", "scope", "category", "program", "source"] with columns(&op_groups::COLUMNS), from run op_groups::table;
-    /// The same by framework op.
+    /// The ops of the framework, each with the time and cost of its HLO ops.
     FrameworkOps "framework-ops" [] with columns(&framework_ops::COLUMNS), from run |context, _| framework_ops::FrameworkOpRows::new(context);
     /// The arguments of the programs and how they are spread over the devices.
     Arguments "arguments" [] with columns(&arguments::COLUMNS), from run |context, _| arguments::ArgumentRows::new(context);

@@ -21,7 +21,7 @@ pub enum Judgement {
     Better,
     /// Worse.
     Worse,
-    /// The same.
+    /// As good as the baseline's.
     Same,
     /// Too little to count, or within the noise.
     Noise,

@@ -44,7 +44,7 @@ pub(super) fn by_step(source: Source<'_>, device: Option<u32>) -> Stack {
     chart
 }
 
-/// The same chart for the overview, whose title leads to the page of steps.
+/// The chart of the steps for the overview, whose title leads to the page of steps.
 pub(in crate::pages) fn overview(source: Source<'_>) -> Stack {
     let about = About::new(metric!("steps[].duration_us"), View::Steps);
     Stack { about: Some(about), ..by_step(source, None) }

@@ -46,7 +46,7 @@ pub(super) fn of_trace(context: &Context<'_>, mean: &MeanPart, device: Option<u3
     })
 }
 
-/// The same figures as far as the profile has them, and those of the step times alone.
+/// The figures of the steps as far as the profile has them, and those of the step times alone.
 pub(super) fn of_profile(profile: &UnifiedProfile) -> Vec<Figure> {
     let timing = &profile.step_timing;
     let Some(breakdown) = &profile.step_breakdown else {

@@ -93,7 +93,7 @@ pub struct Outcome {
     pub page: Page,
     /// The file that holds it, by its path, and its index among the events there: what else the file says of it can be read again.
     pub in_file: Option<(String, u32)>,
-    /// The same in one sentence, for who cannot see it.
+    /// What is said of it in one sentence, for who cannot see it.
     pub said: String,
     /// Start and end of the capture, where it was asked when a step is.
     pub extent_ps: Option<(i64, i64)>,

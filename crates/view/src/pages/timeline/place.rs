@@ -72,7 +72,7 @@ impl TableBlock {
 }
 
 impl Link {
-    /// The same events on the timeline, where the filter says something of events.
+    /// The events that the link is about, on the timeline; `None` where its filter says nothing of events.
     pub(in crate::pages) fn in_timeline(&self) -> Option<Link> {
         let filter = Filter::parse(&self.filter);
         let tells = !filter.is_empty() && filter.columns().all(|key| KEYS.contains(&key));
