@@ -1,4 +1,4 @@
-//! Which columns of a table stand on a page, and in what order: the [leading](crate::tables::leading) ones or those that were chosen; those that
+//! Which columns of a table stand on a page, and in what order: the [`leading`] ones or those that were chosen; those that
 //! the table is ordered or filtered by are always in sight.
 
 use super::{ColumnBlock, PageQuery, TableBlock};
