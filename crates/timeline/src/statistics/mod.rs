@@ -13,7 +13,7 @@
 //! to the range that they make together: their times do, and the counts but for the events that the edges cut.
 //!
 //! Of which group an event is, is asked of its [kind](trace::Events::kinds), once for all events of the kind; then one walk adds them up, past the
-//! [stretches] whose sums are known.
+//! stretches whose sums are known.
 
 mod counters;
 mod events_in;
@@ -110,7 +110,7 @@ pub struct Group {
 }
 
 /// The groups that have events in an area, in the order in which they are met. Linear in the events of the area, but for those of
-/// [stretches] whose sums are made.
+/// stretches whose sums are made.
 pub fn groups(source: Source<'_>, area: &Area, grouping: &Grouping) -> Vec<Group> {
     let mut found = Gathered { grouping, groups: Vec::new(), places: vec![u32::MAX; grouping.len()] };
     for &line in &area.lines {
