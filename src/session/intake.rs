@@ -3,6 +3,7 @@
 use base::{Error, Warning};
 use input::plan::{self, FileKind};
 use input::{Decoded, Decoder, NamedProfile, Outline, Sidecar, Unpacked};
+use report::SourceFile;
 use trace::{RowBlock, SourceFormat, Trace};
 
 /// What a finished file gave.
@@ -63,6 +64,20 @@ pub(super) enum Content {
 }
 
 impl Member {
+    /// What a report says of it.
+    pub(super) fn source_file(&self, num_events: Option<u64>) -> SourceFile {
+        let format = match self.kind {
+            FileKind::XPlane => "xplane",
+            FileKind::TraceJson => "trace_json",
+            FileKind::UnifiedProfile => "unified_profile",
+            FileKind::ModelConfig => "model_config",
+            FileKind::Program => "hlo",
+            FileKind::MemoryProfile => "memory_profile",
+            FileKind::Archive | FileKind::Unknown => "unknown",
+        };
+        SourceFile { path: self.path.clone(), size_bytes: self.size_bytes, format: format.to_owned(), num_events }
+    }
+
     pub(super) fn new(path: &str, size_bytes: u64, kind: FileKind, content: Content) -> Member {
         Member { path: path.to_owned(), size_bytes, kind, content, warnings: Vec::new() }
     }

@@ -8,7 +8,6 @@ use metrics::Run;
 use trace::{HloProto, Trace};
 
 use super::intake::{Content, Member};
-use super::runs::source_file;
 
 /// The programs of a planned run as a trace that holds nothing else; their files are added to `run`. XLA dumps a program before and
 /// after it is compiled: where there is one with a buffer assignment, those of its name without one are passed over.
@@ -19,7 +18,7 @@ pub(super) fn take(members: &mut [Member], planned: &PlannedRun, run: &mut Run) 
         let Some(member) = members.get_mut(file) else { continue };
         run.warnings.append(&mut member.warnings);
         if let Content::Program(bytes) = std::mem::replace(&mut member.content, Content::Taken) {
-            run.files.push(source_file(member, None));
+            run.files.push(member.source_file(None));
             found.push((Heading::of(&bytes), bytes));
         }
     }

@@ -267,7 +267,7 @@ fn build_runs(members: &mut [Member], planned: &PlannedRun) -> Vec<LoadedRun> {
         run.warnings.append(&mut member.warnings);
         match std::mem::replace(&mut member.content, Content::Taken) {
             Content::Trace(trace) => {
-                run.files.push(source_file(member, Some(trace.events.len() as u64)));
+                run.files.push(member.source_file(Some(trace.events.len() as u64)));
                 hosts.push((host.host.clone(), *trace));
             }
             Content::Profiles(profiles) => {
@@ -283,7 +283,7 @@ fn build_runs(members: &mut [Member], planned: &PlannedRun) -> Vec<LoadedRun> {
     if let Some(member) = profile
         && let Content::MemoryProfile(bytes) = std::mem::replace(&mut member.content, Content::Taken)
     {
-        run.files.push(source_file(member, None));
+        run.files.push(member.source_file(None));
         run.heap_profile = Some(bytes.into());
     }
     if hosts.is_empty() && programs.hlo.is_empty() && run.heap_profile.is_none() {
@@ -375,21 +375,8 @@ fn sidecars(members: &[Member], planned: &PlannedRun) -> (Sidecar, Vec<SourceFil
         if let Content::Model(given) = &member.content {
             sidecar.model = sidecar.model.overridden_by(&given.model);
             sidecar.device = given.device.clone().or(sidecar.device);
-            files.push(source_file(member, None));
+            files.push(member.source_file(None));
         }
     }
     (sidecar, files)
-}
-
-pub(super) fn source_file(member: &Member, num_events: Option<u64>) -> SourceFile {
-    let format = match member.kind {
-        FileKind::XPlane => "xplane",
-        FileKind::TraceJson => "trace_json",
-        FileKind::UnifiedProfile => "unified_profile",
-        FileKind::ModelConfig => "model_config",
-        FileKind::Program => "hlo",
-        FileKind::MemoryProfile => "memory_profile",
-        FileKind::Archive | FileKind::Unknown => "unknown",
-    };
-    SourceFile { path: member.path.clone(), size_bytes: member.size_bytes, format: format.to_owned(), num_events }
 }

@@ -3,17 +3,16 @@
 use crossprof::pages::TableBlock;
 use crossprof::table::{Cell, Unit, is_called};
 
+use super::terms::terms;
+
 /// Values of a column that are offered.
 const MOST_VALUES: usize = 20;
 
 /// Whole filters that begin with what was typed.
 pub fn completions(table: &TableBlock, typed: &str) -> Vec<String> {
-    let mut inside = false;
-    let start = typed.char_indices().filter(|&(_, c)| {
-        inside ^= c == '"';
-        c.is_whitespace() && !inside
-    });
-    let (before, word) = typed.split_at(start.last().map_or(0, |(at, space)| at + space.len_utf8()));
+    // Behind a space a new word begins.
+    let last = terms(typed).pop().filter(|last| typed.ends_with(last.as_str())).unwrap_or_default();
+    let (before, word) = typed.split_at(typed.len() - last.len());
     let (sign, word) = word.strip_prefix('-').map_or(("", word), |word| ("-", word));
     let Some(at) = word.find([':', '=', '<', '>']) else {
         let begins = |title: &str| title.to_lowercase().starts_with(&word.trim_start_matches('"').to_lowercase());

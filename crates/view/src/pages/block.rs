@@ -7,6 +7,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::colour::ColourClass;
+use super::link::Link;
 use super::table_block::TableBlock;
 use crate::metric::Metric;
 use crate::table::Unit;
@@ -140,30 +141,6 @@ impl Status {
     /// The status of that word.
     pub fn from_word(word: &str) -> Option<Status> {
         [Status::Good, Status::Warning, Status::Bad].into_iter().find(|status| status.word() == word)
-    }
-}
-
-/// Another view of the same run, filtered.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Link {
-    /// The view.
-    pub view: View,
-    /// The filter there; see [`crate::table::Filter`].
-    pub filter: String,
-    /// What is selected on the timeline: start and end in picoseconds from the start of the capture.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub range_ps: Option<(i64, i64)>,
-}
-
-impl Link {
-    /// To a view under a filter.
-    pub fn to(view: View, filter: &str) -> Link {
-        Link { view, filter: filter.to_owned(), range_ps: None }
-    }
-
-    /// To the rows whose column `key` is `value`; `None` for a value that no filter can write.
-    pub fn equal(view: View, key: &str, value: &str) -> Option<Link> {
-        (!value.contains('"')).then(|| Link::to(view, &format!("{key}=\"{value}\"")))
     }
 }
 

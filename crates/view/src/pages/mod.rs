@@ -16,6 +16,7 @@ mod findings;
 mod headlines;
 mod host;
 mod kernels;
+mod link;
 mod no_rows;
 mod ops;
 mod overview;
@@ -28,13 +29,14 @@ pub mod timeline;
 mod transfers;
 
 pub use block::{
-    About, Bar, Bars, Block, CellStatus, Choice, Fact, Facts, Figure, FindingBlock, Grid, GridCell, Icicle, Line, Link,
+    About, Bar, Bars, Block, CellStatus, Choice, Fact, Facts, Figure, FindingBlock, Grid, GridCell, Icicle, Line,
     Matrix, Node, Page, Point, Scatter, Series, Stack, StackRow, Status, Waterfall, WaterfallPart,
 };
 
 pub use crate::views::View;
 pub use colour::ColourClass;
 pub use columns::option as columns_option;
+pub use link::Link;
 pub use row::row;
 pub use source::Source;
 pub use table_block::{ColumnBlock, RowName, TableBlock};

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::block::Link;
 use super::colour::ColourClass;
+use super::link::Link;
 use crate::table::{Cell, Column, Unit};
 use crate::tables::{AreaQuery, TableName};
 
