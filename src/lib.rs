@@ -41,10 +41,8 @@
 #![deny(missing_docs)]
 
 pub use base::{fields, format, json, json_text, number, sort};
-#[cfg(feature = "memory")]
-pub use memory;
 pub use view::{export, metric, pages, table, tables};
-pub use {compare, facts, hlo, input, insight, metrics, report, timeline, trace};
+pub use {compare, facts, hlo, input, insight, memory, metrics, report, timeline, trace};
 
 // That a job can hold to limits.
 pub mod budget;

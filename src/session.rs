@@ -32,6 +32,7 @@ use std::collections::VecDeque;
 
 use input::plan::FileKind;
 use input::{Outline, Unpacked, Unpacker};
+use memory::Recorded;
 use metrics::{Context, Settings};
 use report::UnifiedProfile;
 use timeline::Timeline;
@@ -237,8 +238,13 @@ impl Session {
         self.runs.get_mut(run as usize)?.median_step(settings)
     }
 
+    /// What a run says of memory, for tables and pages that another session's program makes. `None` where there is no such run, or it is an
+    /// imported result.
+    pub fn memory(&mut self, run: u32, settings: &Settings) -> Option<&Recorded> {
+        self.runs.get_mut(run as usize)?.memory(settings)
+    }
+
     /// The table of a device memory profile beside that of an earlier one: what came and what went. `None` where a run is none.
-    #[cfg(feature = "memory")]
     pub fn heap_difference(
         &mut self,
         before: u32,
@@ -247,7 +253,7 @@ impl Session {
         variant: &str,
         query: &Query,
     ) -> Option<Table> {
-        let mut read = |run: u32| self.timeline(run, settings, |context, _| tables::heap_profile(&context)).flatten();
+        let mut read = |run: u32| self.memory(run, settings)?.heap_profile().cloned();
         let (before, after) = (read(before)?, read(after)?);
         Some(view::table::query(&tables::heap_table(Some(&after), Some(&before), variant), query))
     }

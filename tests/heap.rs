@@ -120,8 +120,8 @@ fn real_profiles_add_up() {
         ("cuda-poscidyn", 262, 17_223_775.0, 584_432.0, 272.0),
     ] {
         let mut session = open(&[samples::real_bytes(&format!("memory-prof/{name}.prof"))]);
-        let read = session.timeline(0, &Settings::default(), |context, _| crossprof::tables::heap_profile(&context));
-        assert_eq!(read.unwrap().unwrap().samples.len(), samples, "{name}");
+        let recorded = session.memory(0, &Settings::default()).unwrap();
+        assert_eq!(recorded.heap_profile().unwrap().samples.len(), samples, "{name}");
         for by in ["line", "stack", "kind", "device"] {
             let table = table(&mut session, by);
             assert_eq!((sum(&table, "bytes"), sum(&table, "count")), (buffers + executables, count), "{name} by {by}");

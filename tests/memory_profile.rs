@@ -7,19 +7,16 @@ mod support;
 use std::collections::BTreeSet;
 
 use crossprof::Settings;
-use crossprof::memory::allocator::{Activity, Allocator, AllocatorEvent, allocators, xprof as xprof_mode};
-use crossprof::trace::Trace;
+use crossprof::memory::allocator::{Activity, Allocator, AllocatorEvent, xprof as xprof_mode};
 use serde_json::Value;
 use support::{samples, xprof};
 
-/// Looks at the allocators of a folder's xplane, with times as XProf has them.
-fn with_allocators(folder: &str, look: impl FnOnce(&Trace, &[Allocator])) {
+/// Looks at the allocators of a folder's xplane, and at them with times as XProf has them.
+fn with_allocators(folder: &str, look: impl FnOnce(&[Allocator], &[Allocator])) {
     let mut session = xprof::open(&xprof::xplane(folder));
-    let looked = session.timeline(0, &Settings::default(), |context, _| {
-        let trace = context.captured_trace();
-        look(trace, &xprof_mode::allocators(trace));
-    });
-    looked.unwrap();
+    let ours = &session.memory(0, &Settings::default()).unwrap().allocators;
+    let as_xprof: Vec<Allocator> = ours.iter().map(xprof_mode::allocator).collect();
+    look(ours, &as_xprof);
 }
 
 /// A number, which XProf writes as text where it has 64 bits.
@@ -44,7 +41,7 @@ fn every_event_and_summary_is_that_of_xprof() {
     for folder in xprof::folders("memory_profile") {
         let output = xprof::output(&folder, "memory_profile");
         let theirs = output["memoryProfilePerAllocator"].as_object().unwrap();
-        with_allocators(&folder, |trace, as_xprof| {
+        with_allocators(&folder, |ours, as_xprof| {
             let names: BTreeSet<&str> = as_xprof.iter().map(|it| it.name.as_str()).collect();
             assert_eq!(names, theirs.keys().map(String::as_str).collect::<BTreeSet<_>>(), "{folder}");
             for allocator in as_xprof {
@@ -62,8 +59,8 @@ fn every_event_and_summary_is_that_of_xprof() {
                     assert_eq!(bytes(event.requested_bytes), int(&metadata["requestedBytes"]), "{folder} {name}");
                     assert_eq!(bytes(event.allocation_bytes), int(&metadata["allocationBytes"]), "{folder} {name}");
                     assert_eq!(event.address.cast_signed(), int(&metadata["address"]), "{folder} {name}");
-                    let args = trace.args.get(event.args);
-                    let texts = [args.tf_op, args.region_type, args.shape].map(|id| trace.text(id));
+                    let labels = allocator.labels_of(event).unwrap();
+                    let texts = [&labels.op, &labels.region, &labels.shape];
                     let expected = ["tfOpName", "regionType", "tensorShape"].map(|key| metadata[key].as_str().unwrap());
                     assert_eq!(texts, expected, "{folder} {name}");
                     assert_eq!(event.time.as_ps(), int(&snapshot["timeOffsetPs"]), "{folder} {name}");
@@ -82,7 +79,6 @@ fn every_event_and_summary_is_that_of_xprof() {
                 compared += 1;
             }
             // Ours have the same events and peaks, at times of the capture.
-            let ours = allocators(trace);
             assert_eq!(ours.len(), as_xprof.len(), "{folder}");
             for (own, theirs) in ours.iter().zip(as_xprof) {
                 let (a, b) = (&own.events[own.peak().unwrap()], &theirs.events[xprof_mode::peak(theirs).unwrap()]);
@@ -104,8 +100,8 @@ fn what_is_listed_at_the_peak_is_what_xprof_lists() {
     let mut rows = 0;
     for folder in xprof::folders("memory_profile") {
         let output = xprof::output(&folder, "memory_profile");
-        with_allocators(&folder, |trace, ours| {
-            for allocator in ours {
+        with_allocators(&folder, |own, as_xprof| {
+            for allocator in as_xprof {
                 let profile = &output["memoryProfilePerAllocator"][&allocator.name];
                 let row = |of: &Value, count: i64| {
                     (
@@ -130,11 +126,11 @@ fn what_is_listed_at_the_peak_is_what_xprof_lists() {
                         }
                     })
                     .collect();
-                let listed = xprof_mode::listed(allocator, trace);
+                let listed = xprof_mode::listed(allocator);
                 let of_event = |alive: &crossprof::memory::allocator::Alive| {
                     let event = &allocator.events[alive.event];
                     let bytes = |bytes: Option<u64>| bytes.unwrap_or(0).cast_signed();
-                    let op = trace.text(trace.args.get(event.args).tf_op).to_owned();
+                    let op = allocator.labels_of(event).unwrap().op.clone();
                     (bytes(event.allocation_bytes), bytes(event.requested_bytes), op, alive.count.cast_signed())
                 };
                 let special = |bytes: Option<u64>, name: &str| {
@@ -146,10 +142,9 @@ fn what_is_listed_at_the_peak_is_what_xprof_lists() {
                 found.sort_by_key(|row| (-row.0, -row.1, row.2.clone()));
                 assert_eq!(found, theirs, "{folder} {}", allocator.name);
                 // Ours accounts for all that is in use.
-                let own = allocators(trace);
                 let allocator = own.iter().find(|it| (&it.name, it.host) == (&allocator.name, allocator.host)).unwrap();
                 let peak = allocator.peak().unwrap();
-                let contents = allocator.contents(trace, peak);
+                let contents = allocator.contents(peak);
                 let size = |alive: &crossprof::memory::allocator::Alive| {
                     allocator.events[alive.event].allocation_bytes.unwrap_or(0) * alive.count
                 };
@@ -166,6 +161,6 @@ fn what_is_listed_at_the_peak_is_what_xprof_lists() {
 fn captures_of_cpus_have_no_allocators() {
     let paths = samples::own();
     let mut session = xprof::open(paths.iter().find(|path| path.to_string_lossy().contains("jax-cpu-train")).unwrap());
-    let found = session.timeline(0, &Settings::default(), |context, _| allocators(context.captured_trace()).len());
+    let found = session.memory(0, &Settings::default()).map(|recorded| recorded.allocators.len());
     assert_eq!(found, Some(0));
 }

@@ -32,12 +32,12 @@ fn outputs() -> Vec<(String, String, Value)> {
 }
 
 /// Looks at the program of this name in an xplane.
-fn with_program(xplane: &Path, name: &str, look: impl FnOnce(&ProgramMemory<'_>)) {
+fn with_program(xplane: &Path, name: &str, look: impl FnOnce(&ProgramMemory)) {
     let mut session = xprof::open(xplane);
     let looked = session.timeline(0, &Settings::default(), |context, _| {
         let modules = Modules::new(context.captured_trace());
-        let (proto, _, module) = modules.with_bytes().find(|(_, found, _)| *found == name).unwrap();
-        look(&ProgramMemory::read(&proto.bytes, module).unwrap());
+        let (proto, ..) = modules.with_bytes().find(|(_, found, _)| *found == name).unwrap();
+        look(&ProgramMemory::read(&proto.bytes).unwrap());
     });
     looked.unwrap();
 }
@@ -95,7 +95,7 @@ fn figures_and_curves_are_those_of_xprof() {
 /// `(buffer, bytes, unpadded bytes, shape, group, opcode, framework op)`.
 type Alive = (String, u64, u64, String, String, String, String);
 
-fn alive(program: &ProgramMemory<'_>, space: &SpaceMemory) -> (BTreeSet<Alive>, u64) {
+fn alive(program: &ProgramMemory, space: &SpaceMemory) -> (BTreeSet<Alive>, u64) {
     let (mut found, mut small) = (BTreeSet::new(), 0);
     for live in program.live_at_peak(space) {
         let size = program.assignment.buffers[live.buffer].size;

@@ -8,7 +8,7 @@ mod support;
 use std::collections::BTreeMap;
 
 use crossprof::hlo::Modules;
-use crossprof::memory::{Assignment, MAIN, ProgramMemory, SpaceMemory, xla_peak};
+use crossprof::memory::{Assignment, MAIN, ProgramMemory, Recorded, SpaceMemory, xla_peak};
 use crossprof::table::Cell;
 use crossprof::{FileKind, Query, Session, Settings, TableName};
 use serde_json::Value;
@@ -54,7 +54,7 @@ fn figures_are_those_of_xla() {
         let modules = Modules::new(context.captured_trace());
         for (proto, _, module) in modules.with_bytes() {
             let truth = &expected[module.name().strip_prefix("jit_").unwrap()];
-            let program = ProgramMemory::read(&proto.bytes, module).unwrap();
+            let program = ProgramMemory::read(&proto.bytes).unwrap();
             let sum = |of: fn(&SpaceMemory) -> u64| {
                 program.spaces.iter().filter(|space| space.space != HOST).map(of).sum::<u64>()
             };
@@ -83,6 +83,26 @@ fn figures_are_those_of_xla() {
 fn table(session: &mut Session, name: TableName, variant: &str) -> Vec<Value> {
     let table = session.table(0, &Settings::default(), name, variant, &Query::default()).unwrap();
     serde_json::to_value(&table).unwrap().as_array().unwrap().clone()
+}
+
+/// What goes to another worker says there what it says here.
+#[test]
+fn what_a_run_says_of_memory_goes_through_bytes() {
+    let mut session = open(&dump());
+    session.runs();
+    let recorded = session.memory(0, &Settings::default()).unwrap();
+    let bytes = recorded.to_bytes();
+    let back = Recorded::from_bytes(&bytes).unwrap();
+    assert_eq!((back.programs.len(), back.to_bytes()), (5, bytes.clone()));
+    let rows = |of: &Recorded| {
+        let rows = crossprof::tables::rows_of_memory(of, TableName::Buffers, "").unwrap();
+        crossprof::table::query(&*rows, &Query::default())
+    };
+    assert_eq!(rows(&back), rows(recorded));
+    assert!(rows(&back).rows.len() > 10);
+    for cut in [0, 1, bytes.len() / 2, bytes.len() - 1] {
+        assert!(Recorded::from_bytes(&bytes[..cut]).is_none(), "{cut} bytes");
+    }
 }
 
 #[test]

@@ -1,12 +1,14 @@
 //! From finished files to runs: the plan decides what belongs together, hosts are merged, reports are made.
 
+use std::cell::OnceCell;
 use std::collections::BTreeSet;
 
 use super::intake::{Content, Member};
 use super::programs;
-use base::{Warning, WarningCode};
+use base::{Ps, Warning, WarningCode};
 use input::plan::{self, Candidate, FileKind, Plan, PlannedRun};
 use input::{NamedProfile, Sidecar};
+use memory::Recorded;
 use metrics::{Context, Examined, Run, Settings};
 use report::{SourceFile, UnifiedProfile};
 use timeline::{StepPicture, Timeline};
@@ -41,11 +43,13 @@ pub(super) struct Traced {
     run: Run,
     examined: Option<(Settings, Examined)>,
     timeline: Timeline,
+    /// What it says of memory, once somebody asked.
+    memory: OnceCell<Recorded>,
 }
 
 impl Traced {
     pub(super) fn new(run: Run) -> Traced {
-        Traced { run, examined: None, timeline: Timeline::default() }
+        Traced { run, examined: None, timeline: Timeline::default(), memory: OnceCell::new() }
     }
 
     /// The run as it was read, without what an analysis wrote into its events.
@@ -66,6 +70,19 @@ impl Traced {
         let known = self.examined.take().filter(|(known, _)| known == settings);
         let known = known.unwrap_or_else(|| (settings.clone(), insight::examine(&self.run, settings)));
         (self.examined.insert(known).1.context(&self.run), &self.timeline)
+    }
+
+    /// What it says of memory.
+    fn memory(&mut self, settings: &Settings) -> &Recorded {
+        if self.memory.get().is_none() {
+            let context = self.analyse(settings);
+            let start = context.analysis.devices.capture.map_or(Ps::ZERO, |capture| capture.start);
+            let platform = &context.profile.metadata.platform;
+            let heap_profile = context.run.heap_profile.clone();
+            let recorded = Recorded::new(context.captured_trace(), start, platform, heap_profile);
+            let _ = self.memory.set(recorded);
+        }
+        self.memory.get_or_init(Recorded::default)
     }
 }
 
@@ -123,6 +140,11 @@ impl LoadedRun {
         asked: &Query,
     ) -> Result<Table, String> {
         match self {
+            #[cfg(feature = "memory")]
+            LoadedRun::Traced(traced) if name.is_of_memory() => {
+                let rows = tables::rows_of_memory(traced.memory(settings), name, variant);
+                Ok(rows.map_or_else(|| tables::empty(name), |rows| table::query(&*rows, asked)))
+            }
             LoadedRun::Traced(traced) => {
                 let (context, timeline) = traced.timeline(settings);
                 Ok(table::query(&*tables::rows_of_area(&context, timeline, area, name, variant)?, asked))
@@ -145,6 +167,14 @@ impl LoadedRun {
                 let (context, timeline) = traced.timeline(settings);
                 Some(look(context, timeline))
             }
+            LoadedRun::Imported(_) => None,
+        }
+    }
+
+    /// What it says of memory; nothing of an imported result.
+    pub(super) fn memory(&mut self, settings: &Settings) -> Option<&Recorded> {
+        match self {
+            LoadedRun::Traced(traced) => Some(traced.memory(settings)),
             LoadedRun::Imported(_) => None,
         }
     }

@@ -21,7 +21,7 @@ pub struct Block {
 }
 
 /// The blocks of a memory space's heap, in the order of their starts. Buffers that share memory are one block.
-pub fn blocks<'a>(program: &'a ProgramMemory<'_>, space: &'a SpaceMemory) -> impl Iterator<Item = Block> + 'a {
+pub fn blocks<'a>(program: &'a ProgramMemory, space: &'a SpaceMemory) -> impl Iterator<Item = Block> + 'a {
     let lifetimes = space.heap.iter().flat_map(|heap| heap.lifetimes.iter().map(|it| (it, heap.instructions.len())));
     lifetimes.filter_map(|(lifetime, events)| {
         let buffer = program.assignment.buffers.get(lifetime.memory_of)?;

@@ -116,7 +116,7 @@ enum Pass {
 /// Tells the classes of a program's buffers.
 #[derive(Debug)]
 pub struct Classifier<'p> {
-    program: &'p ProgramMemory<'p>,
+    program: &'p ProgramMemory,
     has_gradients: bool,
     /// Of arguments, by their numbers.
     arguments: FxHashMap<i64, Classification>,
@@ -128,8 +128,8 @@ pub struct Classifier<'p> {
 
 impl<'p> Classifier<'p> {
     /// For the buffers of a program.
-    pub fn new(program: &'p ProgramMemory<'p>) -> Classifier<'p> {
-        let module = program.module;
+    pub fn new(program: &'p ProgramMemory) -> Classifier<'p> {
+        let module = &program.module;
         let has_gradients = has_gradients(module);
         let all = hlo::arguments(module);
         let is_named = all.iter().any(|it| matches!(NamedRole::of(it.name), Some(NamedRole::Parameters(_))));
@@ -174,7 +174,7 @@ impl<'p> Classifier<'p> {
 
     fn temporary(&self, space: &SpaceMemory, live: &LiveBuffer) -> Classification {
         use Confidence::{High, Low, Medium};
-        let module = self.program.module;
+        let module = &self.program.module;
         let Some(instruction) = self.program.instruction(live.buffer) else {
             return classification(Class::Unknown, Low, "its instruction is not in the file");
         };

@@ -8,7 +8,8 @@
 //!                                          '-> Classifier          parameter, activation, output, ...
 //! ```
 //!
-//! A device memory profile (pprof) is a [`HeapProfile`]. What allocators report while a program runs is in [`allocator`].
+//! A device memory profile (pprof) is a [`HeapProfile`]. What allocators report while a program runs is in [`allocator`]. All that a run
+//! says of these three is [`Recorded`].
 //!
 //! Messages are decoded one by one with `prost` when somebody asks, so that damage costs one buffer, allocation or event and
 //! is counted in [`Problems`].
@@ -25,6 +26,7 @@ mod messages;
 mod problems;
 mod program;
 mod proto;
+mod recorded;
 mod references;
 mod space;
 mod unpadded;
@@ -37,6 +39,7 @@ pub use heap::{Heap, HeapPoint, Lifetime};
 pub use heap_profile::{Frame, FrameIndex, HeapProfile, HeapSample, short_file};
 pub use problems::{Problem, Problems};
 pub use program::{LiveBuffer, ProgramMemory, SpaceMemory};
+pub use recorded::{Recorded, RecordedProgram};
 pub use space::{MAIN, space_name};
 pub use xla_peak::xla_peak;
 

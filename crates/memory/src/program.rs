@@ -11,9 +11,9 @@ use crate::unpadded::{part, unpadded_bytes};
 
 /// A program with its buffer assignment.
 #[derive(Clone, Debug)]
-pub struct ProgramMemory<'m> {
+pub struct ProgramMemory {
     /// The program.
-    pub module: &'m Module,
+    pub module: Module,
     /// Its buffers.
     pub assignment: Assignment,
     /// Its memory spaces, by number. The main one is always there.
@@ -71,14 +71,15 @@ pub struct LiveBuffer {
     pub lifetime: Option<Lifetime>,
 }
 
-impl<'m> ProgramMemory<'m> {
-    /// The memory of a program from its `xla.HloProto`, of which `module` was read; `None` where that holds no buffer assignment.
-    pub fn read(hlo_proto: &[u8], module: &'m Module) -> Option<ProgramMemory<'m>> {
-        let assignment = Assignment::read(hlo_proto, module)?;
+impl ProgramMemory {
+    /// The memory of a program from its `xla.HloProto`; `None` where that holds no buffer assignment.
+    pub fn read(hlo_proto: &[u8]) -> Option<ProgramMemory> {
+        let module = hlo::read_proto(hlo_proto);
+        let assignment = Assignment::read(hlo_proto, &module)?;
         let unpadded: Vec<u64> = assignment
             .buffers
             .iter()
-            .map(|buffer| shape_of(module, buffer).and_then(unpadded_bytes).unwrap_or(buffer.size))
+            .map(|buffer| shape_of(&module, buffer).and_then(unpadded_bytes).unwrap_or(buffer.size))
             .collect();
         let mut numbers: Vec<i64> = assignment.allocations.iter().map(|it| it.space).chain([MAIN]).collect();
         numbers.sort_unstable();
@@ -93,7 +94,7 @@ impl<'m> ProgramMemory<'m> {
     }
 
     /// The instruction that makes a buffer.
-    pub fn instruction(&self, buffer: BufferIndex) -> Option<&'m Instruction> {
+    pub fn instruction(&self, buffer: BufferIndex) -> Option<&Instruction> {
         self.module.at(self.assignment.buffers.get(buffer)?.instruction?)
     }
 
@@ -111,7 +112,7 @@ impl<'m> ProgramMemory<'m> {
 
     /// The shape of a buffer's value as HLO text writes it; empty where it is not known.
     pub fn shape(&self, buffer: BufferIndex) -> String {
-        let shape = self.assignment.buffers.get(buffer).and_then(|buffer| shape_of(self.module, buffer));
+        let shape = self.assignment.buffers.get(buffer).and_then(|buffer| shape_of(&self.module, buffer));
         shape.map(|shape| shape.text(true)).unwrap_or_default()
     }
 

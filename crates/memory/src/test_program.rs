@@ -1,6 +1,5 @@
 //! Programs written by hand, for the tests of this crate.
 
-use hlo::Module;
 use wire_writer::{Message, message};
 
 use crate::ProgramMemory;
@@ -102,13 +101,12 @@ impl TestProgram {
     }
 
     /// Looks at the memory of the program.
-    pub fn look<T>(&self, look: impl FnOnce(&ProgramMemory<'_>) -> T) -> T {
+    pub fn look<T>(&self, look: impl FnOnce(&ProgramMemory) -> T) -> T {
         look_at(&self.proto(), look).expect("a buffer assignment")
     }
 }
 
 /// Looks at the memory of any bytes.
-pub fn look_at<T>(proto: &[u8], look: impl FnOnce(&ProgramMemory<'_>) -> T) -> Option<T> {
-    let module: Module = hlo::read_proto(proto);
-    ProgramMemory::read(proto, &module).map(|program| look(&program))
+pub fn look_at<T>(proto: &[u8], look: impl FnOnce(&ProgramMemory) -> T) -> Option<T> {
+    ProgramMemory::read(proto).map(|program| look(&program))
 }

@@ -13,7 +13,7 @@ fn three() -> TestProgram {
     adds.instruction(4, "parameter", "x", 8).buffer(4, 32).allocation(192, 0, &[1, 2, 3]).allocation(32, 5, &[4])
 }
 
-fn peak(program: &ProgramMemory<'_>) -> u64 {
+fn peak(program: &ProgramMemory) -> u64 {
     program.space(MAIN).unwrap().peak_bytes()
 }
 

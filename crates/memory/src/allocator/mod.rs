@@ -17,12 +17,12 @@ use std::collections::BTreeMap;
 
 use base::{Ps, sort};
 use rustc_hash::FxHashMap;
-use trace::{ArgsId, EventId, Trace};
+use serde::{Deserialize, Serialize};
 
 pub use read::allocators;
 
 /// What an event says has happened.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Activity {
     /// Memory was given out.
     Allocation,
@@ -41,12 +41,14 @@ impl Activity {
 }
 
 /// An allocation or a release. Numbers that the file does not give are 0, or `None` where 0 would say something.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AllocatorEvent {
-    /// The event.
-    pub id: EventId,
-    /// When, on the clock of the trace; of [`xprof::allocators`] since the start of its line.
+    /// Its place among the events of the file.
+    pub place: u64,
+    /// When, from the start of the capture.
     pub time: Ps,
+    /// When, from the start of its line.
+    pub time_in_line: Ps,
     /// What happened.
     pub activity: Activity,
     /// Bytes that are reserved for the stack of programs (TPU), after it.
@@ -65,8 +67,21 @@ pub struct AllocatorEvent {
     pub allocation_bytes: Option<u64>,
     /// Where they lie.
     pub address: u64,
-    /// What else the event says: op, region, shape. Of a release what its allocation says, where the capture saw that.
-    pub args: ArgsId,
+    /// Index of what else the event says in [`Allocator::labels`]. Of a release what its allocation says, where the capture saw that.
+    pub labels: u32,
+    /// Of what the event itself says, also where it is a release.
+    pub own_labels: u32,
+}
+
+/// What an event says of its memory beyond numbers; empty texts where it says nothing.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Labels {
+    /// The framework's op that asked.
+    pub op: String,
+    /// What the memory is for.
+    pub region: String,
+    /// Shape of what lies there.
+    pub shape: String,
 }
 
 impl AllocatorEvent {
@@ -77,12 +92,14 @@ impl AllocatorEvent {
 }
 
 /// One allocator: usually one a device.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Allocator {
     /// As the file calls it: `GPU_0_bfc`, or the number of its device.
     pub name: String,
     /// Index of its host.
     pub host: u16,
+    /// What its events say beyond numbers, each once.
+    pub labels: Vec<Labels>,
     /// Its events by time; those of one time in the order of the file.
     pub events: Vec<AllocatorEvent>,
 }
@@ -108,6 +125,11 @@ pub struct Contents {
 }
 
 impl Allocator {
+    /// What an event says of its memory beyond numbers.
+    pub fn labels_of(&self, event: &AllocatorEvent) -> Option<&Labels> {
+        self.labels.get(event.labels as usize)
+    }
+
     /// Index of the event after which most bytes are used, the first of equals; `None` without events.
     pub fn peak(&self) -> Option<usize> {
         let used = self.events.iter().map(AllocatorEvent::used_bytes).enumerate();
@@ -139,7 +161,7 @@ impl Allocator {
 
     /// What fills the allocator after an event. An address that is given out again without a release in between is held by the later
     /// allocation.
-    pub fn contents(&self, trace: &Trace, after: usize) -> Contents {
+    pub fn contents(&self, after: usize) -> Contents {
         let Some(moment) = self.events.get(after) else { return Contents::default() };
         let mut alive: BTreeMap<u64, usize> = BTreeMap::new();
         for (index, event) in self.events.iter().enumerate().take(after.saturating_add(1)) {
@@ -152,21 +174,19 @@ impl Allocator {
         let size = |&index: &usize| self.events.get(index).and_then(|event| event.allocation_bytes).unwrap_or(0);
         let known = alive.iter().map(size).fold(0, u64::saturating_add);
         Contents {
-            alive: self.merged(trace, alive),
+            alive: self.merged(alive),
             before_capture_bytes: moment.in_use_bytes.saturating_sub(known),
             reserved_bytes: moment.reserved_bytes,
         }
     }
 
     /// Allocations by size, the largest first, equal ones as one.
-    fn merged(&self, trace: &Trace, mut alive: Vec<usize>) -> Vec<Alive> {
+    fn merged(&self, mut alive: Vec<usize>) -> Vec<Alive> {
         let key = |index: usize| {
             let event = self.events.get(index)?;
-            let args = trace.args.get(event.args);
-            let texts = [args.tf_op, args.region_type, args.shape].map(|id| trace.text(id));
             let sizes =
                 [event.allocation_bytes, event.requested_bytes].map(|bytes| std::cmp::Reverse(bytes.unwrap_or(0)));
-            Some((sizes, texts))
+            Some((sizes, self.labels_of(event)))
         };
         sort::sort_by(&mut alive, |&a, &b| key(a).cmp(&key(b)).then(a.cmp(&b)));
         let same = alive.chunk_by(|&a, &b| key(a) == key(b));

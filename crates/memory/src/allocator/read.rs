@@ -4,27 +4,24 @@ use std::collections::BTreeMap;
 
 use base::Ps;
 use rustc_hash::FxHashMap;
-use trace::{ArgsId, Event, EventColumn, EventId, Line, Trace};
+use trace::{ArgsId, Event, EventColumn, EventId, Trace};
 
-use super::{Activity, Allocator, AllocatorEvent};
+use super::{Activity, Allocator, AllocatorEvent, Labels};
 
 /// The names that TSL's allocators give their events.
 const ALLOCATION: &str = "MemoryAllocation";
 const RELEASE: &str = "MemoryDeallocation";
 
-/// The allocators of a trace, by host and name; none where the capture has no such events.
-pub fn allocators(trace: &Trace) -> Vec<Allocator> {
-    allocators_by(trace, |event, _| event.start)
-}
-
-/// The allocators with events that have other times: those of `time`, by event and line.
-pub(super) fn allocators_by(trace: &Trace, time: impl Fn(&Event, &Line) -> Ps) -> Vec<Allocator> {
+/// The allocators of a trace, by host and name; none where the capture has no such events. Times are from `start`, that of the
+/// capture.
+pub fn allocators(trace: &Trace, start: Ps) -> Vec<Allocator> {
     let (allocation, release) = (trace.strings.find(ALLOCATION), trace.strings.find(RELEASE));
-    let mut found: BTreeMap<(u16, String), Vec<AllocatorEvent>> = BTreeMap::new();
+    let mut found: BTreeMap<(u16, String), Found> = BTreeMap::new();
     let mut names: FxHashMap<(u16, ArgsId), String> = FxHashMap::default();
     if allocation.is_none() && release.is_none() {
         return Vec::new();
     }
+    let mut place = 0;
     trace.events.for_each(|id, event| {
         let activity = match Some(event.name) {
             name if name == allocation => Activity::Allocation,
@@ -34,23 +31,69 @@ pub(super) fn allocators_by(trace: &Trace, time: impl Fn(&Event, &Line) -> Ps) -
         let Some(line) = trace.lines.get(event.line.index()) else { return };
         let host = trace.plane_of(line).map_or(0, |plane| plane.host);
         let name = names.entry((host, event.args)).or_insert_with(|| name_of(trace, &event));
-        let read = AllocatorEvent { time: time(&event, line), ..read(trace, id, &event, activity) };
-        found.entry((host, name.clone())).or_default().push(read);
+        let of = found.entry((host, name.clone())).or_default();
+        let labels = of.label(trace, event.args);
+        let read = AllocatorEvent {
+            place,
+            time: event.start - start,
+            labels,
+            own_labels: labels,
+            ..read(trace, id, activity)
+        };
+        of.events.push(AllocatorEvent { time_in_line: event.start - line.start, ..read });
+        place += 1;
     });
-    found.into_iter().map(|((host, name), events)| Allocator { name, host, events: ordered(events) }).collect()
+    let allocator = |((host, name), found): ((u16, String), Found)| Allocator {
+        name,
+        host,
+        labels: found.labels,
+        events: ordered(found.events),
+    };
+    found.into_iter().map(allocator).collect()
+}
+
+/// An allocator while its events are collected.
+#[derive(Default)]
+struct Found {
+    labels: Vec<Labels>,
+    /// Where those of arguments stand.
+    places: FxHashMap<ArgsId, u32>,
+    events: Vec<AllocatorEvent>,
+}
+
+impl Found {
+    fn label(&mut self, trace: &Trace, id: ArgsId) -> u32 {
+        *self.places.entry(id).or_insert_with(|| {
+            let args = trace.args.get(id);
+            let [op, region, shape] = [args.tf_op, args.region_type, args.shape].map(|id| trace.text(id).to_owned());
+            let labels = Labels { op, region, shape };
+            let known = self.labels.iter().position(|other| *other == labels);
+            let place = known.unwrap_or_else(|| {
+                self.labels.push(labels);
+                self.labels.len() - 1
+            });
+            u32::try_from(place).unwrap_or(u32::MAX)
+        })
+    }
 }
 
 /// By time, and a release with what its allocation says.
 fn ordered(mut events: Vec<AllocatorEvent>) -> Vec<AllocatorEvent> {
-    events.sort_by_key(|event| (event.time, event.id));
-    let mut alive: FxHashMap<u64, ArgsId> = FxHashMap::default();
+    events.sort_by_key(|event| (event.time, event.place));
+    let mut alive: FxHashMap<u64, u32> = FxHashMap::default();
     for event in &mut events {
         match event.activity {
-            Activity::Allocation => drop(alive.insert(event.address, event.args)),
-            Activity::Release => event.args = alive.remove(&event.address).unwrap_or(event.args),
+            Activity::Allocation => drop(alive.insert(event.address, event.own_labels)),
+            Activity::Release => event.labels = alive.remove(&event.address).unwrap_or(event.own_labels),
         }
     }
     events
+}
+
+/// An allocator whose events have the times of their lines, and their order.
+pub(super) fn in_time_of_lines(allocator: &Allocator) -> Allocator {
+    let events = allocator.events.iter().map(|event| AllocatorEvent { time: event.time_in_line, ..*event }).collect();
+    Allocator { events: ordered(events), ..allocator.clone() }
 }
 
 /// What the file calls an allocator: by name, else by the number of its device.
@@ -62,13 +105,15 @@ fn name_of(trace: &Trace, event: &Event) -> String {
     args.index_on_host.or(args.device_ordinal).map_or_else(String::new, |number| number.to_string())
 }
 
-fn read(trace: &Trace, id: EventId, event: &Event, activity: Activity) -> AllocatorEvent {
+/// What an event says in numbers.
+fn read(trace: &Trace, id: EventId, activity: Activity) -> AllocatorEvent {
     let column = |column: EventColumn| trace.events.column(column).get(id);
     let bytes = |of: EventColumn| column(of).and_then(|bytes| u64::try_from(bytes).ok());
     let total = |of: EventColumn| bytes(of).unwrap_or(0);
     AllocatorEvent {
-        id,
-        time: event.start,
+        place: 0,
+        time: Ps::ZERO,
+        time_in_line: Ps::ZERO,
         activity,
         reserved_bytes: total(EventColumn::ReservedBytes),
         in_use_bytes: total(EventColumn::InUseBytes),
@@ -80,6 +125,7 @@ fn read(trace: &Trace, id: EventId, event: &Event, activity: Activity) -> Alloca
         requested_bytes: bytes(EventColumn::RequestedBytes),
         allocation_bytes: bytes(EventColumn::AllocationBytes),
         address: column(EventColumn::Address).map_or(0, i64::cast_unsigned),
-        args: event.args,
+        labels: 0,
+        own_labels: 0,
     }
 }

@@ -1,5 +1,6 @@
 #![allow(clippy::indexing_slicing, clippy::unwrap_used)]
 
+use base::Ps;
 use trace::{Trace, TraceBuilder};
 
 use super::{Activity, allocators, xprof};
@@ -38,23 +39,23 @@ fn what_is_alive_at_the_peak_and_what_was_before() {
         (true, 40, 3, 60, 200),
         (false, 50, 1, 50, 150),
     ]);
-    let found = allocators(&trace);
+    let found = allocators(&trace, Ps::ZERO);
     assert_eq!((found.len(), found[0].name.as_str(), found[0].events.len()), (1, "GPU_0_bfc", 5));
     let allocator = &found[0];
     assert_eq!(
         (allocator.peak(), allocator.capacity_bytes(1), allocator.releases_of_older()),
         (Some(1), Some(1000), 1)
     );
-    let contents = allocator.contents(&trace, 1);
+    let contents = allocator.contents(1);
     assert_eq!(contents.alive.iter().map(|it| (it.event, it.count)).collect::<Vec<_>>(), [(0, 2)], "two of one size");
     assert_eq!((contents.before_capture_bytes, contents.reserved_bytes), (100, 0));
     assert_eq!(allocator.events[0].fragmentation, None, "the pool is full");
     // XProf takes the last of the two peaks.
     assert_eq!(xprof::peak(allocator), Some(3));
-    let listed = xprof::listed(allocator, &trace);
+    let listed = xprof::listed(allocator);
     assert_eq!(listed.alive.iter().map(|it| (it.event, it.count)).collect::<Vec<_>>(), [(3, 1), (0, 2)]);
     assert_eq!((listed.unused_preallocated_bytes, listed.stack_bytes), (Some(40), None));
-    assert_eq!(allocator.contents(&trace, 3).before_capture_bytes, 40);
+    assert_eq!(allocator.contents(3).before_capture_bytes, 40);
 }
 
 #[test]
@@ -65,12 +66,12 @@ fn odd_orders_are_read() {
         (true, 7, 7, i64::MAX, 5),
         (false, 8, 8, 1, 0),
     ]);
-    let allocator = allocators(&trace).remove(0);
+    let allocator = allocators(&trace, Ps::ZERO).remove(0);
     assert_eq!((allocator.peak(), allocator.releases_of_older()), (Some(1), 2));
     assert_eq!(allocator.events[1].allocation_bytes, None, "no size");
-    assert_eq!(allocator.contents(&trace, 1).before_capture_bytes, i64::MAX.cast_unsigned());
-    assert_eq!(allocator.contents(&trace, 2).alive.len(), 1, "the later of two at one address");
-    assert_eq!(allocator.contents(&trace, 99), super::Contents::default());
+    assert_eq!(allocator.contents(1).before_capture_bytes, i64::MAX.cast_unsigned());
+    assert_eq!(allocator.contents(2).alive.len(), 1, "the later of two at one address");
+    assert_eq!(allocator.contents(99), super::Contents::default());
     assert_eq!(allocator.events[3].activity, Activity::Release);
-    assert!(allocators(&Trace::default()).is_empty());
+    assert!(allocators(&Trace::default(), Ps::ZERO).is_empty());
 }

@@ -1,9 +1,8 @@
 //! The figures of XProf's memory profile, as XProf makes them where nothing groups its events by step, as in all captures of JAX.
 
 use rustc_hash::FxHashMap;
-use trace::Trace;
 
-use super::read::allocators_by;
+use super::read::in_time_of_lines;
 use super::{Activity, Alive, Allocator};
 
 /// What XProf lists at the peak.
@@ -17,21 +16,21 @@ pub struct Listed {
     pub stack_bytes: Option<u64>,
 }
 
-/// The allocators with times since the start of each event's line, by which XProf sorts them: events of several lines that do not
+/// An allocator with times since the start of each event's line, by which XProf sorts them: events of several lines that do not
 /// start at once are not in the order in which they happened.
-pub fn allocators(trace: &Trace) -> Vec<Allocator> {
-    allocators_by(trace, |event, line| event.start - line.start)
+pub fn allocator(of: &Allocator) -> Allocator {
+    in_time_of_lines(of)
 }
 
 /// Index of the event after which most bytes are used, the last of equals in the order of the file.
 pub fn peak(allocator: &Allocator) -> Option<usize> {
-    let used = allocator.events.iter().map(|event| (event.used_bytes(), event.id)).enumerate();
+    let used = allocator.events.iter().map(|event| (event.used_bytes(), event.place)).enumerate();
     used.reduce(|most, it| if it.1 > most.1 { it } else { most }).map(|(index, _)| index)
 }
 
 /// What XProf lists at the peak. What it cannot account for is one row: bytes that are given out, less all allocations, plus all
 /// releases of known size, less those of what was allocated before.
-pub fn listed(allocator: &Allocator, trace: &Trace) -> Listed {
+pub fn listed(allocator: &Allocator) -> Listed {
     let Some(moment) = peak(allocator).and_then(|at| allocator.events.get(at)) else {
         return Listed::default();
     };
@@ -54,7 +53,7 @@ pub fn listed(allocator: &Allocator, trace: &Trace) -> Listed {
     let mut alive: Vec<usize> = alive.into_values().collect();
     alive.sort_unstable();
     Listed {
-        alive: allocator.merged(trace, alive),
+        alive: allocator.merged(alive),
         unused_preallocated_bytes: u64::try_from(rest).ok().filter(|&bytes| bytes > 0),
         stack_bytes: Some(moment.reserved_bytes).filter(|&bytes| bytes > 0),
     }

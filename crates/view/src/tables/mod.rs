@@ -16,7 +16,6 @@ mod host_ops;
 mod kernels;
 mod launches;
 mod leading;
-#[cfg(feature = "memory")]
 mod memory;
 mod op_columns;
 mod op_groups;
@@ -33,14 +32,14 @@ mod transfers;
 
 pub use area::{AreaQuery, LineQuery};
 pub use leading::leading;
-#[cfg(feature = "memory")]
-pub use memory::heap::{of_profiles as heap_table, read as heap_profile};
+pub use memory::heap::of_profiles as heap_table;
 pub(crate) use step_breakdown::part_metric;
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::table::{Column, Query, Rows, Table, columns, has_column, query_indexed};
+use ::memory::Recorded;
 use ::report::UnifiedProfile;
 use metrics::Context;
 use timeline::Timeline;
@@ -53,31 +52,38 @@ pub(crate) const COUNTER: &str = "counter";
 
 /// Declares the tables: the doc comment and name of each, its key, the forms that it has (the first is the usual one), its columns, and what
 /// makes it: a function of the unified profile, or one of the run and the form that is asked for. A table that both can make is
-/// made of the run where it is there, with all its columns. A table of an area of the timeline is made by [`rows_of_area`]. A table `where`
-/// a feature of this crate is wanted is not in programs without it.
+/// made of the run where it is there, with all its columns. A table of an area of the timeline is made by [`rows_of_area`], one of memory by
+/// [`rows_of_memory`]: a program that calls neither has none of their code.
 macro_rules! tables {
-    ($($(#[$doc:meta])+ $name:ident $key:literal $(where $feature:literal)? [$($form:literal),*] with $columns:expr, from $source:ident $make:expr $(, or $of_report:path)?;)+) => {
+    ($($(#[$doc:meta])+ $name:ident $key:literal [$($form:literal),*] with $columns:expr, from $source:ident $make:expr $(, or $of_report:path)?;)+) => {
         /// Which table of a run.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum TableName {
-            $($(#[cfg(feature = $feature)])? $(#[$doc])+ $name,)+
+            $($(#[$doc])+ $name,)+
         }
 
         impl TableName {
             /// All of them, in the order of the pages.
-            pub const ALL: [TableName; [$($(#[cfg(feature = $feature)])? $key),+].len()] = [$($(#[cfg(feature = $feature)])? TableName::$name),+];
+            pub const ALL: [TableName; [$($key),+].len()] = [$(TableName::$name),+];
 
             /// The word of the command line and of file names.
             pub fn key(self) -> &'static str {
                 match self {
-                    $($(#[cfg(feature = $feature)])? TableName::$name => $key,)+
+                    $(TableName::$name => $key,)+
+                }
+            }
+
+            /// Is it made of what a run says of [memory](rows_of_memory)?
+            pub fn is_of_memory(self) -> bool {
+                match self {
+                    $(TableName::$name => made!(is_of_memory $source),)+
                 }
             }
 
             /// The forms that it has, the usual one first; empty where there is one only.
             pub fn forms(self) -> &'static [&'static str] {
                 match self {
-                    $($(#[cfg(feature = $feature)])? TableName::$name => &[$($form),*],)+
+                    $(TableName::$name => &[$($form),*],)+
                 }
             }
         }
@@ -85,22 +91,36 @@ macro_rules! tables {
         /// The columns of a table: those of all forms, each once.
         pub fn columns_of(name: TableName) -> Vec<Column> {
             match name {
-                $($(#[cfg(feature = $feature)])? TableName::$name => $columns,)+
+                $(TableName::$name => $columns,)+
             }
         }
 
-        /// A table of a run; without rows where it needs the [timeline](rows_of_area). `variant` chooses among the
-        /// [forms](TableName::forms) that some tables have; empty for the first.
+        /// The columns of a table that is not of memory; none of one that is.
+        fn columns_beside_memory(name: TableName) -> Vec<Column> {
+            match name {
+                $(TableName::$name => made!(columns $source $columns),)+
+            }
+        }
+
+        /// A table of what a run says of memory; `None` of one that needs more or less than that. `variant` as in [`rows`].
+        pub fn rows_of_memory<'a>(recorded: &'a Recorded, name: TableName, variant: &str) -> Option<Box<dyn Rows + 'a>> {
+            match name {
+                $(TableName::$name => made!(recorded $source $make, recorded, variant),)+
+            }
+        }
+
+        /// A table of a run; without rows where it needs the [timeline](rows_of_area) or is one of [memory](rows_of_memory).
+        /// `variant` chooses among the [forms](TableName::forms) that some tables have; empty for the first.
         pub fn rows<'a>(context: &Context<'a>, name: TableName, variant: &str) -> Box<dyn Rows + 'a> {
             match name {
-                $($(#[cfg(feature = $feature)])? TableName::$name => made!(rows $source $make, context, variant),)+
+                $(TableName::$name => made!(rows $source $make, context, variant),)+
             }
         }
 
         /// A table that a unified profile holds, so that an imported result has it too; `None` for one that needs the run itself.
         pub fn of_report(profile: &UnifiedProfile, name: TableName) -> Option<Table> {
             match name {
-                $($(#[cfg(feature = $feature)])? TableName::$name => made!(report $source $make, profile $(, $of_report)?),)+
+                $(TableName::$name => made!(report $source $make, profile $(, $of_report)?),)+
             }
         }
     };
@@ -116,6 +136,30 @@ macro_rules! made {
     };
     (rows run $make:expr, $context:ident, $variant:ident) => {
         Box::new($make($context, $variant))
+    };
+    (rows memory $make:expr, $context:ident, $variant:ident) => {
+        Box::new(Table::new("", Vec::new(), Vec::new()))
+    };
+    (recorded memory $make:expr, $recorded:ident, $variant:ident) => {
+        Some(Box::new($make($recorded, $variant)))
+    };
+    (recorded $source:ident $make:expr, $recorded:ident, $variant:ident) => {
+        None
+    };
+    (is_of_memory memory) => {
+        true
+    };
+    (is_of_memory $source:ident) => {
+        false
+    };
+    (columns memory $columns:expr) => {
+        Vec::new()
+    };
+    (columns $source:ident $columns:expr) => {
+        $columns
+    };
+    (report memory $make:expr, $profile:ident) => {
+        None
     };
     (report profile $make:expr, $profile:ident) => {
         Some($make($profile))
@@ -157,17 +201,17 @@ tables! {
     /// The arguments of the programs and how they are spread over the devices.
     Arguments "arguments" [] with columns(&arguments::COLUMNS), from run |context, _| arguments::ArgumentRows::new(context);
     /// The memory of the compiled programs.
-    ProgramMemory "program-memory" where "memory" ["program", "space"] with memory::programs::columns(), from run memory::programs::table;
+    ProgramMemory "program-memory" ["program", "space"] with memory::programs::columns(), from memory memory::programs::table;
     /// What is alive when the memory of a program is fullest.
-    Buffers "buffers" where "memory" ["buffer", "class", "scope", "source"] with memory::buffers::columns(), from run memory::buffers::table;
+    Buffers "buffers" ["buffer", "class", "scope", "source"] with memory::buffers::columns(), from memory memory::buffers::table;
     /// The allocators of the devices.
-    Allocators "allocators" where "memory" [] with memory::allocations::allocator_columns(), from run |context, _| memory::allocations::allocator_table(context);
+    Allocators "allocators" [] with memory::allocations::allocator_columns(), from memory |recorded, _| memory::allocations::allocator_table(recorded);
     /// What fills each allocator when most of it is used.
-    Allocations "allocations" where "memory" ["peak", "xprof"] with memory::allocations::columns(), from run memory::allocations::table;
+    Allocations "allocations" ["peak", "xprof"] with memory::allocations::columns(), from memory memory::allocations::table;
     /// Every allocation and release.
-    MemoryTimeline "memory-timeline" where "memory" [] with memory::timeline::columns(), from run |context, _| memory::timeline::TimelineRows::new(context);
+    MemoryTimeline "memory-timeline" [] with memory::timeline::columns(), from memory |recorded, _| memory::timeline::TimelineRows::new(recorded);
     /// What a device memory profile (pprof) holds.
-    Heap "heap" where "memory" ["line", "stack", "kind", "device"] with memory::heap::columns(), from run memory::heap::table;
+    Heap "heap" ["line", "stack", "kind", "device"] with memory::heap::columns(), from memory memory::heap::table;
     /// Types of op by where they run.
     OpPlacement "op-placement" [] with columns(&op_placement::COLUMNS), from run |context, _| op_placement::OpPlacementRows::new(context);
     /// The ops as a tree: by program, category, name scope or source.
@@ -257,9 +301,9 @@ impl<'de> Deserialize<'de> for TableName {
     }
 }
 
-/// Whether any table has a column with this key.
+/// Whether any table beside those of memory has a column with this key.
 pub fn any_has_column(key: &str) -> bool {
-    TableName::ALL.into_iter().any(|name| has_column(&columns_of(name), key))
+    TableName::ALL.into_iter().any(|name| has_column(&columns_beside_memory(name), key))
 }
 
 /// A table without rows and columns: what a run has that this table cannot be made of.

@@ -1,11 +1,9 @@
 //! What fills each allocator when most of it is used, and the allocators beside each other.
 
-use base::Ps;
-use memory::allocator::{Allocator, AllocatorEvent, Contents, allocators, xprof};
-use metrics::Context;
-use trace::Trace;
+use memory::Recorded;
+use memory::allocator::{Allocator, AllocatorEvent, Contents, Labels, xprof};
 
-use super::{TIME, timeline};
+use super::{TIME, host_name, timeline};
 use crate::table::{Cell, Column, Table, Unit, column};
 use crate::tables::profile_table::{float, int, text};
 
@@ -37,16 +35,15 @@ pub fn columns() -> Vec<Column> {
 }
 
 /// What is alive when most of an allocator is used, the largest first. By `xprof` what XProf lists.
-pub fn table(context: &Context<'_>, variant: &str) -> Table {
-    let trace = context.captured_trace();
-    let origin = super::origin(context);
+pub fn table(recorded: &Recorded, variant: &str) -> Table {
     let mut cells = Vec::new();
     let is_xprof = variant == "xprof";
-    let (found, origin) = if is_xprof { (xprof::allocators(trace), Ps::ZERO) } else { (allocators(trace), origin) };
-    for allocator in found {
-        let Some(peak) = (if is_xprof { xprof::peak(&allocator) } else { allocator.peak() }) else { continue };
+    for allocator in &recorded.allocators {
+        let as_xprof = is_xprof.then(|| xprof::allocator(allocator));
+        let allocator = as_xprof.as_ref().unwrap_or(allocator);
+        let Some(peak) = (if is_xprof { xprof::peak(allocator) } else { allocator.peak() }) else { continue };
         let (contents, [before, reserved]) = if is_xprof {
-            let listed = xprof::listed(&allocator, trace);
+            let listed = xprof::listed(allocator);
             let contents = Contents {
                 alive: listed.alive,
                 before_capture_bytes: listed.unused_preallocated_bytes.unwrap_or(0),
@@ -54,14 +51,14 @@ pub fn table(context: &Context<'_>, variant: &str) -> Table {
             };
             (contents, ["unused preallocated device memory", "stack"])
         } else {
-            (allocator.contents(trace, peak), ["before the capture", "reserved"])
+            (allocator.contents(peak), ["before the capture", "reserved"])
         };
         let used = allocator.events.get(peak).map_or(0, AllocatorEvent::used_bytes);
         let share = |bytes: u64| float((used > 0).then(|| 100.0 * bytes as f64 / used as f64));
         let start = |kind: &str, count: u64, bytes: u64| {
             vec![
                 text(&allocator.name),
-                host(trace, &allocator),
+                host(recorded, allocator),
                 text(kind),
                 Cell::Int(count),
                 Cell::Int(bytes),
@@ -71,16 +68,11 @@ pub fn table(context: &Context<'_>, variant: &str) -> Table {
         let mut rows: Vec<(u64, Vec<Cell>)> = Vec::new();
         for alive in &contents.alive {
             let Some(event) = allocator.events.get(alive.event) else { continue };
-            let args = trace.args.get(event.args);
             let bytes = event.allocation_bytes.unwrap_or(0).saturating_mul(alive.count);
             let mut row = start("allocation", alive.count, bytes);
-            row.extend([
-                Cell::Float((event.time - origin).as_us()),
-                int(event.requested_bytes),
-                int(event.allocation_bytes),
-            ]);
+            row.extend([Cell::Float(event.time.as_us()), int(event.requested_bytes), int(event.allocation_bytes)]);
             row.push(Cell::Int(event.address));
-            row.extend([args.tf_op, args.region_type, args.shape].map(|id| said(trace.text(id))));
+            row.extend(texts(allocator.labels_of(event)).map(said));
             rows.push((bytes, row));
         }
         for (kind, bytes) in [(before, contents.before_capture_bytes), (reserved, contents.reserved_bytes)] {
@@ -96,8 +88,13 @@ pub fn table(context: &Context<'_>, variant: &str) -> Table {
     Table::new("allocations", columns(), cells)
 }
 
-fn host(trace: &Trace, allocator: &Allocator) -> Cell {
-    said(trace.hosts.get(usize::from(allocator.host)).map_or("", String::as_str))
+fn host(recorded: &Recorded, allocator: &Allocator) -> Cell {
+    said(host_name(recorded, allocator.host))
+}
+
+/// Framework op, region and shape.
+fn texts(labels: Option<&Labels>) -> [&str; 3] {
+    labels.map_or([""; 3], |labels| [&labels.op, &labels.region, &labels.shape])
 }
 
 fn said(value: &str) -> Cell {
@@ -163,23 +160,21 @@ pub fn allocator_columns() -> Vec<Column> {
 }
 
 /// A row an allocator, those with the highest peak first.
-pub fn allocator_table(context: &Context<'_>) -> Table {
-    let trace = context.captured_trace();
-    let origin = super::origin(context);
+pub fn allocator_table(recorded: &Recorded) -> Table {
     let mut rows: Vec<(u64, Vec<Cell>)> = Vec::new();
-    for allocator in allocators(trace) {
+    for allocator in &recorded.allocators {
         let Some((index, peak)) = allocator.peak().and_then(|at| Some((at, allocator.events.get(at)?))) else {
             continue;
         };
         let (used, capacity) = (peak.used_bytes(), allocator.capacity_bytes(index).unwrap_or(0));
-        let contents = allocator.contents(trace, index);
+        let contents = allocator.contents(index);
         let allocations =
             allocator.events.iter().filter(|it| it.activity == memory::allocator::Activity::Allocation).count() as u64;
         let row = vec![
             text(&allocator.name),
-            host(trace, &allocator),
+            host(recorded, allocator),
             Cell::Int(used),
-            Cell::Float((peak.time - origin).as_us()),
+            Cell::Float(peak.time.as_us()),
             Cell::Int(capacity),
             float((capacity > 0).then(|| 100.0 * used as f64 / capacity as f64)),
             int(allocator.lifetime_peak_bytes()),

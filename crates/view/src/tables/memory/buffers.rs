@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use super::{Program, platform, programs};
 use crate::table::{Cell, Column, Table, Unit, column};
 use crate::tables::profile_table::{float, int, text};
 use base::{framework_path, sort};
-use hlo::{Instruction, Modules};
-use memory::{Classification, Classifier, LiveBuffer, ProgramMemory, SpaceMemory, space_name};
-use metrics::Context;
+use hlo::Instruction;
+use memory::{
+    Classification, Classifier, LiveBuffer, ProgramMemory, Recorded, RecordedProgram, SpaceMemory, space_name,
+};
 
 /// What rows of all forms are of.
 const OF_PROGRAM: [Column; 2] = [
@@ -107,30 +107,28 @@ struct Row<'p> {
 
 /// A memory space of a program.
 struct Space<'p> {
-    program: &'p Program<'p>,
-    memory: &'p ProgramMemory<'p>,
+    program: &'p RecordedProgram,
+    memory: &'p ProgramMemory,
     space: &'p SpaceMemory,
     name: String,
 }
 
 /// The table of a run, programs with the largest peak first, of each the largest buffers first. `variant` is `class`, `scope` or `source`
 /// for a row for each of these.
-pub fn table(context: &Context<'_>, variant: &str) -> Table {
-    let modules = Modules::new(context.captured_trace());
-    let found = programs(&modules);
+pub fn table(recorded: &Recorded, variant: &str) -> Table {
     let mut spaces = Vec::new();
-    for program in &found {
-        if let Some(memory) = &program.memory {
+    for program in &recorded.programs {
+        if let Some(memory) = program.memory() {
             spaces.extend(memory.spaces.iter().map(|space| Space {
                 program,
                 memory,
                 space,
-                name: space_name(space.space, platform(context)),
+                name: space_name(space.space, &recorded.platform),
             }));
         }
     }
     let largest = |space: &Space<'_>| (space.space.space != memory::MAIN, std::cmp::Reverse(space.space.peak_bytes()));
-    sort::sort_by(&mut spaces, |a, b| largest(a).cmp(&largest(b)).then_with(|| a.program.name.cmp(b.program.name)));
+    sort::sort_by(&mut spaces, |a, b| largest(a).cmp(&largest(b)).then_with(|| a.program.name.cmp(&b.program.name)));
     let mut cells = Vec::new();
     for space in &spaces {
         let classifier = Classifier::new(space.memory);
@@ -188,7 +186,7 @@ fn groups<'r>(rows: &'r [Row<'r>], key: impl Fn(&Row<'r>) -> String, cells: &mut
     cells.extend(found.into_iter().map(|(key, group)| {
         let largest = group.largest.map(|row| row.space.memory.name(row.live.buffer));
         vec![
-            text(space.program.name),
+            text(&space.program.name),
             text(&space.name),
             said(key),
             Cell::Int(group.bytes),
@@ -256,7 +254,7 @@ impl<'p> Row<'p> {
         let allocation = memory.assignment.allocation_of(live.buffer);
         let number = |value: Option<i64>| int(value.and_then(|value| u64::try_from(value).ok()));
         vec![
-            text(space.program.name),
+            text(&space.program.name),
             text(&space.name),
             said(memory.name(live.buffer)),
             text(class.class.label()),

@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use memory::{Frame, HeapProfile, HeapSample, short_file};
-use metrics::Context;
+use memory::{Frame, HeapProfile, HeapSample, Recorded, short_file};
 
 use crate::table::{Cell, Column, Table, Unit, column};
 use crate::tables::profile_table::{float, text};
@@ -43,13 +42,8 @@ pub fn columns() -> Vec<Column> {
 }
 
 /// The device memory profile of a run; nothing where it is none.
-pub fn table(context: &Context<'_>, variant: &str) -> Table {
-    of_profiles(read(context).as_ref(), None, variant)
-}
-
-/// The device memory profile of a run; `None` where it is none. It is decoded here.
-pub fn read(context: &Context<'_>) -> Option<HeapProfile> {
-    context.run.heap_profile.as_deref().map(HeapProfile::read)
+pub fn table(recorded: &Recorded, variant: &str) -> Table {
+    of_profiles(recorded.heap_profile(), None, variant)
 }
 
 /// What rows are of: a text for each column of the form.

@@ -1,17 +1,14 @@
 //! The memory of the compiled programs: a row a program, or a row for each memory space of one.
 
-use super::{Program, platform, programs};
 use crate::table::{Cell, Column, Table, Unit, column};
 use crate::tables::profile_table::{float, int, text};
 use base::sort;
-use hlo::Modules;
-use memory::{MAIN, ProgramMemory, SpaceMemory, space_name, xla_peak};
-use metrics::Context;
+use memory::{MAIN, ProgramMemory, Recorded, RecordedProgram, SpaceMemory, space_name, xla_peak};
 
 /// One memory space of a program.
 struct Row<'p> {
-    program: &'p Program<'p>,
-    space: Option<(&'p ProgramMemory<'p>, &'p SpaceMemory)>,
+    program: &'p RecordedProgram,
+    space: Option<(&'p ProgramMemory, &'p SpaceMemory)>,
     space_name: String,
 }
 
@@ -28,7 +25,7 @@ impl<'p> Row<'p> {
 type CellOf = fn(&Row<'_>) -> Cell;
 
 static COLUMNS: [(Column, CellOf); 22] = [
-    (column("module", "Program", Unit::Text, "The program with its number."), |row| text(row.program.name)),
+    (column("module", "Program", Unit::Text, "The program with its number."), |row| text(&row.program.name)),
     (
         column("memory_space", "Memory space", Unit::Text, "`HBM`, `VMEM`, `CMEM`, `SMEM`, `host`, ...; `main memory` of a CPU.")
             .source("The allocation's colour."),
@@ -131,7 +128,7 @@ static COLUMNS: [(Column, CellOf); 22] = [
         name.map_or(Cell::Absent, text)
     }),
     (column("buffers", "Buffers", Unit::Count, "Buffers in these allocations."), |row| {
-        let of_space = |(memory, space): (&ProgramMemory<'_>, &SpaceMemory)| {
+        let of_space = |(memory, space): (&ProgramMemory, &SpaceMemory)| {
             let allocations = memory.assignment.allocations.iter().filter(|it| it.space == space.space);
             allocations.map(|it| it.buffers.len() as u64).sum()
         };
@@ -149,7 +146,7 @@ static COLUMNS: [(Column, CellOf); 22] = [
         column("problems", "Problems", Unit::Text, "What is damaged or odd in the program's buffer assignment, and how often; else empty.")
             .caveat("Figures are of what could be read."),
         |row| {
-            let problems = match &row.program.memory {
+            let problems = match row.program.memory() {
                 Some(memory) => memory.problems().to_string(),
                 None => "The file holds no buffer assignment of this program.".to_owned(),
             };
@@ -168,24 +165,22 @@ pub fn columns() -> Vec<Column> {
 
 /// The table of a run: the main memory of each program, or with `space` as variant each of its memory spaces; the largest peak
 /// first.
-pub fn table(context: &Context<'_>, variant: &str) -> Table {
-    let modules = Modules::new(context.captured_trace());
-    let found = programs(&modules);
+pub fn table(recorded: &Recorded, variant: &str) -> Table {
     let mut rows = Vec::new();
-    for program in &found {
-        let memory = program.memory.iter();
+    for program in &recorded.programs {
+        let memory = program.memory().into_iter();
         let spaces = memory.flat_map(|memory| memory.spaces.iter().map(move |space| (memory, space)));
         let before = rows.len();
         rows.extend(spaces.filter(|(_, space)| space.space == MAIN || variant == "space").map(|of| Row {
             program,
             space: Some(of),
-            space_name: space_name(of.1.space, platform(context)),
+            space_name: space_name(of.1.space, &recorded.platform),
         }));
         if rows.len() == before {
             rows.push(Row { program, space: None, space_name: String::new() });
         }
     }
-    sort::sort_by(&mut rows, |a, b| b.peak().cmp(&a.peak()).then_with(|| a.program.name.cmp(b.program.name)));
+    sort::sort_by(&mut rows, |a, b| b.peak().cmp(&a.peak()).then_with(|| a.program.name.cmp(&b.program.name)));
     let cells = rows.iter().map(|row| COLUMNS.iter().map(|(_, cell)| cell(row)).collect()).collect();
     Table::new("program-memory", columns(), cells)
 }

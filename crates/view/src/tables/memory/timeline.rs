@@ -1,24 +1,23 @@
 //! Memory over time: every allocation and release that the capture saw.
 
 use base::Ps;
-use memory::allocator::{Allocator, AllocatorEvent, allocators};
-use metrics::Context;
-use trace::Trace;
+use memory::Recorded;
+use memory::allocator::{Allocator, AllocatorEvent};
 
-use super::TIME;
+use super::{TIME, host_name};
 use crate::table::{self, CellRef, Column, Rows, Unit, column};
 
-type CellOf = for<'t> fn(&'t TimelineRows<'t>, &'t Allocator, &'t AllocatorEvent) -> CellRef<'t>;
+type CellOf = for<'t> fn(&'t Recorded, &'t Allocator, &'t AllocatorEvent) -> CellRef<'t>;
 
 pub(super) static COLUMNS: [(Column, CellOf); 16] = [
     (
         column("allocator", "Allocator", Unit::Text, "The allocator, else the number of its device."),
         |_, allocator, _| CellRef::text(&allocator.name),
     ),
-    (column("host", "Host", Unit::Text, "The host."), |rows, allocator, _| {
-        CellRef::text(rows.trace.hosts.get(usize::from(allocator.host)).map_or("", String::as_str))
+    (column("host", "Host", Unit::Text, "The host."), |recorded, allocator, _| {
+        CellRef::text(host_name(recorded, allocator.host))
     }),
-    (TIME, |rows, _, event| CellRef::Float((event.time - rows.origin).as_us())),
+    (TIME, |_, _, event| CellRef::Float(event.time.as_us())),
     (column("activity", "What", Unit::Text, "`allocation` or `release`."), |_, _, event| {
         CellRef::Text(event.activity.label())
     }),
@@ -79,17 +78,17 @@ pub(super) static COLUMNS: [(Column, CellOf); 16] = [
         column("tf_op_name", "Framework op", Unit::Text, "The op that asked; of a release that of its allocation.")
             .caveat("JAX mostly leaves it empty.")
             .xprof("tfOpName"),
-        |rows, _, event| CellRef::text(rows.trace.text(rows.trace.args.get(event.args).tf_op)),
+        |_, allocator, event| CellRef::text(allocator.labels_of(event).map_or("", |labels| &labels.op)),
     ),
     (
         column("region_type", "Region", Unit::Text, "What the memory is for; of a release that of its allocation.")
             .xprof("regionType"),
-        |rows, _, event| CellRef::text(rows.trace.text(rows.trace.args.get(event.args).region_type)),
+        |_, allocator, event| CellRef::text(allocator.labels_of(event).map_or("", |labels| &labels.region)),
     ),
     (
         column("shape", "Shape", Unit::Text, "Shape of what lies there; of a release that of its allocation.")
             .xprof("tensorShape"),
-        |rows, _, event| CellRef::text(rows.trace.text(rows.trace.args.get(event.args).shape)),
+        |_, allocator, event| CellRef::text(allocator.labels_of(event).map_or("", |labels| &labels.shape)),
     ),
 ];
 
@@ -100,27 +99,23 @@ pub fn columns() -> Vec<Column> {
 
 /// The events of all allocators by time.
 pub struct TimelineRows<'a> {
-    trace: &'a Trace,
-    origin: Ps,
-    allocators: Vec<Allocator>,
+    recorded: &'a Recorded,
     /// `(allocator, event)` of each row.
     rows: Vec<(u32, u32)>,
     columns: Vec<Column>,
 }
 
 impl<'a> TimelineRows<'a> {
-    /// The table of `context`.
-    pub fn new(context: &Context<'a>) -> TimelineRows<'a> {
-        let trace = context.captured_trace();
-        let allocators = allocators(trace);
+    /// The table of a run.
+    pub fn new(recorded: &'a Recorded) -> TimelineRows<'a> {
         let of = |(allocator, index): (&Allocator, u32)| {
             let events = (0..).zip(&allocator.events);
             events.map(move |(event, it)| (it.time, index, event)).collect::<Vec<_>>()
         };
-        let mut rows: Vec<(Ps, u32, u32)> = allocators.iter().zip(0..).flat_map(of).collect();
+        let mut rows: Vec<(Ps, u32, u32)> = recorded.allocators.iter().zip(0..).flat_map(of).collect();
         rows.sort_unstable();
         let rows = rows.into_iter().map(|(_, allocator, event)| (allocator, event)).collect();
-        TimelineRows { trace, origin: super::origin(context), allocators, rows, columns: columns() }
+        TimelineRows { recorded, rows, columns: columns() }
     }
 }
 
@@ -139,11 +134,11 @@ impl Rows for TimelineRows<'_> {
 
     fn cell(&self, row: usize, column: usize) -> CellRef<'_> {
         let found = self.rows.get(row).and_then(|&(allocator, event)| {
-            let allocator = self.allocators.get(allocator as usize)?;
+            let allocator = self.recorded.allocators.get(allocator as usize)?;
             Some((allocator, allocator.events.get(event as usize)?))
         });
         match (found, COLUMNS.get(column)) {
-            (Some((allocator, event)), Some((_, cell))) => cell(self, allocator, event),
+            (Some((allocator, event)), Some((_, cell))) => cell(self.recorded, allocator, event),
             _ => CellRef::Absent,
         }
     }

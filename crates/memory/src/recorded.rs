@@ -1,0 +1,111 @@
+//! What a run says of memory, apart from everything else: all that tables and pages of memory are made of.
+//!
+//! It can go to another worker as bytes, so that the page's analyst, which has no room for it, need not know buffers.
+
+use std::sync::{Arc, OnceLock};
+
+use base::Ps;
+use serde::{Deserialize, Serialize};
+use trace::Trace;
+
+use crate::allocator::{Allocator, allocators};
+use crate::heap_profile::HeapProfile;
+use crate::program::ProgramMemory;
+
+/// What a run says of memory. What needs decoding is decoded once, when somebody asks.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub struct Recorded {
+    /// `TPU`, `GPU` or `CPU`, for the names of memory spaces; another word where it is not known.
+    pub platform: String,
+    /// What its hosts are called, by their index.
+    pub hosts: Vec<String>,
+    /// The compiled programs that its files embed, in their order.
+    pub programs: Vec<RecordedProgram>,
+    /// What allocators reported, by host and name.
+    pub allocators: Vec<Allocator>,
+    /// Where it is a device memory profile (pprof), its bytes.
+    heap: Option<RecordedHeap>,
+}
+
+/// A compiled program that a file embeds.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub struct RecordedProgram {
+    /// Its name with its number: `jit_f(17)`.
+    pub name: String,
+    /// Its number.
+    pub program_id: i64,
+    /// Index of the host whose file it stands in.
+    pub host: u16,
+    /// The `xla.HloProto`.
+    #[serde(with = "shared_bytes")]
+    bytes: Arc<[u8]>,
+    #[serde(skip)]
+    memory: OnceLock<Option<ProgramMemory>>,
+}
+
+#[derive(Debug, Default, Serialize, Deserialize)]
+struct RecordedHeap {
+    #[serde(with = "shared_bytes")]
+    bytes: Arc<[u8]>,
+    #[serde(skip)]
+    profile: OnceLock<HeapProfile>,
+}
+
+impl Recorded {
+    /// What a trace says of memory, and the device memory profile of the run where it is one. `start` is when the capture begins.
+    pub fn new(trace: &Trace, start: Ps, platform: &str, heap_profile: Option<Arc<[u8]>>) -> Recorded {
+        let program = |proto: &trace::HloProto| RecordedProgram {
+            name: trace.text(proto.name).to_owned(),
+            program_id: proto.program_id,
+            host: proto.host,
+            bytes: proto.bytes.clone(),
+            memory: OnceLock::new(),
+        };
+        Recorded {
+            platform: platform.to_owned(),
+            hosts: trace.hosts.clone(),
+            programs: trace.hlo.iter().map(program).collect(),
+            allocators: allocators(trace, start),
+            heap: heap_profile.map(|bytes| RecordedHeap { bytes, profile: OnceLock::new() }),
+        }
+    }
+
+    /// The device memory profile, where the run is one.
+    pub fn heap_profile(&self) -> Option<&HeapProfile> {
+        self.heap.as_ref().map(|heap| heap.profile.get_or_init(|| HeapProfile::read(&heap.bytes)))
+    }
+
+    /// All of it as bytes, for [`Recorded::from_bytes`] of the same build.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        // Nothing of it has a length that is not known, so nothing can fail.
+        postcard::to_stdvec(self).unwrap_or_default()
+    }
+
+    /// What [`Recorded::to_bytes`] wrote; `None` where these are other bytes.
+    pub fn from_bytes(bytes: &[u8]) -> Option<Recorded> {
+        postcard::from_bytes(bytes).ok()
+    }
+}
+
+impl RecordedProgram {
+    /// Its memory; `None` where the file does not say it.
+    pub fn memory(&self) -> Option<&ProgramMemory> {
+        self.memory.get_or_init(|| ProgramMemory::read(&self.bytes)).as_ref()
+    }
+}
+
+/// Bytes as one value: serde's own way is one value a byte.
+mod shared_bytes {
+    use std::sync::Arc;
+
+    use serde::{Deserialize, Deserializer, Serializer};
+    use serde_bytes::ByteBuf;
+
+    pub fn serialize<S: Serializer>(bytes: &Arc<[u8]>, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_bytes(bytes)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Arc<[u8]>, D::Error> {
+        Ok(ByteBuf::deserialize(deserializer)?.into_vec().into())
+    }
+}
