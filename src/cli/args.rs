@@ -1,11 +1,15 @@
 //! What the command line accepts.
 
 mod compare;
+#[cfg(feature = "view")]
+mod view;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 
 pub use compare::{Compare, Group, Scaling};
+#[cfg(feature = "view")]
+pub use view::View;
 
 use super::output_format::OutputFormat;
 use super::time::Time;
@@ -79,6 +83,10 @@ pub enum Command {
     Compare(Compare),
     /// Draw the timeline of a step, or of any range, as an SVG; of two runs one above the other, coloured by what their ops gained or lost
     Timeline(Timeline),
+    /// Serve the page and the profiles below a folder on this machine, and open the browser
+    #[cfg(feature = "view")]
+    #[command(after_help = view::HELP)]
+    View(View),
     /// Print the JSON Schema of the documents that --output-json writes
     Schema(Schema),
     /// Print the licences of the software that this program contains
@@ -375,6 +383,7 @@ pub fn with_default_command(arguments: impl Iterator<Item = OsString>) -> Vec<Os
         "check",
         "compare",
         "timeline",
+        "view",
         "schema",
         "notices",
         "help",

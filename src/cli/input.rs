@@ -109,6 +109,24 @@ fn regular(path: &Path) -> io::Result<Option<(File, u64)>> {
     Ok(Some((file, size)))
 }
 
+/// What a file holds, from as little of its start as tells; a file that cannot be read is unknown.
+#[cfg(feature = "view")]
+pub fn kind_of_start(path: &Path, size: u64) -> FileKind {
+    const FEW_BYTES: u64 = 4 << 10;
+    let name = path.to_string_lossy().replace('\\', "/");
+    let look = |most: u64| -> io::Result<FileKind> {
+        let mut head = Vec::new();
+        File::open(path)?.take(most).read_to_end(&mut head)?;
+        Ok(session::peek(&name, &head, size <= most))
+    };
+    let kind = match look(FEW_BYTES) {
+        // JSON can say what it is far behind its start.
+        Ok(FileKind::TraceJson) if size > FEW_BYTES && !is_called_profile(&name) => look(HEAD_BYTES),
+        kind => kind,
+    };
+    kind.unwrap_or(FileKind::Unknown)
+}
+
 fn is_profile(kind: FileKind) -> bool {
     kind != FileKind::Unknown
 }

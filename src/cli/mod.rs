@@ -17,6 +17,8 @@ mod sidecars;
 mod table;
 mod time;
 mod timeline;
+#[cfg(feature = "view")]
+mod view;
 
 use std::ffi::OsString;
 use std::io::{ErrorKind, Write};
@@ -59,6 +61,8 @@ pub fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
         Command::Check(command) => check::run(&command),
         Command::Compare(command) => compare::run(&command),
         Command::Timeline(command) => timeline::run(&command),
+        #[cfg(feature = "view")]
+        Command::View(command) => view::run(&command),
         Command::Schema(command) => {
             let schema = match command.document {
                 args::Document::Profile => crossprof::export::json::schema(),

@@ -29,7 +29,7 @@ the one that it is listed under here. Each text stands below the packages that i
 
 /// Programs that are shipped: their mark, and what asks cargo for their packages.
 const PROGRAMS: [(char, &[&str]); 2] = [
-    ('C', &["--package", "crossprof", "--target", "all"]),
+    ('C', &["--package", "crossprof", "--features", "view", "--target", "all"]),
     ('P', &["--package", "www", "--target", toolchain::TARGET]),
 ];
 

@@ -38,6 +38,9 @@ pub const ALL: &[Check] = &[
     Check { name: "browsers", what: "the main ways through the built page in Firefox and WebKit", run: other_browsers },
 ];
 
+/// All of the command line. The page stays outside of it: tests give it as a folder.
+const VIEW: &str = "crossprof/view";
+
 /// Cargo of the toolchain that runs this program, in this checkout.
 fn cargo(words: &[&str]) -> Command {
     let mut command = Command::new(toolchain::own_cargo());
@@ -50,7 +53,19 @@ fn fmt(_: &mut Run) -> Result {
 }
 
 fn clippy(_: &mut Run) -> Result {
-    let words = ["clippy", "--locked", "--workspace", "--exclude", "www", "--all-targets", "--", "-D", "warnings"];
+    let words = [
+        "clippy",
+        "--locked",
+        "--workspace",
+        "--exclude",
+        "www",
+        "--features",
+        VIEW,
+        "--all-targets",
+        "--",
+        "-D",
+        "warnings",
+    ];
     process::run(&mut cargo(&words))
 }
 
@@ -87,7 +102,7 @@ fn on_page(mut cargo: Command, command: &str) -> Command {
 
 fn native(run: &mut Run) -> Result {
     let nextest = process::works(&mut cargo(&["nextest", "--version"]));
-    let all_but_page: &[&str] = &["--workspace", "--exclude", "www"];
+    let all_but_page: &[&str] = &["--workspace", "--exclude", "www", "--features", VIEW];
     let targets: &[&str] = if nextest { &[] } else { &["--lib", "--bins", "--tests"] };
     let start = |packages: &[&str], words: &[&str]| {
         let runner: &[&str] = if nextest { &["nextest", "run"] } else { &["test"] };
@@ -146,7 +161,7 @@ fn sizes(_: &mut Run) -> Result {
 
 fn end_to_end(_: &mut Run) -> Result {
     // Tests compare the page's figures with the command line's.
-    process::run(&mut cargo(&["build", "--locked", "--release", "--bin", "crossprof"]))?;
+    process::run(&mut cargo(&["build", "--locked", "--release", "--bin", "crossprof", "--features", VIEW]))?;
     let mut run = node::playwright()?;
     run.arg("tests/end2end/run.mjs").arg(build::dist()).env("CROSSPROF_CLI", cache::target().join("release/crossprof"));
     process::run(&mut run)
@@ -154,7 +169,7 @@ fn end_to_end(_: &mut Run) -> Result {
 
 /// A browser that cannot be installed here (by whoever may not, without a network, on another system) is skipped, and named at the end.
 fn other_browsers(run: &mut Run) -> Result {
-    process::run(&mut cargo(&["build", "--locked", "--release", "--bin", "crossprof"]))?;
+    process::run(&mut cargo(&["build", "--locked", "--release", "--bin", "crossprof", "--features", VIEW]))?;
     let firefox = browser::firefox().map(|firefox| vec![("FIREFOX", firefox)]);
     let webkit =
         browser::webkit_driver().and_then(|driver| Ok(vec![("WEBKIT_DRIVER", driver), ("XVFB", browser::xvfb()?)]));

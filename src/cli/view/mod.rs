@@ -1,0 +1,145 @@
+//! `crossprof view`: the page and the profiles below a folder, served on this machine.
+
+mod catalogue;
+mod http;
+mod page;
+mod server;
+
+use std::net::{IpAddr, SocketAddr, TcpListener};
+use std::time::SystemTime;
+
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+
+use super::args::View;
+use super::{FAILED, READ, complain, print_result};
+use catalogue::Catalogue;
+use page::Page;
+use server::Server;
+
+/// Tried first: a tunnel can be kept for an address that stays.
+const PORT: u16 = 8321;
+
+/// Serves until the program is ended. Returns the exit status.
+pub fn run(command: &View) -> u8 {
+    serve(command).unwrap_or_else(|message| {
+        complain(&message);
+        FAILED
+    })
+}
+
+fn serve(command: &View) -> Result<u8, String> {
+    let page = Page::find(command.page.as_deref())?;
+    let unreadable = |error: std::io::Error| format!("{}: cannot be read: {error}", command.path.display());
+    let mut catalogue = Catalogue::new(&command.path).map_err(unreadable)?;
+    catalogue.refresh(SystemTime::now());
+    let token = token()?;
+    let (listener, address) = listen(command.host, command.port)?;
+    let opened = match catalogue.runs() {
+        [only] => format!("app/?open={}", utf8_percent_encode(&only.id, NON_ALPHANUMERIC)),
+        _ => String::new(),
+    };
+    let link = format!("http://{address}/{token}/{opened}");
+    let remote = Remote::of_environment();
+    let status = print_result(&announcement(&catalogue, &link, address, remote.as_ref()), READ);
+    if status != READ {
+        return Ok(status);
+    }
+    if !command.no_browser && remote.is_none() && has_screen() && open::that_detached(&link).is_err() {
+        complain("No browser could be started: open the address in one.");
+    }
+    let server = Server::new(page, token, catalogue);
+    http::serve(&listener, &|request| server.answer(request));
+    Ok(READ)
+}
+
+/// Text that nobody guesses: 128 bits of the system's.
+fn token() -> Result<String, String> {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes).map_err(|error| format!("The system gives no random numbers: {error}."))?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+/// Listens at the port or, where none is given and the usual one is taken, at any.
+fn listen(host: IpAddr, port: Option<u16>) -> Result<(TcpListener, SocketAddr), String> {
+    let at = |port| TcpListener::bind(SocketAddr::new(host, port));
+    let listener = match port {
+        Some(port) => at(port),
+        None => at(PORT).or_else(|_| at(0)),
+    };
+    let failed = |error: std::io::Error| match port {
+        Some(port) => format!("{}: cannot listen there: {error}.", SocketAddr::new(host, port)),
+        None => format!("{host}: cannot listen there: {error}."),
+    };
+    let listener = listener.map_err(failed)?;
+    let address = listener.local_addr().map_err(failed)?;
+    Ok((listener, address))
+}
+
+/// What is printed before the server starts.
+fn announcement(catalogue: &Catalogue, link: &str, address: SocketAddr, remote: Option<&Remote>) -> String {
+    let runs = match catalogue.runs().len() {
+        0 => "no run yet: what is captured there will appear".to_owned(),
+        1 => "1 run".to_owned(),
+        more => format!("{more} runs"),
+    };
+    let mut text = format!("{}: {runs}\n{link}\n", catalogue.name());
+    if let Some(remote) = remote {
+        let port = address.port();
+        let to = if address.ip().is_unspecified() { format!("127.0.0.1:{port}") } else { address.to_string() };
+        text += &format!(
+            "On your own machine, before you open this address there:\n  ssh -L {port}:{to} {}\n",
+            remote.destination()
+        );
+    }
+    text + "Ctrl+C ends it.\n"
+}
+
+/// The machine that this program runs on, as somebody at another one knows it.
+struct Remote {
+    user: Option<String>,
+    address: String,
+}
+
+impl Remote {
+    /// What SSH says of the connection that this program was started over.
+    fn of_environment() -> Option<Remote> {
+        let connection = std::env::var("SSH_CONNECTION").ok()?;
+        Remote::of_connection(&connection, std::env::var("USER").ok())
+    }
+
+    /// `client port server port`
+    fn of_connection(connection: &str, user: Option<String>) -> Option<Remote> {
+        let address = connection.split(' ').nth(2)?.to_owned();
+        Some(Remote { user, address })
+    }
+
+    fn destination(&self) -> String {
+        match &self.user {
+            Some(user) => format!("{user}@{}", self.address),
+            None => self.address.clone(),
+        }
+    }
+}
+
+/// Whether a browser that is started here is seen by anybody.
+fn has_screen() -> bool {
+    let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    cfg!(any(target_os = "macos", windows)) || is_set("DISPLAY") || is_set("WAYLAND_DISPLAY")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_is_connected_by_ssh_gets_the_line_for_a_tunnel() {
+        let remote =
+            Remote::of_connection("192.0.2.1 50022 198.51.100.7 22", Some("ada".into())).expect("a connection");
+        let folder = std::env::temp_dir();
+        let catalogue = Catalogue::new(&folder).expect("a folder");
+        let address: SocketAddr = "127.0.0.1:8321".parse().expect("an address");
+        let text = announcement(&catalogue, "http://127.0.0.1:8321/t/", address, Some(&remote));
+        assert!(text.contains("\n  ssh -L 8321:127.0.0.1:8321 ada@198.51.100.7\n"), "{text}");
+        assert!(Remote::of_connection("", None).is_none());
+    }
+}
