@@ -9,6 +9,8 @@ mod support;
 mod impossible;
 #[path = "findings/links.rs"]
 mod links;
+#[path = "findings/memory.rs"]
+mod memory;
 #[path = "findings/not_checked.rs"]
 mod not_checked;
 #[path = "findings/real.rs"]

@@ -182,6 +182,7 @@ fn known_to_both(report: &UnifiedProfile) -> Value {
         window.active_percent = None;
     }
     report.metadata.environment.clear();
+    report.memory = None;
     report.metadata.timestamp = None;
     report.metadata.source_format = None;
     report.metadata.num_events = None;

@@ -41,8 +41,17 @@ impl Session {
     pub fn hand_over(&mut self) -> Option<Writer> {
         let (notes, trace) = match self.runs.pop_front()? {
             LoadedRun::Traced(traced) => {
-                let Run { name, mut trace, model, device, files, warnings, heap_profile: _, sorted: _ } =
-                    traced.into_run();
+                let Run {
+                    name,
+                    mut trace,
+                    model,
+                    device,
+                    files,
+                    warnings,
+                    heap_profile: _,
+                    earlier_heap_profile: _,
+                    sorted: _,
+                } = traced.into_run();
                 let trace_warnings = std::mem::take(&mut trace.warnings);
                 (Notes { name, model, device, files, warnings, trace_warnings, ..Notes::default() }, trace)
             }

@@ -9,7 +9,7 @@ use base::{Ps, Warning, WarningCode};
 use input::plan::{self, Candidate, FileKind, Plan, PlannedRun};
 use input::{NamedProfile, Sidecar};
 use memory::Recorded;
-use metrics::{Context, Examined, Run, Settings};
+use metrics::{Context, EarlierHeapProfile, Examined, Run, Settings};
 use report::{SourceFile, UnifiedProfile};
 use timeline::{StepPicture, Timeline};
 use trace::{SourceFormat, Trace, merge};
@@ -262,9 +262,22 @@ impl Imported {
 /// Makes runs of all members that are in none yet. Sidecars stay: they also apply to what comes later.
 pub(super) fn build(members: &mut Vec<Member>) -> Vec<LoadedRun> {
     let plan = plan_members(members);
-    let runs = plan.runs.iter().flat_map(|planned| build_runs(members, planned)).collect();
+    let mut runs: Vec<LoadedRun> = plan.runs.iter().flat_map(|planned| build_runs(members, planned)).collect();
+    link_heap_profiles(&mut runs);
     members.retain(|member| matches!(member.content, Content::Model(_)));
     runs
+}
+
+/// Tells each device memory profile which one was given before it.
+fn link_heap_profiles(runs: &mut [LoadedRun]) {
+    let mut earlier = None;
+    for run in runs {
+        let LoadedRun::Traced(traced) = run else { continue };
+        if let Some(bytes) = traced.run.heap_profile.clone() {
+            let own = EarlierHeapProfile { name: traced.run.name.clone(), bytes };
+            traced.run.earlier_heap_profile = earlier.replace(own);
+        }
+    }
 }
 
 /// See [`super::Session::wanted`].

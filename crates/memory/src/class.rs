@@ -199,7 +199,7 @@ impl<'p> Classifier<'p> {
                 classification(Class::Activation, High, "made in the forward pass and freed in the backward pass")
             }
             (Some(Pass::Forward), Freed::Forward) => {
-                classification(Class::Temporary, High, "made and freed in the forward pass")
+                classification(Class::Temporary, Medium, "made and freed in the forward pass")
             }
             (Some(Pass::Forward), Freed::AfterBackwardBegan) => classification(
                 Class::Activation,
@@ -224,6 +224,21 @@ impl<'p> Classifier<'p> {
     }
 }
 
+/// What an argument is for, by its name alone; `None` where that says nothing.
+pub(crate) fn named_argument(name: &str) -> Option<Classification> {
+    let by_name = |class| classification(class, Confidence::High, "an argument, by its name");
+    Some(match NamedRole::of(name)? {
+        NamedRole::Parameters(_) => by_name(Class::Parameter),
+        NamedRole::OptimizerState => by_name(Class::OptimizerState),
+        NamedRole::Gradients => by_name(Class::Gradient),
+        NamedRole::Inputs => by_name(Class::Input),
+        NamedRole::Other => {
+            let rule = "an argument whose name says that it is no parameter";
+            classification(Class::Unknown, Confidence::Medium, rule)
+        }
+    })
+}
+
 /// What an argument is for, by its name, else by what the program does to it.
 fn argument_class(
     argument: &hlo::Argument<'_>,
@@ -231,18 +246,9 @@ fn argument_class(
     is_named: bool,
     is_donated: bool,
 ) -> Classification {
-    use Confidence::{High, Low, Medium};
-    match NamedRole::of(argument.name) {
-        Some(NamedRole::Parameters(_)) => return classification(Class::Parameter, High, "an argument, by its name"),
-        Some(NamedRole::OptimizerState) => {
-            return classification(Class::OptimizerState, High, "an argument, by its name");
-        }
-        Some(NamedRole::Gradients) => return classification(Class::Gradient, High, "an argument, by its name"),
-        Some(NamedRole::Inputs) => return classification(Class::Input, High, "an argument, by its name"),
-        Some(NamedRole::Other) => {
-            return classification(Class::Unknown, Medium, "an argument whose name says that it is no parameter");
-        }
-        None => {}
+    use Confidence::{Low, Medium};
+    if let Some(known) = named_argument(argument.name) {
+        return known;
     }
     let is_floating = argument.shape.data_type.is_floating();
     match argument.outcome {
@@ -272,10 +278,11 @@ enum Freed {
 }
 
 impl Freed {
+    /// By how far the program is when its memory is free.
     fn of(module: &Module, space: &SpaceMemory, lifetime: &Lifetime, backward_begins: Option<usize>) -> Freed {
-        let instructions = space.heap.as_ref().map(|heap| heap.instructions.as_slice()).unwrap_or_default();
+        let reached = space.heap.as_ref().map(|heap| heap.reached.as_slice()).unwrap_or_default();
         let Some(end) = lifetime.end else { return Freed::NotKnown };
-        let instruction = instructions.get(end).copied().flatten().and_then(|index| module.at(index));
+        let instruction = reached.get(end).copied().flatten().and_then(|index| module.at(index));
         match instruction.and_then(|instruction| pass(module, instruction, MOST_STEPS)) {
             Some(Pass::Forward) => Freed::Forward,
             Some(Pass::Backward | Pass::Recomputed) => Freed::Backward,
@@ -291,7 +298,7 @@ fn backward_begins(module: &Module, space: &SpaceMemory) -> Option<usize> {
         let instruction = instruction.and_then(|index| module.at(index));
         instruction.is_some_and(|it| matches!(pass(module, it, MOST_STEPS), Some(Pass::Backward | Pass::Recomputed)))
     };
-    space.heap.as_ref()?.instructions.iter().position(is_backward)
+    space.heap.as_ref()?.reached.iter().position(is_backward)
 }
 
 /// The pass of an instruction: by its path; of a fusion without one, by that of what is in it, the last first; of what only hands

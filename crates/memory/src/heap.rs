@@ -33,8 +33,11 @@ pub struct Lifetime {
 pub struct Heap {
     /// Before each event of the trace, and after the last.
     pub points: Vec<HeapPoint>,
-    /// The instruction of each event.
+    /// The instruction that each event names: of an allocation the one that makes the value, of a release that one again, not the one that
+    /// uses the value last.
     pub instructions: Vec<Option<InstructionIndex>>,
+    /// The instruction that the program has reached at each event: the last one that got memory.
+    pub reached: Vec<Option<InstructionIndex>>,
     /// Where it is fullest, after the event of this index; the first of equals.
     pub peak: HeapPoint,
     /// Index of the event that makes it fullest.
@@ -57,9 +60,14 @@ impl Heap {
             unpadded: 0,
         };
         let mut references = References::new(assignment.buffers.len());
+        let mut reached = None;
         for (at, event) in trace.events.iter().enumerate() {
             player.point();
             player.heap.instructions.push(event.instruction);
+            if matches!(event.kind, HeapEventKind::Allocate | HeapEventKind::Share(_)) {
+                reached = event.instruction;
+            }
+            player.heap.reached.push(reached);
             let Some(buffer) = event.buffer else { continue };
             let changed = match event.kind {
                 HeapEventKind::Allocate => references.allocate(buffer).map(|()| Some((true, buffer))),

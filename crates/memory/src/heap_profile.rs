@@ -24,6 +24,16 @@ pub struct Frame {
     pub line: i64,
 }
 
+impl Frame {
+    /// `file:line`, of an installed package without what stands before it.
+    pub fn place(&self) -> String {
+        match self.line {
+            0 => short_file(&self.file).to_owned(),
+            line => format!("{}:{line}", short_file(&self.file)),
+        }
+    }
+}
+
 /// Index of a frame in [`HeapProfile::frames`].
 pub type FrameIndex = usize;
 
@@ -172,6 +182,6 @@ fn is_installed(file: &str) -> bool {
 }
 
 /// A path without what stands before an installed package.
-pub fn short_file(file: &str) -> &str {
+fn short_file(file: &str) -> &str {
     ["/site-packages/", "/dist-packages/"].iter().find_map(|of| Some(file.rsplit_once(of)?.1)).unwrap_or(file)
 }

@@ -20,27 +20,37 @@ pub mod allocator;
 mod assignment;
 mod blocks;
 mod class;
+mod donation;
 mod heap;
 mod heap_profile;
 mod messages;
+mod oom;
+mod peak;
 mod problems;
 mod program;
 mod proto;
 mod recorded;
 mod references;
 mod space;
+mod summary;
+mod tiling;
 mod unpadded;
 mod xla_peak;
 
 pub use assignment::{Allocation, Assignment, Buffer, BufferIndex, Category, HeapEvent, HeapEventKind, HeapTrace};
 pub use blocks::{Block, blocks};
 pub use class::{Class, Classification, Classifier, Confidence};
+pub use donation::{UnsharedArgument, unshared_arguments};
 pub use heap::{Heap, HeapPoint, Lifetime};
-pub use heap_profile::{Frame, FrameIndex, HeapProfile, HeapSample, short_file};
+pub use heap_profile::{Frame, FrameIndex, HeapProfile, HeapSample};
+pub use oom::{ListedBuffer, OutOfMemory};
+pub use peak::PeakBuffer;
 pub use problems::{Problem, Problems};
 pub use program::{LiveBuffer, ProgramMemory, SpaceMemory};
 pub use recorded::{Recorded, RecordedProgram};
 pub use space::{MAIN, space_name};
+pub use summary::{ClassSum, PaddedShape, ScopeSum, Summary};
+pub use tiling::{Reshaped, better_shape, tiled_bytes};
 pub use xla_peak::xla_peak;
 
 #[cfg(test)]

@@ -75,3 +75,10 @@ pub(crate) struct Event {
     #[prost(int64, tag = "5")]
     pub share_with_canonical_id: i64,
 }
+
+/// `xla.HloBufferDonorProto.BufferDonorEntryProto`.
+#[derive(Clone, PartialEq, Message)]
+pub(crate) struct Donor {
+    #[prost(int64, tag = "1")]
+    pub parameter_number: i64,
+}

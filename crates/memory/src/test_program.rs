@@ -63,16 +63,7 @@ impl TestProgram {
         self
     }
 
-    /// Adds an event to the last trace: `buffer` is freed at the instruction of another.
-    pub fn ending(mut self, buffer: i64, at: i64) -> Self {
-        if let Some(trace) = self.traces.pop() {
-            let event = message().int(1, FREE).int(2, buffer).bytes(4, format!("add.{at}"));
-            self.traces.push(trace.message(1, event));
-        }
-        self
-    }
-
-    /// A heap trace of `(kind, buffer, shared with)`; each event is at the instruction of its buffer.
+    /// A heap trace of `(kind, buffer, shared with)`; each event names the instruction of its buffer, as XLA's do.
     pub fn trace(mut self, events: &[(i64, i64, i64)]) -> Self {
         let mut trace = message();
         for &(kind, buffer, with) in events {

@@ -150,10 +150,10 @@ fn buffers_of_a_training_step_have_classes() {
         (ALLOCATE, 5, 0),
         (ALLOCATE, 6, 0),
         (ALLOCATE, 2, 0),
-        (ALLOCATE, 3, 0),
         (ALLOCATE, 4, 0),
+        (ALLOCATE, 3, 0),
+        (FREE, 1, 0),
     ]);
-    let program = program.ending(1, 3);
     program.look(|program| {
         let space = program.space(MAIN).unwrap();
         let classifier = Classifier::new(program);

@@ -10,6 +10,8 @@ use crate::devices::{Device, Devices};
 use crate::host_threads::{self, HostTime};
 use crate::kernel_stats::KernelStats;
 use crate::launches::{self, CallIndex, Launches};
+#[cfg(feature = "memory")]
+use crate::memory_use::MemoryUse;
 use crate::ops::{Op, Ops, Tallies};
 use crate::roofline::{self, Roofline};
 use crate::step_breakdown::{Breakdown, Measured};
@@ -51,6 +53,9 @@ pub struct Analysis {
     pub copies: Copies,
     /// Communication.
     pub collectives: Collectives,
+    /// What fills the memory of the devices.
+    #[cfg(feature = "memory")]
+    pub memory: MemoryUse,
 }
 
 /// What only the making of the document needs of what was measured.
@@ -115,6 +120,8 @@ pub(crate) fn measure<'r>(run: &'r Run, settings: &'r Settings) -> (Analysis, Fo
     let roofline = Roofline::new(trace, &devices, &ops, device);
     warnings.extend(roofline::warning(&roofline));
     let analysis = Analysis {
+        #[cfg(feature = "memory")]
+        memory: MemoryUse::new(run, &captured, &ops, device),
         kernel_stats: KernelStats::new(trace, &devices, &modules, &calls),
         launches: Launches::new(trace, &devices, &calls),
         copies: Copies::new(whole, &captured, &steps, &calls, Some(&window)),

@@ -33,6 +33,8 @@ mod kernel_stats;
 mod kernels;
 mod labels;
 mod launches;
+#[cfg(feature = "memory")]
+pub mod memory_use;
 mod metadata;
 mod not_measured;
 mod ops;
@@ -135,8 +137,19 @@ pub struct Run {
     pub warnings: Vec<Warning>,
     /// The device memory profile (pprof) that it is, unpacked; `None` for a run with events or programs.
     pub heap_profile: Option<Arc<[u8]>>,
+    /// The device memory profile that was given before it, where this run is one and there is such.
+    pub earlier_heap_profile: Option<EarlierHeapProfile>,
     /// What [`Run::by_line`] has made. Whoever changes the trace empties it.
     pub sorted: OnceLock<Arc<ByLine>>,
+}
+
+/// A device memory profile (pprof) that was given before another.
+#[derive(Clone, Debug)]
+pub struct EarlierHeapProfile {
+    /// What its run is called.
+    pub name: String,
+    /// Its bytes, unpacked.
+    pub bytes: Arc<[u8]>,
 }
 
 impl Run {

@@ -150,6 +150,20 @@ pub fn profile() -> UnifiedProfile {
         }],
         roofline: None,
         kernel_statistics: None,
+        #[cfg(feature = "memory")]
+        memory: Some(Memory {
+            devices: vec![DeviceMemory {
+                device_name: "/device:TPU:0".into(),
+                source: "allocator".into(),
+                peak_bytes: Some(24 << 30),
+                capacity_bytes: Some(32 << 30),
+                capacity_source: Some("allocator".into()),
+                peak_percent: Some(75.0),
+                by_class: vec![MemoryClass { class: "parameter".into(), bytes: 24 << 30, percent: 100.0 }],
+                ..DeviceMemory::default()
+            }],
+            programs: Vec::new(),
+        }),
         launches: None,
         warnings: vec![
             Warning::new(WarningCode::JsonCutOff, "The file ends inside an event.")

@@ -89,6 +89,11 @@ impl AllocatorEvent {
     pub fn used_bytes(&self) -> u64 {
         self.in_use_bytes.saturating_add(self.reserved_bytes)
     }
+
+    /// How much of the free memory of the pool does not lie in its largest piece, percent.
+    pub fn fragmentation_percent(&self) -> Option<f64> {
+        self.fragmentation.map(|share| 100.0 * share)
+    }
 }
 
 /// One allocator: usually one a device.

@@ -178,7 +178,7 @@ pub fn allocator_table(recorded: &Recorded) -> Table {
             Cell::Int(capacity),
             float((capacity > 0).then(|| 100.0 * used as f64 / capacity as f64)),
             int(allocator.lifetime_peak_bytes()),
-            float(peak.fragmentation.map(|share| 100.0 * share)),
+            float(peak.fragmentation_percent()),
             Cell::Int(contents.before_capture_bytes),
             Cell::Int(contents.reserved_bytes),
             Cell::Int(allocations),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::table::{Cell, Column, Table, Unit, column};
 use crate::tables::profile_table::{float, int, text};
-use base::{framework_path, sort};
+use base::sort;
 use hlo::Instruction;
 use memory::{
     Classification, Classifier, LiveBuffer, ProgramMemory, Recorded, RecordedProgram, SpaceMemory, space_name,
@@ -77,8 +77,11 @@ const OF_BUFFER: [Column; 11] = [
     column("offset_bytes", "Offset", Unit::Bytes, "Where it lies in its allocation."),
     column("allocated_at", "Allocated at", Unit::Text, "The instruction at which it gets memory.")
         .caveat("Absent where it is there as long as the program runs."),
-    column("freed_at", "Freed at", Unit::Text, "The instruction after which its memory is free.")
-        .caveat("Absent where it is there as long as the program runs, or nothing frees it."),
+    column("freed_at", "Freed at", Unit::Text, "The last instruction that gets memory before its own is free.")
+        .caveat(
+            "XLA does not name the instruction that uses a value last: it is this one, or one behind it that gets no memory. Absent where \
+             it is there as long as the program runs, or nothing frees it.",
+        ),
     column("logical_buffer_id", "Buffer number", Unit::Count, "XLA's number of the buffer.").xprof("logicalBufferId"),
 ];
 
@@ -220,28 +223,18 @@ impl<'p> Row<'p> {
         self.live.bytes.saturating_sub(self.live.unpadded_bytes)
     }
 
-    /// Of an argument all but the last part of its name, which is the array's.
     fn scope(&self) -> String {
-        let Some(instruction) = self.instruction() else { return String::new() };
-        let path = &instruction.metadata.op_name;
-        let parts = if instruction.is("parameter") {
-            let mut parts = hlo::argument_parts(path);
-            parts.pop();
-            parts
-        } else {
-            framework_path::scopes(path)
-        };
-        parts.join("/")
+        self.space.memory.scope(self.live.buffer)
     }
 
     fn source(&self) -> Option<String> {
-        self.space.memory.module.source_of(self.instruction()?)
+        self.space.memory.source(self.live.buffer)
     }
 
-    /// The name of the instruction of an event of the heap.
+    /// The name of the instruction that the program has reached at an event of the heap.
     fn at(&self, event: Option<usize>) -> Cell {
         let instruction =
-            self.space.space.heap.as_ref().zip(event).and_then(|(heap, event)| *heap.instructions.get(event)?);
+            self.space.space.heap.as_ref().zip(event).and_then(|(heap, event)| *heap.reached.get(event)?);
         let instruction = instruction.and_then(|index| self.space.memory.module.at(index));
         instruction.map_or(Cell::Absent, |instruction| text(&instruction.name))
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use memory::{Frame, HeapProfile, HeapSample, Recorded, short_file};
+use memory::{Frame, HeapProfile, HeapSample, Recorded};
 
 use crate::table::{Cell, Column, Table, Unit, column};
 use crate::tables::profile_table::{float, text};
@@ -72,7 +72,10 @@ pub fn of_profiles(profile: Option<&HeapProfile>, before: Option<&HeapProfile>, 
         "device" => (vec![DEVICE], |_, sample| vec![sample.device.clone()]),
         _ => (vec![LINE, FUNCTION], |profile, sample| {
             let frame = profile.own_frame(sample);
-            vec![frame.map(place).unwrap_or_default(), frame.map(|frame| frame.function.clone()).unwrap_or_default()]
+            vec![
+                frame.map(Frame::place).unwrap_or_default(),
+                frame.map(|frame| frame.function.clone()).unwrap_or_default(),
+            ]
         }),
     };
     let mut found: BTreeMap<Vec<String>, Sums> = BTreeMap::new();
@@ -110,16 +113,8 @@ fn number(value: i64) -> Cell {
     u64::try_from(value).map_or(Cell::Float(value as f64), Cell::Int)
 }
 
-/// `file:line`, of an installed package without what stands before it.
-fn place(frame: &Frame) -> String {
-    match frame.line {
-        0 => short_file(&frame.file).to_owned(),
-        line => format!("{}:{line}", short_file(&frame.file)),
-    }
-}
-
 fn stack(profile: &HeapProfile, sample: &HeapSample) -> String {
     let frames = sample.stack.iter().rev().filter_map(|&index| profile.frames.get(index));
-    let texts: Vec<String> = frames.map(|frame| format!("{} ({})", frame.function, place(frame))).collect();
+    let texts: Vec<String> = frames.map(|frame| format!("{} ({})", frame.function, frame.place())).collect();
     texts.join(" > ")
 }

@@ -50,7 +50,7 @@ pub(super) static COLUMNS: [(Column, CellOf); 16] = [
         )
         .caveat("Absent where the pool is full.")
         .xprof("fragmentation"),
-        |_, _, event| CellRef::float(event.fragmentation.map(|share| 100.0 * share)),
+        |_, _, event| CellRef::float(event.fragmentation_percent()),
     ),
     (
         column(

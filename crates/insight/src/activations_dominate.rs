@@ -1,0 +1,63 @@
+//! Values that the forward pass keeps for the backward pass fill the memory.
+
+use super::draft::Draft;
+use super::memory::{LEAST_BYTES, VIEW, fullest_device, largest_program, name, of_peak};
+use super::numbers::Numbers;
+use super::{Rule, Verdict};
+use base::format;
+use memory::{Class, ScopeSum};
+use report::{Confidence, FindingSeverity};
+
+/// The rule.
+pub(super) const RULE: Rule = Rule { id: "activations_dominate", title: "Activations fill the memory", check };
+
+/// Share of the peak that activations take (ours: more than all else together).
+const PERCENT: f64 = 50.0;
+/// Share of the capacity from which it is more than a note (JAX guide: peak memory below 90 %).
+const NEAR_LIMIT_PERCENT: f64 = 90.0;
+/// Scopes that are named.
+const NAMED: usize = 3;
+
+fn check(numbers: &Numbers<'_>) -> Verdict {
+    let program = match largest_program(numbers) {
+        Ok(program) => program,
+        Err(verdict) => return verdict,
+    };
+    let bytes = program.summary.class_bytes(Class::Activation);
+    let percent = of_peak(bytes, program);
+    if percent < PERCENT || bytes < LEAST_BYTES {
+        return Verdict::Fine;
+    }
+    let is_near_limit = fullest_device(numbers).is_ok_and(|(_, used)| used >= NEAR_LIMIT_PERCENT);
+    let scopes: Vec<String> = program.summary.activations.iter().take(NAMED).map(scope).collect();
+    let message = format!(
+        "At the peak of {}, {} of {} are values of the forward pass that wait for the backward pass. Most of them: {}.",
+        name(program),
+        format::bytes(bytes),
+        format::bytes(program.figures.peak_heap_bytes),
+        scopes.join(", ")
+    );
+    let largest = program.summary.activations.first();
+    Draft::new(
+        if is_near_limit { FindingSeverity::Warning } else { FindingSeverity::Note },
+        Confidence::High,
+        &format!("{} of the peak are activations", format::percent(percent)),
+        message,
+    )
+    .remedy(&format!(
+        "If memory is short, compute them again in the backward pass: jax.checkpoint around {} (a policy such as \
+         jax.checkpoint_policies.dots_with_no_batch_dims_saveable keeps what is expensive). `crossprof table memory-what-if --by scope` \
+         estimates what each scope saves. Else accumulate gradients over smaller batches.",
+        largest.filter(|it| !it.scope.is_empty()).map_or("the blocks of the model".to_owned(), |it| format!("the function of the scope {}", format::printable(&it.scope)))
+    ))
+    .passed("activation_percent", percent, PERCENT)
+    .evidence("activation_bytes", bytes as f64)
+    .evidence("largest_scope_bytes", largest.map_or(0.0, |it| it.bytes as f64))
+    .link(VIEW, "")
+    .fires()
+}
+
+fn scope(scope: &ScopeSum) -> String {
+    let name = if scope.scope.is_empty() { "outside of any scope".to_owned() } else { format::printable(&scope.scope) };
+    format!("{name} {}", format::bytes(scope.bytes))
+}

@@ -1,0 +1,59 @@
+//! What rules about memory have in common: which program they look at, and what they say where there is none.
+
+use super::Verdict;
+use super::draft::lacks;
+use super::numbers::Numbers;
+use base::format;
+use metrics::memory_use::ProgramUse;
+use report::DeviceMemory;
+
+/// The view with the evidence.
+pub(super) const VIEW: &str = "overview";
+
+/// Fewer bytes are not worth a change of a program (ours).
+pub(super) const LEAST_BYTES: u64 = 1 << 20;
+
+/// The program with the largest peak.
+///
+/// # Errors
+/// What to say where the file holds no program with its buffers.
+pub(super) fn largest_program<'a>(numbers: &Numbers<'a>) -> Result<&'a ProgramUse, Verdict> {
+    if numbers.context.run.heap_profile.is_some() {
+        return Err(Verdict::Irrelevant);
+    }
+    numbers.context.analysis.memory.largest().ok_or_else(|| {
+        numbers.lacks_in_json(
+            "the file holds no compiled program with its buffers. Capture with ProfileOptions.enable_hlo_proto left on, or open the \
+             folder that XLA_FLAGS=\"--xla_dump_to=DIR --xla_dump_hlo_as_proto\" writes.",
+        )
+    })
+}
+
+/// The device whose memory is fullest, by its share of the capacity.
+///
+/// # Errors
+/// What to say where that is known of none.
+pub(super) fn fullest_device<'a>(numbers: &Numbers<'a>) -> Result<(&'a DeviceMemory, f64), Verdict> {
+    if numbers.context.run.heap_profile.is_some() {
+        return Err(Verdict::Irrelevant);
+    }
+    let devices = numbers.context.analysis.memory.devices.iter();
+    let known = devices.filter_map(|device| Some((device, device.peak_percent?)));
+    known.reduce(|most, it| if it.1 > most.1 { it } else { most }).ok_or_else(|| {
+        lacks(
+            "how full the memory of a device gets, or how large it is, is not in the file. Capture with \
+             ProfileOptions.host_tracer_level = 2 while a step allocates, or choose the device.",
+        )
+    })
+}
+
+/// A part of the peak of a program, percent.
+pub(super) fn of_peak(bytes: u64, program: &ProgramUse) -> f64 {
+    let peak = program.figures.peak_heap_bytes;
+    if peak > 0 { 100.0 * bytes as f64 / peak as f64 } else { 0.0 }
+}
+
+/// The name of a program as messages have it.
+pub(super) fn name(program: &ProgramUse) -> String {
+    format::printable(&format::shorten(&program.figures.module, 60))
+}

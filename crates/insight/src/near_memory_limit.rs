@@ -1,0 +1,77 @@
+//! The memory of a device is nearly full.
+
+use super::draft::Draft;
+use super::memory::{VIEW, fullest_device};
+use super::numbers::Numbers;
+use super::{Rule, Verdict};
+use base::format;
+use report::{Confidence, FindingSeverity, MemoryClass};
+
+/// The rule.
+pub(super) const RULE: Rule = Rule { id: "near_memory_limit", title: "The device's memory is nearly full", check };
+
+/// Share of the capacity (JAX guide: peak memory below 90 %).
+const WARNING_PERCENT: f64 = 90.0;
+/// A program that needs more than there is does not run.
+const CRITICAL_PERCENT: f64 = 100.0;
+
+fn check(numbers: &Numbers<'_>) -> Verdict {
+    let (device, percent) = match fullest_device(numbers) {
+        Ok(found) => found,
+        Err(verdict) => return verdict,
+    };
+    let (Some(peak), Some(capacity)) = (device.peak_bytes, device.capacity_bytes) else { return Verdict::Fine };
+    if percent < WARNING_PERCENT {
+        return Verdict::Fine;
+    }
+    let is_measured = device.source != "programs";
+    let severity = if percent > CRITICAL_PERCENT { FindingSeverity::Critical } else { FindingSeverity::Warning };
+    let largest: Vec<String> = device.by_class.iter().take(2).map(class).collect();
+    let largest = if largest.is_empty() { String::new() } else { format!(" Most of it: {}.", largest.join(", ")) };
+    let at_least = if is_measured { "" } else { "at least " };
+    let message = format!(
+        "{} uses {at_least}{} of {}.{largest}",
+        format::printable(&device.device_name),
+        format::bytes(peak),
+        format::bytes(capacity)
+    );
+    Draft::new(
+        severity,
+        if is_measured { Confidence::High } else { Confidence::Medium },
+        &format!("{} of the device's memory is used", format::percent(percent)),
+        message,
+    )
+    .remedy(remedy(device.by_class.first().map_or("", |class| &class.class)))
+    .passed("peak_percent", percent, if percent > CRITICAL_PERCENT { CRITICAL_PERCENT } else { WARNING_PERCENT })
+    .evidence("peak_bytes", peak as f64)
+    .evidence("capacity_bytes", capacity as f64)
+    .link(VIEW, "")
+    .fires()
+}
+
+fn class(class: &MemoryClass) -> String {
+    format!("{} {} ({})", class.class, format::bytes(class.bytes), format::percent(class.percent))
+}
+
+/// What frees most, by what there is most of.
+fn remedy(largest: &str) -> &'static str {
+    match largest {
+        "activation" => {
+            "Compute activations again instead of keeping them (jax.checkpoint around the blocks of the model), accumulate gradients \
+             over smaller batches, or shard the batch over more devices."
+        }
+        "parameter" | "optimizer state" | "gradient" => {
+            "Shard parameters and optimizer state over the devices (jax.NamedSharding on a dimension of each), keep the optimizer's \
+             moments in bfloat16, and donate the old state to the step (jax.jit(..., donate_argnums=...))."
+        }
+        "constant" => "Pass large arrays as arguments of the jitted function instead of closing over them.",
+        "outside the program" => {
+            "Delete arrays that no later step needs (del, or array.delete()): jax.profiler.save_device_memory_profile says which line \
+             made each, and `crossprof table heap` lists them."
+        }
+        _ => {
+            "Use a smaller batch or accumulate gradients over several, and look at what is alive at the peak: `crossprof table buffers \
+             --by source` names the lines."
+        }
+    }
+}

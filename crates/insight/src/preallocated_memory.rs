@@ -1,0 +1,61 @@
+//! JAX takes most of a GPU's memory at its start, which is not what the program uses.
+
+use super::draft::{Draft, lacks};
+use super::memory::VIEW;
+use super::numbers::Numbers;
+use super::{Rule, Verdict};
+use base::format;
+use report::{Confidence, FindingSeverity};
+use trace::Framework;
+
+/// The rule.
+pub(super) const RULE: Rule =
+    Rule { id: "preallocated_memory", title: "Most of the reserved memory is not used", check };
+
+/// Share of the reserved memory in use below which the rest is worth knowing of (ours).
+const USED_PERCENT: f64 = 50.0;
+/// Least of it that is worth knowing of (ours: another small program would fit).
+const LEAST_BYTES: u64 = 1 << 30;
+
+fn check(numbers: &Numbers<'_>) -> Verdict {
+    if !numbers.is_gpu() || numbers.trace.framework != Framework::Jax {
+        return Verdict::Irrelevant;
+    }
+    let devices = numbers.context.analysis.memory.devices.iter().filter(|device| device.source == "allocator");
+    let known =
+        devices.filter_map(|device| Some((device, device.peak_bytes?, device.capacity_bytes?, device.peak_percent?)));
+    // Of several devices the one that uses most: the others could give up at least as much.
+    let Some((device, peak, capacity, percent)) = known.max_by_key(|it| it.1) else {
+        return lacks(
+            "the allocator reported nothing. Capture with ProfileOptions.host_tracer_level = 2 while a step allocates.",
+        );
+    };
+    let unused = capacity.saturating_sub(device.lifetime_peak_bytes.unwrap_or(peak).max(peak));
+    if percent >= USED_PERCENT || unused < LEAST_BYTES {
+        return Verdict::Fine;
+    }
+    let message = format!(
+        "JAX's allocator may give out {} of {}, and the program has used at most {} of it. nvidia-smi and rocm-smi show what is reserved, \
+         {} of which nobody has used.",
+        format::bytes(capacity),
+        format::printable(&device.device_name),
+        format::bytes(capacity - unused),
+        format::bytes(unused)
+    );
+    Draft::new(
+        FindingSeverity::Note,
+        Confidence::High,
+        &format!("{} of the reserved memory is used at the peak", format::percent(percent)),
+        message,
+    )
+    .remedy(
+        "Nothing is wrong with the program: by default JAX takes three quarters of a GPU when it starts. To leave memory to other processes, \
+         set XLA_PYTHON_CLIENT_MEM_FRACTION to the share that it needs, or XLA_PYTHON_CLIENT_PREALLOCATE=false, which fragments more. \
+         For use over time look at the table memory-timeline, not at nvidia-smi.",
+    )
+    .passed("peak_percent", percent, USED_PERCENT)
+    .evidence("unused_bytes", unused as f64)
+    .evidence("capacity_bytes", capacity as f64)
+    .link(VIEW, "")
+    .fires()
+}

@@ -1,0 +1,139 @@
+//! The text of an out-of-memory error: what XLA lists when a program does not fit, as it stands in a log.
+//!
+//! ```text
+//! GPU, CPU   Out of memory while trying to allocate N bytes.   BufferAssignment stats: ...   Peak buffers:   Buffer 1: Size: ... Shape: ...
+//! TPU        Ran out of memory in memory space hbm. Used 21.95G of 15.48G hbm.   Largest program allocations in hbm:   1. Size: ... Shape: ...
+//! ```
+//!
+//! The text rounds sizes to three or four digits. A buffer's shape says its size exactly: that counts where it rounds to what the text
+//! says. Only the largest buffers are listed.
+
+mod lines;
+mod numbers;
+mod shape;
+
+use base::format;
+
+use crate::class::{Class, Classification, Confidence};
+use crate::peak::{PeakBuffer, scope_of};
+
+/// One report of an error: of one program and memory space.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct OutOfMemory {
+    /// The memory space as the text calls it (`hbm`, `vmem`); empty where it does not, as on GPUs.
+    pub memory_space: String,
+    /// Bytes that the program needs in all.
+    pub needed_bytes: Option<u64>,
+    /// Bytes that there are.
+    pub capacity_bytes: Option<u64>,
+    /// Bytes of the allocation that failed.
+    pub requested_bytes: Option<u64>,
+    /// Bytes that were in use when it failed, where the allocator said so.
+    pub in_use_bytes: Option<u64>,
+    /// Other sums with the words of the text: `parameter allocation`, `HLO temp`.
+    pub sums: Vec<(String, u64)>,
+    /// The largest buffers at the peak, in the order of the text.
+    pub buffers: Vec<ListedBuffer>,
+}
+
+/// A buffer that the text lists.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ListedBuffer {
+    /// The instruction that makes it; empty where the text does not name it.
+    pub name: String,
+    /// Bytes as the text states them, rounded.
+    pub stated_bytes: u64,
+    /// Bytes: as its shape says, where that agrees with the text.
+    pub bytes: u64,
+    /// Bytes without padding.
+    pub unpadded_bytes: u64,
+    /// Type and shape, where the text says them.
+    pub shape: Option<hlo::ArrayShape>,
+    /// Path of the framework's op.
+    pub op_name: String,
+    /// `file:line`.
+    pub source: Option<String>,
+    /// Is it an argument of the program?
+    pub is_argument: bool,
+    /// What XLA allocated it for, in its words (`HLO temp`); empty where the text does not say it.
+    pub allocation_type: String,
+}
+
+impl OutOfMemory {
+    /// The reports in a text; none where it holds no such. A report that is there twice, as when an error is raised again, counts once.
+    pub fn read(text: &str) -> Vec<OutOfMemory> {
+        let mut reports: Vec<OutOfMemory> = Vec::new();
+        for report in lines::reports(text) {
+            let is_known =
+                |known: &OutOfMemory| (&known.memory_space, &known.buffers) == (&report.memory_space, &report.buffers);
+            if !reports.iter().any(is_known) {
+                reports.push(report);
+            }
+        }
+        reports
+    }
+
+    /// Bytes of the buffers that it lists.
+    pub fn listed_bytes(&self) -> u64 {
+        self.buffers.iter().fold(0, |sum, buffer| sum.saturating_add(buffer.bytes))
+    }
+
+    /// The most that is needed at once: as stated, else what is listed.
+    pub fn peak_bytes(&self) -> u64 {
+        self.needed_bytes.or_else(|| self.sum("total allocation")).unwrap_or_else(|| self.listed_bytes())
+    }
+
+    /// A sum by the words of the text.
+    pub fn sum(&self, name: &str) -> Option<u64> {
+        self.sums.iter().find(|(of, _)| of == name).map(|(_, bytes)| *bytes)
+    }
+}
+
+impl ListedBuffer {
+    /// As what is alive at the peak of a program. What the text does not list is not in it, lifetimes least of all: classes are of paths and
+    /// names alone.
+    pub fn as_peak_buffer(&self) -> PeakBuffer {
+        PeakBuffer {
+            name: self.name.clone(),
+            class: self.class(),
+            bytes: self.bytes,
+            unpadded_bytes: self.unpadded_bytes,
+            shape: self.shape.clone(),
+            scope: scope_of(&self.op_name, self.is_argument),
+            source: self.source.clone(),
+        }
+    }
+
+    fn class(&self) -> Classification {
+        use Confidence::{High, Low, Medium};
+        let of = |class, confidence, rule| Classification { class, rule, confidence };
+        if self.is_argument {
+            return crate::class::named_argument(&self.op_name).unwrap_or(of(
+                Class::Unknown,
+                Low,
+                "an argument that the text does not name",
+            ));
+        }
+        if self.allocation_type.eq_ignore_ascii_case("output") {
+            return of(Class::Output, High, "the text says so");
+        }
+        if self.name.starts_with("constant") {
+            return of(Class::Constant, High, "the text says so");
+        }
+        match base::framework_path::training_pass(&self.op_name) {
+            Some("recomputed") => of(Class::Temporary, High, "computed again for the backward pass"),
+            Some("backward") => of(Class::Temporary, Medium, "of the backward pass"),
+            Some("forward") => of(Class::Activation, Medium, "of the forward pass, and alive at the peak"),
+            _ => of(Class::Unknown, Low, "its path names no pass of the training step"),
+        }
+    }
+}
+
+/// `12.0 MiB`, as the text would round it.
+fn rounds_to(bytes: u64, stated: u64) -> bool {
+    // The texts keep two decimals of the unit; half of one percent covers 1.00 to 9.99 and more.
+    bytes.abs_diff(stated) <= stated / 100 || format::bytes(bytes) == format::bytes(stated)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,67 @@
+//! Why figures of memory are absent, and the line of Python that would record them.
+
+use report::{NotMeasured, UnifiedProfile};
+use trace::{Framework, SourceFormat};
+
+use crate::Run;
+
+const DUMP: &str = "Dump the programs and open the folder: \
+                    `os.environ[\"XLA_FLAGS\"] = \"--xla_dump_to=DIR --xla_dump_hlo_as_proto\"` before `import jax`.";
+const TRACE: &str = "`options = jax.profiler.ProfileOptions(); options.enable_hlo_proto = True; jax.profiler.start_trace(DIR, \
+                     profiler_options=options)`";
+const ALLOCATOR: &str = "`options = jax.profiler.ProfileOptions(); options.host_tracer_level = 2; jax.profiler.start_trace(DIR, \
+                         profiler_options=options)`, with a step that allocates in the capture.";
+const SAVE: &str = "`jax.profiler.save_device_memory_profile(\"memory.prof\")` says what lives at one moment.";
+
+/// What is absent from the section `memory` of a profile, or the section itself.
+pub(crate) fn not_measured(profile: &UnifiedProfile, run: &Run) -> Vec<NotMeasured> {
+    let mut list = Vec::new();
+    let mut add = |field: &str, reason: &str, remedy: &str| {
+        let remedy = (!remedy.is_empty()).then(|| remedy.to_owned());
+        list.push(NotMeasured { field: field.to_owned(), reason: reason.to_owned(), remedy });
+    };
+    let memory = profile.memory.as_ref();
+    let is_json = run.trace.format == Some(SourceFormat::ChromeJson);
+    if memory.is_none_or(|memory| memory.programs.is_empty()) {
+        let (reason, remedy) = if run.trace.framework == Framework::PyTorch {
+            ("PyTorch compiles no programs whose buffers a trace could hold.", "")
+        } else if run.heap_profile.is_some() {
+            ("A device memory profile holds no compiled programs, whose temporary values it leaves out.", DUMP)
+        } else if is_json {
+            ("A trace JSON embeds no compiled programs.", "Open the *.xplane.pb of the same run, which does.")
+        } else if run.trace.hlo.is_empty() {
+            ("The capture embeds no compiled programs.", TRACE)
+        } else {
+            ("The compiled programs in the file hold no buffer assignment.", DUMP)
+        };
+        add("memory.programs", reason, remedy);
+    }
+    let peaks_are_known = memory.is_some_and(|memory| {
+        !memory.devices.is_empty()
+            && memory.devices.iter().all(|device| device.source != "memory_profile" && device.source != "programs")
+    });
+    if !peaks_are_known {
+        let (reason, remedy) = if run.heap_profile.is_some() {
+            ("A device memory profile says what lives at one moment, not the most that ever did.", ALLOCATOR)
+        } else if run.trace.framework == Framework::PyTorch {
+            ("The trace holds no events of an allocator.", "")
+        } else if is_json {
+            ("A trace JSON leaves out what allocators report.", "Open the *.xplane.pb of the same run.")
+        } else if profile.metadata.platform == "CPU" {
+            ("The allocator of the CPU backend reports nothing to a capture.", SAVE)
+        } else if profile.metadata.num_devices == 0 && run.trace.events.is_empty() {
+            ("Programs by themselves do not say what else a device holds.", ALLOCATOR)
+        } else {
+            ("No allocator reported anything while this was captured.", ALLOCATOR)
+        };
+        add("memory.devices[].peak_bytes", reason, remedy);
+    }
+    let devices = memory.map(|memory| memory.devices.as_slice()).unwrap_or_default();
+    if profile.metadata.platform != "CPU"
+        && devices.iter().any(|it| it.peak_bytes.is_some() && it.capacity_bytes.is_none())
+    {
+        let reason = "Neither the profile nor its device's data sheet says how large the memory is.";
+        add("memory.devices[].capacity_bytes", reason, "Choose the device (--device, or the field on the page).");
+    }
+    list
+}

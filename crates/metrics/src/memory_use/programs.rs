@@ -1,0 +1,122 @@
+//! What compiled programs keep in the main memory of a device.
+
+use base::sort;
+use hlo::Placement;
+use memory::{Classifier, MAIN, ProgramMemory, Summary, UnsharedArgument, space_name, unshared_arguments, xla_peak};
+use report::MemoryClass;
+use trace::{Platform, Trace};
+
+/// The memory of a program.
+#[derive(Clone, Debug)]
+pub struct ProgramUse {
+    /// Index of the host whose file holds the program.
+    pub host: u16,
+    /// Its number.
+    pub program_id: i64,
+    /// Its figures, as the profile has them.
+    pub figures: report::ProgramMemory,
+    /// What is alive at its peak, added up.
+    pub summary: Summary,
+    /// Arguments that share their memory with no result, though one could have it.
+    pub unshared: Vec<UnsharedArgument>,
+    /// Bytes of arguments of which every device of the program holds the same.
+    pub replicated: Replicated,
+}
+
+/// Arguments that several devices hold the same part of.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Replicated {
+    /// Devices that the program runs on.
+    pub devices: u64,
+    /// Such arguments.
+    pub arguments: u64,
+    /// Their bytes on one device.
+    pub bytes: u64,
+    /// Bytes of these that one device would not hold if each held a part of its own.
+    pub saved_bytes: u64,
+    /// Name and bytes of the largest one.
+    pub largest: Option<(String, u64)>,
+}
+
+/// The programs whose buffers the file says, those with the largest peak first. Only here are buffer assignments decoded.
+pub(super) fn programs(trace: &Trace, platform: Option<Platform>) -> Vec<ProgramUse> {
+    let mut found = Vec::new();
+    for proto in &trace.hlo {
+        let Some(memory) = ProgramMemory::read(&proto.bytes) else { continue };
+        let Some(main) = memory.space(MAIN) else { continue };
+        let classifier = Classifier::new(&memory);
+        let summary = Summary::of(memory.peak_buffers(main, &classifier));
+        let figures = report::ProgramMemory {
+            module: trace.text(proto.name).to_owned(),
+            memory_space: space_name(MAIN, platform.map_or("", Platform::label)),
+            peak_heap_bytes: main.peak_bytes(),
+            peak_unpadded_heap_bytes: Some(main.peak_unpadded_bytes()),
+            xla_peak_bytes: Some(xla_peak(&memory.assignment)),
+            total_allocation_bytes: Some(main.total_bytes),
+            indefinite_bytes: Some(main.resident_bytes),
+            parameter_bytes: Some(main.parameter_bytes),
+            output_bytes: Some(main.output_bytes),
+            aliased_bytes: Some(main.aliased_bytes),
+            constant_bytes: Some(main.constant_bytes),
+            temporary_bytes: Some(main.temporary_bytes),
+            fragmentation_percent: main.fragmentation_percent(),
+            padding_bytes: Some(summary.padding_bytes),
+            by_class: by_class(&summary),
+        };
+        found.push(ProgramUse {
+            host: proto.host,
+            program_id: proto.program_id,
+            figures,
+            summary,
+            unshared: unshared_arguments(&memory, &proto.bytes),
+            replicated: replicated(&memory.module),
+        });
+    }
+    let size = |program: &ProgramUse| program.figures.peak_heap_bytes;
+    sort::sort_by(&mut found, |a, b| size(b).cmp(&size(a)).then_with(|| a.figures.module.cmp(&b.figures.module)));
+    found
+}
+
+/// The classes of a summary with their shares.
+pub(super) fn by_class(summary: &Summary) -> Vec<MemoryClass> {
+    let class = |class: &memory::ClassSum| MemoryClass {
+        class: class.class.label().to_owned(),
+        bytes: class.bytes,
+        percent: super::devices::share(class.bytes, summary.bytes),
+    };
+    summary.classes.iter().filter(|class| class.bytes > 0).map(class).collect()
+}
+
+/// The arguments that several devices hold the same part of, by the sharding that the program states.
+fn replicated(module: &hlo::Module) -> Replicated {
+    let mut found = Replicated::default();
+    let Some(devices) =
+        module.devices().and_then(|(replicas, partitions)| u64::try_from(replicas.checked_mul(partitions)?).ok())
+    else {
+        return found;
+    };
+    found.devices = devices;
+    for argument in hlo::arguments(module) {
+        let copies = match Placement::parse(argument.sharding, argument.shape.dimensions.len()) {
+            Some(Placement::Replicated) => devices,
+            Some(Placement::Sharded { copies, .. }) => copies,
+            _ => continue,
+        };
+        // Arguments in the memory of the host do not fill the device's.
+        let is_main = argument.shape.layout.as_ref().is_none_or(|layout| layout.memory_space == MAIN);
+        // What has a name that says that it is no parameter, state or gradient is meant to be everywhere.
+        let is_state =
+            !matches!(hlo::NamedRole::of(argument.name), Some(hlo::NamedRole::Inputs | hlo::NamedRole::Other));
+        if copies < 2 || !is_state || !is_main {
+            continue;
+        }
+        let bytes = argument.shape.bytes() as u64;
+        found.arguments += 1;
+        found.bytes = found.bytes.saturating_add(bytes);
+        found.saved_bytes = found.saved_bytes.saturating_add(bytes - bytes / copies);
+        if found.largest.as_ref().is_none_or(|(_, most)| bytes > *most) {
+            found.largest = Some((argument.name.to_owned(), bytes));
+        }
+    }
+    found
+}

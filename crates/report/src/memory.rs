@@ -1,0 +1,114 @@
+//! The memory of the devices in the unified profile.
+
+use base::fields::Fields;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What fills the memory of the devices. Added in 1.1.0.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
+pub struct Memory {
+    /// The devices.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub devices: Vec<DeviceMemory>,
+    /// The compiled programs, those with the largest peak first, at most 20.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub programs: Vec<ProgramMemory>,
+}
+
+/// What fills the memory of one device. Added in 1.1.0.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
+pub struct DeviceMemory {
+    /// The device: as `multi_device` names it, else its allocator; of a device memory profile its label (`cuda:0`).
+    pub device_name: String,
+    /// Where its figures come from: `allocator` (the events of its allocator), `programs` (the largest program that runs on it: a lower
+    /// bound, for what other programs and the caller keep is not in it), `memory_profile` (what lived when the profile was saved) or `error`
+    /// (the text of an out-of-memory error).
+    pub source: String,
+    /// The most bytes that are used at once: of `allocator` given out or reserved, of `programs` the largest `memory.programs[].peak_heap_bytes`,
+    /// of `error` what was needed. Absent for `memory_profile`, which is of one moment.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub peak_bytes: Option<u64>,
+    /// Bytes that live arrays take when a device memory profile is saved. Temporary values of a running program are not in it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub live_bytes: Option<u64>,
+    /// Bytes that there are: what the allocator may give out, or what the profile or the facts of the device say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub capacity_bytes: Option<u64>,
+    /// Where the capacity comes from: `allocator`, `profile` (`memory_size` of the device), `facts` (the maker's data sheet), or `error`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub capacity_source: Option<String>,
+    /// The peak, of the capacity. JAX's allocator of a GPU has three quarters of the device unless told otherwise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub peak_percent: Option<f64>,
+    /// The most bytes that were ever in use since the process began.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lifetime_peak_bytes: Option<u64>,
+    /// Free memory of the pool that does not lie in its largest free piece, at the peak.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fragmentation_percent: Option<f64>,
+    /// The program that `by_class` is of: the one with the largest peak that the device's peak has room for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub program: Option<String>,
+    /// What fills it at the peak, the largest first. What is used beyond the program is `outside the program`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub by_class: Vec<MemoryClass>,
+}
+
+/// Memory that is used for one thing.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
+pub struct MemoryClass {
+    /// What for: `parameter`, `optimizer state`, `gradient`, `activation`, `input`, `output`, `constant`, `collective scratch`, `temporary`,
+    /// `unknown`, or `outside the program`; of a device memory profile `array`.
+    pub class: String,
+    /// Bytes at the peak.
+    pub bytes: u64,
+    /// These, of the peak that the classes add up to.
+    pub percent: f64,
+}
+
+/// The memory of a compiled program, where it runs: the device's main memory. Added in 1.1.0.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
+pub struct ProgramMemory {
+    /// The program with its number: `jit_f(17)`.
+    pub module: String,
+    /// `HBM`; `main memory` of a CPU.
+    pub memory_space: String,
+    /// The most bytes that are alive at once: allocations that are there as long as the program runs, and the peak of the heap.
+    pub peak_heap_bytes: u64,
+    /// The same peak with temporary values without the padding of their layouts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub peak_unpadded_heap_bytes: Option<u64>,
+    /// The peak that XLA itself reports, as `compiled.memory_analysis().peak_memory_in_bytes`: of all memory spaces together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub xla_peak_bytes: Option<u64>,
+    /// Bytes of all allocations but memory of calls.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub total_allocation_bytes: Option<u64>,
+    /// Bytes of allocations that are there as long as the program runs: arguments, results, constants.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub indefinite_bytes: Option<u64>,
+    /// Bytes of allocations that hold arguments.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parameter_bytes: Option<u64>,
+    /// Bytes of allocations that hold results. Results that have the memory of an argument are in both.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output_bytes: Option<u64>,
+    /// Bytes of allocations that hold an argument and a result: donated arguments.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub aliased_bytes: Option<u64>,
+    /// Bytes of allocations that hold constants of the program.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub constant_bytes: Option<u64>,
+    /// Bytes of allocations in which temporary values come and go.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub temporary_bytes: Option<u64>,
+    /// Memory for temporary values that is free at the peak: `100 * (total - peak) / (total - indefinite)`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fragmentation_percent: Option<f64>,
+    /// Bytes that the layouts of what is alive at the peak add, arguments and results included.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub padding_bytes: Option<u64>,
+    /// What fills it at the peak, the largest first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub by_class: Vec<MemoryClass>,
+}

@@ -1,0 +1,201 @@
+//! Rules about memory: on programs that JAX compiled for the purpose, each with a neighbour that its rule is not about, on made-up
+//! allocators, and on device memory profiles.
+
+use crossprof::Settings;
+use crossprof::insight::{Verdict, examine, verdict};
+use crossprof::metrics::{EarlierHeapProfile, Run};
+use crossprof::report::Finding;
+use crossprof::report::FindingSeverity::{Critical, Note, Warning};
+use crossprof::trace::{EventColumn, Framework, HloProto, StatValue, Trace, TraceBuilder};
+use wire_writer::{Message, message};
+
+use super::runs::{finding, says};
+use crate::support::{gunzip, samples};
+
+const GIB: i64 = 1 << 30;
+
+fn with_program(proto: Vec<u8>) -> Trace {
+    let mut trace = Trace::default();
+    let name = trace.strings.intern("jit_f(1)");
+    trace.hlo.push(HloProto { program_id: 1, name, host: 0, bytes: proto.into() });
+    trace
+}
+
+/// A program of the fixture.
+fn compiled(name: &str) -> Trace {
+    let folder = samples::root().join("tests/data/jax-cpu-memory-findings");
+    let suffix = format!(".jit_{name}.cpu_after_optimizations.hlo.pb.gz");
+    let [path] = samples::files(&folder, &[&suffix]).try_into().unwrap();
+    with_program(gunzip(&std::fs::read(path).unwrap()))
+}
+
+/// A program of one array of `f32[rows,lanes]` in tiles, in an allocation that is so many bytes larger than it.
+fn tiled(rows: i64, lanes: i64, padded: i64, free: i64) -> Trace {
+    let layout = message().int(1, 1).int(1, 0).message(6, message().int(1, 8).int(1, 128));
+    let shape = message().int(2, 11).int(3, rows).int(3, lanes).message(5, layout);
+    let add = message().bytes(1, "add.1").bytes(2, "add").message(3, shape).int(35, 1);
+    let computation = message().bytes(1, "main").int(5, 1).message(2, add).int(6, 1);
+    let module = message().bytes(1, "jit_f").bytes(2, "main").message(3, computation).int(6, 1);
+    let buffer = message().int(1, 1).int(2, padded).message(3, message().int(4, 1));
+    let allocation = message().int(2, padded + free).message(9, message().int(1, 1));
+    let event = message().int(1, 0).int(2, 1).bytes(4, "add.1");
+    let assignment = message().message(1, buffer).message(3, allocation).message(4, message().message(1, event));
+    with_program(message().message(1, module).message(3, assignment).0)
+}
+
+/// A GPU of 80 GiB whose allocator may give out so much; at the peak it has given out `in_use`.
+fn allocator(limit: i64, in_use: i64, fragmentation: f64) -> Trace {
+    let mut b = TraceBuilder::new();
+    b.trace_mut().framework = Framework::Jax;
+    let stream = b.line("/device:GPU:0", "Stream #7(Compute)");
+    b.plane_stat("/device:GPU:0", "memory_size", StatValue::Int(80 * GIB));
+    b.event(stream, "gemm", 5, 100);
+    let python = b.line("/host:CPU", "python");
+    let name = b.trace_mut().strings.intern("GPU_0_bfc");
+    let event = b.event(python, "MemoryAllocation", 1, 0).args(|args| args.allocator_name = name);
+    event
+        .value(EventColumn::InUseBytes, in_use)
+        .value(EventColumn::PeakInUseBytes, in_use)
+        .value(EventColumn::AvailableBytes, limit - in_use)
+        .value(EventColumn::AllocationBytes, GIB)
+        .value(EventColumn::Address, 1)
+        .value(EventColumn::Fragmentation, fragmentation.to_bits().cast_signed());
+    b.build()
+}
+
+fn evidence(finding: &Finding, name: &str) -> f64 {
+    finding.evidence.iter().find(|it| it.name == name).unwrap().value
+}
+
+fn silent(trace: Trace, id: &str) {
+    assert_eq!(says(trace, id), Verdict::Fine, "{id}");
+}
+
+#[test]
+fn near_memory_limit() {
+    let found = finding(allocator(60 * GIB, 57 * GIB, 0.0), "near_memory_limit");
+    assert_eq!((found.severity, evidence(&found, "peak_percent")), (Warning, 95.0));
+    silent(allocator(60 * GIB, 50 * GIB, 0.0), "near_memory_limit");
+    // Without events of an allocator: the program's peak, and the size of the device.
+    let with_program = |device: &str| {
+        let mut trace = compiled("train_twice");
+        let mut b = TraceBuilder::new();
+        let line = b.line(device, "XLA Ops");
+        b.plane_stat(device, "memory_size", StatValue::Int(100 << 20));
+        b.event(line, "fusion.1", 0, 10).hlo_module("jit_train_twice");
+        let with_ops = b.build();
+        let name = trace.text(trace.hlo[0].name).to_owned();
+        let mut proto = trace.hlo.remove(0);
+        trace = with_ops;
+        proto.name = trace.strings.intern(&name);
+        trace.hlo.push(proto);
+        trace
+    };
+    let found = finding(with_program("/device:TPU:0"), "near_memory_limit");
+    assert_eq!((found.severity, evidence(&found, "capacity_bytes")), (Critical, (100 << 20) as f64));
+    assert!(found.message.contains("at least 120"), "{}", found.message);
+    assert!(matches!(says(compiled("train"), "near_memory_limit"), Verdict::NotChecked(_)), "no device");
+}
+
+#[test]
+fn activations_dominate() {
+    let found = finding(compiled("train"), "activations_dominate");
+    assert_eq!(found.severity, Note);
+    // What tanh makes in each of four blocks, and what three of them add to, as memory.py asks for: 2048 x 1024 and 2048 x 256 numbers.
+    assert!(evidence(&found, "activation_bytes") >= (4 * 2048 * 1024 * 4) as f64, "{:?}", found.evidence);
+    assert!(
+        ["first", "second", "third", "fourth"].iter().any(|scope| found.remedy.contains(scope)),
+        "{}",
+        found.remedy
+    );
+    silent(compiled("baked"), "activations_dominate");
+}
+
+#[test]
+fn undonated_arguments() {
+    let found = finding(compiled("train"), "undonated_arguments");
+    // All eight parameters: what donate shares, as XLA says.
+    assert_eq!((evidence(&found, "undonated_bytes"), evidence(&found, "undonated_arguments")), (8_388_608.0, 8.0));
+    silent(compiled("donate"), "undonated_arguments");
+    silent(compiled("given"), "undonated_arguments");
+    silent(compiled("baked"), "undonated_arguments");
+    let found = finding(compiled("unusable"), "undonated_arguments");
+    assert!(found.message.contains("donated, and no result"), "{}", found.message);
+}
+
+#[test]
+fn large_constants() {
+    let found = finding(compiled("baked"), "large_constants");
+    assert_eq!((found.severity, evidence(&found, "constant_bytes")), (Warning, (4 << 20) as f64));
+    assert!(found.message.contains("f32[1024,1024]"), "{}", found.message);
+    silent(compiled("given"), "large_constants");
+}
+
+#[test]
+fn replicated_parameters() {
+    let found = finding(compiled("replicated"), "replicated_parameters");
+    // Eight megabytes on each of eight devices, of which one would do.
+    assert_eq!((evidence(&found, "replicated_bytes"), evidence(&found, "saved_bytes")), (8_388_608.0, 7_340_032.0));
+    silent(compiled("sharded"), "replicated_parameters");
+    assert_eq!(says(compiled("train"), "replicated_parameters"), Verdict::Irrelevant, "one device");
+}
+
+#[test]
+fn padded_buffers() {
+    // 16384 x 4 numbers in tiles of 8 x 128 are 16384 x 128.
+    let found = finding(tiled(16384, 4, 16384 * 128 * 4, 0), "padded_buffers");
+    assert_eq!((found.severity, evidence(&found, "padding_bytes")), (Warning, (16384 * 124 * 4) as f64));
+    assert!(found.message.contains("f32[4,16384], one takes 512 KiB"), "{}", found.message);
+    silent(tiled(16384, 128, 16384 * 128 * 4, 0), "padded_buffers");
+    silent(compiled("train"), "padded_buffers");
+}
+
+#[test]
+fn memory_fragmentation() {
+    let found = finding(tiled(16384, 128, 8 << 20, 2 << 20), "memory_fragmentation");
+    assert_eq!((found.severity, evidence(&found, "free_at_peak_percent")), (Note, 20.0));
+    silent(tiled(16384, 128, 8 << 20, 512 << 10), "memory_fragmentation");
+    let found = finding(allocator(60 * GIB, 50 * GIB, 0.8), "memory_fragmentation");
+    assert_eq!((found.severity, evidence(&found, "fragmentation_percent")), (Warning, 80.0));
+    silent(allocator(60 * GIB, 50 * GIB, 0.3), "memory_fragmentation");
+    silent(allocator(60 * GIB, 10 * GIB, 0.8), "memory_fragmentation");
+}
+
+#[test]
+fn preallocated_memory() {
+    let found = finding(allocator(60 * GIB, 6 * GIB, 0.0), "preallocated_memory");
+    assert_eq!((found.severity, evidence(&found, "unused_bytes")), (Note, (54 * GIB) as f64));
+    assert!(found.remedy.contains("XLA_PYTHON_CLIENT_MEM_FRACTION"), "{}", found.remedy);
+    silent(allocator(60 * GIB, 40 * GIB, 0.0), "preallocated_memory");
+    assert_eq!(says(compiled("train"), "preallocated_memory"), Verdict::Irrelevant, "no GPU");
+}
+
+/// A device memory profile with an array of so many bytes from each line of a program.
+fn heap(lines: &[i64]) -> Vec<u8> {
+    let texts = ["", "space", "bytes", "step", "/home/me/train.py"];
+    let start = message().message(1, message().int(1, 1).int(2, 1)).message(1, message().int(1, 1).int(2, 2));
+    let mut profile: Message = start.message(5, message().int(1, 1).int(2, 3).int(4, 4));
+    for (&bytes, line) in lines.iter().zip(1..) {
+        profile = profile.message(2, message().int(1, line).int(2, 1).int(2, bytes));
+        profile = profile.message(4, message().int(1, line).message(4, message().int(1, 1).int(2, line)));
+    }
+    texts.into_iter().fold(profile, |profile, text| profile.bytes(6, text)).0
+}
+
+#[test]
+fn heap_growth() {
+    let says = |earlier: Option<&[i64]>, lines: &[i64]| {
+        let earlier_heap_profile =
+            earlier.map(|lines| EarlierHeapProfile { name: "memory_1.prof".to_owned(), bytes: heap(lines).into() });
+        let run = Run { heap_profile: Some(heap(lines).into()), earlier_heap_profile, ..Run::default() };
+        let examined = examine(&run, &Settings::default());
+        verdict(&examined.context(&run), "heap_growth").unwrap()
+    };
+    let Verdict::Fires(found) = says(Some(&[10 << 20, 4 << 20]), &[10 << 20, 18 << 20]) else { panic!("it grew") };
+    assert_eq!((found.severity, evidence(&found, "growth_percent")), (Warning, 100.0));
+    assert!(found.message.contains("train.py:2 14.0 MiB more"), "{}", found.message);
+    assert_eq!(says(Some(&[10 << 20, 4 << 20]), &[10 << 20, 5 << 20]), Verdict::Fine);
+    assert_eq!(says(Some(&[18 << 20]), &[10 << 20]), Verdict::Fine, "it shrank");
+    assert!(matches!(says(None, &[1 << 20]), Verdict::NotChecked(_)));
+    assert_eq!(super::runs::says(compiled("train"), "heap_growth"), Verdict::Irrelevant);
+}
