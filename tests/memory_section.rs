@@ -124,7 +124,8 @@ fn peaks_of_devices_are_those_of_xprof() {
         let devices = &profile.memory.as_ref().unwrap().devices;
         let mut ours: Vec<(u64, u64)> =
             devices.iter().map(|device| (device.peak_bytes.unwrap(), device.capacity_bytes.unwrap())).collect();
-        (peaks.sort_unstable(), ours.sort_unstable());
+        peaks.sort_unstable();
+        ours.sort_unstable();
         assert_eq!(ours, peaks, "{folder}");
         for device in devices.iter().filter(|device| device.program.is_some()) {
             let sum: u64 = device.by_class.iter().map(|class| class.bytes).sum();
