@@ -44,6 +44,14 @@ pub use base::{fields, format, json, json_text, number, sort};
 pub use view::{export, metric, pages, table, tables};
 pub use {compare, facts, hlo, input, insight, memory, metrics, report, timeline, trace};
 
+// The library knows itself by the name that its users know, so that the tool's code reads like theirs.
+#[cfg(feature = "cli")]
+extern crate self as crossprof;
+
+// The tool, without its `main`.
+#[cfg(feature = "cli")]
+pub mod cli;
+
 // That a job can hold to limits.
 pub mod budget;
 

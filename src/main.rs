@@ -1,9 +1,7 @@
-//! The command line: see `cli`.
-
-mod cli;
+//! The command line: see `crossprof::cli`.
 
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    cli::run(std::env::args_os())
+    ExitCode::from(crossprof::cli::run(std::env::args_os()))
 }

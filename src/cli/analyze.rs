@@ -63,15 +63,15 @@ pub struct Reports {
     pub session: ManuallyDrop<Session>,
     /// What the user gave.
     pub settings: Settings,
-    /// A named file was no profile.
-    failed: bool,
+    /// What could not be read, each as a sentence.
+    pub problems: Vec<String>,
 }
 
 impl Reports {
     /// The exit status that the reports call for.
     pub fn status(&self) -> u8 {
         let damaged = |profile: &UnifiedProfile| profile.warnings.iter().any(|w| w.severity == Severity::Damage);
-        match (self.failed, self.profiles.iter().any(damaged)) {
+        match (!self.problems.is_empty(), self.profiles.iter().any(damaged)) {
             (true, _) => FAILED,
             (false, true) => DAMAGED,
             (false, false) => READ,
@@ -94,17 +94,28 @@ impl Reports {
     }
 }
 
-/// Loads the inputs and analyses every run.
+/// Loads the inputs, says what could not be read, and analyses every run.
 ///
 /// # Errors
 ///
 /// The model is not described as it should be, or one of the `outputs` is an input.
 pub fn reports(inputs: &Inputs, outputs: &Outputs) -> Result<Reports, String> {
+    let reports = read(inputs, outputs)?;
+    reports.problems.iter().for_each(|problem| complain(problem));
+    Ok(reports)
+}
+
+/// Loads the inputs and analyses every run.
+///
+/// # Errors
+///
+/// As those of [`reports`].
+pub fn read(inputs: &Inputs, outputs: &Outputs) -> Result<Reports, String> {
     let settings = load::settings(&inputs.model)?;
     settings.model_files.iter().try_for_each(|file| outputs.spare(Path::new(&file.path)))?;
-    let Loaded { session, failed } = load::load(inputs.paths(), inputs.model.checkpoint_dir.is_none(), outputs)?;
+    let Loaded { session, problems } = load::load(inputs.paths(), inputs.model.checkpoint_dir.is_none(), outputs)?;
     let mut session = ManuallyDrop::new(session);
     let runs = session.runs();
     let profiles = runs.iter().filter_map(|run| session.report(run.index, &settings)).collect();
-    Ok(Reports { profiles, session, settings, failed })
+    Ok(Reports { profiles, session, settings, problems })
 }

@@ -40,8 +40,8 @@ const MOST_CONFIG_BYTES: u64 = 4 << 20;
 pub struct Loaded {
     /// The session with all runs.
     pub session: Session,
-    /// A named file gave nothing.
-    pub failed: bool,
+    /// What could not be read, each as a sentence.
+    pub problems: Vec<String>,
 }
 
 /// What the user gives beside the profile.
@@ -111,31 +111,28 @@ fn model_config(path: &Path) -> Result<Sidecar, String> {
 ///
 /// One of the `outputs` is a file that would be read: nothing was.
 pub fn load<'a>(paths: impl Iterator<Item = &'a PathBuf>, search: bool, outputs: &Outputs) -> Result<Loaded, String> {
-    let mut loaded = Loaded { session: Session::new(), failed: false };
+    let mut loaded = Loaded { session: Session::new(), problems: Vec::new() };
     let mut inputs = Vec::new();
     for path in paths {
         let found = inputs.len();
-        let (mut files, mut problems) = (Vec::new(), Vec::new());
-        walk(path, &mut files, &mut problems);
+        let mut files = Vec::new();
+        walk(path, &mut files, &mut loaded.problems);
         for file in files {
             match Input::open(file, !path.is_dir()) {
                 Ok(input) => inputs.push(input),
-                Err(message) => problems.push(message),
+                Err(message) => loaded.problems.push(message),
             }
         }
-        loaded.failed |= !problems.is_empty();
-        problems.iter().for_each(|problem| complain(problem));
         if path.is_dir() {
             leave_memory_beside_profiles(inputs.get_mut(found..).unwrap_or_default());
         }
         let is_expected = |input: &Input| input.expected;
         if path.is_dir() && !inputs.iter().skip(found).any(is_expected) {
-            complain(&format!(
+            loaded.problems.push(format!(
                 "{}: This folder holds no profile. Give the folder that you passed to jax.profiler.start_trace; it \
                  holds plugins/profile/<run>/*.xplane.pb.",
                 path.display()
             ));
-            loaded.failed = true;
         }
     }
     if search {
@@ -251,10 +248,7 @@ fn read_all(loaded: &mut Loaded, inputs: &[&Input]) {
         None => read_each(&mut loaded.session, inputs, &mut progress),
     };
     drop(progress);
-    for message in messages {
-        complain(&message);
-        loaded.failed = true;
-    }
+    loaded.problems.extend(messages);
 }
 
 /// Reads one file after the other; returns what is wrong with them.

@@ -1,4 +1,5 @@
-//! The native tool: a thin adapter of [`crossprof::Session`] that reads files, shows progress and prints results.
+//! The native tool: a thin adapter of [`crate::Session`] that reads files, shows progress and prints results; and [`open`], the same for
+//! programs that show the results themselves.
 //!
 //! Standard output holds the result and nothing else; errors, warnings and progress go to standard error.
 
@@ -10,6 +11,7 @@ mod check;
 mod compare;
 mod input;
 mod load;
+pub mod open;
 mod output;
 mod output_format;
 mod progress;
@@ -22,7 +24,6 @@ mod view;
 
 use std::ffi::OsString;
 use std::io::{ErrorKind, Write};
-use std::process::ExitCode;
 
 use clap::Parser;
 use crossprof::format::{printable, shorten};
@@ -42,20 +43,20 @@ const FOUND: u8 = 3;
 /// Licences of what this program contains, made by `cargo xtask notices`.
 const NOTICES: &str = include_str!("../../docs/third-party-notices.txt");
 
-/// Runs the tool with the given arguments (the first is its own name).
-pub fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
+/// Runs the tool with the given arguments (the first is its own name) and returns its exit status.
+pub fn run(arguments: impl Iterator<Item = OsString>) -> u8 {
     let arguments = match Args::try_parse_from(args::with_default_command(arguments)) {
         Ok(arguments) => arguments,
         Err(message) => {
             // Help and version are results; anything else is a wrong call.
             if message.use_stderr() {
                 wrong_call(&message);
-                return ExitCode::from(FAILED);
+                return FAILED;
             }
-            return ExitCode::from(printed(message.print(), READ));
+            return printed(message.print(), READ);
         }
     };
-    let code = match arguments.command {
+    match arguments.command {
         Command::Analyze(command) => analyze::run(&command),
         Command::Table(command) => table::run(&command),
         Command::Check(command) => check::run(&command),
@@ -71,8 +72,7 @@ pub fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
             print_result(schema, READ)
         }
         Command::Notices => print_result(NOTICES, READ),
-    };
-    ExitCode::from(code)
+    }
 }
 
 /// Writes a result to standard output and returns the exit status: `status`, or that of a failure. A reader that stops early

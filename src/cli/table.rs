@@ -117,7 +117,7 @@ fn print_one(command: &Table, table: &crossprof::Table, query: &Query, reports: 
 }
 
 /// A form that the table lacks is a wrong call: another one would answer another question.
-fn known_form(name: TableName, by: &str) -> Result<(), String> {
+pub fn known_form(name: TableName, by: &str) -> Result<(), String> {
     let forms = name.forms();
     if by.is_empty() || forms.contains(&by) {
         return Ok(());
@@ -127,7 +127,7 @@ fn known_form(name: TableName, by: &str) -> Result<(), String> {
 }
 
 /// A column that the order names and the table lacks is a wrong call: its rows would come in another order than asked.
-fn known_column(table: &crossprof::Table, query: &Query) -> Result<(), String> {
+pub fn known_column(table: &crossprof::Table, query: &Query) -> Result<(), String> {
     let Some(sort) = &query.sort else { return Ok(()) };
     let keys: Vec<&str> = table.columns.iter().map(|column| column.key).collect();
     if keys.is_empty() || keys.contains(&sort.column.as_str()) {

@@ -1,4 +1,4 @@
-//! The project's commands: `cargo xtask serve`, `test`, `build`, `bench`, `fuzz`, `notices`.
+//! The project's commands: `cargo xtask serve`, `test`, `build`, `bench`, `fuzz`, `notices`, `wheel`.
 //!
 //! Each installs what it needs and is missing. Tools go to a cache outside the checkout, keyed by
 //! version, so the second run installs and builds nothing.
@@ -12,6 +12,7 @@ mod fuzz;
 mod node;
 mod notices;
 mod process;
+mod python;
 mod serve;
 mod sources;
 mod test;
@@ -30,6 +31,7 @@ The project's commands. Each installs what it needs and is missing.
     cargo xtask bench [--events N]         time loads and tables, natively and in a browser tab
     cargo xtask fuzz [--seconds N] [--seed N]   put damaged inputs through everything (CONTRIBUTING.md)
     cargo xtask notices                    write docs/third-party-notices.txt
+    cargo xtask wheel                      build the Python wheel into target/wheels, with the page inside
     cargo xtask setup                      install every tool and stop
 
 --dev builds in seconds instead of minutes and runs several times slower.
@@ -53,6 +55,7 @@ fn main() -> ExitCode {
         "bench" => bench::command(&rest),
         "fuzz" => fuzz::command(&rest),
         "notices" => notices::command(&rest),
+        "wheel" => python::command(&rest),
         "setup" => tools::setup(),
         "" | "help" | "-h" | "--help" => {
             print!("{USAGE}");

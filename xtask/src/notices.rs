@@ -1,4 +1,4 @@
-//! `cargo xtask notices`: the licences of what the command line and the page contain, as one text that both ship.
+//! `cargo xtask notices`: the licences of what the command line, the page and the Python package contain, as one text that both ship.
 //!
 //! ```text
 //! cargo tree -> packages -> licence: the best of those that each offers -> text: from its sources -> one file
@@ -22,15 +22,16 @@ const FILE: &str = "docs/third-party-notices.txt";
 const HEAD: &str = "\
 Third-party software in crossprof
 
-The crossprof command line (marked C) and the WebAssembly programs of its page (marked P) are built from the packages
-below, and from the Rust standard library (MIT OR Apache-2.0). Where a package offers several licences, it is used under
+The crossprof command line (marked C), the WebAssembly programs of its page (marked P) and its Python package (marked W)
+are built from the packages below, and from the Rust standard library (MIT OR Apache-2.0). Where a package offers several licences, it is used under
 the one that it is listed under here. Each text stands below the packages that it belongs to.
 ";
 
 /// Programs that are shipped: their mark, and what asks cargo for their packages.
-const PROGRAMS: [(char, &[&str]); 2] = [
+const PROGRAMS: [(char, &[&str]); 3] = [
     ('C', &["--package", "crossprof", "--features", "view", "--target", "all"]),
     ('P', &["--package", "www", "--target", toolchain::TARGET]),
+    ('W', &["--package", "python", "--features", "view", "--target", "all"]),
 ];
 
 /// `cargo xtask notices`: writes the file.
@@ -78,7 +79,7 @@ fn written(texts: &Texts) -> String {
     for ((licence, text), packages) in texts {
         out.push_str(&format!("\n{line}\n{licence}\n\n"));
         for (package, marks) in packages {
-            out.push_str(&format!("  {marks:<2}  {package}\n"));
+            out.push_str(&format!("  {marks:<3}  {package}\n"));
         }
         out.push_str(&format!("\n{text}\n"));
     }
@@ -134,6 +135,6 @@ mod tests {
             of_text.insert(package(name), marks.to_owned());
         }
         let out = written(&texts);
-        assert!(out.ends_with("MIT\n\n  P   a 1.0.0\n  CP  b 1.0.0\n\nThe text.\n"), "{out}");
+        assert!(out.ends_with("MIT\n\n  P    a 1.0.0\n  CP   b 1.0.0\n\nThe text.\n"), "{out}");
     }
 }

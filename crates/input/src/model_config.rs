@@ -1,6 +1,7 @@
 //! Model dimensions from a Hugging Face `config.json` or from our own sidecar `crossprof.json`.
 //!
-//! The sidecar has the fields of [`ModelConfig`] under their names, and the device's. A `config.json` spells them by architecture
+//! The sidecar has the fields of [`ModelConfig`] under their names, and the device's; one that the capture kit of the Python package wrote
+//! says under `capture` how the profile was made, which is no dimension. A `config.json` spells them by architecture
 //! (`hidden_size`, `n_embd`, `d_model`) and leaves out what is the architecture's default: tied embeddings (Gemma: yes,
 //! Llama: no), gated feed-forward, biases, Gemma's head width. Ignored: everything that changes no dimension, and
 //! `max_position_embeddings`, which is the longest possible sequence and not the one that was profiled.
@@ -42,6 +43,9 @@ pub const SIDECAR_FIELDS: &[&str] = &[
 /// Name of the sidecar's field that is none of the model's.
 pub const DEVICE_FIELD: &str = "device";
 
+/// Name of the sidecar's field that says how the profile beside it was captured.
+pub const CAPTURE_FIELD: &str = "capture";
+
 /// What a sidecar file says.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sidecar {
@@ -75,6 +79,9 @@ pub fn read_sidecar(text: &[u8]) -> Result<Sidecar, Error> {
         Some(Value::String(device)) => Some(device),
         Some(_) => return Err(malformed(format!("its field \"{DEVICE_FIELD}\" is no text"))),
     };
+    if object.remove(CAPTURE_FIELD).is_some_and(|capture| !capture.is_object()) {
+        return Err(malformed(format!("its field \"{CAPTURE_FIELD}\" is no object")));
+    }
     if let Some(unknown) = object.keys().find(|key| !key.starts_with('_') && !SIDECAR_FIELDS.contains(&key.as_str())) {
         return Err(malformed(format!("it has an unknown field \"{}\"", shortened(unknown))));
     }

@@ -3,7 +3,7 @@
 use super::real;
 use crate::build::{self, Variant, size};
 use crate::toolchain::{self, TARGET};
-use crate::{Result, browser, cache, fuzz, node, notices, process, tools};
+use crate::{Result, browser, cache, fuzz, node, notices, process, python, tools};
 use std::process::Command;
 
 /// One check.
@@ -31,6 +31,7 @@ pub const ALL: &[Check] = &[
     Check { name: "notices", what: "licences of what is shipped", run: |_| notices::check() },
     Check { name: "fuzz", what: "damaged inputs through everything, for half a minute", run: |_| fuzz::check() },
     Check { name: "doc", what: "the examples in the documentation", run: doc },
+    Check { name: "python", what: "the Python package with JAX of two versions", run: |_| python::check() },
     Check { name: "build", what: "the page, in release mode", run: page },
     Check { name: "size", what: "wasm sizes", run: sizes },
     Check { name: "browser", what: "tests of the page's parts in headless Chromium", run: in_browser },

@@ -133,6 +133,15 @@ fn a_sidecar_has_our_names() {
 }
 
 #[test]
+fn a_sidecar_says_how_the_profile_was_captured() {
+    let written = br#"{"batch_size":16,"total_params":4111,"capture":{"session":"2026_01_05_10_00_00","slowdown":{"ratio":1.02}}}"#;
+    let expected = ModelConfig { batch_size: Some(16), total_params: Some(4111), ..ModelConfig::default() };
+    assert_eq!(read_sidecar(written).expect("valid").model, expected);
+    let error = read_sidecar(br#"{"capture":"yes"}"#).expect_err("a text").to_string();
+    assert!(error.contains("\"capture\" is no object"), "{error}");
+}
+
+#[test]
 fn a_misspelt_field_of_a_sidecar_is_named() {
     let error = read_sidecar(br#"{"batch_size":16,"seq_len":128}"#).expect_err("misspelt").to_string();
     assert!(error.contains("unknown field \"seq_len\"") && error.contains("seq_length"), "{error}");

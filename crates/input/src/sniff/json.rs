@@ -4,7 +4,7 @@
 use memchr::memmem;
 
 use super::{Format, not_a_profile};
-use crate::model_config::{DEVICE_FIELD, SIDECAR_FIELDS};
+use crate::model_config::{CAPTURE_FIELD, DEVICE_FIELD, SIDECAR_FIELDS};
 use crate::profile_json::benchmark::METHOD_KEYS;
 use crate::profile_json::lenient::after_comments;
 
@@ -52,9 +52,10 @@ pub(super) fn tell(text: &[u8], complete: bool) -> Option<Format> {
         return Some(Format::UnifiedProfile);
     }
     let has_field = keys.iter().any(|key| SIDECAR_FIELDS.iter().any(|field| field.as_bytes() == *key));
-    let is_device = |key: &&[u8]| *key == DEVICE_FIELD.as_bytes();
-    let names_device = keys.iter().any(is_device) && keys.iter().all(|key| is_device(key) || key.starts_with(b"_"));
-    if has_field || names_device {
+    let is_of_sidecar = |key: &&[u8]| [DEVICE_FIELD, CAPTURE_FIELD].iter().any(|field| field.as_bytes() == *key);
+    let has_no_other =
+        keys.iter().any(is_of_sidecar) && keys.iter().all(|key| is_of_sidecar(key) || key.starts_with(b"_"));
+    if has_field || has_no_other {
         return Some(Format::Sidecar);
     }
     let names: Vec<_> = keys.iter().take(3).map(|key| format!("\"{}\"", String::from_utf8_lossy(key))).collect();

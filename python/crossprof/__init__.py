@@ -1,0 +1,67 @@
+"""Capture, view and analyse JAX profiles.
+
+Capturing (needs JAX)::
+
+    with crossprof.trace("profiles"):
+        ...
+    with crossprof.capture("profiles", wait=10, active=5) as capture:
+        for batch in data:
+            state = train_step(state, batch)
+            capture.step(state)
+
+Analysing::
+
+    profile = crossprof.open("profiles")
+    profile.report["step_timing"]["avg_step_time_us"]
+    profile.table("ops", sort="-total_self_time_us", top=10).pandas()
+
+Importing this package imports neither JAX nor anything else that takes time.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+#: Where each public name is.
+_PLACES = {
+    "_native": ("__version__",),
+    "_capture": ("Capture", "Trace", "capture", "trace"),
+    "_names": ("CaptureError",),
+    "_profile": ("Column", "Profile", "ProfileError", "Profiles", "Table", "compare", "open", "open_all"),
+    "_parameters": ("parameter_counts",),
+    "_window": ("Captured",),
+    "_originals": (
+        "ProfileContext",
+        "Profiler",
+        "ProfilingConfig",
+        "benchmark_function",
+        "create_profiled_test_function",
+        "get_profiling_config",
+        "maybe_profile",
+        "print_tensorboard_summary",
+        "profile_function",
+        "profile_scope",
+        "profile_trace",
+        "run_with_jax_profiler",
+        "setup_tensorboard_logging",
+        "time_jax_function",
+    ),
+    "_flops": ("FlopCounter", "create_flop_counter_from_model"),
+}
+_MODULES = {name: module for module, names in _PLACES.items() for name in names}
+
+__all__ = sorted(_MODULES)
+
+
+def __getattr__(name: str) -> object:
+    module = _MODULES.get(name)
+    if module is None:
+        raise AttributeError(f"module 'crossprof' has no attribute {name!r}")
+    value = getattr(import_module(f".{module}", __name__), name)
+    # Found without this function from now on.
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

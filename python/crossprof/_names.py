@@ -1,0 +1,96 @@
+"""Names and folders of captures: never two of the same, nothing overwritten, files whole or absent."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import socket
+import time
+from pathlib import Path
+
+
+class CaptureError(RuntimeError):
+    """A capture was not made, or is not whole. The message says which file and what to do."""
+
+
+def local_folder(folder: str | os.PathLike[str]) -> Path:
+    """The folder as a path.
+
+    Raises:
+        ValueError: It names a bucket or another place that is no folder of this machine.
+    """
+    text = os.fspath(folder)
+    if "://" in text:
+        raise ValueError(
+            f"{text} is not a folder of this machine. Capture into a local or mounted folder, then copy it there."
+        )
+    return Path(text)
+
+
+def claim_session(folder: Path, label: str = "") -> str:
+    """Makes a folder for one session below ``folder/plugins/profile`` and returns its name.
+
+    The name is the local time to the second and the label. Where a session of that name exists, made by another
+    process or a moment ago by this one, a number follows.
+    """
+    name = time.strftime("%Y_%m_%d_%H_%M_%S") + (f"_{label}" if label else "")
+    sessions = folder / "plugins" / "profile"
+    sessions.mkdir(parents=True, exist_ok=True)
+    for number in range(1, 10_000):
+        unique = name if number == 1 else f"{name}_{number}"
+        try:
+            # Of several processes that try, one succeeds.
+            (sessions / unique).mkdir()
+        except FileExistsError:
+            continue
+        return unique
+    raise CaptureError(f"{sessions} holds 10,000 sessions called {name}: is the clock of this machine standing still?")
+
+
+def session_folder(folder: Path, session: str) -> Path:
+    """The folder of a session, made where it is missing."""
+    path = folder / "plugins" / "profile" / session
+    path.mkdir(parents=True, exist_ok=True)
+    return path
+
+
+def file_stem(process: int, processes: int) -> str:
+    """What this process's files are called: the machine, and the process where there are several."""
+    host = re.sub(r"[^A-Za-z0-9-]", "-", socket.gethostname().split(".")[0]) or "host"
+    return host if processes == 1 else f"{host}_p{process:03}"
+
+
+def publish(source: Path, target: Path) -> None:
+    """Gives a finished file its name, in one step.
+
+    Raises:
+        CaptureError: A file of that name exists. It stays as it is.
+    """
+    try:
+        # Unlike a renamed file, a link never takes another's place.
+        os.link(source, target)
+    except FileExistsError:
+        raise CaptureError(f"{target} exists and is not overwritten.") from None
+    except OSError as error:
+        if error.errno not in (errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EACCES, errno.EMLINK):
+            raise
+        # Some mounted buckets know no links.
+        if target.exists():
+            raise CaptureError(f"{target} exists and is not overwritten.") from None
+        os.rename(source, target)
+        return
+    os.unlink(source)
+
+
+def write_text(target: Path, text: str) -> None:
+    """Writes a small file: whole or not at all, and in place of an older one."""
+    part = target.with_name(f".{target.name}.{os.getpid()}")
+    try:
+        with open(part, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(part, target)
+    finally:
+        part.unlink(missing_ok=True)

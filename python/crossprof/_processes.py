@@ -1,0 +1,104 @@
+"""The processes of one job, and what they agree on over ``jax.distributed``, without work for the devices."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Sequence
+from statistics import median
+from typing import Any
+
+log = logging.getLogger("crossprof")
+
+#: A process that does not answer by then captures on its own, or is captured without.
+_PATIENCE_MS = 60_000
+_ROUNDS = 5
+
+
+def identity() -> tuple[int, int]:
+    """Number of this process, and how many there are."""
+    import jax
+
+    return jax.process_index(), jax.process_count()
+
+
+def chosen(processes: str | int | Sequence[int], count: int) -> list[int]:
+    """The numbers of the processes that capture.
+
+    Raises:
+        ValueError: There is no such process.
+    """
+    if processes == "all":
+        return list(range(count))
+    numbers = [processes] if isinstance(processes, int) else sorted(set(processes))
+    wrong = [number for number in numbers if not 0 <= number < count]
+    if wrong or not numbers:
+        raise ValueError(f"processes={processes!r}: the processes of this job are 0 to {count - 1}.")
+    return list(numbers)
+
+
+def check_processes(processes: str | int | Sequence[int]) -> None:
+    """Checks what can be checked before the job knows its processes.
+
+    Raises:
+        ValueError: It is neither "all" nor numbers.
+    """
+    is_number = isinstance(processes, int) and not isinstance(processes, bool)
+    is_list = isinstance(processes, (list, tuple)) and all(type(number) is int for number in processes)
+    if processes != "all" and not is_number and not is_list:
+        raise ValueError(f'processes is "all", a number or a list of numbers, not {processes!r}.')
+
+
+def client() -> Any | None:
+    """The connection of this process to the others; None where ``jax.distributed`` does not run."""
+    try:
+        from jax._src import distributed
+
+        return distributed.global_state.client
+    except (ImportError, AttributeError):
+        return None
+
+
+def agreed(key: str, is_leader: bool, make: Callable[[], str]) -> str:
+    """What the leader makes, for all who ask under the same key. Without a connection, or where the leader does not answer, each
+    process makes its own."""
+    connection = client()
+    if connection is None:
+        return make()
+    name = f"crossprof/{key}"
+    try:
+        if is_leader:
+            made = make()
+            connection.key_value_set(name, made)
+            return made
+        return connection.blocking_key_value_get(name, _PATIENCE_MS)
+    except Exception as error:
+        log.error("The processes could not agree on one folder (%s): this one captures into its own.", error)
+        return make()
+
+
+def clock_offsets(key: str, process: int, count: int) -> dict[str, Any] | None:
+    """How far the clocks of the processes stand from that of process 0, in seconds: all leave a barrier at nearly the same instant and
+    look at their clocks. The spread of several rounds says how exact that is. None without a connection."""
+    connection = client()
+    if connection is None or count == 1:
+        return None
+    try:
+        times = []
+        for number in range(_ROUNDS):
+            connection.wait_at_barrier(f"crossprof/{key}/clock/{number}", _PATIENCE_MS)
+            times.append(time.time_ns())
+        connection.key_value_set(f"crossprof/{key}/times/{process}", " ".join(map(str, times)))
+        of_all = [
+            [int(word) for word in connection.blocking_key_value_get(f"crossprof/{key}/times/{other}", _PATIENCE_MS).split()]
+            for other in range(count)
+        ]
+    except Exception as error:
+        log.warning("The clocks of the processes could not be compared: %s", error)
+        return None
+    offsets, spread = [], 0.0
+    for of_process in of_all:
+        differences = [(own - first) / 1e9 for own, first in zip(of_process, of_all[0])]
+        offsets.append(median(differences))
+        spread = max(spread, max(differences) - min(differences))
+    return {"offset_s": offsets, "spread_s": spread}

@@ -1,0 +1,276 @@
+"""Profiles that were read: their report, their tables, their findings."""
+
+from __future__ import annotations
+
+import array
+import json
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from . import _native
+
+
+class ProfileError(ValueError):
+    """A file is no profile, or there is no such run, table or column. The message says what to do."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table."""
+
+    #: Name in files and in rows.
+    key: str
+    #: Heading for people.
+    title: str
+    #: Unit of its numbers; empty where they have none.
+    unit: str
+    #: What it means.
+    description: str
+
+
+class Table:
+    """Rows under columns. Values that were not measured are None (in pandas and Arrow: missing)."""
+
+    def __init__(self, name: str, rows: int, columns: list[tuple[Any, ...]]) -> None:
+        self.name = name
+        #: What the columns mean, in their order.
+        self.columns = [Column(*column[:4]) for column in columns]
+        self._rows = rows
+        self._data = {column[0]: column[4:] for column in columns}
+
+    def __len__(self) -> int:
+        return self._rows
+
+    def __getitem__(self, key: str) -> list[Any]:
+        """The values of a column, by its key.
+
+        Raises:
+            KeyError: There is no such column.
+        """
+        kind, validity, offsets, data = self._data[key]
+        is_there = _bits(validity, self._rows)
+        values: Sequence[Any]
+        if kind == "float":
+            values = array.array("d", data)
+        elif kind == "int":
+            values = array.array("Q", data)
+        elif kind == "flag":
+            values = _bits(data, self._rows)
+        elif kind == "text":
+            ends = array.array("q", offsets)
+            values = [data[start:end].decode() for start, end in zip(ends, ends[1:])]
+        else:
+            values = [None] * self._rows
+        return [value if there else None for value, there in zip(values, is_there)]
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Each row as a dict by the keys of the columns."""
+        keys = [column.key for column in self.columns]
+        return [dict(zip(keys, values)) for values in zip(*(self[key] for key in keys))]
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        return iter(self.rows())
+
+    def arrow(self) -> Any:
+        """The table as ``pyarrow.Table``; numbers and texts are not copied. The metadata of each field are its title, unit and
+        description.
+
+        Raises:
+            ImportError: pyarrow is not installed.
+        """
+        import pyarrow
+
+        types = {"float": pyarrow.float64(), "int": pyarrow.uint64(), "flag": pyarrow.bool_(), "text": pyarrow.large_string()}
+        fields, arrays = [], []
+        for column in self.columns:
+            kind, validity, offsets, data = self._data[column.key]
+            if kind == "absent":
+                arrays.append(pyarrow.nulls(self._rows))
+            else:
+                parts = [validity, offsets, data] if kind == "text" else [validity, data]
+                arrays.append(pyarrow.Array.from_buffers(types[kind], self._rows, [pyarrow.py_buffer(part) for part in parts]))
+            about = {"title": column.title, "unit": column.unit, "description": column.description}
+            fields.append(pyarrow.field(column.key, arrays[-1].type, metadata=about))
+        return pyarrow.Table.from_arrays(arrays, schema=pyarrow.schema(fields, metadata={"table": self.name}))
+
+    def pandas(self) -> Any:
+        """The table as ``pandas.DataFrame``, with the keys of the columns.
+
+        Raises:
+            ImportError: pandas is not installed.
+        """
+        import pandas
+
+        return pandas.DataFrame({column.key: self[column.key] for column in self.columns})
+
+    def __repr__(self) -> str:
+        return f"<crossprof table {self.name}: {self._rows} rows, {len(self.columns)} columns>"
+
+    def _repr_html_(self) -> str:
+        """The first rows, for a notebook."""
+        import html
+
+        most = 20
+        shown = [column for column in self.columns if self._data[column.key][0] != "absent"]
+        head = "".join(
+            f'<th title="{html.escape(column.description)}">{html.escape(column.title)}'
+            f"{f' ({html.escape(column.unit)})' if column.unit else ''}</th>"
+            for column in shown
+        )
+        body = "".join(
+            "<tr>" + "".join(f"<td>{html.escape(_shown(row[column.key]))}</td>" for column in shown) + "</tr>"
+            for row in self.rows()[:most]
+        )
+        more = f"<p>{self._rows - most} more rows</p>" if self._rows > most else ""
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
+
+
+def _bits(data: bytes, count: int) -> list[bool]:
+    return [bool(data[index >> 3] >> (index & 7) & 1) for index in range(count)]
+
+
+def _shown(value: Any) -> str:
+    if value is None:
+        return ""
+    return f"{value:,.4g}" if isinstance(value, float) else str(value)
+
+
+class Profile:
+    """One run."""
+
+    def __init__(self, runs: _native.Runs, index: int) -> None:
+        self._runs = runs
+        self._index = index
+
+    @cached_property
+    def report(self) -> dict[str, Any]:
+        """The unified profile: a dict with the names of its JSON Schema (``crossprof schema``). Times say their unit in their names."""
+        made: dict[str, Any] = json.loads(self._runs.report(self._index))
+        return made
+
+    @property
+    def name(self) -> str:
+        """What the run is called: the name of its folder or file."""
+        metadata = self.report["metadata"]
+        return str(metadata.get("run_name") or metadata.get("trace_file") or "run")
+
+    @property
+    def findings(self) -> list[dict[str, Any]]:
+        """What is to be improved, the gravest first: each with ``id``, ``severity``, ``title``, ``message`` and ``remedy``."""
+        found: list[dict[str, Any]] = self.report.get("findings", [])
+        return found
+
+    def table(self, name: str, *, by: str = "", filter: str = "", sort: str | None = None, top: int | None = None) -> Table:  # noqa: A002
+        """A table of the run, as ``crossprof table`` has it.
+
+        Args:
+            name: ``ops``, ``kernels``, ``steps``, ...: an unknown one is answered with all of them.
+            by: One of the table's forms (``op-tree`` by ``scope``).
+            filter: Words that rows must hold; ``category:fusion -copy``, ``total_self_time_us>50``.
+            sort: Key of a column; with ``-`` in front the largest first.
+            top: At most so many rows.
+
+        Raises:
+            ProfileError: There is no such table, form or column.
+        """
+        try:
+            return Table(name, *self._runs.table(self._index, name, by, filter, sort, top))
+        except ValueError as error:
+            raise ProfileError(str(error)) from None
+
+    def html(self) -> str:
+        """The report of the run as an HTML page that fetches nothing."""
+        return self._runs.html(self._index)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the report: ``.html`` the page, anything else the profile's JSON, which crossprof reads like a profile."""
+        text = self.html() if str(path).lower().endswith((".html", ".htm")) else self._runs.report(self._index)
+        Path(path).write_text(text, encoding="utf-8")
+
+    def __repr__(self) -> str:
+        metadata = self.report["metadata"]
+        return f"<crossprof profile {self.name}: {metadata.get('device_type', metadata.get('platform'))}>"
+
+    def _repr_html_(self) -> str:
+        """The report in a notebook, in a frame of its own: its style and the notebook's do not meet."""
+        import html
+
+        return (
+            f'<iframe title="{html.escape(self.name)}" sandbox srcdoc="{html.escape(self.html())}" '
+            'style="width: 100%; height: 36em; border: 1px solid #8888"></iframe>'
+        )
+
+
+class Profiles(Sequence[Profile]):
+    """The runs of some files. What a single one of them is asked, the first answers."""
+
+    def __init__(self, runs: _native.Runs) -> None:
+        self._profiles = [Profile(runs, index) for index in range(len(runs))]
+        #: Files that could not be read, each as a sentence.
+        self.problems: list[str] = runs.problems()
+
+    def __len__(self) -> int:
+        return len(self._profiles)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._profiles[index]
+
+    def __repr__(self) -> str:
+        return f"<crossprof profiles: {', '.join(profile.name for profile in self)}>"
+
+
+def open_all(
+    *paths: str | os.PathLike[str],
+    num_steps: int | None = None,
+    batch_size: int | None = None,
+    seq_length: int | None = None,
+    device: str | None = None,
+    model_config: str | os.PathLike[str] | None = None,
+    window: str | None = None,
+) -> Profiles:
+    """Reads every run below some files and folders; :func:`open` has the arguments and errors."""
+    try:
+        runs = _native.read(
+            [os.fspath(path) for path in paths],
+            num_steps=num_steps,
+            batch_size=batch_size,
+            seq_length=seq_length,
+            device=device,
+            model_config=model_config,
+            window=window,
+        )
+    except ValueError as error:
+        raise ProfileError(str(error)) from None
+    return Profiles(runs)
+
+
+def open(path: str | os.PathLike[str], **known: Any) -> Profile:  # noqa: A001
+    """Reads a run: a profile, an archive, or a folder, of which the last run by name is taken (:func:`open_all` gives all).
+
+    Args:
+        path: ``*.xplane.pb``, ``*.trace.json.gz``, a log folder, a profile's JSON, a report.
+        **known: What the file cannot know: ``batch_size`` and ``seq_length`` (samples per step over all devices, tokens per sample),
+            ``num_steps``, ``device``, ``model_config`` (a file), ``window`` (``"steps:2-4"``).
+
+    Raises:
+        ProfileError: There is no run.
+    """
+    profiles = open_all(path, **known)
+    latest: Profile = max(profiles, key=lambda profile: profile.name) if len(profiles) > 1 else profiles[0]
+    return latest
+
+
+def compare(*profiles: Profile) -> dict[str, Any]:
+    """Compares runs with the first: the document of ``crossprof compare --format json`` (``crossprof schema comparison``).
+
+    Raises:
+        ProfileError: There are fewer than two.
+    """
+    if len(profiles) < 2:
+        raise ProfileError("A comparison needs two runs or more.")
+    made: dict[str, Any] = json.loads(_native.compare([(profile._runs, profile._index) for profile in profiles]))
+    return made

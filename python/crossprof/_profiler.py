@@ -1,0 +1,170 @@
+"""JAX's profiler, started and stopped so that what it leaves is whole, or said not to be."""
+
+from __future__ import annotations
+
+import logging
+import os
+import shutil
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from ._names import CaptureError, publish
+from ._options import profile_options
+
+log = logging.getLogger("crossprof")
+
+
+class Recording:
+    """One start and stop of the profiler. Its files get their names when they are whole."""
+
+    def __init__(self, folder: Path, stem: str) -> None:
+        self._folder = folder
+        self._stem = stem
+        # Beside what it becomes, so that giving it its name copies nothing.
+        self._part = folder / f".{stem}.{os.getpid()}.part"
+
+    def start(self, options: dict[str, Any], advanced: dict[str, Any], *, perfetto: bool = False) -> None:
+        """Starts the profiler.
+
+        Raises:
+            CaptureError: It does not start: another capture runs in this process, or a file is in the way.
+        """
+        import jax
+
+        final = self._folder / f"{self._stem}.xplane.pb"
+        if final.exists():
+            raise CaptureError(f"{final} exists and is not overwritten.")
+        self._part.mkdir(parents=True)
+        try:
+            jax.profiler.start_trace(
+                self._part, create_perfetto_trace=perfetto, profiler_options=profile_options(options, advanced)
+            )
+        except BaseException as error:
+            shutil.rmtree(self._part, ignore_errors=True)
+            if isinstance(error, Exception):
+                raise CaptureError(f"JAX's profiler does not start: {error}") from error
+            raise
+
+    def stop(self) -> Path:
+        """Stops the profiler and returns the file that it wrote.
+
+        Raises:
+            CaptureError: There is none, or it is empty or cut.
+        """
+        try:
+            _stop_profiler()
+            written = sorted(self._part.rglob("*.xplane.pb"))
+            if len(written) != 1:
+                raise CaptureError(f"JAX's profiler wrote {len(written)} files *.xplane.pb below {self._part}.")
+            for message in check_xspace(written[0]):
+                log.warning("The profiler says: %s", message)
+            for other in sorted(written[0].parent.iterdir()):
+                # <host>.trace.json.gz beside it, where JAX writes one.
+                suffix = ".trace.json.gz"
+                if other.name == "perfetto_trace.json.gz":
+                    publish(other, self._folder / other.name)
+                elif other.name.endswith(suffix):
+                    publish(other, self._folder / f"{self._stem}{suffix}")
+            final = self._folder / f"{self._stem}.xplane.pb"
+            publish(written[0], final)
+            return final
+        finally:
+            shutil.rmtree(self._part, ignore_errors=True)
+
+    def discard(self) -> None:
+        """Stops the profiler and throws away what it wrote."""
+        try:
+            _stop_profiler()
+        finally:
+            shutil.rmtree(self._part, ignore_errors=True)
+
+
+def _stop_profiler() -> None:
+    import jax
+
+    try:
+        jax.profiler.stop_trace()
+    except Exception as error:
+        _forget_session()
+        raise CaptureError(f"JAX's profiler could not save the capture: {error}") from error
+
+
+def _forget_session() -> None:
+    """After a stop that failed, JAX believes for ever that a capture runs, and starts no other."""
+    try:
+        from jax._src import profiler
+
+        profiler._profile_state.reset()
+    except (ImportError, AttributeError):
+        log.warning("This version of JAX starts no other capture after one that could not be saved.")
+
+
+def add_metadata(key: str, value: str) -> None:
+    """Puts a text into the capture that runs, where this version of JAX can."""
+    try:
+        from jax._src import profiler
+
+        profiler.set_metadata(key, value)
+    except (ImportError, AttributeError):
+        log.debug("This version of JAX writes no metadata into captures.")
+
+
+def check_xspace(path: Path) -> list[str]:
+    """Walks over the fields of a written profile and returns what the profiler complains of in it.
+
+    Raises:
+        CaptureError: The file is empty, cut, or holds nothing that was recorded.
+    """
+    size = path.stat().st_size
+    if size == 0:
+        # More than 2 GB, which protobuf cannot write, looks like this.
+        raise CaptureError(
+            f"The profiler wrote no byte to {path.name}: the disk is full, or the capture is larger than 2 GB. "
+            "Record fewer steps."
+        )
+    messages: list[str] = []
+    planes = 0
+    with open(path, "rb") as file:
+        while (position := file.tell()) < size:
+            tag, length = _varint(file), _varint(file)
+            if tag is None or length is None or tag & 7 != 2 or file.tell() + length > size:
+                raise CaptureError(
+                    f"The profile {path.name} is cut or damaged at byte {position} of {size}: is the disk full?"
+                )
+            planes += tag >> 3 == 1
+            if tag >> 3 in (2, 3) and len(messages) < 20:
+                messages.append(file.read(length)[:500].decode("utf-8", "replace"))
+            else:
+                file.seek(length, os.SEEK_CUR)
+    if planes == 0:
+        raise CaptureError(f"The profile {path.name} holds nothing that was recorded.")
+    return messages
+
+
+def _varint(file: BinaryIO) -> int | None:
+    value = 0
+    for shift in range(0, 70, 7):
+        byte = file.read(1)
+        if not byte:
+            return None
+        value |= (byte[0] & 0x7F) << shift
+        if byte[0] < 0x80:
+            return value
+    return None
+
+
+def wait_for_devices(value: Any = None) -> None:
+    """Returns when the devices of this process have done all that was asked of them: what ``value`` holds or, without it, every
+    array that exists. What failed on a device shows where the program uses it, not here."""
+    import jax
+
+    try:
+        if value is not None:
+            jax.block_until_ready(value)
+        else:
+            for array in jax.live_arrays():
+                if not array.is_deleted():
+                    array.block_until_ready()
+        jax.effects_barrier()
+    except Exception as error:
+        log.debug("Waiting for the devices: %s", error)

@@ -1,0 +1,50 @@
+"""When a capture records: pure arithmetic on step numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """Steps are counted from 0: ``wait`` steps without, ``warmup`` steps that are recorded and thrown away, ``active`` steps
+    that are kept; ``repeat`` times (0: without end), either one after the other or every ``every`` steps."""
+
+    wait: int = 10
+    warmup: int = 1
+    active: int = 5
+    repeat: int = 1
+    every: int | None = None
+
+    def __post_init__(self) -> None:
+        for name, least in (("wait", 0), ("warmup", 0), ("active", 1), ("repeat", 0)):
+            value = getattr(self, name)
+            if type(value) is not int or value < least:
+                raise ValueError(f"{name} is a whole number of steps from {least} on, not {value!r}.")
+        if self.every is not None:
+            if type(self.every) is not int or self.every < self.warmup + self.active:
+                raise ValueError(
+                    f"every is a whole number of steps, at least warmup + active = {self.warmup + self.active}, "
+                    f"not {self.every!r}."
+                )
+            if self.repeat == 1:
+                raise ValueError("every needs repeat=N, or repeat=0 to go on until the program ends.")
+
+    def start(self, window: int) -> int | None:
+        """The step at which window number ``window``, its warm-up included, begins; None where there is none."""
+        if self.repeat and window >= self.repeat:
+            return None
+        period = self.every if self.every is not None else self.wait + self.warmup + self.active
+        return self.wait + window * period
+
+    def baseline_steps(self, window: int) -> int:
+        """Untraced steps before the window that are timed for comparison: as many as are recorded, as far as there are so many,
+        and never the first step of the program, which compiles."""
+        start = self.start(window)
+        if start is None:
+            return 0
+        first = 1
+        if window > 0:
+            # The step after a window pays for what the profiler left behind.
+            first = (self.start(window - 1) or 0) + self.warmup + self.active + 1
+        return max(0, min(self.active, start - first))

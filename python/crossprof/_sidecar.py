@@ -1,0 +1,72 @@
+"""The sidecar ``crossprof.json`` beside a capture: what a trace cannot know.
+
+Its fields are those that ``crossprof`` reads as a model configuration (``batch_size``, ``seq_length``, ``total_params``, ...), and
+``capture`` with everything about the capture itself.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+#: Packages whose versions explain a profile, where they are installed.
+_PACKAGES = ("crossprof", "jax", "jaxlib", "libtpu", "jax-cuda12-plugin", "jax-cuda13-plugin", "jax-rocm7-plugin", "flax", "optax", "numpy")
+#: Variables that change what runs. No other is written: environments hold secrets.
+_VARIABLES = ("XLA_FLAGS", "LIBTPU_INIT_ARGS", "JAX_PLATFORMS", "CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "TPU_VISIBLE_CHIPS")
+
+
+def environment() -> dict[str, Any]:
+    """What stays the same while the program runs."""
+    import jax
+
+    devices = jax.devices()
+    return {
+        "python": sys.version.split()[0],
+        "versions": {name: version for name in _PACKAGES if (version := _version(name))},
+        "argv": sys.argv,
+        "git_commit": git_commit(Path.cwd()),
+        "devices": {
+            "platform": devices[0].platform,
+            "kind": devices[0].device_kind,
+            "count": len(devices),
+            "local_count": jax.local_device_count(),
+        },
+        "processes": jax.process_count(),
+        "environment": {name: value for name in _VARIABLES if (value := os.environ.get(name))},
+    }
+
+
+def _version(package: str) -> str | None:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def git_commit(folder: Path) -> str | None:
+    """The commit that is checked out in the folder or one above it, read from git's own files; None where there is none."""
+    for above in (folder, *folder.parents):
+        git = above / ".git"
+        try:
+            if git.is_file():
+                # A worktree: "gitdir: <path>".
+                git = above / git.read_text().removeprefix("gitdir:").strip()
+            if not git.is_dir():
+                continue
+            head = (git / "HEAD").read_text().strip()
+            if not head.startswith("ref: "):
+                return head
+            name = head.removeprefix("ref: ")
+            common = git / "commondir"
+            shared = git / common.read_text().strip() if common.is_file() else git
+            for place in (git / name, shared / name):
+                if place.is_file():
+                    return place.read_text().strip()
+            packed = (shared / "packed-refs").read_text().splitlines()
+            return next((line.split()[0] for line in packed if line.endswith(f" {name}")), None)
+        except OSError:
+            return None
+    return None

@@ -1,0 +1,83 @@
+"""Programs that capture, each in a process of its own with JAX on the CPU."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+#: In front of every program: a step that takes a while, on every device there is.
+PRELUDE = """
+import json, logging, os, signal, sys, time
+import jax, jax.numpy as jnp
+import crossprof
+logging.basicConfig(level=logging.INFO)
+if "JOB" in os.environ:
+    # Before anything else asks for devices.
+    port, number = os.environ["JOB"].split()
+    jax.distributed.initialize(f"127.0.0.1:{port}", 2, int(number))
+@jax.jit
+def train_step(x):
+    return jnp.tanh(x @ x) / 10
+x = jnp.ones((64, 64))
+"""
+
+
+class Program:
+    """A program that runs or has run."""
+
+    def __init__(self, text: str, folder: Path, environment: dict[str, str]) -> None:
+        package = os.environ.get("CROSSPROF_PACKAGE", str(Path(__file__).parent.parent))
+        clean = {name: value for name, value in os.environ.items() if not name.startswith(("JAX_", "XLA_", "CROSSPROF_"))}
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", PRELUDE + textwrap.dedent(text)],
+            cwd=folder,
+            env={**clean, "PYTHONPATH": package, "JAX_PLATFORMS": "cpu", **environment},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def end(self, status: int = 0) -> tuple[str, str]:
+        """Waits for its end and returns what it printed, and what it logged."""
+        out, err = self.process.communicate(timeout=120)
+        assert self.process.returncode == status, f"status {self.process.returncode}\n{out}\n{err}"
+        return out, err
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Callable[..., Program]:
+    """Starts a program in the test's folder; keywords are environment variables."""
+    return lambda text, **environment: Program(text, tmp_path, environment)
+
+
+@pytest.fixture
+def run(program: Callable[..., Program]) -> Callable[..., str]:
+    """Runs a program to its end; returns what it printed and logged."""
+    return lambda text, **environment: "".join(program(text, **environment).end())
+
+
+def sessions(folder: Path) -> list[Path]:
+    """The captures below a folder, by name."""
+    return sorted((folder / "plugins" / "profile").iterdir())
+
+
+def step_numbers(xplane: Path) -> list[int]:
+    """The steps of a profile, as JAX's own reader finds them."""
+    import jax
+
+    data = jax.profiler.ProfileData.from_file(str(xplane))
+    found = [
+        dict(event.stats).get("step_num")
+        for plane in data.planes
+        if plane.name == "/host:CPU"
+        for line in plane.lines
+        for event in line.events
+        if event.name == "train"
+    ]
+    return sorted(int(number) for number in found if number is not None)

@@ -1,0 +1,196 @@
+"""Profiles, tables and comparisons in Python."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+import crossprof
+
+EXAMPLES = Path(__file__).parents[2] / "www" / "assets" / "examples"
+TPU = EXAMPLES / "tpu-training.trace.json.gz"
+GPU = EXAMPLES / "gpu-training.trace.json.gz"
+
+
+def tool(*words: object) -> str:
+    """What the command-line tool prints."""
+    call = [sys.executable, "-m", "crossprof", *map(str, words)]
+    return subprocess.run(call, capture_output=True, text=True, check=True).stdout
+
+
+def test_a_report_is_the_tools_document() -> None:
+    profile = crossprof.open(TPU, batch_size=32, seq_length=2048)
+    assert profile.report == json.loads(tool("analyze", TPU, "--batch-size", 32, "--seq-length", 2048, "--format", "json"))
+    # The example has four chips: its generator says so.
+    assert profile.report["metadata"]["num_devices"] == 4
+    step_s = profile.report["step_timing"]["avg_step_time_us"] / 1e6
+    assert profile.report["throughput"]["tokens_per_sec"] == pytest.approx(32 * 2048 / step_s)
+    assert profile.findings == profile.report["findings"] != []
+    assert "tpu-training" in repr(profile)
+
+
+def test_tables_are_the_tools_tables() -> None:
+    profile = crossprof.open(GPU)
+    for name in ("ops", "kernels", "steps", "findings", "checklist", "warnings"):
+        of_tool = json.loads(tool("table", name, GPU, "--format", "json"))
+        table = profile.table(name)
+        assert len(table) == len(of_tool)
+        # JSON leaves out what was not measured.
+        rows = [{key: value for key, value in row.items() if value is not None} for row in table.rows()]
+        expected = [{key: value for key, value in row.items() if value is not None} for row in of_tool]
+        assert rows == expected, name
+    top = profile.table("ops", filter="category:fusion", sort="-total_self_time_us", top=3)
+    times = top["total_self_time_us"]
+    assert len(top) <= 3 and times == sorted(times, reverse=True)
+    assert {column.key: column.unit for column in top.columns}["total_self_time_us"] == "µs"
+    assert profile.table("op-tree", by="scope").rows() != profile.table("op-tree", by="category").rows()
+
+
+def test_tables_are_arrow_and_pandas() -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    pandas = pytest.importorskip("pandas")
+    table = crossprof.open(TPU).table("ops")
+    arrow = table.arrow()
+    arrow.validate(full=True)
+    assert arrow.to_pylist() == table.rows()
+    field = arrow.schema.field("total_self_time_us")
+    assert field.type == pyarrow.float64() and field.metadata[b"unit"] == "µs".encode()
+    frame = table.pandas()
+    assert isinstance(frame, pandas.DataFrame) and list(frame.columns) == arrow.column_names
+    assert frame["total_self_time_us"].sum() == pytest.approx(sum(table["total_self_time_us"]))
+
+
+def test_an_empty_table_is_one(tmp_path: Path) -> None:
+    table = crossprof.open(TPU).table("ops", filter="no-op-is-called-this")
+    assert (len(table), table.rows()) == (0, [])
+    assert "ops: 0 rows" in repr(table)
+    if "pyarrow" in sys.modules:
+        assert table.arrow().num_rows == 0
+
+
+def test_runs_are_compared() -> None:
+    comparison = crossprof.compare(crossprof.open(GPU), crossprof.open(TPU))
+    of_tool = json.loads(tool("compare", GPU, TPU, "--format", "json"))
+    assert comparison == of_tool
+    with pytest.raises(crossprof.ProfileError, match="two runs"):
+        crossprof.compare(crossprof.open(GPU))
+
+
+def test_a_folder_gives_its_runs(tmp_path: Path) -> None:
+    for name, example in [("2026_01_05_10_00_00", GPU), ("2026_01_06_10_00_00", TPU)]:
+        folder = tmp_path / "plugins" / "profile" / name
+        folder.mkdir(parents=True)
+        shutil.copy(example, folder / "host.trace.json.gz")
+    (tmp_path / "damaged.xplane.pb").write_bytes(b"no profile")
+    profiles = crossprof.open_all(tmp_path)
+    assert [profile.name for profile in profiles] == ["2026_01_05_10_00_00", "2026_01_06_10_00_00"]
+    assert len(profiles.problems) == 1 and "damaged.xplane.pb" in profiles.problems[0]
+    assert crossprof.open(tmp_path).name == "2026_01_06_10_00_00"
+
+
+def test_what_is_wrong_is_a_sentence(tmp_path: Path) -> None:
+    (tmp_path / "notes.txt").write_text("notes")
+    for path, words in [(tmp_path / "none", "cannot be read"), (tmp_path / "notes.txt", "notes.txt: "), (tmp_path, "holds no profile")]:
+        with pytest.raises(crossprof.ProfileError, match=words):
+            crossprof.open(path)
+    profile = crossprof.open(TPU)
+    for arguments, words in [
+        ({"name": "opps"}, "The tables are"),
+        ({"name": "ops", "sort": "nope"}, "has no column nope"),
+        ({"name": "ops", "by": "nope"}, "cannot be grouped by"),
+    ]:
+        with pytest.raises(crossprof.ProfileError, match=words):
+            profile.table(**arguments)
+    with pytest.raises(KeyError):
+        profile.table("ops")["nope"]
+    with pytest.raises(crossprof.ProfileError):
+        crossprof.open(TPU, window="nonsense")
+
+
+def test_a_notebook_shows_profiles_and_tables(tmp_path: Path) -> None:
+    profile = crossprof.open(TPU)
+    shown = profile._repr_html_()
+    assert shown.startswith("<iframe") and "sandbox" in shown and "<script" not in shown
+    table = profile.table("ops")._repr_html_()
+    assert table.count("<tr>") == min(20, len(profile.table("ops"))) + 1
+    profile.save(tmp_path / "report.html")
+    profile.save(tmp_path / "profile.json")
+    # Both are read like a profile.
+    for saved in ("report.html", "profile.json"):
+        again = crossprof.open(tmp_path / saved)
+        assert again.report["step_timing"] == profile.report["step_timing"]
+
+
+def test_other_threads_run_while_a_file_is_read() -> None:
+    ticks: list[int] = []
+    stop = threading.Event()
+
+    def tick() -> None:
+        while not stop.is_set():
+            ticks.append(1)
+            stop.wait(0.001)
+
+    thread = threading.Thread(target=tick)
+    thread.start()
+    for _ in range(5):
+        before = len(ticks)
+        crossprof.open(TPU).table("ops")
+        assert len(ticks) > before
+    stop.set()
+    thread.join()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pipes of this kind are Unix's")
+def test_ctrl_c_ends_the_waiting(tmp_path: Path) -> None:
+    import os
+    import time
+
+    # Nothing ever comes out of it.
+    os.mkfifo(tmp_path / "pipe.trace.json")
+    code = "import crossprof, sys; print('reading', flush=True); crossprof.open(sys.argv[1])"
+    waiting = subprocess.Popen([sys.executable, "-c", code, tmp_path / "pipe.trace.json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert waiting.stdout.readline() == b"reading\n"
+    time.sleep(0.3)
+    waiting.send_signal(signal.SIGINT)
+    _, err = waiting.communicate(timeout=20)
+    assert b"KeyboardInterrupt" in err
+
+
+def test_the_tool_is_on_the_path_with_its_exit_codes(tmp_path: Path) -> None:
+    program = shutil.which("crossprof", path=str(Path(sys.executable).parent))
+    assert program is not None
+
+    def call(*words: object) -> tuple[int, str, str]:
+        done = subprocess.run([program, *map(str, words)], capture_output=True, text=True, check=False)
+        return done.returncode, done.stdout, done.stderr
+
+    assert call("--version") == (0, f"crossprof {crossprof.__version__}\n", "")
+    assert call("analyze", TPU)[0] == 0
+    (tmp_path / "notes.txt").write_text("notes")
+    assert call("analyze", tmp_path / "notes.txt")[0] == 2
+    assert call("analyze", TPU, "--fail-on", "note")[0] == 3
+    assert call("check", TPU, "--limit", "step_timing.avg_step_time_us < 1 us")[0] == 1
+    assert call("nonsense", "nonsense")[0] == 2
+    status, out, _ = call("view", "--help")
+    assert status == 0 and "--no-browser" in out
+    status, out, _ = call("scale", "--help")
+    assert status == 0 and "CUDA" not in out and "-n" in out
+
+
+def test_peaks_are_those_of_the_facts() -> None:
+    from crossprof._flops import peak_flops
+
+    # As their makers publish them; the names are JAX's.
+    assert peak_flops("TPU v4") == 275e12
+    assert peak_flops("TPU v5 lite") == 197e12
+    assert peak_flops("NVIDIA H100 80GB HBM3") == pytest.approx(989.5e12)
+    # "L4" is no part of "L40S".
+    assert peak_flops("NVIDIA L40S") == pytest.approx(362.05e12)
+    assert peak_flops("cpu") is None

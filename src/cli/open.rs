@@ -1,0 +1,104 @@
+//! Files read and analysed as the tool does, for programs that show the results themselves.
+
+use std::path::PathBuf;
+
+use crossprof::compare::{Options, Subject};
+use crossprof::report::{Naming, distinct_names};
+use crossprof::{Query, Table, TableName, UnifiedProfile};
+
+use super::analyze::{self, Reports};
+use super::args::{Inputs, Model};
+use super::output::Outputs;
+use super::table::{known_column, known_form};
+
+/// What the user knows beside the files, as the tool's flags of these names have it.
+#[derive(Clone, Debug, Default)]
+pub struct Known {
+    /// Steps in the capture, instead of the number found in it.
+    pub num_steps: Option<u64>,
+    /// Samples per step over all devices.
+    pub batch_size: Option<u64>,
+    /// Tokens per sample.
+    pub seq_length: Option<u64>,
+    /// The device whose peaks to compare with.
+    pub device: Option<String>,
+    /// A model configuration.
+    pub model_config: Option<PathBuf>,
+    /// What is measured; `main` where it is absent.
+    pub window: Option<String>,
+}
+
+/// The runs of some files.
+pub struct Opened(Reports);
+
+impl Opened {
+    /// Reads and analyses what is below `paths`.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong, as sentences: an option cannot be read, or no run was found. What could not be read beside runs that could is told by
+    /// [`Opened::problems`].
+    pub fn read(paths: &[PathBuf], known: &Known) -> Result<Opened, String> {
+        let window = known.window.as_deref().map(str::parse).transpose()?.unwrap_or_default();
+        let model = Model {
+            num_steps: known.num_steps,
+            batch_size: known.batch_size,
+            seq_length: known.seq_length,
+            device: known.device.clone(),
+            model_config: known.model_config.clone(),
+            window,
+            checkpoint_dir: None,
+        };
+        let inputs = Inputs { files: paths.to_vec(), trace_file: Vec::new(), model };
+        let reports = analyze::read(&inputs, &Outputs::default())?;
+        if reports.profiles.is_empty() {
+            return Err(reports.problems.join("\n"));
+        }
+        Ok(Opened(reports))
+    }
+
+    /// The profile of each run.
+    pub fn profiles(&self) -> &[UnifiedProfile] {
+        &self.0.profiles
+    }
+
+    /// What could not be read, each as a sentence.
+    pub fn problems(&self) -> &[String] {
+        &self.0.problems
+    }
+
+    /// A table of a run, in one of its forms (`by`; empty for its usual one).
+    ///
+    /// # Errors
+    ///
+    /// The table, its form, the column of the order or the run does not exist: a sentence.
+    pub fn table(&mut self, run: usize, name: &str, by: &str, query: &Query) -> Result<Table, String> {
+        let name = TableName::from_key(name).ok_or_else(|| {
+            let keys: Vec<&str> = TableName::ALL.iter().map(|name| name.key()).collect();
+            format!("There is no table {name}. The tables are {}.", keys.join(", "))
+        })?;
+        known_form(name, by)?;
+        let index = u32::try_from(run).unwrap_or(u32::MAX);
+        let table = self.0.session.table(index, &self.0.settings, name, by, query);
+        let table = table.ok_or_else(|| format!("There is no run {run}: there are {}.", self.0.profiles.len()))?;
+        known_column(&table, query)?;
+        Ok(table)
+    }
+}
+
+/// The document of a comparison of runs, the first of which is the baseline.
+pub fn compared(profiles: &[UnifiedProfile]) -> String {
+    let namings: Vec<Naming<'_>> = profiles.iter().map(|profile| profile.metadata.naming()).collect();
+    let names = distinct_names(&namings);
+    let subject = |(profile, name): (&UnifiedProfile, String)| Subject { name, ..Subject::new(profile.clone()) };
+    let subjects: Vec<Subject> = profiles.iter().zip(names).map(subject).collect();
+    let comparison = crossprof::compare::compare(&subjects, &Options::of(&subjects));
+    crossprof::export::comparison::json(&comparison)
+}
+
+/// The dense bf16 peak of a device in FLOP/s (fp16 where it has no bf16), by what a framework calls it.
+pub fn peak_flops(device: &str) -> Option<f64> {
+    use crossprof::facts::Arithmetic;
+    let rates = &crossprof::facts::devices::find(device)?.rates;
+    rates.get(Arithmetic::Bf16).or_else(|| rates.get(Arithmetic::Fp16))
+}

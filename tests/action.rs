@@ -1,0 +1,101 @@
+//! The script of the GitHub Action, as a job runs it: in an empty folder, with the tool on PATH.
+#![cfg(unix)]
+
+mod support;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use support::cli;
+
+const TPU: &str = "www/assets/examples/tpu-training.trace.json.gz";
+const GPU: &str = "www/assets/examples/gpu-training.trace.json.gz";
+
+/// A job of the action.
+struct Job {
+    folder: PathBuf,
+}
+
+impl Job {
+    fn new(name: &str) -> Job {
+        Job { folder: cli::scratch("action", name) }
+    }
+
+    /// Runs the script on an example.
+    fn run(&self, profile: &str, variables: &[(&str, &str)]) -> Output {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let tools = Path::new(env!("CARGO_BIN_EXE_crossprof")).parent().unwrap();
+        let path = std::env::join_paths(
+            [tools.to_owned()].into_iter().chain(std::env::split_paths(&std::env::var_os("PATH").unwrap())),
+        );
+        // Each step of a job has a summary of its own.
+        let _ = fs::remove_file(self.folder.join("summary"));
+        Command::new(root.join("action/run.sh"))
+            .current_dir(&self.folder)
+            .env("PATH", path.unwrap())
+            .env("PROFILE", root.join(profile))
+            .env("GITHUB_STEP_SUMMARY", self.folder.join("summary"))
+            .env("GITHUB_OUTPUT", self.folder.join("output"))
+            .envs(variables.iter().copied())
+            .output()
+            .unwrap()
+    }
+
+    fn text(&self, file: &str) -> String {
+        fs::read_to_string(self.folder.join(file)).unwrap_or_default()
+    }
+}
+
+#[test]
+fn the_first_job_stores_its_profile_and_the_next_is_compared_with_it() {
+    let job = Job::new("compared");
+    let first = job.run(TPU, &[("FAIL_ON", "slower > 3 %")]);
+    assert_eq!(first.status.code(), Some(0), "{}", cli::stderr(&first));
+    assert!(job.text("summary").contains("Step time"), "{}", job.text("summary"));
+    assert!(!job.folder.join(".crossprof/report/comparison.md").exists(), "there is nothing to compare with");
+    assert!(job.text(".crossprof/base/profile.json").contains("\"step_timing\""));
+    let second = job.run(TPU, &[("FAIL_ON", "slower > 3 %")]);
+    assert_eq!(second.status.code(), Some(0), "{}", cli::stderr(&second));
+    let summary = job.text("summary");
+    assert!(summary.contains("base") && summary.contains("change"), "{summary}");
+    for file in ["report.html", "comparison.html", "comparison.json", "profile.json", "summary.md"] {
+        assert!(job.folder.join(".crossprof/report").join(file).exists(), "{file}");
+    }
+}
+
+#[test]
+fn a_condition_that_fires_and_a_limit_that_breaks_fail_the_job_after_the_reports() {
+    let job = Job::new("fails");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let baseline = root.join(GPU).display().to_string();
+    let fired = job.run(TPU, &[("BASELINE", &baseline), ("FAIL_ON", "new finding")]);
+    assert_eq!(fired.status.code(), Some(3), "{}", cli::stderr(&fired));
+    assert!(job.folder.join(".crossprof/report/comparison.html").exists());
+    assert!(job.text("output").contains("status=3"));
+    fs::write(job.folder.join("budget.toml"), "limits = [\"step_timing.avg_step_time_us < 1 us\"]\n").unwrap();
+    let broken = job.run(TPU, &[("BUDGET", "budget.toml"), ("FAIL_ON", "")]);
+    assert_eq!(broken.status.code(), Some(1), "{}", cli::stderr(&broken));
+    assert!(job.text("summary").contains("budget is not held"), "{}", job.text("summary"));
+    assert!(job.folder.join(".crossprof/report/junit.xml").exists());
+}
+
+#[test]
+fn what_is_no_profile_fails_the_job() {
+    let job = Job::new("wrong");
+    let output = job.run("README.md", &[]);
+    assert!(!output.status.success());
+    assert!(cli::stderr(&output).contains("README.md"), "{}", cli::stderr(&output));
+    assert!(!job.folder.join(".crossprof/base/profile.json").exists());
+}
+
+#[test]
+fn the_action_passes_every_variable_that_the_script_reads() {
+    let action = include_str!("../action.yml");
+    let script = include_str!("../action/run.sh");
+    for name in ["PROFILE", "BUDGET", "BASELINE", "FAIL_ON"] {
+        assert!(script.contains(&format!("${{{name}")) || script.contains(&format!("\"${name}\"")), "{name}");
+        assert!(action.contains(&format!("        {name}: ${{{{ inputs.")), "{name}");
+    }
+    assert!(action.contains("$GITHUB_ACTION_PATH/action/run.sh"));
+}

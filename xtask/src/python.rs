@@ -1,0 +1,116 @@
+//! The Python package: `cargo xtask wheel`, and the check `python`, in environments of their own in the cache.
+
+use crate::build::{self, Variant};
+use crate::{Result, cache, process};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const MATURIN: &str = "maturin==1.16.0";
+
+/// The newest JAX, with everything that a user may have beside it.
+const NEW: &[&str] = &[MATURIN, "pytest==9.2.0", "jax[cpu]==0.10.2", "pandas==3.1.1", "pyarrow==26.0.1"];
+/// JAX of a year before, with nothing beside it.
+const OLD: &[&str] = &["pytest==9.2.0", "jax[cpu]==0.8.1"];
+
+/// `cargo xtask wheel`: the wheel for this machine in target/wheels, with the page inside.
+pub fn command(words: &[String]) -> Result {
+    if let Some(word) = words.first() {
+        return Err(format!("`wheel` does not know {word:?}."));
+    }
+    let page = build::page(Variant::Release)?;
+    let environment = Environment::find("build", &[MATURIN])?;
+    let wheel = wheel(&environment, "release", Some(&page), &cache::target().join("wheels"))?;
+    println!("{}", wheel.display());
+    Ok(())
+}
+
+/// Builds a wheel, installs it beside the newest JAX and one of a year before, and runs its tests with both.
+pub fn check() -> Result {
+    let environments = [Environment::find("new", NEW)?, Environment::find("old", OLD)?];
+    let [newest, _] = &environments;
+    // Compiled in a fraction of the time. The page stays outside.
+    let wheel = wheel(newest, "dev", None, &cache::target().join("wheels/test"))?;
+    for environment in &environments {
+        process::run(
+            environment
+                .python()
+                .args(["-m", "pip", "install", "--quiet", "--no-deps", "--force-reinstall"])
+                .arg(&wheel),
+        )?;
+        // Not the sources, which hold no extension module.
+        let mut tests = environment.python();
+        tests
+            .args(["-m", "pytest", "-q", "-p", "no:cacheprovider", "--rootdir"])
+            .arg(folder())
+            .arg(folder().join("tests"));
+        process::run(tests.env("CROSSPROF_PACKAGE", "").current_dir(cache::target()))?;
+    }
+    Ok(())
+}
+
+/// Where the package lies.
+fn folder() -> PathBuf {
+    cache::repository().join("python")
+}
+
+/// Builds the only wheel of a folder and returns its path.
+fn wheel(environment: &Environment, profile: &str, page: Option<&Path>, folder_of_wheels: &Path) -> Result<PathBuf> {
+    cache::make(folder_of_wheels)?;
+    for earlier in wheels(folder_of_wheels)? {
+        std::fs::remove_file(&earlier).map_err(|error| format!("{}: {error}", earlier.display()))?;
+    }
+    let mut maturin = environment.program("maturin");
+    maturin.args(["build", "--locked", "--features", "view", "--profile", profile, "--manifest-path"]);
+    maturin.arg(folder().join("Cargo.toml")).arg("--out").arg(folder_of_wheels);
+    maturin.env("CROSSPROF_PAGE", page.unwrap_or(Path::new(""))).current_dir(cache::repository());
+    process::run(&mut maturin)?;
+    wheels(folder_of_wheels)?.pop().ok_or_else(|| "maturin made no wheel.".to_owned())
+}
+
+fn wheels(folder: &Path) -> Result<Vec<PathBuf>> {
+    let entries = std::fs::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    let paths = entries.flatten().map(|entry| entry.path());
+    Ok(paths.filter(|path| path.extension().is_some_and(|extension| extension == "whl")).collect())
+}
+
+/// A virtual environment with some packages.
+struct Environment(PathBuf);
+
+impl Environment {
+    /// The environment of that name, made where it is missing or holds other packages.
+    fn find(name: &str, packages: &[&str]) -> Result<Environment> {
+        let environment = Environment(cache::folder("python")?.join(name));
+        let list = environment.0.join("packages.txt");
+        let wanted = packages.join("\n");
+        if std::fs::read_to_string(&list).is_ok_and(|found| found == wanted) {
+            return Ok(environment);
+        }
+        let python =
+            ["python3", "python"].into_iter().find_map(process::which).ok_or("There is no Python 3 on PATH.")?;
+        process::run(Command::new(python).args(["-m", "venv", "--clear"]).arg(&environment.0))?;
+        process::run(
+            environment
+                .python()
+                .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"])
+                .args(packages),
+        )?;
+        cache::write(&list, wanted)?;
+        Ok(environment)
+    }
+
+    /// A program of the environment.
+    fn program(&self, name: &str) -> Command {
+        let folder = self.0.join(if cfg!(windows) { "Scripts" } else { "bin" });
+        let mut command = Command::new(folder.join(name));
+        command.env("VIRTUAL_ENV", &self.0);
+        // maturin starts the environment's Python, its tests the environment's crossprof.
+        if let Ok(path) = process::path_with(&[folder]) {
+            command.env("PATH", path);
+        }
+        command
+    }
+
+    fn python(&self) -> Command {
+        self.program("python")
+    }
+}
