@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from . import _compiles, _triggers
-from ._names import local_folder
+from ._names import claim_session, local_folder
 from ._options import checked
 from ._processes import check_processes, chosen, identity
 from ._profiler import Recording, wait_for_devices
@@ -22,8 +22,10 @@ from ._window import Captured, Settings, Timing, Window, Workload
 log = logging.getLogger("crossprof")
 
 _NEVER = 1 << 62
-#: Windows of this process, which all processes of a job open in the same order.
-_windows = itertools.count()
+#: In place of a session's name: that of a capture which this process alone was asked for.
+_OWN = ""
+#: Numbers of captures, which all processes of a job make in the same order.
+_numbers = itertools.count()
 
 
 def _settings(
@@ -52,6 +54,7 @@ class Capture:
         self.captures: list[Captured] = []
         #: What went wrong, in order; each was logged.
         self.errors: list[str] = []
+        self._number = next(_numbers)
         self._settings = settings
         self._schedule = schedule
         self._first_step = first_step
@@ -166,10 +169,14 @@ class Capture:
 
     def _act_now(self, value: Any) -> None:
         if self._window is not None:
+            if self._queue and self._queue[0][0] <= self._done:
+                # The last step ends with what the devices do for it, as the others do.
+                wait_for_devices(value)
             self._next_step()
         is_idle = self._window is None and self._warmup is None
         if self._request is not None and is_idle:
             (steps, session), self._request = self._request, None
+            session = session or _OWN
             active = steps or self._schedule.active
             # A scheduled window that is about to begin gives way.
             self._index -= bool(self._queue)
@@ -239,7 +246,13 @@ class Capture:
             return
         first = self._first_step + self._done
         label = f"steps_{first:06}-{self._first_step + end - 1:06}"
-        window = Window(self._settings, str(next(_windows)), label, session)
+        if session is None:
+            window = Window(self._settings, label, key=f"{self._number}/{first}")
+        elif session == _OWN:
+            # The other processes were asked for nothing.
+            window = Window(self._settings, label, session=claim_session(self._settings.folder, label), is_alone=True)
+        else:
+            window = Window(self._settings, label, session=session)
         window.start()
         self._window = window
         self._first_recorded = self._done
@@ -422,10 +435,11 @@ def trace(
     workload = Workload(batch_size, seq_length, tokens_per_step, params, trainable, dict(model or {}))
     settings = _settings(folder, processes, memory, options, advanced, workload, perfetto)
     made = Trace()
+    number = next(_numbers)
     try:
         process, count = identity()
         if process in chosen(processes, count):
-            window = Window(settings, str(next(_windows)), label)
+            window = Window(settings, label, key=str(number))
             window.start()
             made._window = window
             _triggers.register(made)

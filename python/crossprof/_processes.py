@@ -11,7 +11,7 @@ from typing import Any
 log = logging.getLogger("crossprof")
 
 #: A process that does not answer by then captures on its own, or is captured without.
-_PATIENCE_MS = 60_000
+_PATIENCE_MS = 20_000
 _ROUNDS = 5
 
 

@@ -98,19 +98,24 @@ class Captured:
 class Window:
     """From the moment before the profiler starts to the moment when everything is saved."""
 
-    def __init__(self, settings: Settings, key: str, label: str, requested: str | None = None) -> None:
-        """Agrees on a folder. ``requested``: a session's name that other processes come to by themselves."""
+    def __init__(
+        self, settings: Settings, label: str, *, key: str = "", session: str | None = None, is_alone: bool = False
+    ) -> None:
+        """Chooses the folder: of ``session``, to whose name other processes come by themselves unless this one ``is_alone``, or one that
+        they agree on under ``key``."""
         self._settings = settings
         self.process, processes = identity()
         self._participants = chosen(settings.processes, processes)
-        is_leader = self.process == self._participants[0]
-        if requested is None:
+        is_leader = is_alone or self.process == self._participants[0]
+        if session is None:
             self._session = agreed(f"session/{key}", is_leader, lambda: claim_session(settings.folder, label))
         else:
-            self._session = requested
+            self._session = session
         self.folder = session_folder(settings.folder, self._session)
         self._is_leader = is_leader
-        self._clocks = clock_offsets(key, self.process, processes) if len(self._participants) == processes and not requested else None
+        # All have to be here for it.
+        is_of_all = session is None and len(self._participants) == processes
+        self._clocks = clock_offsets(key, self.process, processes) if is_of_all else None
         self._recording = Recording(self.folder, file_stem(self.process, processes))
         self._stem = file_stem(self.process, processes)
         self._memory_profiles: list[str] = []

@@ -155,13 +155,21 @@ def test_processes_of_one_job_capture_into_one_folder(program, tmp_path: Path) -
         for step in range(20):
             time.sleep(0.01 + 0.6 * process * (step % 8 == 4))
             capture.step(train_step(x))
+        # One of them is asked for a capture of its own, the other knows nothing of it.
+        if process == 1:
+            capture.request(2)
+        for step in range(10):
+            capture.step(train_step(x))
     assert capture.errors == [], capture.errors
+    assert len(capture.captures) == 2 + process, capture.captures
     """
     jobs = [program(text, JOB=f"{port} {number}") for number in range(2)]
     for job in jobs:
         job.end()
     found = sessions(tmp_path / "profiles")
-    assert len(found) == 2
+    assert len(found) == 3
+    assert [path.name.split("_p")[-1] for path in found[2].glob("*.xplane.pb")] == ["001.xplane.pb"]
+    assert (found[2] / "crossprof.json").exists()
     for session, first in zip(found, (6, 14)):
         names = sorted(path.name.split("_p")[-1] for path in session.glob("*.xplane.pb"))
         assert names == ["000.xplane.pb", "001.xplane.pb"]

@@ -36,6 +36,22 @@ def test_a_report_is_the_tools_document() -> None:
     assert "tpu-training" in repr(profile)
 
 
+def test_the_sidecar_of_a_capture_gives_throughput_without_a_question(run, tmp_path: Path) -> None:
+    run(
+        """
+        with crossprof.capture("profiles", wait=4, active=4, batch_size=16, seq_length=128, params={"w": x}) as capture:
+            for step in range(12):
+                capture.step(train_step(x))
+        """
+    )
+    profile = crossprof.open(tmp_path / "profiles")
+    report = profile.report
+    step_s = report["step_timing"]["avg_step_time_us"] / 1e6
+    assert report["throughput"]["tokens_per_sec"] == pytest.approx(16 * 128 / step_s)
+    assert report["parameter_counts"]["total_params"] == 64 * 64
+    assert crossprof.open_all(tmp_path / "profiles").problems == []
+
+
 def test_tables_are_the_tools_tables() -> None:
     profile = crossprof.open(GPU)
     for name in ("ops", "kernels", "steps", "findings", "checklist", "warnings"):
@@ -182,6 +198,20 @@ def test_the_tool_is_on_the_path_with_its_exit_codes(tmp_path: Path) -> None:
     assert status == 0 and "--no-browser" in out
     status, out, _ = call("scale", "--help")
     assert status == 0 and "CUDA" not in out and "-n" in out
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="asks for memory as Unix does")
+def test_a_profile_that_is_forgotten_gives_its_memory_back() -> None:
+    import resource
+
+    def most_kib(opens: int) -> int:
+        for _ in range(opens):
+            crossprof.open(TPU).table("ops")
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+    before = most_kib(10)
+    # Kept, each would take half a MiB.
+    assert most_kib(60) - before < 10_000
 
 
 def test_peaks_are_those_of_the_facts() -> None:

@@ -1,10 +1,11 @@
 //! Files read and analysed as the tool does, for programs that show the results themselves.
 
+use std::mem::ManuallyDrop;
 use std::path::PathBuf;
 
 use crossprof::compare::{Options, Subject};
 use crossprof::report::{Naming, distinct_names};
-use crossprof::{Query, Table, TableName, UnifiedProfile};
+use crossprof::{Query, Session, Settings, Table, TableName, UnifiedProfile};
 
 use super::analyze::{self, Reports};
 use super::args::{Inputs, Model};
@@ -28,8 +29,13 @@ pub struct Known {
     pub window: Option<String>,
 }
 
-/// The runs of some files.
-pub struct Opened(Reports);
+/// The runs of some files. Unlike those of a call of the tool, they give their memory back.
+pub struct Opened {
+    session: Session,
+    settings: Settings,
+    profiles: Vec<UnifiedProfile>,
+    problems: Vec<String>,
+}
 
 impl Opened {
     /// Reads and analyses what is below `paths`.
@@ -50,21 +56,22 @@ impl Opened {
             checkpoint_dir: None,
         };
         let inputs = Inputs { files: paths.to_vec(), trace_file: Vec::new(), model };
-        let reports = analyze::read(&inputs, &Outputs::default())?;
-        if reports.profiles.is_empty() {
-            return Err(reports.problems.join("\n"));
+        let Reports { profiles, session, settings, problems } = analyze::read(&inputs, &Outputs::default())?;
+        let session = ManuallyDrop::into_inner(session);
+        if profiles.is_empty() {
+            return Err(problems.join("\n"));
         }
-        Ok(Opened(reports))
+        Ok(Opened { session, settings, profiles, problems })
     }
 
     /// The profile of each run.
     pub fn profiles(&self) -> &[UnifiedProfile] {
-        &self.0.profiles
+        &self.profiles
     }
 
     /// What could not be read, each as a sentence.
     pub fn problems(&self) -> &[String] {
-        &self.0.problems
+        &self.problems
     }
 
     /// A table of a run, in one of its forms (`by`; empty for its usual one).
@@ -79,8 +86,8 @@ impl Opened {
         })?;
         known_form(name, by)?;
         let index = u32::try_from(run).unwrap_or(u32::MAX);
-        let table = self.0.session.table(index, &self.0.settings, name, by, query);
-        let table = table.ok_or_else(|| format!("There is no run {run}: there are {}.", self.0.profiles.len()))?;
+        let table = self.session.table(index, &self.settings, name, by, query);
+        let table = table.ok_or_else(|| format!("There is no run {run}: there are {}.", self.profiles.len()))?;
         known_column(&table, query)?;
         Ok(table)
     }
