@@ -37,7 +37,7 @@ use metrics::{Context, Settings};
 use report::UnifiedProfile;
 use timeline::Timeline;
 use view::pages::{Page, PageQuery, View};
-use view::table::{Query, Table};
+use view::table::{self, Query, Rows, Table};
 use view::tables::{self, AreaQuery, TableName};
 
 use intake::{Content, Intake, Member};
@@ -198,7 +198,20 @@ impl Session {
         area: &AreaQuery,
         query: &Query,
     ) -> Option<Result<Table, String>> {
-        self.runs.get_mut(run as usize).map(|run| run.table(settings, name, variant, area, query))
+        let run = self.runs.get_mut(run as usize)?;
+        Some(run.rows(settings, name, variant, area, |rows| table::query(rows, query)))
+    }
+
+    /// What `look` makes of a table of a run: any of its cells can be asked, and none is copied before.
+    pub fn rows<T>(
+        &mut self,
+        run: u32,
+        settings: &Settings,
+        name: TableName,
+        variant: &str,
+        look: impl FnOnce(&dyn Rows) -> T,
+    ) -> Option<T> {
+        self.runs.get_mut(run as usize)?.rows(settings, name, variant, &AreaQuery::default(), look).ok()
     }
 
     /// The events of an area of a run's timeline; a sentence as above.

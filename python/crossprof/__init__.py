@@ -29,6 +29,7 @@ _PLACES = {
     "_names": ("CaptureError",),
     "_profile": ("Column", "Profile", "ProfileError", "Profiles", "Table", "compare", "open", "open_all"),
     "_parameters": ("parameter_counts",),
+    "_show": ("Shown", "show"),
     "_window": ("Captured",),
     "_originals": (
         "ProfileContext",

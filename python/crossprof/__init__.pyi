@@ -45,6 +45,10 @@ from ._profile import (
     open as open,
     open_all as open_all,
 )
+from ._show import (
+    Shown as Shown,
+    show as show,
+)
 from ._window import (
     Captured as Captured,
 )

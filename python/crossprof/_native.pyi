@@ -1,7 +1,7 @@
 """The library in Rust."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 __version__: str
@@ -11,12 +11,14 @@ class Runs:
     def problems(self) -> list[str]: ...
     def report(self, run: int) -> str: ...
     def html(self, run: int) -> str: ...
+    def card(self, run: int) -> str: ...
     def table(
         self, run: int, name: str, by: str, filter: str, sort: str | None, top: int | None
     ) -> tuple[int, list[tuple[Any, ...]]]: ...
 
 def read(
     paths: Sequence[str | os.PathLike[str]],
+    watch: Callable[[int, int], object],
     *,
     num_steps: int | None = None,
     batch_size: int | None = None,

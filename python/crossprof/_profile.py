@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from . import _native
+from ._progress import Bar
 
 
 class ProfileError(ValueError):
@@ -142,7 +143,9 @@ def _shown(value: Any) -> str:
 class Profile:
     """One run."""
 
-    def __init__(self, runs: _native.Runs, index: int) -> None:
+    def __init__(self, runs: _native.Runs, index: int, paths: tuple[Path, ...]) -> None:
+        #: The files and folders that were read, this run's among them.
+        self.paths = paths
         self._runs = runs
         self._index = index
 
@@ -196,11 +199,11 @@ class Profile:
         return f"<crossprof profile {self.name}: {metadata.get('device_type', metadata.get('platform'))}>"
 
     def _repr_html_(self) -> str:
-        """The report in a notebook, in a frame of its own: its style and the notebook's do not meet."""
+        """Headline figures, findings and one step's picture for a notebook, in a frame: its style and the notebook's do not meet."""
         import html
 
         return (
-            f'<iframe title="{html.escape(self.name)}" sandbox srcdoc="{html.escape(self.html())}" '
+            f'<iframe title="{html.escape(self.name)}" sandbox srcdoc="{html.escape(self._runs.card(self._index))}" '
             'style="width: 100%; height: 36em; border: 1px solid #8888"></iframe>'
         )
 
@@ -208,8 +211,8 @@ class Profile:
 class Profiles(Sequence[Profile]):
     """The runs of some files. What a single one of them is asked, the first answers."""
 
-    def __init__(self, runs: _native.Runs) -> None:
-        self._profiles = [Profile(runs, index) for index in range(len(runs))]
+    def __init__(self, runs: _native.Runs, paths: tuple[Path, ...]) -> None:
+        self._profiles = [Profile(runs, index, paths) for index in range(len(runs))]
         #: Files that could not be read, each as a sentence.
         self.problems: list[str] = runs.problems()
 
@@ -231,21 +234,26 @@ def open_all(
     device: str | None = None,
     model_config: str | os.PathLike[str] | None = None,
     window: str | None = None,
+    progress: bool | None = None,
 ) -> Profiles:
     """Reads every run below some files and folders; :func:`open` has the arguments and errors."""
+    if not paths:
+        raise ProfileError("There is nothing to read: give a file or a folder.")
     try:
-        runs = _native.read(
-            [os.fspath(path) for path in paths],
-            num_steps=num_steps,
-            batch_size=batch_size,
-            seq_length=seq_length,
-            device=device,
-            model_config=model_config,
-            window=window,
-        )
+        with Bar(progress) as bar:
+            runs = _native.read(
+                [os.fspath(path) for path in paths],
+                bar,
+                num_steps=num_steps,
+                batch_size=batch_size,
+                seq_length=seq_length,
+                device=device,
+                model_config=model_config,
+                window=window,
+            )
     except ValueError as error:
         raise ProfileError(str(error)) from None
-    return Profiles(runs)
+    return Profiles(runs, tuple(Path(path).absolute() for path in paths))
 
 
 def open(path: str | os.PathLike[str], **known: Any) -> Profile:  # noqa: A001
@@ -254,7 +262,8 @@ def open(path: str | os.PathLike[str], **known: Any) -> Profile:  # noqa: A001
     Args:
         path: ``*.xplane.pb``, ``*.trace.json.gz``, a log folder, a profile's JSON, a report.
         **known: What the file cannot know: ``batch_size`` and ``seq_length`` (samples per step over all devices, tokens per sample),
-            ``num_steps``, ``device``, ``model_config`` (a file), ``window`` (``"steps:2-4"``).
+            ``num_steps``, ``device``, ``model_config`` (a file), ``window`` (``"steps:2-4"``). And ``progress``: whether a bar says how far a
+            long read is; without it on a terminal and in a notebook.
 
     Raises:
         ProfileError: There is no run.

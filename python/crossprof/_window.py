@@ -20,6 +20,9 @@ from ._sidecar import environment
 
 log = logging.getLogger("crossprof")
 
+#: Tracing makes nothing faster; so much is noise.
+_LEAST_RATIO = 0.9
+
 
 @dataclass(frozen=True)
 class Workload:
@@ -213,6 +216,8 @@ def slowdown(baseline: Timing | None, traced: Timing | None) -> dict[str, Any]:
         made["not_measured"] = "The capture ended before its last step."
     elif baseline.compiled or traced.compiled:
         made["not_measured"] = "A program was compiled in one of the timed steps."
+    elif traced.per_step < _LEAST_RATIO * baseline.per_step:
+        made["not_measured"] = "The steps before the capture took longer than those in it: let it wait until the program has warmed up."
     else:
         made["ratio"] = traced.per_step / baseline.per_step
     return made

@@ -1,7 +1,9 @@
 //! A table as columns, in the memory layout of Apache Arrow: what Python makes arrays of without looking at a single cell.
 
+use std::borrow::Cow;
+
 use crossprof::table::unit::word;
-use crossprof::{Cell, Table};
+use crossprof::table::{CellRef, Rows};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
@@ -35,88 +37,125 @@ impl<'py> IntoPyObject<'py> for Column {
     }
 }
 
-/// The columns of a table.
-pub fn of(table: &Table) -> Vec<Column> {
-    let columns = table.columns.iter().enumerate();
+/// The columns of the rows with these indices.
+pub fn of(rows: &dyn Rows, asked: &[u32]) -> Vec<Column> {
+    let columns = rows.columns().iter().enumerate();
     let of_column = |(index, column): (usize, &crossprof::Column)| {
-        let cells = || table.rows.iter().map(move |row| row.get(index).unwrap_or(&Cell::Absent));
-        let mut made = Column {
-            key: column.key,
-            title: column.title,
-            unit: word(column.unit),
-            description: column.definition,
-            kind: kind(cells()),
-            validity: bits(cells().map(|cell| !matches!(cell, Cell::Absent))),
-            offsets: Vec::new(),
-            data: Vec::new(),
-        };
-        match made.kind {
-            "float" => made.data = cells().flat_map(|cell| number(cell).to_ne_bytes()).collect(),
-            "int" => made.data = cells().flat_map(|cell| integer(cell).to_ne_bytes()).collect(),
-            "flag" => made.data = bits(cells().map(|cell| matches!(cell, Cell::Flag(true)))),
-            "text" => {
-                let mut end = 0_i64;
-                made.offsets.extend(end.to_ne_bytes());
-                for cell in cells() {
-                    let text = text(cell);
-                    made.data.extend_from_slice(text.as_bytes());
-                    end += text.len() as i64;
-                    made.offsets.extend(end.to_ne_bytes());
-                }
-            }
-            _ => {}
-        }
-        made
+        let cells = || asked.iter().map(move |&row| rows.cell(row as usize, index));
+        let Values { kind, validity, offsets, data } = values(cells, asked.len());
+        let (key, title, unit, description) = (column.key, column.title, word(column.unit), column.definition);
+        Column { key, title, unit, description, kind, validity: validity.bytes, offsets, data }
     };
     columns.map(of_column).collect()
 }
 
-/// What the cells of a column are. Whole numbers among real ones count as these; anything beside texts is written as a text.
-fn kind<'t>(cells: impl Iterator<Item = &'t Cell>) -> &'static str {
-    cells.fold("absent", |kind, cell| match (kind, cell) {
-        (kind, Cell::Absent) => kind,
-        ("absent" | "float", Cell::Float(_)) | ("int", Cell::Float(_)) | ("float", Cell::Int(_)) => "float",
-        ("absent" | "int", Cell::Int(_)) => "int",
-        ("absent" | "flag", Cell::Flag(_)) => "flag",
-        _ => "text",
-    })
+/// What the cells of a column come to; see [`Column`]. Where there is no value stands a 0 or an empty text.
+struct Values {
+    kind: &'static str,
+    validity: Bits,
+    offsets: Vec<u8>,
+    data: Vec<u8>,
+}
+
+/// The values of a column. Whole numbers among real ones count as these; anything beside texts is written as a text.
+fn values<'t, Cells: Iterator<Item = CellRef<'t>>>(cells: impl Fn() -> Cells, rows: usize) -> Values {
+    let real = || numbers("float", cells(), rows, |cell| real(cell).map(f64::to_ne_bytes));
+    let of_one_kind = match cells().find(|cell| *cell != CellRef::Absent) {
+        None => flags("absent", cells(), rows),
+        Some(CellRef::Flag(_)) => flags("flag", cells(), rows),
+        Some(CellRef::Float(_)) => real(),
+        Some(CellRef::Int(_)) => numbers("int", cells(), rows, |cell| whole(cell).map(u64::to_ne_bytes)).or_else(real),
+        Some(_) => None,
+    };
+    of_one_kind.unwrap_or_else(|| texts(cells(), rows))
+}
+
+/// `None` where a cell is no such number.
+fn numbers<'t>(
+    kind: &'static str,
+    cells: impl Iterator<Item = CellRef<'t>>,
+    rows: usize,
+    number: impl Fn(CellRef<'t>) -> Option<[u8; 8]>,
+) -> Option<Values> {
+    let (mut validity, mut data) = (Bits::with_capacity(rows), Vec::with_capacity(8 * rows));
+    for cell in cells {
+        let is_there = cell != CellRef::Absent;
+        data.extend_from_slice(&if is_there { number(cell)? } else { [0; 8] });
+        validity.push(is_there);
+    }
+    Some(Values { kind, validity, offsets: Vec::new(), data })
+}
+
+/// `None` where a cell is something else than yes, no or absent.
+fn flags<'t>(kind: &'static str, cells: impl Iterator<Item = CellRef<'t>>, rows: usize) -> Option<Values> {
+    let (mut validity, mut set) = (Bits::with_capacity(rows), Bits::with_capacity(rows));
+    for cell in cells {
+        let (is_there, is_set) = match cell {
+            CellRef::Absent => (false, false),
+            CellRef::Flag(is_set) => (true, is_set),
+            _ => return None,
+        };
+        validity.push(is_there);
+        set.push(is_set);
+    }
+    Some(Values { kind, validity, offsets: Vec::new(), data: set.bytes })
+}
+
+fn texts<'t>(cells: impl Iterator<Item = CellRef<'t>>, rows: usize) -> Values {
+    let (mut validity, mut offsets, mut data) =
+        (Bits::with_capacity(rows), Vec::with_capacity(8 * rows + 8), Vec::new());
+    offsets.extend(0_i64.to_ne_bytes());
+    for cell in cells {
+        validity.push(cell != CellRef::Absent);
+        data.extend_from_slice(text(cell).as_bytes());
+        offsets.extend((data.len() as i64).to_ne_bytes());
+    }
+    Values { kind: "text", validity, offsets, data }
 }
 
 /// A bit a row, the lowest of the first byte first.
-fn bits(rows: impl Iterator<Item = bool>) -> Vec<u8> {
-    let mut bytes = Vec::new();
-    for (index, is_set) in rows.enumerate() {
-        if index % 8 == 0 {
-            bytes.push(0);
+struct Bits {
+    bytes: Vec<u8>,
+    rows: usize,
+}
+
+impl Bits {
+    fn with_capacity(rows: usize) -> Bits {
+        Bits { bytes: Vec::with_capacity(rows.div_ceil(8)), rows: 0 }
+    }
+
+    fn push(&mut self, bit: bool) {
+        if self.rows.is_multiple_of(8) {
+            self.bytes.push(0);
         }
-        if let Some(byte) = bytes.last_mut() {
-            *byte |= u8::from(is_set) << (index % 8);
+        if let Some(byte) = self.bytes.last_mut() {
+            *byte |= u8::from(bit) << (self.rows % 8);
         }
-    }
-    bytes
-}
-
-fn number(cell: &Cell) -> f64 {
-    match cell {
-        Cell::Float(number) => *number,
-        Cell::Int(number) => *number as f64,
-        _ => f64::NAN,
+        self.rows += 1;
     }
 }
 
-fn integer(cell: &Cell) -> u64 {
+fn real(cell: CellRef<'_>) -> Option<f64> {
     match cell {
-        Cell::Int(number) => *number,
-        _ => 0,
+        CellRef::Float(number) => Some(number),
+        CellRef::Int(number) => Some(number as f64),
+        _ => None,
     }
 }
 
-fn text(cell: &Cell) -> String {
+fn whole(cell: CellRef<'_>) -> Option<u64> {
     match cell {
-        Cell::Absent => String::new(),
-        Cell::Text(text) => text.clone(),
-        Cell::Int(number) => number.to_string(),
-        Cell::Float(number) => number.to_string(),
-        Cell::Flag(flag) => flag.to_string(),
+        CellRef::Int(number) => Some(number),
+        _ => None,
+    }
+}
+
+fn text(cell: CellRef<'_>) -> Cow<'_, str> {
+    match cell {
+        CellRef::Absent => Cow::Borrowed(""),
+        CellRef::Text(text) => Cow::Borrowed(text),
+        CellRef::Int(number) => Cow::Owned(number.to_string()),
+        CellRef::Float(number) => Cow::Owned(number.to_string()),
+        CellRef::Flag(flag) => Cow::Owned(flag.to_string()),
     }
 }

@@ -3,10 +3,11 @@
 mod columns;
 
 use std::path::PathBuf;
-use std::sync::{Mutex, MutexGuard, PoisonError, mpsc};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 use std::time::Duration;
 
-use crossprof::cli::open::{Known, Opened, compared, peak_flops};
+use crossprof::cli::open::{Known, Opened, Watched, compared, peak_flops};
+use crossprof::table::Rows;
 use crossprof::{Query, Sort, UnifiedProfile, export};
 use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
@@ -51,6 +52,12 @@ impl Runs {
         py.detach(|| self.profile(run).map(|profile| export::html::report(&profile)))
     }
 
+    /// A run on one screen of an HTML page that fetches nothing.
+    fn card(&self, py: Python<'_>, run: usize) -> PyResult<String> {
+        let card = py.detach(|| self.opened().card(run));
+        card.ok_or_else(|| PyKeyError::new_err(format!("There is no run {run}.")))
+    }
+
     /// A table of a run: the number of rows, and its columns as `columns::Column`.
     #[pyo3(signature = (run, name, by, filter, sort, top))]
     #[expect(clippy::too_many_arguments, reason = "what a table is asked for")]
@@ -65,18 +72,20 @@ impl Runs {
         top: Option<u32>,
     ) -> PyResult<(usize, Vec<columns::Column>)> {
         let query = Query { filter: filter.to_owned(), sort: sort.map(Sort::parse), top };
-        let table = py.detach(|| self.opened().table(run, name, by, &query)).map_err(PyValueError::new_err)?;
-        Ok((table.rows.len(), py.detach(|| columns::of(&table))))
+        let look = |rows: &dyn Rows, asked: &[u32]| (asked.len(), columns::of(rows, asked));
+        py.detach(|| self.opened().rows(run, name, by, &query, look)).map_err(PyValueError::new_err)
     }
 }
 
-/// Reads and analyses files and folders. Ctrl+C ends the waiting.
+/// Reads and analyses files and folders. Ctrl+C ends the waiting. `watch` is called with the bytes that are read and the bytes of all files, 0 while
+/// these are not known, every now and then.
 #[pyfunction]
-#[pyo3(signature = (paths, *, num_steps=None, batch_size=None, seq_length=None, device=None, model_config=None, window=None))]
+#[pyo3(signature = (paths, watch, *, num_steps=None, batch_size=None, seq_length=None, device=None, model_config=None, window=None))]
 #[expect(clippy::too_many_arguments, reason = "each is a keyword of the Python function")]
 fn read(
     py: Python<'_>,
     paths: Vec<PathBuf>,
+    watch: Bound<'_, PyAny>,
     num_steps: Option<u64>,
     batch_size: Option<u64>,
     seq_length: Option<u64>,
@@ -86,17 +95,22 @@ fn read(
 ) -> PyResult<Runs> {
     let known = Known { num_steps, batch_size, seq_length, device, model_config, window };
     let (sender, receiver) = mpsc::channel();
+    let watched = Arc::new(Watched::default());
+    let counted = watched.clone();
     // Python hears signals in the thread that waits. Who stops waiting leaves the files to the other, which then throws them away.
     std::thread::Builder::new()
         .name("crossprof".to_owned())
-        .spawn(move || drop(sender.send(Opened::read(&paths, &known))))?;
+        .spawn(move || drop(sender.send(Opened::read(&paths, &known, counted))))?;
     // One thread waits; which, the compiler cannot know.
     let receiver = Mutex::new(receiver);
     let wait = || receiver.lock().unwrap_or_else(PoisonError::into_inner).recv_timeout(POLL);
     loop {
         match py.detach(wait) {
             Ok(opened) => return opened.map(|opened| Runs(Mutex::new(opened))).map_err(PyValueError::new_err),
-            Err(mpsc::RecvTimeoutError::Timeout) => py.check_signals()?,
+            Err(mpsc::RecvTimeoutError::Timeout) => {
+                py.check_signals()?;
+                watch.call1(watched.bytes())?;
+            }
             Err(mpsc::RecvTimeoutError::Disconnected) => {
                 return Err(PyValueError::new_err("Reading ended before its end. This is a mistake of crossprof."));
             }

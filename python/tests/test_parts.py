@@ -114,6 +114,9 @@ def test_a_slowdown_needs_both_times() -> None:
     assert "ratio" not in slowdown(None, traced)
     assert "ratio" not in slowdown(Timing(4, 4.0, True), traced)
     assert "ratio" not in slowdown(traced, None)
+    # Nothing gets faster by being traced.
+    assert slowdown(Timing(4, 8.4, False), traced)["ratio"] == pytest.approx(2 / 2.1)
+    assert "warmed up" in slowdown(Timing(4, 9.0, False), traced)["not_measured"]
 
 
 def test_types_are_known_of_everything_public() -> None:

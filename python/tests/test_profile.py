@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import html
+import importlib.metadata
+import io
 import json
 import shutil
 import signal
 import subprocess
 import sys
 import threading
+import urllib.request
 from pathlib import Path
 
 import pytest
@@ -36,11 +40,12 @@ def test_a_report_is_the_tools_document() -> None:
     assert "tpu-training" in repr(profile)
 
 
-def test_the_sidecar_of_a_capture_gives_throughput_without_a_question(run, tmp_path: Path) -> None:
+def test_the_sidecar_of_a_capture_is_read_and_so_is_the_one_inside(run, tmp_path: Path) -> None:
     run(
         """
-        with crossprof.capture("profiles", wait=4, active=4, batch_size=16, seq_length=128, params={"w": x}) as capture:
-            for step in range(12):
+        with crossprof.capture("profiles", wait=6, active=4, batch_size=16, seq_length=128, params={"w": x}) as capture:
+            for step in range(14):
+                time.sleep(0.03 if step >= 7 else 0.02)
                 capture.step(train_step(x))
         """
     )
@@ -49,7 +54,22 @@ def test_the_sidecar_of_a_capture_gives_throughput_without_a_question(run, tmp_p
     step_s = report["step_timing"]["avg_step_time_us"] / 1e6
     assert report["throughput"]["tokens_per_sec"] == pytest.approx(16 * 128 / step_s)
     assert report["parameter_counts"]["total_params"] == 64 * 64
+    # The program slept so long.
+    assert report["tracing"]["untraced_step_time_us"] >= 20_000 and report["tracing"]["traced_step_time_us"] >= 30_000
+    (found,) = [finding for finding in profile.findings if finding["id"] == "slowed_by_tracing"]
+    assert found["severity"] in ("note", "warning")
+    environment = report["metadata"]["environment"]
+    assert environment["steps"] == "count=4 first=7 last=10" and environment["python"] == sys.version.split()[0]
+    assert "crossprof" not in environment
     assert crossprof.open_all(tmp_path / "profiles").problems == []
+    # A capture that is copied without its sidecar. JAX of a year ago puts nothing into it.
+    (xplane,) = (tmp_path / "profiles").rglob("*.xplane.pb")
+    alone = crossprof.open(shutil.copy(xplane, tmp_path / "alone.xplane.pb")).report
+    if [int(part) for part in importlib.metadata.version("jax").split(".")[:2]] >= [0, 10]:
+        assert alone["throughput"] == report["throughput"] and alone["tracing"] == report["tracing"]
+        assert alone["metadata"]["environment"] == environment
+    else:
+        assert "tracing" not in alone
 
 
 def test_tables_are_the_tools_tables() -> None:
@@ -133,7 +153,11 @@ def test_what_is_wrong_is_a_sentence(tmp_path: Path) -> None:
 def test_a_notebook_shows_profiles_and_tables(tmp_path: Path) -> None:
     profile = crossprof.open(TPU)
     shown = profile._repr_html_()
-    assert shown.startswith("<iframe") and "sandbox" in shown and "<script" not in shown
+    assert shown.startswith("<iframe") and "sandbox" in shown
+    card = html.unescape(shown)
+    for words in ("Step time", "What to do", "The median step", "<svg", profile.findings[0]["title"]):
+        assert words in card, words
+    assert "<script" not in card and "src=" not in card.replace("srcdoc=", "")
     table = profile.table("ops")._repr_html_()
     assert table.count("<tr>") == min(20, len(profile.table("ops"))) + 1
     profile.save(tmp_path / "report.html")
@@ -161,6 +185,39 @@ def test_other_threads_run_while_a_file_is_read() -> None:
         assert len(ticks) > before
     stop.set()
     thread.join()
+
+
+def test_the_page_is_shown_in_a_frame(tmp_path: Path) -> None:
+    (tmp_path / "page").mkdir()
+    (tmp_path / "page" / "index.html").write_text("the page")
+    shown = crossprof.show(crossprof.open(TPU), page=tmp_path / "page", height=500)
+    try:
+        assert f'src="{html.escape(shown.address)}"' in shown._repr_html_() and "500px" in shown._repr_html_()
+        assert shown.address.startswith("http://127.0.0.1:") and "/app/?open=" in shown.address
+        with urllib.request.urlopen(shown.address, timeout=20) as answer:
+            assert answer.read() == b"the page"
+    finally:
+        shown.close()
+    with pytest.raises(crossprof.ProfileError, match="cannot be read"):
+        crossprof.show(tmp_path / "none", page=tmp_path / "page")
+
+
+def test_a_long_read_says_how_far_it_is_as_tqdm_does() -> None:
+    from crossprof._progress import Bar, line
+
+    assert line(65_300_000, 145_000_000, 1.25) == "Reading:  45%|##############                | 65.3M/145M [00:01<00:02, 52.2MB/s]"
+    assert line(1_500, 0, 61) == "Reading: 1.5kB [01:01, 24.6B/s]"
+    # Nothing on what is no terminal, unless it is asked for.
+    for is_shown, expected in ((None, False), (True, True), (False, False)):
+        stream = io.StringIO()
+        with Bar(is_shown, stream) as bar:
+            bar(1, 2)
+            assert stream.getvalue() == ""
+            bar._began -= 1
+            bar(1, 2)
+            assert ("50%" in stream.getvalue()) == expected
+        # It is wiped.
+        assert stream.getvalue().split("\r")[-1].strip() == ""
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="pipes of this kind are Unix's")

@@ -10,6 +10,7 @@ use super::args::{Analyze, Inputs};
 use super::load::{self, Loaded};
 use super::output::{self, Outputs};
 use super::output_format::OutputFormat;
+use super::progress::Progress;
 use super::{DAMAGED, FAILED, FOUND, READ, complain, print_result};
 
 /// Reads, reports, and returns the exit status.
@@ -100,7 +101,7 @@ impl Reports {
 ///
 /// The model is not described as it should be, or one of the `outputs` is an input.
 pub fn reports(inputs: &Inputs, outputs: &Outputs) -> Result<Reports, String> {
-    let reports = read(inputs, outputs)?;
+    let reports = read(inputs, outputs, &mut Progress::bar())?;
     reports.problems.iter().for_each(|problem| complain(problem));
     Ok(reports)
 }
@@ -110,10 +111,11 @@ pub fn reports(inputs: &Inputs, outputs: &Outputs) -> Result<Reports, String> {
 /// # Errors
 ///
 /// As those of [`reports`].
-pub fn read(inputs: &Inputs, outputs: &Outputs) -> Result<Reports, String> {
+pub fn read(inputs: &Inputs, outputs: &Outputs, progress: &mut Progress) -> Result<Reports, String> {
     let settings = load::settings(&inputs.model)?;
     settings.model_files.iter().try_for_each(|file| outputs.spare(Path::new(&file.path)))?;
-    let Loaded { session, problems } = load::load(inputs.paths(), inputs.model.checkpoint_dir.is_none(), outputs)?;
+    let search = inputs.model.checkpoint_dir.is_none();
+    let Loaded { session, problems } = load::load(inputs.paths(), search, outputs, progress)?;
     let mut session = ManuallyDrop::new(session);
     let runs = session.runs();
     let profiles = runs.iter().filter_map(|run| session.report(run.index, &settings)).collect();

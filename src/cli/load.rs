@@ -73,8 +73,7 @@ fn checkpoint(folder: &Path) -> Result<(Sidecar, Vec<SourceFile>), String> {
     let (mut checkpoint, mut files) = (Sidecar::default(), Vec::new());
     for path in sidecars::NAMES.iter().map(|name| folder.join(name)).filter(|path| path.is_file()) {
         let found = model_config(&path).map_err(|reason| format!("{}: {reason}", path.display()))?;
-        checkpoint.model = checkpoint.model.overridden_by(&found.model);
-        checkpoint.device = found.device.or(checkpoint.device);
+        checkpoint = checkpoint.overridden_by(&found);
         files.push(source_file(&path));
     }
     if files.is_empty() {
@@ -110,7 +109,12 @@ fn model_config(path: &Path) -> Result<Sidecar, String> {
 /// # Errors
 ///
 /// One of the `outputs` is a file that would be read: nothing was.
-pub fn load<'a>(paths: impl Iterator<Item = &'a PathBuf>, search: bool, outputs: &Outputs) -> Result<Loaded, String> {
+pub fn load<'a>(
+    paths: impl Iterator<Item = &'a PathBuf>,
+    search: bool,
+    outputs: &Outputs,
+    progress: &mut Progress,
+) -> Result<Loaded, String> {
     let mut loaded = Loaded { session: Session::new(), problems: Vec::new() };
     let mut inputs = Vec::new();
     for path in paths {
@@ -139,7 +143,7 @@ pub fn load<'a>(paths: impl Iterator<Item = &'a PathBuf>, search: bool, outputs:
         add_sidecars(&mut inputs);
     }
     inputs.iter().filter(|input| input.expected).try_for_each(|input| outputs.spare(input.place()))?;
-    read_planned(&mut loaded, &inputs);
+    read_planned(&mut loaded, &inputs, progress);
     Ok(loaded)
 }
 
@@ -205,7 +209,7 @@ fn add_sidecars_of(folder: &Path, inputs: &mut Vec<Input>) -> bool {
 }
 
 /// Reads what the plan of all inputs says, then what it turns out to need after all.
-fn read_planned(loaded: &mut Loaded, inputs: &[Input]) {
+fn read_planned(loaded: &mut Loaded, inputs: &[Input], progress: &mut Progress) {
     let candidates: Vec<Candidate<'_>> =
         inputs.iter().map(|input| Candidate { path: &input.name, kind: input.kind }).collect();
     let plan = plan::plan(&candidates);
@@ -218,10 +222,10 @@ fn read_planned(loaded: &mut Loaded, inputs: &[Input]) {
     for input in repeated.iter().filter_map(|&index| inputs.get(index)) {
         loaded.session.leave_out(&input.name, input.size.unwrap_or(0), input.kind);
     }
-    read_all(loaded, &chosen);
+    read_all(loaded, &chosen, progress);
     let wanted: BTreeSet<String> = loaded.session.wanted().into_iter().collect();
     let wanted: Vec<&Input> = inputs.iter().filter(|input| wanted.contains(&input.name)).collect();
-    read_all(loaded, &wanted);
+    read_all(loaded, &wanted, progress);
 }
 
 /// What the reader thread sends.
@@ -241,13 +245,16 @@ enum Piece {
     Done(std::io::Result<()>),
 }
 
-fn read_all(loaded: &mut Loaded, inputs: &[&Input]) {
-    let mut progress = Progress::new(inputs.iter().map(|input| input.size).sum());
+fn read_all(loaded: &mut Loaded, inputs: &[&Input], progress: &mut Progress) {
+    if inputs.is_empty() {
+        return;
+    }
+    progress.begin(inputs.iter().map(|input| input.size).sum());
     let messages = match many::threads(inputs.len()) {
-        Some(threads) => many::read(&mut loaded.session, inputs, threads, &mut progress),
-        None => read_each(&mut loaded.session, inputs, &mut progress),
+        Some(threads) => many::read(&mut loaded.session, inputs, threads, progress),
+        None => read_each(&mut loaded.session, inputs, progress),
     };
-    drop(progress);
+    progress.end();
     loaded.problems.extend(messages);
 }
 

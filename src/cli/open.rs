@@ -2,15 +2,21 @@
 
 use std::mem::ManuallyDrop;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use crossprof::compare::{Options, Subject};
 use crossprof::report::{Naming, distinct_names};
-use crossprof::{Query, Session, Settings, Table, TableName, UnifiedProfile};
+use crossprof::table::{self, Rows};
+use crossprof::{Query, Session, Settings, TableName, UnifiedProfile};
 
 use super::analyze::{self, Reports};
 use super::args::{Inputs, Model};
 use super::output::Outputs;
+use super::progress::Progress;
+pub use super::progress::Watched;
+
 use super::table::{known_column, known_form};
+use super::timeline;
 
 /// What the user knows beside the files, as the tool's flags of these names have it.
 #[derive(Clone, Debug, Default)]
@@ -38,13 +44,13 @@ pub struct Opened {
 }
 
 impl Opened {
-    /// Reads and analyses what is below `paths`.
+    /// Reads and analyses what is below `paths`; `watched` says how far it is.
     ///
     /// # Errors
     ///
     /// What is wrong, as sentences: an option cannot be read, or no run was found. What could not be read beside runs that could is told by
     /// [`Opened::problems`].
-    pub fn read(paths: &[PathBuf], known: &Known) -> Result<Opened, String> {
+    pub fn read(paths: &[PathBuf], known: &Known, watched: Arc<Watched>) -> Result<Opened, String> {
         let window = known.window.as_deref().map(str::parse).transpose()?.unwrap_or_default();
         let model = Model {
             num_steps: known.num_steps,
@@ -56,7 +62,8 @@ impl Opened {
             checkpoint_dir: None,
         };
         let inputs = Inputs { files: paths.to_vec(), trace_file: Vec::new(), model };
-        let Reports { profiles, session, settings, problems } = analyze::read(&inputs, &Outputs::default())?;
+        let Reports { profiles, session, settings, problems } =
+            analyze::read(&inputs, &Outputs::default(), &mut Progress::watched(watched))?;
         let session = ManuallyDrop::into_inner(session);
         if profiles.is_empty() {
             return Err(problems.join("\n"));
@@ -74,22 +81,40 @@ impl Opened {
         &self.problems
     }
 
-    /// A table of a run, in one of its forms (`by`; empty for its usual one).
+    /// A run on one screen of a web page that fetches nothing and has no script: headline figures, findings, the median step.
+    pub fn card(&mut self, run: usize) -> Option<String> {
+        let profile = self.profiles.get(run)?;
+        let title = crossprof::export::text::title(profile);
+        let index = u32::try_from(run).unwrap_or(u32::MAX);
+        let step = timeline::median_step(&mut self.session, index, &self.settings, &title);
+        Some(crossprof::export::html::card(profile, step.as_deref()))
+    }
+
+    /// What `look` makes of a table of a run, in one of its forms (`by`; empty for its usual one), and of the rows that `query` asks for, by their
+    /// index in the table.
     ///
     /// # Errors
     ///
     /// The table, its form, the column of the order or the run does not exist: a sentence.
-    pub fn table(&mut self, run: usize, name: &str, by: &str, query: &Query) -> Result<Table, String> {
+    pub fn rows<T>(
+        &mut self,
+        run: usize,
+        name: &str,
+        by: &str,
+        query: &Query,
+        look: impl FnOnce(&dyn Rows, &[u32]) -> T,
+    ) -> Result<T, String> {
         let name = TableName::from_key(name).ok_or_else(|| {
             let keys: Vec<&str> = TableName::ALL.iter().map(|name| name.key()).collect();
             format!("There is no table {name}. The tables are {}.", keys.join(", "))
         })?;
         known_form(name, by)?;
-        let index = u32::try_from(run).unwrap_or(u32::MAX);
-        let table = self.session.table(index, &self.settings, name, by, query);
-        let table = table.ok_or_else(|| format!("There is no run {run}: there are {}.", self.profiles.len()))?;
-        known_column(&table, query)?;
-        Ok(table)
+        let look = |rows: &dyn Rows| {
+            known_column(rows.name(), rows.columns(), query)?;
+            Ok(look(rows, &table::asked_rows(rows, query)))
+        };
+        let looked = self.session.rows(u32::try_from(run).unwrap_or(u32::MAX), &self.settings, name, by, look);
+        looked.unwrap_or_else(|| Err(format!("There is no run {run}: there are {}.", self.profiles.len())))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crossprof::export::{csv, json, text};
 
-use crossprof::{Query, Sort, TableName};
+use crossprof::{Column, Query, Sort, TableName};
 
 use super::args::{Table, TableFormat};
 use super::output::Outputs;
@@ -59,7 +59,7 @@ pub fn run(command: &Table) -> u8 {
             }
             None => continue,
         };
-        if let Err(message) = known_column(&table, &query) {
+        if let Err(message) = known_column(table.name, &table.columns, &query) {
             complain(&message);
             return FAILED;
         }
@@ -100,7 +100,7 @@ pub fn run(command: &Table) -> u8 {
 
 /// Prints a table that is of several runs, and returns the exit status.
 fn print_one(command: &Table, table: &crossprof::Table, query: &Query, reports: &super::analyze::Reports) -> u8 {
-    if let Err(message) = known_column(table, query) {
+    if let Err(message) = known_column(table.name, &table.columns, query) {
         complain(&message);
         return FAILED;
     }
@@ -127,11 +127,11 @@ pub fn known_form(name: TableName, by: &str) -> Result<(), String> {
 }
 
 /// A column that the order names and the table lacks is a wrong call: its rows would come in another order than asked.
-pub fn known_column(table: &crossprof::Table, query: &Query) -> Result<(), String> {
+pub fn known_column(table: &str, columns: &[Column], query: &Query) -> Result<(), String> {
     let Some(sort) = &query.sort else { return Ok(()) };
-    let keys: Vec<&str> = table.columns.iter().map(|column| column.key).collect();
+    let keys: Vec<&str> = columns.iter().map(|column| column.key).collect();
     if keys.is_empty() || keys.contains(&sort.column.as_str()) {
         return Ok(());
     }
-    Err(format!("--sort: the table {} has no column {}; it has {}", table.name, sort.column, keys.join(", ")))
+    Err(format!("--sort: the table {table} has no column {}; it has {}", sort.column, keys.join(", ")))
 }

@@ -3,7 +3,6 @@
 use std::io::Write as _;
 use std::path::Path;
 
-use crossprof::UnifiedProfile;
 use crossprof::compare::{Comparison, Options, Subject, compare};
 use crossprof::export::chrome_trace;
 use crossprof::format::time_us;
@@ -14,6 +13,7 @@ use crossprof::timeline::{
     chosen_lines, step_range,
 };
 use crossprof::trace::{Interval, LineId};
+use crossprof::{Session, Settings, UnifiedProfile};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
@@ -24,6 +24,9 @@ use super::{FAILED, complain, print_result};
 
 /// Pixels for the names of tracks.
 const NAMES_WIDTH: u32 = 220;
+
+/// Width of the picture of one step, which stands on a page.
+const STEP_WIDTH: u32 = 1000;
 
 /// Reads, draws, and returns the exit status.
 pub fn run(command: &Timeline) -> u8 {
@@ -79,6 +82,23 @@ fn draw(command: &Timeline) -> Result<u8, String> {
     };
     reports.print_warnings();
     Ok(print_result(&printed, reports.status()))
+}
+
+/// The median step of a run as an SVG, without the threads of hosts; none where the run has no steps, or no device ran them.
+pub fn median_step(session: &mut Session, run: u32, settings: &Settings, title: &str) -> Option<String> {
+    let draw = |context: Context<'_>, kept: &Kept| {
+        let range = step_range(context, crossprof::timeline::median_step(context)?)?;
+        let arrangement = Arrangement::folding(kept.processes(context), &|process| process.is_host).to_string();
+        let sight = Sight { width: STEP_WIDTH - NAMES_WIDTH, scale: 1.0, arrangement, ..Sight::default() };
+        let mut stage = Stage::default();
+        let scene = stage.scene(kept, context, &sight, &|_, _| true);
+        let size = (sight.width, scene.full_height());
+        let mut document = Document::default();
+        let viewport = Viewport { all: range, range };
+        document.add(title, &Scene { size, viewport, zero: range.start, ..scene }, NAMES_WIDTH);
+        Some(document.finish())
+    };
+    session.timeline(run, settings, draw)?
 }
 
 /// The name of the file says what it is to be.

@@ -1,6 +1,8 @@
 //! Runs handed from one session to another, as bytes: the page decodes in one worker and analyses in another, whose
 //! programs are half the size each, and frees the memory of the first.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use super::runs::{Imported, LoadedRun, Traced};
@@ -8,7 +10,7 @@ use super::{FileId, Session};
 use base::{Warning, json};
 use input::Sidecar;
 use metrics::Run;
-use report::{ModelConfig, SourceFile, UnifiedProfile};
+use report::{ModelConfig, SourceFile, Tracing, UnifiedProfile};
 use trace::snapshot::{Damaged, Reader, Writer};
 use trace::{RowBlock, Trace};
 
@@ -18,6 +20,8 @@ struct Notes {
     name: String,
     model: ModelConfig,
     device: Option<String>,
+    tracing: Option<Tracing>,
+    capture_notes: BTreeMap<String, String>,
     files: Vec<SourceFile>,
     warnings: Vec<Warning>,
     trace_warnings: Vec<Warning>,
@@ -46,6 +50,8 @@ impl Session {
                     mut trace,
                     model,
                     device,
+                    tracing,
+                    capture_notes,
                     files,
                     warnings,
                     heap_profile: _,
@@ -53,12 +59,23 @@ impl Session {
                     sorted: _,
                 } = traced.into_run();
                 let trace_warnings = std::mem::take(&mut trace.warnings);
-                (Notes { name, model, device, files, warnings, trace_warnings, ..Notes::default() }, trace)
+                let notes = Notes {
+                    name,
+                    model,
+                    device,
+                    tracing,
+                    capture_notes,
+                    files,
+                    warnings,
+                    trace_warnings,
+                    ..Notes::default()
+                };
+                (notes, trace)
             }
             LoadedRun::Imported(imported) => {
                 let Imported { name, file, profile, sidecar, sidecar_files: files, warnings, median_step } = *imported;
                 let imported = Some((file, Box::new(profile)));
-                let Sidecar { model, device } = sidecar;
+                let Sidecar { model, device, .. } = sidecar;
                 (
                     Notes { name, model, device, files, warnings, imported, median_step, ..Notes::default() },
                     Trace::default(),
@@ -78,14 +95,25 @@ impl Session {
         let (mut trace, notes) = image.finish()?;
         let notes = std::str::from_utf8(&notes).map_err(|_| Damaged)?;
         let notes: Notes = json::from_str(notes).map_err(|_| Damaged)?;
-        let Notes { name, model, device, files, warnings, trace_warnings, imported, median_step } = notes;
+        let Notes {
+            name,
+            model,
+            device,
+            tracing,
+            capture_notes,
+            files,
+            warnings,
+            trace_warnings,
+            imported,
+            median_step,
+        } = notes;
         trace.warnings = trace_warnings;
         self.runs.push_back(match imported {
             Some((file, profile)) => LoadedRun::Imported(Box::new(Imported {
                 name,
                 file,
                 profile: *profile,
-                sidecar: Sidecar { model, device },
+                sidecar: Sidecar { model, device, ..Sidecar::default() },
                 sidecar_files: files,
                 warnings,
                 median_step,
@@ -95,6 +123,8 @@ impl Session {
                 trace,
                 model,
                 device,
+                tracing,
+                capture_notes,
                 files,
                 warnings,
                 ..Run::default()

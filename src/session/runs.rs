@@ -12,9 +12,9 @@ use memory::Recorded;
 use metrics::{Context, EarlierHeapProfile, Examined, Run, Settings};
 use report::{SourceFile, UnifiedProfile};
 use timeline::{StepPicture, Timeline};
-use trace::{SourceFormat, Trace, merge};
+use trace::{SourceFormat, StatValue, Trace, merge};
 use view::pages::{self, Page, PageQuery, Source, View};
-use view::table::{self, Query, Table};
+use view::table::{Query, Rows};
 use view::tables::{self, AreaQuery, TableName};
 
 /// A run, before its report is made.
@@ -130,28 +130,30 @@ impl LoadedRun {
         }
     }
 
-    /// An imported result has only the tables that its document holds.
-    pub(super) fn table(
+    /// What `look` makes of a table, which is not built for that. An imported result has only the tables that its document holds.
+    pub(super) fn rows<T>(
         &mut self,
         settings: &Settings,
         name: TableName,
         variant: &str,
         area: &AreaQuery,
-        asked: &Query,
-    ) -> Result<Table, String> {
+        look: impl FnOnce(&dyn Rows) -> T,
+    ) -> Result<T, String> {
         match self {
             #[cfg(feature = "memory")]
             LoadedRun::Traced(traced) if name.is_of_memory() => {
-                let rows = tables::rows_of_memory(traced.memory(settings), name, variant);
-                Ok(rows.map_or_else(|| tables::empty(name), |rows| table::query(&*rows, asked)))
+                Ok(match tables::rows_of_memory(traced.memory(settings), name, variant) {
+                    Some(rows) => look(&*rows),
+                    None => look(&tables::empty(name)),
+                })
             }
             LoadedRun::Traced(traced) => {
                 let (context, timeline) = traced.timeline(settings);
-                Ok(table::query(&*tables::rows_of_area(&context, timeline, area, name, variant)?, asked))
+                Ok(look(&*tables::rows_of_area(&context, timeline, area, name, variant)?))
             }
             LoadedRun::Imported(run) => {
                 let rows = tables::of_report(&run.report(settings), name);
-                Ok(table::query(&rows.unwrap_or_else(|| tables::empty(name)), asked))
+                Ok(look(&rows.unwrap_or_else(|| tables::empty(name))))
             }
         }
     }
@@ -337,10 +339,11 @@ fn build_runs(members: &mut [Member], planned: &PlannedRun) -> Vec<LoadedRun> {
         run.warnings.push(repeated_note(unread, read));
     }
     let (sidecar, files) = sidecars(members, planned);
-    (run.model, run.device) = (sidecar.model, sidecar.device);
     run.files.extend(files);
     run.warnings.extend(cut_between_planes(&hosts, &run.files));
     run.trace = if hosts.is_empty() { programs } else { merge(hosts) };
+    let sidecar = embedded_sidecar(&run.trace).unwrap_or_default().overridden_by(&sidecar);
+    Sidecar { model: run.model, device: run.device, tracing: run.tracing, capture_notes: run.capture_notes } = sidecar;
     vec![LoadedRun::Traced(Box::new(Traced::new(run)))]
 }
 
@@ -410,14 +413,23 @@ fn repeated_note(unread: &Member, read: &Member) -> Warning {
     Warning::new(WarningCode::RepeatedFileNotRead, message).with_file(&unread.path)
 }
 
+/// The sidecar that the capture kit puts into the capture itself, for files that are copied without it.
+fn embedded_sidecar(trace: &Trace) -> Option<Sidecar> {
+    let mut stats = trace.planes.iter().flat_map(|plane| &plane.stats);
+    let written = stats.find_map(|&(name, value)| match value {
+        StatValue::Text(text) if trace.text(name) == metrics::EMBEDDED_SIDECAR => Some(trace.text(text)),
+        _ => None,
+    })?;
+    input::read_sidecar(written.as_bytes()).ok()
+}
+
 /// The configuration that a run's sidecars add up to, and their files.
 fn sidecars(members: &[Member], planned: &PlannedRun) -> (Sidecar, Vec<SourceFile>) {
     let mut sidecar = Sidecar::default();
     let mut files = Vec::new();
     for member in planned.sidecars.iter().filter_map(|&sidecar| members.get(sidecar)) {
         if let Content::Model(given) = &member.content {
-            sidecar.model = sidecar.model.overridden_by(&given.model);
-            sidecar.device = given.device.clone().or(sidecar.device);
+            sidecar = sidecar.overridden_by(given);
             files.push(member.source_file(None));
         }
     }

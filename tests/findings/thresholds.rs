@@ -1,9 +1,11 @@
 //! Each rule about waiting and about the capture on a made-up trace just beyond its limit, and on its neighbour just below.
 
-use crossprof::WarningCode;
-use crossprof::insight::Verdict;
+use crossprof::insight::{Verdict, examine, verdict};
+use crossprof::metrics::Run;
 use crossprof::report::FindingSeverity::{Critical, Note, Warning};
+use crossprof::report::Tracing;
 use crossprof::trace::{Framework, Trace, TraceBuilder};
+use crossprof::{Settings, WarningCode};
 
 use super::runs::{finding, fine, gpu_steps, host_bound, kernel, says, tpu_op, tpu_steps};
 
@@ -252,6 +254,24 @@ fn profiler_overhead() {
     assert_eq!(finding(trace(60, 500), "profiler_overhead").severity, Note);
     fine(trace(45, 500), "profiler_overhead");
     fine(trace(60, 950), "profiler_overhead");
+}
+
+#[test]
+fn slowed_by_tracing() {
+    let says = |slowdown: Option<f64>| {
+        let tracing = slowdown.map(|slowdown| Tracing { slowdown, ..Tracing::default() });
+        let run = Run { trace: host_bound(900), tracing, ..Run::default() };
+        let examined = examine(&run, &Settings::default());
+        verdict(&examined.context(&run), "slowed_by_tracing").unwrap()
+    };
+    let severity = |slowdown| match says(Some(slowdown)) {
+        Verdict::Fires(finding) => finding.severity,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!((severity(1.1), severity(1.5)), (Note, Warning));
+    assert_eq!((says(Some(1.09)), says(Some(0.9))), (Verdict::Fine, Verdict::Fine));
+    // Who captures without the kit misses nothing.
+    assert_eq!(says(None), Verdict::Irrelevant);
 }
 
 #[test]

@@ -26,7 +26,7 @@ mod xplane;
 pub use arguments::{ArgumentsReader, NOT_FOUND};
 pub use chrome_json::ChromeJsonDecoder;
 pub use decoder::{Decoded, Decoder};
-pub use model_config::{SIDECAR_FIELDS, Sidecar};
+pub use model_config::{SIDECAR_FIELDS, Sidecar, read_sidecar};
 pub use profile_json::NamedProfile;
 pub use sniff::{Format, sniff};
 pub use unpack::{Unpacked, Unpacker};

@@ -1,18 +1,21 @@
 //! Model dimensions from a Hugging Face `config.json` or from our own sidecar `crossprof.json`.
 //!
 //! The sidecar has the fields of [`ModelConfig`] under their names, and the device's; one that the capture kit of the Python package wrote
-//! says under `capture` how the profile was made, which is no dimension. A `config.json` spells them by architecture
+//! says under `capture` how the profile was made ([`capture`]). A `config.json` spells them by architecture
 //! (`hidden_size`, `n_embd`, `d_model`) and leaves out what is the architecture's default: tied embeddings (Gemma: yes,
 //! Llama: no), gated feed-forward, biases, Gemma's head width. Ignored: everything that changes no dimension, and
 //! `max_position_embeddings`, which is the longest possible sequence and not the one that was profiled.
 
 mod architecture;
+mod capture;
+
+use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
 use architecture::Architecture;
 use base::{Error, json};
-use report::ModelConfig;
+use report::{ModelConfig, Tracing};
 
 /// Names of the fields of a sidecar file: those of [`ModelConfig`].
 pub const SIDECAR_FIELDS: &[&str] = &[
@@ -53,11 +56,28 @@ pub struct Sidecar {
     pub model: ModelConfig,
     /// The device (`tpu-v4`, `TPU v4-8`), as `--device` names it; only a `crossprof.json` says it.
     pub device: Option<String>,
+    /// How much tracing slowed the program down, where the capture kit measured it.
+    pub tracing: Option<Tracing>,
+    /// What else the capture kit noted, by the names that `metadata.environment` has for it.
+    pub capture_notes: BTreeMap<String, String>,
+}
+
+impl Sidecar {
+    /// This sidecar with everything that `other` says in place of its own.
+    pub fn overridden_by(mut self, other: &Sidecar) -> Sidecar {
+        self.capture_notes.extend(other.capture_notes.clone());
+        Sidecar {
+            model: self.model.overridden_by(&other.model),
+            device: other.device.clone().or(self.device),
+            tracing: other.tracing.clone().or(self.tracing),
+            capture_notes: self.capture_notes,
+        }
+    }
 }
 
 impl From<ModelConfig> for Sidecar {
     fn from(model: ModelConfig) -> Sidecar {
-        Sidecar { model, device: None }
+        Sidecar { model, ..Sidecar::default() }
     }
 }
 
@@ -79,14 +99,16 @@ pub fn read_sidecar(text: &[u8]) -> Result<Sidecar, Error> {
         Some(Value::String(device)) => Some(device),
         Some(_) => return Err(malformed(format!("its field \"{DEVICE_FIELD}\" is no text"))),
     };
-    if object.remove(CAPTURE_FIELD).is_some_and(|capture| !capture.is_object()) {
-        return Err(malformed(format!("its field \"{CAPTURE_FIELD}\" is no object")));
-    }
+    let capture = match object.remove(CAPTURE_FIELD) {
+        None => Map::new(),
+        Some(Value::Object(capture)) => capture,
+        Some(_) => return Err(malformed(format!("its field \"{CAPTURE_FIELD}\" is no object"))),
+    };
     if let Some(unknown) = object.keys().find(|key| !key.starts_with('_') && !SIDECAR_FIELDS.contains(&key.as_str())) {
         return Err(malformed(format!("it has an unknown field \"{}\"", shortened(unknown))));
     }
     let model = json::from_foreign_tree(Value::Object(object)).map_err(|error| malformed(error.to_string()))?;
-    Ok(Sidecar { model, device })
+    Ok(Sidecar { model, device, tracing: capture::tracing(&capture), capture_notes: capture::notes(&capture) })
 }
 
 /// Reads a Hugging Face `config.json`.

@@ -64,6 +64,7 @@ mod rematerialization;
 mod replicated_parameters;
 mod short_mean_kernel;
 mod single_step;
+mod slowed_by_tracing;
 mod sparse_core;
 mod sparse_core_offload;
 mod step_time_variation;
@@ -174,6 +175,7 @@ pub const RULES: &[Rule] = &[
     warm_up_in_window::RULE,
     single_step::RULE,
     profiler_overhead::RULE,
+    slowed_by_tracing::RULE,
     no_hlo::RULE,
     no_device_ops::RULE,
 ];

@@ -58,6 +58,7 @@ pub(crate) fn document(run: &Run, settings: &Settings, found: &Analysis, rest: F
         communication: collectives::section(trace, devices, &found.collectives),
         findings: Vec::new(),
         host_activity: host_activity::host_activity(trace, devices, found.step_breakdown.host_threads.as_ref()),
+        tracing: run.tracing.clone(),
         other_devices: other_devices::other_devices(trace, devices),
         warnings,
         not_measured: Vec::new(),

@@ -78,7 +78,7 @@ pub use kernel_stats::demangle::demangle;
 pub use kernel_stats::{KernelColumns, KernelRow, KernelStats, KernelSum, Occurrences, SHORT_KERNEL};
 pub use kernels::kernels;
 pub use launches::{Call, LaunchGroup, LaunchStatistics, Launches, call_of, for_each_launch};
-pub use metadata::{is_amd, matrix_units, name_device};
+pub use metadata::{EMBEDDED_SIDECAR, is_amd, matrix_units, name_device};
 pub use ops::tree::{OpNode, OpTree};
 pub use ops::{
     Coverage, Grouping, NodeText, Op, OpColumns, OpText, Ops, PROGRAM, Tallies, Text, Texts, TreeColumns, rate,
@@ -95,10 +95,11 @@ pub use throughput::throughput;
 pub use transfers::memory_operations;
 pub use window::{WindowChoice, WindowKind};
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
 
 use base::Warning;
-use report::{ModelConfig, SourceFile};
+use report::{ModelConfig, SourceFile, Tracing};
 use trace::{ByLine, EventId, Trace};
 
 /// What the trace cannot know and the user gives: flags on the command line, a form in the page.
@@ -131,6 +132,10 @@ pub struct Run {
     pub model: ModelConfig,
     /// The device, where a sidecar `crossprof.json` names it.
     pub device: Option<String>,
+    /// How much tracing slowed it down, where the capture kit measured it.
+    pub tracing: Option<Tracing>,
+    /// What else the capture kit noted, by the names that `metadata.environment` has for it.
+    pub capture_notes: BTreeMap<String, String>,
     /// The files it was made from, the main one first.
     pub files: Vec<SourceFile>,
     /// Warnings about the files (those about events are in the trace).

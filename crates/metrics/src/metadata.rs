@@ -15,6 +15,9 @@ const LONGEST_VALUE: usize = 200;
 /// Flags of a compiler or a program are one long text.
 const LONGEST_FLAGS: usize = 4000;
 
+/// Name of the stat under which the capture kit of the Python package puts its sidecar `crossprof.json` into the capture itself.
+pub const EMBEDDED_SIDECAR: &str = "crossprof";
+
 /// `metadata` of a run; `framework` as [`super::framework`] tells it, `chosen` is the device that the user names.
 pub fn metadata(run: &Run, devices: &Devices, framework: &str, chosen: Option<&str>) -> Metadata {
     let trace = &run.trace;
@@ -39,7 +42,7 @@ pub fn metadata(run: &Run, devices: &Devices, framework: &str, chosen: Option<&s
         num_events: Some(trace.events.len() as u64),
         source_format: trace.format.map(|format| source_format(format).to_owned()),
         generator: Some(concat!("crossprof ", env!("CARGO_PKG_VERSION")).to_owned()),
-        environment: environment(trace, devices),
+        environment: environment(run, devices),
         // Only a user knows the rest.
         ..Metadata::default()
     };
@@ -128,8 +131,9 @@ fn nvidia_architecture(major: i64, minor: i64) -> Option<&'static str> {
 }
 
 /// What the planes say of themselves: the first used device, then the hosts, then the planes that are neither. Of one
-/// name the first value stays. Measured values and the capture's own times stand elsewhere in the report.
-fn environment(trace: &Trace, devices: &Devices) -> BTreeMap<String, String> {
+/// name the first value stays, before what the capture kit notes. Measured values and the capture's own times stand elsewhere in the report.
+fn environment(run: &Run, devices: &Devices) -> BTreeMap<String, String> {
+    let trace = &run.trace;
     let device = devices.used.first().and_then(|device| trace.planes.get(device.plane));
     let hosts = trace.planes.iter().filter(|plane| plane.kind == PlaneKind::Host);
     let others = trace.planes.iter().filter(|plane| plane.kind == PlaneKind::Other);
@@ -144,8 +148,8 @@ fn environment(trace: &Trace, devices: &Devices) -> BTreeMap<String, String> {
                 StatValue::Text(id) => trace.text(id).to_owned(),
             };
             let measured = name.ends_with("_utilization_percent") || name.starts_with("profile_");
-            // How a viewer should show the process.
-            let shown = ["labels", "sort_index"].contains(&name);
+            // How a viewer should show the process; the sidecar, whose notes are listed one by one.
+            let shown = ["labels", "sort_index", EMBEDDED_SIDECAR].contains(&name);
             let is_flags = ["flags", "args"].iter().any(|end| name.to_ascii_lowercase().ends_with(end));
             let longest = if is_flags { LONGEST_FLAGS } else { LONGEST_VALUE };
             let printable = !text.is_empty() && text.len() <= longest && !text.starts_with('<');
@@ -153,6 +157,9 @@ fn environment(trace: &Trace, devices: &Devices) -> BTreeMap<String, String> {
                 environment.entry(name.to_owned()).or_insert(text);
             }
         }
+    }
+    for (name, note) in run.capture_notes.iter().filter(|(_, note)| note.len() <= LONGEST_FLAGS) {
+        environment.entry(name.clone()).or_insert_with(|| note.clone());
     }
     environment
 }

@@ -273,6 +273,7 @@ mod tests {
             step_ops: None,
             programs: Vec::new(),
             host_activity: None,
+            tracing: None,
             other_devices: Vec::new(),
             roofline: None,
             kernel_statistics: None,

@@ -132,6 +132,13 @@ pub fn profile() -> UnifiedProfile {
                 max_time_us: 40.0,
             }],
         }),
+        tracing: Some(Tracing {
+            slowdown: 1.25,
+            traced_step_time_us: 150.0,
+            untraced_step_time_us: 120.0,
+            traced_steps: 2,
+            untraced_steps: 4,
+        }),
         other_devices: vec![OtherDevice {
             name: "NPU 0".into(),
             kind: "accelerator".into(),

@@ -21,6 +21,7 @@ mod roofline;
 mod sections;
 mod step_breakdown;
 mod step_ops;
+mod tracing;
 pub mod v1;
 mod window;
 

@@ -25,6 +25,7 @@ pub use super::roofline::*;
 pub use super::sections::*;
 pub use super::step_breakdown::*;
 pub use super::step_ops::*;
+pub use super::tracing::*;
 pub use super::window::*;
 
 /// `metadata.schema_version` of profiles written by this version.
@@ -111,6 +112,9 @@ pub struct UnifiedProfile {
     /// What the hosts did. Absent where a device op ran, for then the devices come first, and without a host event. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host_activity: Option<HostActivity>,
+    /// How much tracing slowed the program down. Absent where nobody measured it. Added in 1.1.0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tracing: Option<Tracing>,
     /// Devices of kinds that crossprof does not know; where no device op ran, also the other processes of a Chrome trace. Added in
     /// 1.1.0.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -188,7 +192,8 @@ pub struct Metadata {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub generator: Option<String>,
     /// Versions, drivers and device capabilities as the planes state them (first used device, then hosts, then others). Units
-    /// are the profiler's own: `clock_rate` kHz, `memory_bandwidth` bytes/s, `memory_size` bytes. Added in 1.1.0.
+    /// are the profiler's own: `clock_rate` kHz, `memory_bandwidth` bytes/s, `memory_size` bytes. Then what the capture kit of the
+    /// Python package noted beside the capture or in it: versions, `argv`, `git_commit`, `mesh`, `XLA_FLAGS`. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub environment: BTreeMap<String, String>,
     /// What the user said of this run in the comparison whose report this profile is in; its fields stand among these.

@@ -134,11 +134,59 @@ fn a_sidecar_has_our_names() {
 
 #[test]
 fn a_sidecar_says_how_the_profile_was_captured() {
-    let written = br#"{"batch_size":16,"total_params":4111,"capture":{"session":"2026_01_05_10_00_00","slowdown":{"ratio":1.02}}}"#;
+    let written = br#"{"batch_size":16,"total_params":4111,"capture":{"session":"2026_01_05_10_00_00","git_commit":"ab12",
+        "argv":["train.py","--steps","30"],"versions":{"jax":"0.10.2","jax-cuda13-plugin":"0.10.2"},"mesh":{"data":8,"model":2},
+        "environment":{"XLA_FLAGS":"--xla_a=1 --xla_b"},"advanced_options":{},"python":null,"steps":{"first":11,"last":15,"count":5},
+        "slowdown":{"untraced_step_s":0.5,"untraced_steps":4,"traced_step_s":0.75,"traced_steps":5,"ratio":1.5}}}"#;
+    let sidecar = read_sidecar(written).expect("valid");
     let expected = ModelConfig { batch_size: Some(16), total_params: Some(4111), ..ModelConfig::default() };
-    assert_eq!(read_sidecar(written).expect("valid").model, expected);
+    assert_eq!(sidecar.model, expected);
+    let measured = Tracing {
+        slowdown: 1.5,
+        traced_step_time_us: 750_000.0,
+        untraced_step_time_us: 500_000.0,
+        traced_steps: 5,
+        untraced_steps: 4,
+    };
+    assert_eq!(sidecar.tracing, Some(measured));
+    let notes: Vec<(&str, &str)> =
+        sidecar.capture_notes.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
+    let expected = [
+        ("XLA_FLAGS", "--xla_a=1 --xla_b"),
+        ("argv", "train.py --steps 30"),
+        ("git_commit", "ab12"),
+        ("jax_cuda13_plugin_version", "0.10.2"),
+        ("jax_version", "0.10.2"),
+        ("mesh", "data=8 model=2"),
+        ("steps", "count=5 first=11 last=15"),
+    ];
+    assert_eq!(notes, expected);
     let error = read_sidecar(br#"{"capture":"yes"}"#).expect_err("a text").to_string();
     assert!(error.contains("\"capture\" is no object"), "{error}");
+}
+
+#[test]
+fn a_slowdown_that_was_not_measured_is_none() {
+    for slowdown in [r#"{"not_measured":"why"}"#, r#"{"ratio":1.5}"#, r#"[1]"#, r#"{"ratio":"x","traced_step_s":1}"#] {
+        let sidecar =
+            read_sidecar(format!(r#"{{"capture":{{"slowdown":{slowdown},"mesh":7}}}}"#).as_bytes()).expect("valid");
+        assert_eq!(sidecar.tracing, None);
+        assert_eq!(sidecar.capture_notes.get("mesh").map(String::as_str), Some("7"));
+    }
+}
+
+#[test]
+fn what_a_nearer_sidecar_says_counts() {
+    let far =
+        read_sidecar(br#"{"batch_size":1,"seq_length":2,"device":"TPU v4","capture":{"git_commit":"a","argv":["b"]}}"#);
+    let near = read_sidecar(br#"{"batch_size":3,"capture":{"git_commit":"c"}}"#).expect("valid");
+    let both = far.expect("valid").overridden_by(&near);
+    assert_eq!(
+        (both.model.batch_size, both.model.seq_length, both.device.as_deref()),
+        (Some(3), Some(2), Some("TPU v4"))
+    );
+    let notes: Vec<&str> = both.capture_notes.values().map(String::as_str).collect();
+    assert_eq!(notes, ["b", "c"]);
 }
 
 #[test]

@@ -43,6 +43,7 @@ pub(super) fn convert(document: &Value, notes: &mut Notes) -> UnifiedProfile {
             step_ops: None,
             programs: vec![],
             host_activity: None,
+            tracing: None,
             other_devices: Vec::new(),
             op_statistics: None,
             findings: vec![],

@@ -138,6 +138,14 @@ pub fn headlines(profile: &UnifiedProfile) -> Vec<(&'static str, String)> {
     if profile.step_timing.avg_step_time_us.is_some() {
         lines.push(("Steps", steps(profile)));
     }
+    if let Some(measured) = &profile.tracing {
+        let (traced, untraced) = (time_us(measured.traced_step_time_us), time_us(measured.untraced_step_time_us));
+        let times = format::number(measured.slowdown);
+        lines.push((
+            "Tracing",
+            format!("a step takes {times} times as long as without: {traced} instead of {untraced}"),
+        ));
+    }
     if let Some(busy) = &profile.compute_utilization {
         let per = match busy.window.as_deref() {
             Some("steps" | "given_steps") | None => "per step and device",

@@ -13,7 +13,7 @@ pub mod unit;
 
 pub use column::{Column, column, columns};
 pub use filter::{Filter, has_column, is_called};
-pub use query::{Query, Sort, query, query_indexed, query_passing};
+pub use query::{Query, Sort, asked_rows, query, query_indexed, query_passing};
 pub use shared::{SharedColumn, SharedTexts};
 pub use unit::Unit;
 

@@ -63,7 +63,30 @@ pub fn query_passing(rows: &dyn Rows, query: &Query, passing: Option<&[bool]>) -
     answer(rows, query, passing).0
 }
 
+/// The rows that `query` asks for, in its order: the index of each in `rows`, which is prepared for them.
+pub fn asked_rows(rows: &dyn Rows, query: &Query) -> Vec<u32> {
+    let filter = Filter::parse(&query.filter);
+    let passing = (!filter.is_empty()).then(|| filter.passing(rows));
+    ordered_rows(rows, query, passing.as_deref())
+}
+
 fn answer(rows: &dyn Rows, query: &Query, passing: Option<&[bool]>) -> (Table, Vec<u32>) {
+    let columns = rows.columns();
+    let found = ordered_rows(rows, query, passing);
+    let row = |row: &u32| (0..columns.len()).map(|column| rows.cell(*row as usize, column).to_cell()).collect();
+    let matched = passing.map_or(rows.len(), |passing| passing.iter().filter(|&&passes| passes).count());
+    let table = Table {
+        name: rows.name(),
+        columns: columns.to_vec(),
+        rows: found.iter().map(row).collect(),
+        matched_rows: matched as u64,
+        total_rows: rows.len() as u64,
+    };
+    (table, found)
+}
+
+/// The rows that pass, in the order of `query`, as many as it asks for.
+fn ordered_rows(rows: &dyn Rows, query: &Query, passing: Option<&[bool]>) -> Vec<u32> {
     let columns = rows.columns();
     let sort = query.sort.as_ref().and_then(|sort| {
         let column = columns.iter().position(|column| column.key == sort.column)?;
@@ -82,16 +105,7 @@ fn answer(rows: &dyn Rows, query: &Query, passing: Option<&[bool]>) -> (Table, V
         },
     };
     rows.prepare(&found);
-    let row = |row: &u32| (0..columns.len()).map(|column| rows.cell(*row as usize, column).to_cell()).collect();
-    let matched = passing.map_or(rows.len(), |passing| passing.iter().filter(|&&passes| passes).count());
-    let table = Table {
-        name: rows.name(),
-        columns: columns.to_vec(),
-        rows: found.iter().map(row).collect(),
-        matched_rows: matched as u64,
-        total_rows: rows.len() as u64,
-    };
-    (table, found)
+    found
 }
 
 /// Texts a row from which on the rows are asked, not the texts.

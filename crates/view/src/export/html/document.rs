@@ -19,7 +19,7 @@ use report::UnifiedProfile;
 use serde::Serialize;
 
 /// The page's style sheet.
-const STYLE: &str = include_str!("report.css");
+pub(super) const STYLE: &str = include_str!("report.css");
 /// What the button does.
 const SCRIPT: &str = include_str!("download.js");
 /// What may run and what may style, by the hash of its text (a test holds them equal). Nothing is fetched.
@@ -88,7 +88,7 @@ pub fn whole(document: &Document<'_>) -> String {
 }
 
 /// The markup with the control characters that texts in it have written out: markup itself has none.
-fn visible(markup: &Markup) -> Markup {
+pub(super) fn visible(markup: &Markup) -> Markup {
     PreEscaped(printable(&markup.0))
 }
 

@@ -13,6 +13,7 @@
 //!
 //! Only the unified profile is read, so that an imported result has a report too, and the same profile gives the same bytes.
 
+mod card;
 pub(crate) mod document;
 pub(crate) mod environment;
 pub(crate) mod findings;
@@ -24,6 +25,8 @@ mod time;
 
 #[cfg(test)]
 mod tests;
+
+pub use card::card;
 
 use document::Document;
 use maud::html;

@@ -1,0 +1,67 @@
+//! What the capture kit of the Python package notes in a sidecar under `capture`: `python/crossprof/_sidecar.py` and `_window.py` write it.
+//!
+//! The slow-down is a section of the unified profile. The rest is for people: `metadata.environment` lists it. A value of another type than
+//! the kit writes is passed over, for a profile is read without it as well.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+
+use report::Tracing;
+
+/// Notes that are listed under their own names.
+const NOTES: &[&str] = &[
+    "python",
+    "argv",
+    "git_commit",
+    "steps",
+    "tokens_per_step",
+    "mesh",
+    "shardings",
+    "options",
+    "advanced_options",
+    "clocks",
+    "ended_by",
+];
+
+/// How much tracing slowed the program down; `None` where the kit could not measure it.
+pub(super) fn tracing(capture: &Map<String, Value>) -> Option<Tracing> {
+    let measured = capture.get("slowdown")?;
+    let seconds = |key: &str| measured.get(key)?.as_f64().filter(|seconds| *seconds > 0.0);
+    let steps = |key: &str| measured.get(key)?.as_u64();
+    Some(Tracing {
+        slowdown: seconds("ratio")?,
+        traced_step_time_us: 1e6 * seconds("traced_step_s")?,
+        untraced_step_time_us: 1e6 * seconds("untraced_step_s")?,
+        traced_steps: steps("traced_steps")?,
+        untraced_steps: steps("untraced_steps")?,
+    })
+}
+
+/// Everything that people may want to know of the capture: names as the profiler has them for the same things, and texts.
+pub(super) fn notes(capture: &Map<String, Value>) -> BTreeMap<String, String> {
+    let versions =
+        members(capture, "versions").map(|(name, value)| (format!("{}_version", name.replace('-', "_")), value));
+    let variables = members(capture, "environment").map(|(name, value)| (name.clone(), value));
+    let others = NOTES.iter().filter_map(|name| Some(((*name).to_owned(), capture.get(*name)?)));
+    let texts = versions.chain(variables).chain(others).map(|(name, value)| (name, text(value)));
+    texts.filter(|(_, text)| !text.is_empty()).collect()
+}
+
+/// Names and values of an object in the notes.
+fn members<'a>(capture: &'a Map<String, Value>, name: &str) -> impl Iterator<Item = (&'a String, &'a Value)> {
+    capture.get(name).and_then(Value::as_object).into_iter().flatten()
+}
+
+/// `8`, `a b`, `data=8 model=2`; empty for nothing.
+fn text(value: &Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        Value::Array(items) => items.iter().map(text).collect::<Vec<_>>().join(" "),
+        Value::Object(members) => {
+            members.iter().map(|(name, value)| format!("{name}={}", text(value))).collect::<Vec<_>>().join(" ")
+        }
+        other => other.to_string(),
+    }
+}

@@ -1,0 +1,57 @@
+//! A run on one screen: what a notebook shows of it.
+
+use super::document::{STYLE, visible};
+use super::{findings, headlines};
+use base::format::printable;
+use maud::{DOCTYPE, PreEscaped, html};
+use report::UnifiedProfile;
+
+/// Nothing is fetched and nothing runs. What a sheet may style is this program's alone: it is the only one in the page.
+const POLICY: &str = "default-src 'none'; base-uri 'none'; form-action 'none'; style-src 'unsafe-inline'";
+
+/// Headline figures, findings and, where there is one, `step`: an SVG of a step, which is markup of our own.
+pub fn card(profile: &UnifiedProfile, step: Option<&str>) -> String {
+    let body = html! {
+        (headlines::section(profile))
+        (findings::section(profile))
+        @if let Some(step) = step {
+            section id="step" {
+                h2 { "The median step" }
+                figure { (PreEscaped(step)) }
+            }
+        }
+    };
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta http-equiv="Content-Security-Policy" content=(POLICY);
+                title { (printable(&profile.metadata.full_name())) }
+                style { (PreEscaped(STYLE)) "figure { margin: 0; overflow-x: auto; } figure svg { background: #fff; }" }
+            }
+            body {
+                main { (visible(&body)) }
+            }
+        }
+    };
+    page.into_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_card_says_the_figures_and_runs_nothing() {
+        let mut profile = report::example::profile();
+        profile.metadata.run_name = Some("<script>alert(1)</script>".to_owned());
+        let with = card(&profile, Some("<svg></svg>"));
+        assert!(with.contains("&lt;script&gt;alert") && !with.contains("<script"), "{with}");
+        assert!(with.contains("<figure><svg></svg></figure>") && with.contains("What to do"), "{with}");
+        assert!(!card(&profile, None).contains("The median step"));
+        for address in ["http:", "https:", "src=", "url("] {
+            assert!(!with.contains(address), "{address}");
+        }
+    }
+}

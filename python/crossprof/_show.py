@@ -1,0 +1,72 @@
+"""``crossprof.show``: the page in a notebook."""
+
+from __future__ import annotations
+
+import atexit
+import html
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from ._profile import Profile, ProfileError
+
+
+class Shown:
+    """The page on some profiles, in a frame. The server behind it ends with this process, or by :meth:`close`."""
+
+    def __init__(self, address: str, server: subprocess.Popen[str], height: int) -> None:
+        #: Where the page is, on this machine. It holds a secret: who has it can read the profiles.
+        self.address = address
+        self._server = server
+        self._height = height
+
+    def close(self) -> None:
+        """Ends the server."""
+        atexit.unregister(self.close)
+        self._server.terminate()
+        self._server.wait()
+
+    def _repr_html_(self) -> str:
+        return (
+            f'<iframe title="crossprof" src="{html.escape(self.address)}" '
+            f'style="width: 100%; height: {self._height}px; border: 1px solid #8888"></iframe>'
+        )
+
+    def __repr__(self) -> str:
+        return f"<crossprof page at {self.address}>"
+
+
+def show(
+    what: Profile | str | os.PathLike[str], *, height: int = 800, page: str | os.PathLike[str] | None = None
+) -> Shown:
+    """Shows a profile, or all that lie below a folder, as the page in a notebook: ``crossprof view`` runs behind it, and answers on this machine
+    alone. A browser on another machine needs a tunnel to the port of the ``address``.
+
+    Args:
+        what: A profile that was read, a file or a folder.
+        height: Of the frame, in pixels.
+        page: The folder of the page (``dist/``), instead of the page inside the package.
+
+    Returns:
+        What the notebook shows, with the ``address`` of the page.
+
+    Raises:
+        ProfileError: There is nothing to show, or no page.
+    """
+    paths = what.paths if isinstance(what, Profile) else (Path(what),)
+    if len(paths) > 1:
+        raise ProfileError("This profile was read together with others: show one file, or the folder that holds all.")
+    path = paths[0]
+    words = [sys.executable, "-m", "crossprof", "view", str(path), "--no-browser", "--port", "0"]
+    if page is not None:
+        words += ["--page", os.fspath(page)]
+    server = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True)
+    assert server.stdout is not None and server.stderr is not None
+    for line in server.stdout:
+        if line.startswith("http://"):
+            shown = Shown(line.strip(), server, height)
+            atexit.register(shown.close)
+            return shown
+    server.wait()
+    raise ProfileError(server.stderr.read().strip() or "crossprof view ended before it said its address.")
