@@ -8,7 +8,17 @@ use std::process::Command;
 const MATURIN: &str = "maturin==1.16.0";
 
 /// The newest JAX, with everything that a user may have beside it.
-const NEW: &[&str] = &[MATURIN, "pytest==9.2.0", "jax[cpu]==0.10.2", "pandas==3.1.1", "pyarrow==26.0.1"];
+const NEW: &[&str] = &[
+    MATURIN,
+    "pytest==9.2.0",
+    "jax[cpu]==0.10.2",
+    "pandas==3.1.1",
+    "pyarrow==26.0.1",
+    // The examples.
+    "flax==0.12.8",
+    "optax==0.2.8",
+    "grain==0.2.18",
+];
 /// JAX of a year before, with nothing beside it.
 const OLD: &[&str] = &["pytest==9.2.0", "jax[cpu]==0.8.1"];
 
@@ -19,7 +29,7 @@ pub fn command(words: &[String]) -> Result {
     }
     let page = build::page(Variant::Release)?;
     let environment = Environment::find("build", &[MATURIN])?;
-    let wheel = wheel(&environment, "release", Some(&page), &cache::target().join("wheels"))?;
+    let wheel = wheel(&environment, "wheel", Some(&page), &cache::target().join("wheels"))?;
     println!("{}", wheel.display());
     Ok(())
 }

@@ -1,0 +1,66 @@
+"""The examples work as they stand there, and what other trainings write is read as it is."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import sessions, step_numbers
+
+import crossprof
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+TPU = Path(__file__).parents[2] / "www" / "assets" / "examples" / "tpu-training.trace.json.gz"
+
+
+def test_a_training_with_flax_optax_and_grain_is_captured(tmp_path: Path) -> None:
+    for package in ("flax", "optax", "grain"):
+        pytest.importorskip(package)
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("JAX_", "XLA_", "CROSSPROF_"))}
+    package = os.environ.get("CROSSPROF_PACKAGE", str(Path(__file__).parent.parent))
+    done = subprocess.run(
+        [sys.executable, EXAMPLES / "flax_optax.py"],
+        cwd=tmp_path,
+        env={**environment, "PYTHONPATH": package, "JAX_PLATFORMS": "cpu"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    (session,) = sessions(tmp_path / "profiles")
+    assert step_numbers(next(session.glob("*.xplane.pb"))) == [11, 12, 13, 14]
+    report = crossprof.open(tmp_path / "profiles").report
+    # 16 * 64 + 64 of the first layer, 64 + 1 of the second.
+    assert report["parameter_counts"]["total_params"] == 1153
+    step_s = report["step_timing"]["avg_step_time_us"] / 1e6
+    assert report["throughput"]["samples_per_sec"] == pytest.approx(32 / step_s)
+    assert report["metadata"]["framework"] == "Flax"
+    # Grain's spans, and the scope of the example.
+    assert report["io_operations"]["io_event_count"] >= 1
+
+
+@pytest.mark.parametrize(
+    "layout",
+    [
+        # MaxText: base_output_directory/run_name/tensorboard; each period of profile_periodically_period in a folder of its own.
+        ["out/llama/tensorboard/plugins/profile/2026_01_05_10_00_00", "out/llama/tensorboard/plugins/profile/2026_01_05_11_00_00"],
+        ["out/llama/tensorboard/step_100/plugins/profile/2026_01_05_10_00_00", "out/llama/tensorboard/step_200/plugins/profile/2026_01_05_11_00_00"],
+        # Levanter: logs/run/profiler, a session named after its steps.
+        ["logs/ab12/profiler/plugins/profile/steps-5-to-30", "logs/ab12/profiler/plugins/profile/steps-105-to-130"],
+    ],
+)
+def test_the_folders_of_maxtext_and_levanter_are_read_as_they_are(tmp_path: Path, layout: list[str]) -> None:
+    for folder in layout:
+        (tmp_path / folder).mkdir(parents=True)
+        # Two hosts of one run.
+        for host in ("host-0", "host-1"):
+            shutil.copy(TPU, tmp_path / folder / f"{host}.trace.json.gz")
+    profiles = crossprof.open_all(tmp_path)
+    assert profiles.problems == []
+    assert [profile.name for profile in profiles] == sorted(folder.rsplit("/", 1)[1] for folder in layout)
+    assert [profile.report["metadata"]["num_hosts"] for profile in profiles] == [2, 2]
+    assert crossprof.open(tmp_path).name == max(folder.rsplit("/", 1)[1] for folder in layout)
