@@ -44,7 +44,7 @@ pub fn of(rows: &dyn Rows, asked: &[u32]) -> Vec<Column> {
         let cells = || asked.iter().map(move |&row| rows.cell(row as usize, index));
         let Values { kind, validity, offsets, data } = values(cells, asked.len());
         let (key, title, unit, description) = (column.key, column.title, word(column.unit), column.definition);
-        Column { key, title, unit, description, kind, validity: validity.bytes, offsets, data }
+        Column { key, title, unit, description, kind, validity, offsets, data }
     };
     columns.map(of_column).collect()
 }
@@ -52,7 +52,7 @@ pub fn of(rows: &dyn Rows, asked: &[u32]) -> Vec<Column> {
 /// What the cells of a column come to; see [`Column`]. Where there is no value stands a 0 or an empty text.
 struct Values {
     kind: &'static str,
-    validity: Bits,
+    validity: Vec<u8>,
     offsets: Vec<u8>,
     data: Vec<u8>,
 }
@@ -61,8 +61,8 @@ struct Values {
 fn values<'t, Cells: Iterator<Item = CellRef<'t>>>(cells: impl Fn() -> Cells, rows: usize) -> Values {
     let real = || numbers("float", cells(), rows, |cell| real(cell).map(f64::to_ne_bytes));
     let of_one_kind = match cells().find(|cell| *cell != CellRef::Absent) {
-        None => flags("absent", cells(), rows),
-        Some(CellRef::Flag(_)) => flags("flag", cells(), rows),
+        None => return absent(rows),
+        Some(CellRef::Flag(_)) => flags(cells(), rows),
         Some(CellRef::Float(_)) => real(),
         Some(CellRef::Int(_)) => numbers("int", cells(), rows, |cell| whole(cell).map(u64::to_ne_bytes)).or_else(real),
         Some(_) => None,
@@ -83,11 +83,15 @@ fn numbers<'t>(
         data.extend_from_slice(&if is_there { number(cell)? } else { [0; 8] });
         validity.push(is_there);
     }
-    Some(Values { kind, validity, offsets: Vec::new(), data })
+    Some(Values { kind, validity: validity.finish(), offsets: Vec::new(), data })
+}
+
+fn absent(rows: usize) -> Values {
+    Values { kind: "absent", validity: vec![0; rows.div_ceil(8)], offsets: Vec::new(), data: Vec::new() }
 }
 
 /// `None` where a cell is something else than yes, no or absent.
-fn flags<'t>(kind: &'static str, cells: impl Iterator<Item = CellRef<'t>>, rows: usize) -> Option<Values> {
+fn flags<'t>(cells: impl Iterator<Item = CellRef<'t>>, rows: usize) -> Option<Values> {
     let (mut validity, mut set) = (Bits::with_capacity(rows), Bits::with_capacity(rows));
     for cell in cells {
         let (is_there, is_set) = match cell {
@@ -98,7 +102,7 @@ fn flags<'t>(kind: &'static str, cells: impl Iterator<Item = CellRef<'t>>, rows:
         validity.push(is_there);
         set.push(is_set);
     }
-    Some(Values { kind, validity, offsets: Vec::new(), data: set.bytes })
+    Some(Values { kind: "flag", validity: validity.finish(), offsets: Vec::new(), data: set.finish() })
 }
 
 fn texts<'t>(cells: impl Iterator<Item = CellRef<'t>>, rows: usize) -> Values {
@@ -110,28 +114,35 @@ fn texts<'t>(cells: impl Iterator<Item = CellRef<'t>>, rows: usize) -> Values {
         data.extend_from_slice(text(cell).as_bytes());
         offsets.extend((data.len() as i64).to_ne_bytes());
     }
-    Values { kind: "text", validity, offsets, data }
+    Values { kind: "text", validity: validity.finish(), offsets, data }
 }
 
 /// A bit a row, the lowest of the first byte first.
 struct Bits {
     bytes: Vec<u8>,
+    /// What comes behind them.
+    last: u8,
     rows: usize,
 }
 
 impl Bits {
     fn with_capacity(rows: usize) -> Bits {
-        Bits { bytes: Vec::with_capacity(rows.div_ceil(8)), rows: 0 }
+        Bits { bytes: Vec::with_capacity(rows.div_ceil(8)), last: 0, rows: 0 }
     }
 
     fn push(&mut self, bit: bool) {
-        if self.rows.is_multiple_of(8) {
-            self.bytes.push(0);
-        }
-        if let Some(byte) = self.bytes.last_mut() {
-            *byte |= u8::from(bit) << (self.rows % 8);
-        }
+        self.last |= u8::from(bit) << (self.rows % 8);
         self.rows += 1;
+        if self.rows.is_multiple_of(8) {
+            self.bytes.push(std::mem::take(&mut self.last));
+        }
+    }
+
+    fn finish(mut self) -> Vec<u8> {
+        if !self.rows.is_multiple_of(8) {
+            self.bytes.push(self.last);
+        }
+        self.bytes
     }
 }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -17,7 +18,7 @@ import jax, jax.numpy as jnp, crossprof
 mesh = jax.make_mesh((jax.device_count(),), ("data",))
 x = jax.device_put(jnp.ones((64, 64)), jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec("data")))
 step = jax.jit(lambda x: jnp.tanh(x @ x) / 10)
-with crossprof.capture("elsewhere", wait=4, active=2) as capture:
+with crossprof.capture("elsewhere", wait=4, active=2, batch_size=64) as capture:
     for _ in range(10):
         x = step(x)
         capture.step(x)
@@ -44,6 +45,12 @@ def test_each_number_of_devices_is_a_run_of_its_own(bench: Path, capfd: pytest.C
         assert step_numbers(next(session.glob("*.xplane.pb"))) == [5, 6]
     assert not (bench.parent / "elsewhere").exists()
     assert "crossprof compare scaling/1_devices scaling/4_devices\n" in capfd.readouterr().out
+    # The whole tree is a scaling study; its batch is that of each run.
+    compared = subprocess.run([sys.executable, "-m", "crossprof", "compare", "scaling", "--format", "json"], capture_output=True, text=True, check=True)
+    comparison = json.loads(compared.stdout)
+    assert comparison["kind"] == "scaling" and comparison["scaling"]["mode_source"] == "batch_size"
+    assert [run["name"] for run in comparison["runs"]] == ["1_devices", "4_devices"]
+    assert [point["devices"] for point in comparison["scaling"]["points"]] == [1, 4]
     # What is there is kept.
     assert _scale.main(["-n", "1", "--platform", "cpu", "--output", "scaling", "--", sys.executable, str(bench)]) == 2
     assert "exists already" in capfd.readouterr().err

@@ -28,8 +28,9 @@ impl Metadata {
     }
 }
 
-/// `YYYY_MM_DD_HH_MM_SS`.
+/// `YYYY_MM_DD_HH_MM_SS`, behind which the capture kit of the Python package puts the steps: `_steps_000011-000015`.
 fn is_time(name: &str) -> bool {
+    let name = name.split_once("_steps_").map_or(name, |(time, _)| time);
     let fits = |(byte, pattern): (u8, u8)| if pattern == b'0' { byte.is_ascii_digit() } else { byte == pattern };
     let pattern = b"0000_00_00_00_00_00";
     name.len() == pattern.len() && name.bytes().zip(pattern.iter().copied()).all(fits)
@@ -191,9 +192,12 @@ mod tests {
             let run = of(time, &file(folder));
             assert_eq!((run.name(), run.other_name()), (time, None));
         }
+        // So the captures of a scaling study have the names of their folders.
+        let steps = of("2026_01_31_12_00_00_steps_000011-000015", &file("scaling/4_devices/"));
+        assert_eq!(steps.full_name(), "4_devices (2026_01_31_12_00_00_steps_000011-000015)");
         assert_eq!(of("host", "logs/host.xplane.pb").name(), "host");
         // Any other name was given by someone, who meant it.
-        for own in ["mine", "2026_01_31", "2026_01_31_12_00_0x"] {
+        for own in ["mine", "2026_01_31", "2026_01_31_12_00_0x", "2026_01_31_12_00_00_decoder", "my_steps_1-2"] {
             let run = of(own, &file("logs/"));
             assert_eq!((run.name(), run.other_name()), (own, Some("logs")));
         }

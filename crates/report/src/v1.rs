@@ -167,7 +167,8 @@ pub struct Metadata {
     /// Name of the configuration. Only in imported profiles.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub config_name: Option<String>,
-    /// The profile folder's name, else the file's. JAX names that folder by the time of day (`2026_01_31_12_00_00`): then page,
+    /// The profile folder's name, else the file's. JAX names that folder by the time of day (`2026_01_31_12_00_00`), the capture kit of the
+    /// Python package by time and steps: then page,
     /// command line and reports show the name of the folder that was logged to (`step_1000` of
     /// `logs/step_1000/plugins/profile/2026_01_31_12_00_00`), with the time behind it where several runs are called so. Added in
     /// 1.1.0.
