@@ -49,18 +49,19 @@ pub fn App() -> impl IntoView {
         (_, Some(_)) => untrack(|| state.run()).map_or_else(|| view! { <Start /> }.into_any(), |run| page(state, run)),
     };
     view! {
+        <button class="skip" on:click=|_| browser::focus("#main")>"Skip to the view"</button>
         <div class="shell" class:dragging=move || state.dragging.get()>
             <Top />
             <Rail />
             <main id="main" tabindex="-1">
                 {live(move || state.blocked.get().map(|text| view! { <p class="banner" role="alert">{text}</p> }))}
                 {live(page)}
+                <TipView />
             </main>
             <Footer />
         </div>
         <Help />
         <Palette />
-        <TipView />
         <div class="notice" role="status" class:shown=move || state.notice.with(Option::is_some)>{says(move || state.notice.get().unwrap_or_default())}</div>
     }
 }

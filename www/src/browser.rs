@@ -1,5 +1,7 @@
 //! The few things the page asks of the browser: addresses, downloads, the clipboard, what it remembers.
 
+use std::cell::RefCell;
+
 use js_sys::{Array, ArrayBuffer, Uint8Array};
 use leptos::prelude::*;
 use wasm_bindgen::prelude::*;
@@ -93,6 +95,18 @@ fn storage() -> Option<Storage> {
     window().local_storage().ok()?
 }
 
+/// Keeps the file of a run while the tab is open: a reload loses the run, and its address says which file to drop.
+pub fn keep(run: u32, file: &str) {
+    if let Ok(Some(storage)) = window().session_storage() {
+        let _ = storage.set_item(&run.to_string(), file);
+    }
+}
+
+/// The file that was kept for a run of this number.
+pub fn kept(run: u32) -> Option<String> {
+    window().session_storage().ok()??.get_item(&run.to_string()).ok()?
+}
+
 /// Tells the world (and the tests) that the page has everything it will ever fetch.
 pub fn mark_ready() {
     if let Some(body) = document().body() {
@@ -114,9 +128,33 @@ pub fn selects_text() -> bool {
     selection.is_some_and(|selection| !selection.is_collapsed())
 }
 
-/// The element that has the keyboard's focus.
-pub fn focused() -> Option<HtmlElement> {
-    document().active_element()?.dyn_into().ok()
+thread_local! {
+    /// What had the focus before a dialog took it.
+    static BEFORE: RefCell<Option<HtmlElement>> = const { RefCell::new(None) };
+}
+
+/// Moves the focus into a dialog that opens, once it is drawn.
+pub fn enter(selector: &'static str) {
+    BEFORE.set(document().active_element().and_then(|element| element.dyn_into().ok()));
+    request_animation_frame(move || focus(selector));
+}
+
+/// Moves the focus back to where it was before the dialog that closes.
+pub fn leave() {
+    if let Some(element) = BEFORE.take() {
+        // An element that is gone takes no focus.
+        let _ = element.focus();
+    }
+}
+
+/// Closes the menus that are open, with the focus on what opened them; false where there is none.
+pub fn close_menus() -> bool {
+    let open = document().query_selector("details.columns[open]").ok().flatten();
+    open.is_some_and(|menu| {
+        let _ = menu.remove_attribute("open");
+        focus("details.columns summary");
+        true
+    })
 }
 
 /// Scrolls the first element that matches into sight, no further than needed.

@@ -31,7 +31,7 @@ use crate::{ask, browser};
 const REST: Duration = Duration::from_secs(1);
 
 const STALE: &str = "This page was updated while it was open. Reload it before you open another profile.";
-const REPEATED: &str = "Not read: another file holds the same events of the same host, and more.";
+const REPEATED: &str = "Not read: another file of this host holds these events and more.";
 const NO_WORKER: &str = "The analysis could not be started: the page's own files could not be read. Reload the page.";
 
 /// Loads files that belong together; runs appear in the state as they are understood. Files that are left out, because
@@ -254,12 +254,21 @@ fn add_report(state: State, load: u32, index: u32, found: RunReport) {
     }
     let id = state.runs.with_untracked(|runs| runs.iter().map(|run| run.id).max().unwrap_or(0) + 1);
     let run = Run { id, load, index, report: RwSignal::new(report), settings: RwSignal::new(Settings::default()) };
-    state.runs.update(|runs| runs.push(run));
+    browser::keep(id, &run.report.with_untracked(|report| report.profile.metadata.trace_file.clone()));
+    // In the order of the files, whichever is read first.
+    state.runs.update(|runs| {
+        let at = runs.partition_point(|other| (other.load, other.index) < (load, index));
+        runs.insert(at, run);
+    });
     // Once the first view has been shown.
     set_timeout(move || ask::prepare(load, index), REST);
-    if index == 0 && state.route.with_untracked(|route| route.view == View::Start) {
-        // At once: another run of the same drop may be the next message.
-        let route = Route::of(View::OVERVIEW, id);
+    if index == 0 && untrack(|| state.view()) == View::Start {
+        // At once: another run of the same drop may be the next message. Whoever has opened an address goes where it leads.
+        let mut route = state.route.get_untracked();
+        route.run = Some(id);
+        if route.view == View::Start {
+            route.view = View::OVERVIEW;
+        }
         browser::go(&route);
         state.route.set(route);
     }

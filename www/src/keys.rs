@@ -83,7 +83,7 @@ pub fn action(key: &str, typing: bool) -> Option<Action> {
 pub fn listen(state: State) {
     window_event_listener(leptos::ev::keydown, move |event: KeyboardEvent| {
         let with_control = event.ctrl_key() || event.meta_key();
-        if with_control && !event.alt_key() && !event.shift_key() && event.key().eq_ignore_ascii_case("p") {
+        if with_control && !event.alt_key() && !event.shift_key() && event.key().eq_ignore_ascii_case("k") {
             event.prevent_default();
             act(state, Action::Palette);
             return;
@@ -122,11 +122,11 @@ pub fn act(state: State, action: Action) -> bool {
         }
         Action::Filter => browser::focus(".table-filter"),
         Action::Clear => {
-            if state.palette.get_untracked() {
+            if state.palette.get_untracked() || state.help.get_untracked() {
                 state.palette.set(false);
-            } else if state.help.get_untracked() {
                 state.help.set(false);
-            } else {
+                browser::leave();
+            } else if !browser::close_menus() {
                 state.filter(String::new());
             }
         }

@@ -3,7 +3,7 @@
 
 use crossprof::Warning;
 use crossprof::report::{
-    MainWindow, Metadata, ModelConfig, NotMeasured, ParameterCounts, SourceFile, StepTiming, Throughput, UnifiedProfile,
+    MainWindow, Metadata, ModelConfig, ParameterCounts, SourceFile, StepTiming, Throughput, UnifiedProfile,
 };
 use serde::{Deserialize, Serialize};
 
@@ -27,9 +27,6 @@ pub struct Profile {
     /// What was lost or odd.
     #[serde(default)]
     pub warnings: Vec<Warning>,
-    /// Numbers that this run cannot have.
-    #[serde(default)]
-    pub not_measured: Vec<NotMeasured>,
     /// The files.
     #[serde(default)]
     pub provenance: Vec<SourceFile>,
@@ -52,7 +49,6 @@ impl From<UnifiedProfile> for Profile {
             throughput: all.throughput,
             window: all.window,
             warnings: all.warnings,
-            not_measured: all.not_measured,
             provenance: all.provenance,
         }
     }

@@ -61,7 +61,7 @@ pub struct Comparison {
     /// Speed-up over device counts; absent where all runs have the same number of devices.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scaling: Option<Scaling>,
-    /// Runs in time; absent unless their names or times tell an order and there are at least three.
+    /// Runs in time; absent unless there are at least three and their names or times give an order.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trend: Option<Trend>,
     /// What limits the comparison.
@@ -123,9 +123,9 @@ pub struct ComparedCapture {
 /// One condition of a fair comparison.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FairnessCheck {
-    /// Its name: `batch_size`, `device_count`, ...
+    /// Key of the condition: `batch_size`, `device_count`, ...
     pub check: String,
-    /// The same for people.
+    /// The condition's name for people.
     pub title: String,
     /// `same`, `differs` or `unknown`: a value that is missing in any run is never `same`.
     pub status: FairnessStatus,
@@ -173,7 +173,7 @@ pub struct StepTimeChange {
     /// Degrees of freedom of the test.
     pub degrees_of_freedom: Option<f64>,
     /// Share of the difference of the mean steps that the causes listed add up to, without a straggler and the scopes of two platforms,
-    /// which tell of the same time again. Absent without causes.
+    /// which count time that other causes count too. Absent without causes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub explained_percent: Option<f64>,
     /// Whether a step of both does the same work: nobody is faster where that differs or is unknown.
@@ -260,7 +260,7 @@ pub struct TimeLoss {
 pub struct ComparedMetric {
     /// Path in the unified profile (`throughput.steps_per_sec`), or `efficiency.*` where it needs a power or price.
     pub metric: String,
-    /// The same for people.
+    /// The metric's name for people.
     pub title: String,
     /// Unit of the values: `us`, `ms`, `percent`, `1/s`, `count`, `bytes`, `GB/s`, ...
     pub unit: String,
@@ -279,7 +279,7 @@ pub struct ComparedMetric {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub spreads: Vec<Option<[f64; 2]>>,
     /// Index of the best run; absent where none is, where the difference is within the noise, and where a run is one capture only: whether
-    /// the programs differ, only a second one can tell.
+    /// the programs differ, only a second one could show.
     pub winner: Option<u32>,
     /// Whether the values mean the same in all runs.
     pub comparable: bool,
@@ -296,7 +296,7 @@ pub struct PartChange {
     pub run: u32,
     /// Its name (`compute`, `communication`, `host_bound`, ...).
     pub part: String,
-    /// The same for people.
+    /// The part's name for people.
     pub title: String,
     /// Colour class.
     pub class: String,
@@ -363,7 +363,7 @@ pub struct Change {
     pub change: ChangeKind,
     /// Ops that are compared together, in the run and in the baseline.
     pub ops: [u64; 2],
-    /// Runs of it in a step of a device: of the run and of the baseline.
+    /// Executions of the op per step and device: of the run and of the baseline.
     pub per_step: [f64; 2],
     /// Self time per step and device: of the run and of the baseline. For exposed communication see `exposed_us`.
     pub time_us: [f64; 2],
@@ -387,9 +387,9 @@ pub struct CollectiveChange {
     pub kind: String,
     /// Runs of it in each run's window; 0 where a run has communication measured and none of this kind.
     pub counts: Vec<u64>,
-    /// Summed durations in the window, all devices.
+    /// Summed durations of the collectives in the window, all devices.
     pub total_time_us: Vec<f64>,
-    /// Of it, not hidden by computation.
+    /// Part of the total time in which no computation runs beside the collectives, all devices.
     pub exposed_time_us: Vec<f64>,
 }
 
@@ -497,12 +497,12 @@ pub struct ScalingPoint {
     pub idle_percent: Option<f64>,
     /// Share of the busiest device's work that perfect balance would take off it.
     pub imbalance_percent: Option<f64>,
-    /// Of what is missing to 100 % efficiency: exposed communication beyond the reference's. The three `lost_to_*` add up to
+    /// Percentage points of efficiency lost to exposed communication beyond the reference's. The three `lost_to_*` add up to
     /// `100 - efficiency_percent`; negative where there is less of it.
     pub lost_to_communication_percent: Option<f64>,
-    /// The same: idle time.
+    /// Percentage points of efficiency lost to idle time beyond the reference's.
     pub lost_to_idle_percent: Option<f64>,
-    /// The same: computation that does not shrink with the devices, transfers, and so on.
+    /// Percentage points of efficiency lost to everything else: computation that does not shrink with the devices, transfers, and so on.
     pub lost_to_rest_percent: Option<f64>,
 }
 

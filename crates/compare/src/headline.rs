@@ -8,8 +8,7 @@ use super::{
 use base::format;
 
 /// What makes it known whether two runs do the same work.
-const WHAT_TO_GIVE: &str =
-    "Give the batch size of both: --batch-size, a crossprof.json beside the trace, or the Model page.";
+const WHAT_TO_GIVE: &str = "Give the batch size of both, or put a crossprof.json beside each trace.";
 
 /// What is claimed of a run against the baseline.
 struct Claim {
@@ -30,7 +29,8 @@ pub fn headline(comparison: &Comparison, change: &StepTimeChange) -> String {
     let (Some(step), Some(base)) = (change.typical_us, change.baseline_typical_us) else {
         let lacks = if change.step_time_us.is_none() { &ours } else { &theirs };
         return format!(
-            "The step times of {ours} and {theirs} cannot be compared: the steps of {lacks} are unknown. Give their number: --num-steps, or its Model page."
+            "The step times of {ours} and {theirs} cannot be compared: the steps of {lacks} are unknown. Give their \
+             number."
         );
     };
     let rate = comparison.rates.iter().find(|rate| rate.run == change.run);
@@ -70,7 +70,7 @@ pub fn headline(comparison: &Comparison, change: &StepTimeChange) -> String {
     let is_claimed = |verdict: StepTimeVerdict| matches!(verdict, StepTimeVerdict::Faster | StepTimeVerdict::Slower);
     let of_captures = change.basis == ComparisonBasis::Captures || our_captures + their_captures > 2;
     let scope = if is_claimed(verdict) && change.work != FairnessStatus::Unknown && !of_captures {
-        " That is what these two captures differ by; whether the programs do, a second capture of each would tell."
+        " That is the difference of these two captures; a second capture of each would show whether the programs differ."
     } else {
         ""
     };

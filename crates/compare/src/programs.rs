@@ -35,11 +35,11 @@ pub fn checks(subjects: &[Subject]) -> Vec<FairnessCheck> {
 /// What follows from a difference.
 fn note(check: &str) -> &'static str {
     match check {
-        "program" => "Another program was compiled: that is what is compared, where it does the same work.",
+        "program" => "The compiled programs differ: that is what is compared, where they do the same work.",
         "parameter_shapes" => "A step takes arrays of other types or shapes: it does other work.",
         "operand_types" => "Arithmetic of another width has another peak and another result.",
-        "compiler" => "Another compiler makes another program of the same source.",
-        _ => "The compiler was told to do something else.",
+        "compiler" => "Another compiler version compiles the same source to another program.",
+        _ => "The compiler flags differ.",
     }
 }
 

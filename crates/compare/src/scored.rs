@@ -113,12 +113,12 @@ const COMMON: [Metric; 12] = [
         false,
         |p| p.compute_utilization.as_ref().map(|it| it.compute_util_percent),
     ),
-    metric("compute_utilization.overhead_time_us", "Idle time of a step", ("us", Direction::Lower), TIME, false, |p| {
+    metric("compute_utilization.overhead_time_us", "Idle time per step", ("us", Direction::Lower), TIME, false, |p| {
         p.compute_utilization.as_ref().map(|it| it.overhead_time_us)
     }),
     metric(
         "step_breakdown.parts.communication_us",
-        "Exposed communication of a step",
+        "Exposed communication per step",
         ("us", Direction::Lower),
         TIME,
         false,
@@ -131,7 +131,7 @@ const COMMON: [Metric; 12] = [
 
 /// Numbers that one platform has, or that its hardware decides: scored only among runs of one platform.
 const OF_A_PLATFORM: [Metric; 13] = [
-    metric("step_timing.kernels_per_step", "Kernels a step", ("count", Direction::Lower), KERNELS, false, |p| {
+    metric("step_timing.kernels_per_step", "Kernels per step", ("count", Direction::Lower), KERNELS, false, |p| {
         p.step_timing.kernels_per_step
     }),
     metric("timeline_analysis.gap_time_percent", "Idle gaps", ("percent", Direction::Lower), SHARE, false, |p| {
@@ -166,7 +166,7 @@ const OF_A_PLATFORM: [Metric; 13] = [
     }),
     metric(
         "kernel_statistics.tensor_core_percent",
-        "Matrix time on tensor cores",
+        "Matrix time on matrix units",
         ("percent", Direction::Higher),
         SHARE,
         false,

@@ -75,7 +75,7 @@ fn percent(from_us: f64, to_us: f64) -> f64 {
 fn outlier(ordered_by: OrderedBy, run: &TimedRun<'_>, neighbours_us: f64) -> Option<OutlierRun> {
     let step_time_us = run.sample.mean_us;
     let text = format!(
-        "The run at {} stands apart: a step takes {} where its neighbours take {} ({:+.1} %).",
+        "The run at {} is an outlier: a step takes {}, its neighbours {} ({:+.1} %).",
         when(ordered_by, &run.place.label),
         format::time_us(step_time_us),
         format::time_us(neighbours_us),
@@ -93,7 +93,7 @@ fn drifting(
     let (first_us, last_us) = (line.first_us, line.last_us());
     let percent_per_run = 100.0 * line.slope_us / first_us;
     let text = format!(
-        "From {} to {} the step time drifts by {percent_per_run:+.2} % a run (± {:.2}), from {} to {}: no single run changes it.",
+        "From {} to {} the step time drifts by {percent_per_run:+.2} % per run (± {:.2}), from {} to {}: no single run changes it.",
         when(ordered_by, &first.place.label),
         last.place.label,
         100.0 * line.margin_us / first_us,
@@ -125,7 +125,7 @@ pub fn sentences(trend: &Trend, subjects: &[Subject]) -> Vec<String> {
     let ends = trend.points.first().zip(trend.points.last()).filter(|_| times.len() >= FEWEST_RUNS);
     let Some((first, last)) = ends else {
         return vec![format!(
-            "The runs have an order in time, but only {} of {} have a known step time: no trend can be told.",
+            "The runs have an order in time, but only {} of {} have a known step time: no trend is shown.",
             times.len(),
             subjects.len()
         )];

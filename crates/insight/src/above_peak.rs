@@ -52,7 +52,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         format::percent(percent),
         format::printable(&peaks.device),
         format::percent(share),
-        if chosen { " The device was chosen by hand and cannot be the one that ran the program." } else { "" },
+        if chosen { " The device was chosen, and cannot be the one that ran the program." } else { "" },
     );
     let (severity, confidence) = match chosen {
         true => (FindingSeverity::Critical, Confidence::High),
@@ -60,10 +60,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     };
     let title = if chosen { "The chosen device is slower than the ops were" } else { "Ops are faster than the device" };
     Draft::new(severity, confidence, title, message)
-        .remedy(
-            "Choose the device that the program ran on (--device, or the field on the Model page). MFU, HFU and every share of a \
-             peak are wrong until then.",
-        )
+        .remedy("Choose the device that the program ran on. MFU, HFU and every share of a peak are wrong until then.")
         .passed("compute_efficiency_percent", percent, PEAK_PERCENT)
         .passed("above_peak_time_percent", share, TIME_PERCENT)
         .link("ops", &equals("hlo_op_name", name))

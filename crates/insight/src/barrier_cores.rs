@@ -37,7 +37,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     )
     .remedy(
         "Find the host that starts its program last (Devices, Steps): its input or Python code is slower than the \
-             others'. Give all hosts the same work and no work of their own (logging, checkpoints) between steps.",
+             others'. Give all hosts equal work, and none of them extra work (logging, checkpoints) between steps.",
     )
     .passed("barrier_percent", share, WARNING_PERCENT)
     .at_stake(share)

@@ -24,7 +24,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         return Verdict::Irrelevant;
     }
     if products.iter().all(|(data_type, _, _)| data_type.is_none()) {
-        return numbers.lacks_in_json("the file does not tell in which type the products were computed.");
+        return numbers.lacks_in_json("the data type of the products is not in the file.");
     }
     let single = || products.iter().filter(|(data_type, _, _)| *data_type == Some("f32"));
     let time: Ps = single().map(|(_, time, _)| *time).sum();
@@ -43,9 +43,8 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let confidence = if numbers.is_tpu() { Confidence::Low } else { Confidence::Medium };
     Draft::new(FindingSeverity::Warning, confidence, "Matrix products run in float32", message)
         .remedy(
-            "Compute in bfloat16 where the model allows it: parameters in float32, activations and weights cast with \
-             x.astype(jnp.bfloat16) before the product (dtype=jnp.bfloat16 in Flax modules), sums in float32 \
-             (preferred_element_type=jnp.float32). Check the loss after the change.",
+            "Compute in bfloat16 where the model allows it: parameters in float32, activations and weights cast before the \
+             product, sums in float32 (mixed precision). Check the loss after the change.",
         )
         .passed("float32_product_percent", share, WARNING_PERCENT)
         .evidence("float32_product_us", time.as_us())

@@ -29,8 +29,8 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     );
     Draft::new(FindingSeverity::Note, Confidence::Medium, "Handing input to the devices takes long", message)
         .remedy(
-            "Copy ahead and in one piece: jax.device_put of the whole batch for the next step while this one runs, smaller types \
-             (uint8 images, bfloat16), each process only its own shard (jax.make_array_from_process_local_data).",
+            "Copy ahead and in one piece: the whole batch of the next step while this one runs, smaller types (uint8 images, \
+             bfloat16), and in each process only its own shard.",
         )
         .passed("data_transfer_percent", share, NOTE_PERCENT)
         .evidence("input_transfer_us", transfer)

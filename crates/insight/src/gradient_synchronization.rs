@@ -28,7 +28,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         return Verdict::Irrelevant;
     }
     let (Some(window), Some(exposed)) = (numbers.window_of_parts(), numbers.exposed_communication_percent()) else {
-        return lacks("too few device ops ran to tell what hides the communication. Capture several steps.");
+        return lacks("too few device ops ran to measure the overlap of communication. Capture several steps.");
     };
     let reductions = numbers.category_percent(&is_reduction);
     let all = numbers.category_percent(&is_communication);
@@ -40,8 +40,8 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let severity = if critical { FindingSeverity::Critical } else { FindingSeverity::Warning };
     let (view, filter) = numbers.link_to_communication(&is_reduction);
     let message = format!(
-        "Communication that no computation hides takes {} of {} ({}), and {} of all communication are all-reduces and \
-         reduce-scatters, by which gradients are summed over devices.",
+        "Exposed communication takes {} of {} ({}), and {} of all communication are all-reduces and \
+         reduce-scatters, which sum gradients over devices.",
         format::time_us(window.us(exposed)),
         window.words(),
         format::percent(exposed),
@@ -53,7 +53,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         several batches before reducing, or shard optimizer and weights (FSDP) to replace all-reduce by reduce-scatter and \
         all-gather.";
     // An all-reduce of a model-parallel layer looks the same.
-    Draft::new(severity, Confidence::Medium, "Gradient synchronisation is not hidden", message)
+    Draft::new(severity, Confidence::Medium, "Gradient synchronisation is not overlapped", message)
         .remedy(remedy)
         .passed("exposed_communication_percent", exposed, if critical { CRITICAL_PERCENT } else { WARNING_PERCENT })
         .passed("reduction_percent_of_communication", mostly, MOSTLY_PERCENT)

@@ -7,6 +7,7 @@ use super::{Rule, Verdict};
 use base::format;
 use metrics::StepPart;
 use report::{Confidence, FindingSeverity};
+use trace::Framework;
 
 /// The rule.
 pub(super) const RULE: Rule = Rule { id: "host_overhead", title: "Devices wait for the host", check };
@@ -43,11 +44,16 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         numbers.host_meanwhile()
     );
     Draft::new(severity, Confidence::High, &format!("Devices wait for the host {} of the time", format::percent(share)), message)
-        .remedy(
-            "Let the host run ahead of the devices: no block_until_ready, float(x), print(x) or np.asarray(x) of a result in \
-             every step, one jax.jit around the whole step (or jax.lax.scan over several), and input prepared in another \
-             thread. In PyTorch: no .item() or .cpu() in the loop. What the host does in the gaps stands on the timeline.",
-        )
+        .remedy(&format!(
+            "Let the host run ahead of the devices: read no result in every step ({}), put the whole step into one {}, and prepare \
+             input in another thread. The timeline shows what the host does in the gaps.",
+            match numbers.trace.framework {
+                Framework::PyTorch => ".item(), .cpu()",
+                Framework::TensorFlow => ".numpy(), print",
+                Framework::Jax | Framework::Unknown => "block_until_ready, float(x), print(x), np.asarray(x)",
+            },
+            numbers.trace.framework.compiler()
+        ))
         .passed("host_bound_percent", share, limit)
         .evidence("host_bound_us", window.us(share))
         .evidence("idle_percent", window.idle_percent())

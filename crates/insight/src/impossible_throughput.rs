@@ -62,7 +62,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     Draft::new(severity, confidence, title, message)
         .remedy(
             "Check the batch size (samples per step over all devices), the sequence length, the number of steps and the model's \
-             dimensions: one of them is too large. Check the device, too, where it was chosen by hand.",
+             dimensions: one of them is too large. Check the device too, where it was chosen.",
         )
         .passed("needed_tflops", needed * 1e-12, peak * 1e-12)
         .evidence(&format!("{what}_per_sec"), rate)

@@ -26,7 +26,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         numbers.part_percent(StepPart::HostToDevice),
         numbers.part_percent(StepPart::DeviceToHost),
     ) else {
-        return lacks("too few device ops ran to tell what the devices spend their time on. Capture several steps.");
+        return lacks("too few device ops ran to measure where their time goes. Capture several steps.");
     };
     let share = to + from;
     if share < WARNING_PERCENT {
@@ -44,7 +44,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         })
         .collect();
     let message = format!(
-        "Copies between host and device that nothing hides take {} of {} ({}). All copies in the window: {}.",
+        "Exposed copies between host and device take {} of {} ({}). All copies in the window: {}.",
         format::time_us(window.us(share)),
         window.words(),
         format::percent(share),
@@ -52,7 +52,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     );
     Draft::new(severity, Confidence::High, "Copies between host and device take much of the time", message)
         .remedy(
-            "Put data on the device once with jax.device_put and ahead of its use, keep intermediate results there, and \
+            "Put data on the device once and ahead of its use, keep intermediate results there, and \
              take no NumPy array or Python number of a result inside the loop.",
         )
         .passed("exposed_transfer_percent", share, if critical { CRITICAL_PERCENT } else { WARNING_PERCENT })

@@ -20,7 +20,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         return lacks("no device op ran. Capture while the jitted function runs.");
     }
     let Some(window) = numbers.window() else {
-        return lacks("too few ops ran to tell how busy the devices usually are. Capture several steps.");
+        return lacks("too few ops ran to measure how busy the devices usually are. Capture several steps.");
     };
     let busy = window.busy_percent;
     if busy >= WARNING_PERCENT {
@@ -58,10 +58,11 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     }
     let confidence = if window.steps { Confidence::High } else { Confidence::Medium };
     Draft::new(severity, confidence, &format!("Devices are idle for {} of the time", format::percent(idle)), message)
-        .remedy(
-            "Find what the host does in the gaps on the timeline: call jax.block_until_ready and np.asarray only where a \
-             result is needed, put the step into one jax.jit, and prepare the next batch while the step runs.",
-        )
+        .remedy(&format!(
+            "Find what the host does in the gaps on the timeline: read results only where they are needed, put the step into one \
+             {}, and prepare the next batch while the step runs.",
+            numbers.trace.framework.compiler()
+        ))
         .passed("busy_percent", busy, limit)
         .evidence("idle_us", window.us(idle))
         .at_stake(idle)

@@ -27,7 +27,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     };
     let ops = &numbers.context.analysis.ops;
     if ops.rows.iter().all(|op| op.bytes.is_none()) {
-        return numbers.lacks_in_json("the file does not tell how many bytes the ops move.");
+        return numbers.lacks_in_json("the bytes that ops move are not in the file.");
     }
     // What a product moves depends on how the library tiles it, which its bytes do not say. Of the others, an op below its ridge point cannot be held up by arithmetic.
     let below_ridge = |op: &Op| {
@@ -53,7 +53,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let slowest = ops.rows.iter().filter(bound).max_by_key(|op| op.self_time);
     let name = slowest.map_or("", |op| ops.text(numbers.trace, op.name));
     let message = format!(
-        "Ops that the memory limits take {} of the device time and move {} of what it could in that time; most of it {}.",
+        "Memory-bound ops take {} of device time at {} of peak bandwidth; most of it is {}.",
         format::percent(share),
         format::percent(reached),
         format::printable(&format::shorten(name, 60))

@@ -38,8 +38,8 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     );
     Draft::new(FindingSeverity::Note, Confidence::Low, "Kernels have low occupancy", message)
         .remedy(
-            "In kernels of your own (Pallas, Triton, CUDA): fewer registers and less shared memory a block, or more blocks. In \
-             XLA's: larger shapes. Low occupancy costs nothing where a kernel is at the memory's or the tensor cores' limit.",
+            "In your own kernels: fewer registers and less shared memory per block, or more blocks. In \
+             XLA's: larger shapes. Low occupancy costs nothing where memory or the matrix units are the limit.",
         )
         .passed("low_occupancy_percent", share, NOTE_PERCENT)
         .passed("occupancy_pct", largest.shape.occupancy_percent.unwrap_or(0.0), OCCUPANCY_PERCENT)

@@ -5,7 +5,7 @@ use super::numbers::{Numbers, SHORT};
 use super::{Rule, Verdict};
 use base::format;
 use report::{Confidence, FindingSeverity};
-use trace::in_blocks;
+use trace::{Framework, in_blocks};
 
 /// The rule.
 pub(super) const RULE: Rule =
@@ -56,12 +56,21 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         }
     );
     Draft::new(severity, Confidence::High, "Many small kernels leave the device waiting for launches", message)
-        .remedy(
-            "Put more of the program into one jax.jit so that XLA fuses it (operations called one by one from Python are a \
-             program each), use jax.lax.scan instead of Python loops, and let XLA launch whole graphs: \
-             XLA_FLAGS=--xla_gpu_enable_command_buffer=FUSION,CUBLAS,CUDNN,CUSTOM_CALL. In PyTorch: torch.compile or CUDA \
-             graphs.",
-        )
+        .remedy(match numbers.trace.framework {
+            Framework::PyTorch => {
+                "Put more of the program into one torch.compile (mode=\"reduce-overhead\" replays CUDA graphs), and use fused \
+                 optimizers instead of one kernel per parameter."
+            }
+            Framework::TensorFlow => {
+                "Put more of the program into one tf.function(jit_compile=True) so that XLA fuses it, and use tf.while_loop \
+                 instead of Python loops."
+            }
+            Framework::Jax | Framework::Unknown => {
+                "Put more of the program into one jax.jit so that XLA fuses it (operations called one by one from Python are one \
+                 program each), use jax.lax.scan instead of Python loops, and let XLA launch whole graphs: \
+                 XLA_FLAGS=--xla_gpu_enable_command_buffer=FUSION,CUBLAS,CUDNN,CUSTOM_CALL."
+            }
+        })
         .passed("short_gap_percent", gaps, if critical { CRITICAL_PERCENT } else { WARNING_PERCENT })
         .passed("short_kernel_percent", share, SHORT_SHARE_PERCENT)
         .evidence("short_kernels", short as f64)

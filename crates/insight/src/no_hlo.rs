@@ -24,24 +24,18 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let (message, remedy) = if trace.format == Some(SourceFormat::ChromeJson) {
         (
             "This is the JSON trace, an export that leaves out the compiled programs, the device's peaks and memory events: \
-             FLOP/s, the roofline, shapes and replica groups cannot be told from it.",
-            "Open the *.xplane.pb that stands in the same folder.",
+             it has no FLOP/s, roofline, shapes or replica groups.",
+            "Open the *.xplane.pb in the same folder.",
         )
     } else {
         (
-            "The profile embeds no compiled program (HLO): FLOP/s, the roofline, shapes and replica groups of its ops cannot \
-             be told.",
+            "The profile embeds no compiled program (HLO), so it has no FLOP/s, roofline, shapes or replica groups.",
             "Capture with the JAX profiler and ProfileOptions.enable_hlo_proto left on, as it is by default.",
         )
     };
-    Draft::new(
-        FindingSeverity::Note,
-        Confidence::High,
-        "FLOP/s and shapes cannot be told from this file",
-        message.to_owned(),
-    )
-    .remedy(remedy)
-    .evidence("hlo_modules", trace.hlo.len() as f64)
-    .link("roofline", "")
-    .fires()
+    Draft::new(FindingSeverity::Note, Confidence::High, "FLOP/s and shapes are not in this file", message.to_owned())
+        .remedy(remedy)
+        .evidence("hlo_modules", trace.hlo.len() as f64)
+        .link("roofline", "")
+        .fires()
 }

@@ -102,6 +102,11 @@ impl<'a> Numbers<'a> {
         if is_export { lacks(&format!("{sentence} Open the xplane of the same run.")) } else { lacks(sentence) }
     }
 
+    /// A rule that lacks steps, which the program could have marked.
+    pub(super) fn lacks_steps(&self, sentence: &str) -> Verdict {
+        lacks(&format!("{sentence} {}.", self.trace.framework.mark_steps()))
+    }
+
     /// True on GPUs.
     pub fn is_gpu(&self) -> bool {
         self.platform == Some(Platform::Gpu)

@@ -33,7 +33,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     });
     let (start, end) = later.fold((Ps::MAX, Ps::new(i64::MIN)), |all, it| (all.0.min(it.0), all.1.max(it.1)));
     if start >= end {
-        return lacks("fewer than two steps are known. Mark them with jax.profiler.StepTraceAnnotation.");
+        return numbers.lacks_steps("fewer than two steps are known.");
     }
     if numbers.profile.compilation.as_ref().is_none_or(|it| it.num_compilation_events == 0) {
         return Verdict::Fine;
@@ -51,7 +51,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     };
     let message = format!(
         "After the first step, XLA compiles {}, for {} in all ({} of that time). New shapes, data types or static arguments \
-         make it compile anew.",
+         make it compile again.",
         times(inside.parts().len() as u64),
         format::time_us(inside.length().as_us()),
         format::percent(share)

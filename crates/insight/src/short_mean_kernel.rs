@@ -36,7 +36,10 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         format::percent(window.busy_percent)
     );
     Draft::new(FindingSeverity::Note, Confidence::Low, "Kernels are short on average", message)
-        .remedy("Give each kernel more to do: a larger batch, a larger jax.jit, fewer separate operations.")
+        .remedy(&format!(
+            "Give each kernel more to do: a larger batch, more of the program in one {}, fewer separate operations.",
+            numbers.trace.framework.compiler()
+        ))
         .passed("mean_kernel_us", mean, SHORT_US)
         .passed("busy_percent", window.busy_percent, BUSY_PERCENT)
         .link("kernels", "avg_duration_us<100")

@@ -1,6 +1,6 @@
 //! The statistics rest on one step.
 
-use super::draft::{Draft, lacks};
+use super::draft::Draft;
 use super::numbers::{Numbers, plural};
 use super::{Rule, Verdict};
 use report::{Confidence, FindingSeverity};
@@ -11,7 +11,7 @@ pub(super) const RULE: Rule = Rule { id: "single_step", title: "Only one step wa
 fn check(numbers: &Numbers<'_>) -> Verdict {
     let timing = &numbers.profile.step_timing;
     let Some(counted) = timing.num_steps_counted else {
-        return lacks("the steps are unknown. Mark them with jax.profiler.StepTraceAnnotation.");
+        return numbers.lacks_steps("the steps are unknown.");
     };
     let is_chosen = numbers.profile.window.as_ref().is_some_and(|window| window.chosen.is_some());
     if counted > 1 || is_chosen {
@@ -22,7 +22,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         plural(timing.num_steps, "step"),
         counted
     );
-    Draft::new(FindingSeverity::Note, Confidence::High, "All numbers rest on one step", message)
+    Draft::new(FindingSeverity::Note, Confidence::High, "All numbers are of one step", message)
         .remedy("Capture 5 to 10 steps of the steady state: enough to see the spread, short enough to stay small.")
         .passed("num_steps_counted", counted as f64, 2.0)
         .link("steps", "")

@@ -28,14 +28,19 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         "At least one SparseCore of a chip runs for {} of the time between the chip's first and last op.",
         format::percent(share)
     );
-    Draft::new(FindingSeverity::Note, Confidence::Medium, &format!("SparseCores run {} of the time", format::percent(share)), message)
-        .remedy(
-            "Check on the timeline that the TensorCore computes meanwhile. If it waits: fewer or smaller embedding lookups a \
-             step, tables split over all SparseCores, pipelined embeddings.",
-        )
-        .passed("sparse_core_percent", share, NOTE_PERCENT)
-        .link("devices", "")
-        .fires()
+    Draft::new(
+        FindingSeverity::Note,
+        Confidence::Medium,
+        &format!("SparseCores run {} of the time", format::percent(share)),
+        message,
+    )
+    .remedy(
+        "Check on the timeline that the TensorCore computes meanwhile. If it waits: fewer or smaller embedding \
+             lookups per step, tables split over all SparseCores, pipelined embeddings.",
+    )
+    .passed("sparse_core_percent", share, NOTE_PERCENT)
+    .link("devices", "")
+    .fires()
 }
 
 /// Union of everything on the SparseCores of a chip, over the chip's window, for the chips that have any.

@@ -20,7 +20,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let timing = &numbers.profile.step_timing;
     let counted = timing.num_steps_counted.unwrap_or(0);
     let (Some(mean), Some(spread)) = (timing.avg_step_time_us, timing.stddev_step_time_us) else {
-        return lacks("it needs several complete steps. Capture 5 to 10, each in jax.profiler.StepTraceAnnotation.");
+        return numbers.lacks_steps("it needs 5 to 10 complete steps.");
     };
     if counted < FEWEST_STEPS || mean <= 0.0 {
         return lacks("it needs at least 5 complete steps. Capture 5 to 10.");

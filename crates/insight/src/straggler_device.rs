@@ -23,7 +23,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     }
     let breakdown = &numbers.context.analysis.step_breakdown;
     let (WindowKind::Steps, Some(mean)) = (breakdown.window, breakdown.mean.as_ref()) else {
-        return lacks("the steps are unknown. Mark them with jax.profiler.StepTraceAnnotation.");
+        return numbers.lacks_steps("the steps are unknown.");
     };
     let work: Vec<Option<f64>> = breakdown.mean_of_device.iter().map(|mean| mean.as_ref().map(work_us)).collect();
     let connected = numbers.context.analysis.collectives.connected();

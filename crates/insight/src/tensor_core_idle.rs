@@ -1,6 +1,6 @@
 //! TensorCores of a TPU run nothing for part of the step.
 
-use super::draft::{Draft, lacks};
+use super::draft::Draft;
 use super::numbers::Numbers;
 use super::{Rule, Verdict};
 use base::format;
@@ -19,7 +19,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         return Verdict::Irrelevant;
     }
     let Some(window) = numbers.window().filter(|window| window.steps) else {
-        return lacks("the steps are unknown. Mark them with jax.profiler.StepTraceAnnotation.");
+        return numbers.lacks_steps("the steps are unknown.");
     };
     let idle = window.idle_percent();
     if idle < NOTE_PERCENT {

@@ -6,6 +6,7 @@ use super::{Rule, Verdict};
 use base::{Ps, format};
 use metrics::{KernelRow, OpFamily, matrix_units};
 use report::{Confidence, FindingSeverity};
+use trace::Framework;
 
 /// The rule.
 pub(super) const RULE: Rule = Rule { id: "tensor_cores_unused", title: "Tensor cores are not used", check };
@@ -44,10 +45,18 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         largest.data_type.map_or(String::new(), |data_type| format!(" in {data_type}"))
     );
     Draft::new(FindingSeverity::Warning, Confidence::Medium, &format!("Products do not use the {units}"), message)
-        .remedy(
-            "Compute in bfloat16 or float16, or allow TF32 (jax.default_matmul_precision(\"tensorfloat32\")), and make the \
-             contracted and channel dimensions multiples of 8 (16 for 8-bit types), padding them where needed.",
-        )
+        .remedy(&format!(
+            "Compute in bfloat16 or float16{}, and make the contracted and channel dimensions multiples of 8 (16 for 8-bit types), \
+             padding them where needed.",
+            match (units, numbers.trace.framework) {
+                ("matrix cores", _) => "",
+                (_, Framework::PyTorch) => ", or allow TF32 (torch.backends.cuda.matmul.allow_tf32 = True)",
+                (_, Framework::TensorFlow) => ", or leave TF32 on, as it is by default",
+                (_, Framework::Jax | Framework::Unknown) => {
+                    ", or allow TF32 (jax.default_matmul_precision(\"tensorfloat32\"))"
+                }
+            }
+        ))
         .passed("without_tensor_cores_percent", share, WARNING_PERCENT)
         .evidence("without_tensor_cores_us", time.as_us())
         .at_stake(numbers.of_window(share))

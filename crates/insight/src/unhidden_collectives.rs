@@ -22,7 +22,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         return Verdict::Irrelevant;
     }
     let (Some(window), Some(share)) = (numbers.window_of_parts(), numbers.exposed_communication_percent()) else {
-        return lacks("too few device ops ran to tell what hides the communication. Capture several steps.");
+        return lacks("too few device ops ran to measure the overlap of communication. Capture several steps.");
     };
     if share < NOTE_PERCENT {
         return Verdict::Fine;
@@ -36,20 +36,20 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let hidden = numbers.communication_overlap_percent();
     let (view, filter) = numbers.link_to_communication(&is_communication);
     let message = format!(
-        "Communication (mostly {}) that no computation hides takes {} of {} ({}).{}",
+        "Exposed communication (mostly {}) takes {} of {} ({}).{}",
         format::printable(kind),
         format::time_us(window.us(share)),
         window.words(),
         format::percent(share),
         match hidden {
             Some(hidden) if hidden > 0.0 => {
-                format!(" Of the communication in flight, {} is hidden.", format::percent(hidden))
+                format!(" {} of the communication in flight is overlapped.", format::percent(hidden))
             }
-            _ => " None of the communication in flight is hidden.".to_owned(),
+            _ => " No communication is overlapped.".to_owned(),
         }
     );
     let remedy = if numbers.trace.framework == Framework::PyTorch {
-        "Let communication run beside computation: asynchronous collectives on a stream of their own that are awaited late, \
+        "Let communication run beside computation: asynchronous collectives on a separate stream, awaited late, \
          and larger buckets (bucket_cap_mb of DistributedDataParallel). Then look at the sharding: less is sent where the \
          batch or the weights are split in another way."
     } else if numbers.is_gpu() {

@@ -4,9 +4,9 @@ use super::draft::{Draft, lacks};
 use super::numbers::Numbers;
 use super::{Rule, Verdict};
 use base::format;
-use metrics::Devices;
+use metrics::{Devices, is_amd};
 use report::{Confidence, FindingSeverity};
-use trace::Framework;
+use trace::{Framework, Platform};
 
 /// The rule.
 pub(super) const RULE: Rule = Rule { id: "unused_visible_devices", title: "Devices are not used", check };
@@ -33,14 +33,18 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         message,
     )
     .remedy(&format!(
-        "If they are this program's, split the batch over them: {}. If they are not, hide them (CUDA_VISIBLE_DEVICES, \
-         HIP_VISIBLE_DEVICES) so that nobody counts on them.",
+        "If they are this program's, split the batch over them: {}. If they are not, hide them ({}) so that they are not counted.",
         match numbers.trace.framework {
             Framework::TensorFlow => "tf.distribute.MirroredStrategy()",
             Framework::PyTorch => "torchrun with a process per device, and DistributedDataParallel",
             Framework::Jax | Framework::Unknown =>
                 "mesh = jax.make_mesh((jax.device_count(),), (\"data\",)) and jax.device_put(batch, NamedSharding(mesh, \
                  P(\"data\")))",
+        },
+        match platform {
+            Platform::Gpu if is_amd(&numbers.profile.metadata.device_type) => "HIP_VISIBLE_DEVICES",
+            Platform::Gpu => "CUDA_VISIBLE_DEVICES",
+            Platform::Tpu | Platform::Cpu => "TPU_VISIBLE_CHIPS",
         }
     ))
     .passed("unused_devices", unused as f64, 1.0)

@@ -22,7 +22,7 @@ pub(super) fn idle_share(
     lacking: &str,
 ) -> Result<(Window, f64), Verdict> {
     let Some(window) = numbers.window_of_parts() else {
-        return Err(lacks("too few device ops ran to tell what the devices wait for. Capture several steps."));
+        return Err(lacks("too few device ops ran to measure what the devices wait for. Capture several steps."));
     };
     if window.idle_percent() < least_percent {
         return Err(Verdict::Fine);
@@ -38,7 +38,10 @@ pub(super) fn idle_share(
 /// The verdict where devices do not wait for input, or the capture does not say.
 pub(super) fn input_times_us(numbers: &Numbers<'_>) -> Result<(f64, f64), Verdict> {
     let Some(waits) = numbers.input_wait_percent() else {
-        return Err(lacks("too few device ops ran to tell whether the devices wait for input. Capture several steps."));
+        return Err(lacks(
+            "too few device ops ran to measure whether the devices wait for input. Capture several \
+            steps.",
+        ));
     };
     if !waits.bound() {
         return Err(Verdict::Fine);

@@ -1,6 +1,6 @@
 //! The capture holds steps in which the program was still warming up.
 
-use super::draft::{Draft, lacks};
+use super::draft::Draft;
 use super::numbers::{Numbers, plural};
 use super::{Rule, Verdict};
 use base::format;
@@ -12,7 +12,7 @@ pub(super) const RULE: Rule = Rule { id: "warm_up_in_window", title: "Warm-up is
 fn check(numbers: &Numbers<'_>) -> Verdict {
     let steps = &numbers.profile.steps;
     if steps.is_empty() {
-        return lacks("the steps are unknown. Mark them with jax.profiler.StepTraceAnnotation.");
+        return numbers.lacks_steps("the steps are unknown.");
     }
     let warm_up = steps.iter().filter(|step| step.warm_up).count();
     if warm_up == 0 {

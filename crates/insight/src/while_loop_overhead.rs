@@ -33,7 +33,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
          the loop's state.",
         format::percent(share)
     );
-    Draft::new(severity, Confidence::Medium, "Loops cost time of their own", message)
+    Draft::new(severity, Confidence::Medium, "Loops cost time outside their bodies", message)
         .remedy(
             "Do more in each iteration: jax.lax.scan(..., unroll=4), fewer and larger iterations, less state carried from \
              one to the next.",

@@ -18,7 +18,7 @@ pub fn warnings(devices: &Devices) -> Vec<Warning> {
         let placed = clocks.iter().map(|(_, clock)| clock.uncertainty).max().unwrap_or_default();
         let message = format!(
             "The event times of {} of {} device(s) differ from the chips' own clocks by up to {} (95th percentile {}, both on {}): the \
-             profiler aligned them with the host's clock anew while it captured. All times of devices are the chips' own here, placed \
+             profiler realigned them with the host's clock during the capture. All times of devices are the chips' own here, placed \
              against the host's to within {}; other tools may show the event times.",
             warped.len(),
             devices.used.len(),

@@ -4,19 +4,17 @@
 
 use super::compilation::has_host_spans;
 use super::roofline::Utilization;
+use super::steps::mark_steps;
 use base::WarningCode;
 use report::{NotMeasured, UnifiedProfile};
 use trace::{Framework, SourceFormat, Trace};
-
-const STEP_REMEDY: &str = "Wrap each step in `with jax.profiler.StepTraceAnnotation(\"train\", step_num=i):`, or give the \
-                           number of steps by hand.";
 
 /// What is absent from `profile`, which was made from `trace`; `utilization` says why MFU and HFU are. In the order of the report's sections.
 pub fn not_measured(profile: &UnifiedProfile, trace: &Trace, utilization: &Utilization) -> Vec<NotMeasured> {
     let mut list = List(Vec::new());
     metadata(profile, trace, &mut list);
     model(profile, &mut list);
-    steps(profile, &mut list);
+    steps(profile, &mark_steps(trace), &mut list);
     devices(profile, trace, &mut list);
     communication(profile, &mut list);
     flops(profile, trace, utilization, &mut list);
@@ -60,17 +58,17 @@ fn model(profile: &UnifiedProfile, list: &mut List) {
         list.add(
             "parameter_counts.total_params",
             "A trace does not know the model's dimensions.",
-            "Fill in the model form, drop the model's config.json with the profile, or pass --model-config.",
+            "Give the model's dimensions, or put its config.json beside the profile.",
         );
     }
 }
 
-fn steps(profile: &UnifiedProfile, list: &mut List) {
+fn steps(profile: &UnifiedProfile, remedy: &str, list: &mut List) {
     let timed = profile.step_timing.avg_step_time_us.is_some();
     if !timed && profile.step_timing.num_steps == 0 {
         let told = profile.warnings.iter().find(|warning| warning.is(WarningCode::StepsUnknown));
         let reason = told.map_or("No steps found.", |warning| warning.message.as_str());
-        list.add("step_timing.avg_step_time_us", reason, STEP_REMEDY);
+        list.add("step_timing.avg_step_time_us", reason, remedy);
     } else if !timed && profile.window.as_ref().is_some_and(|window| window.chosen.is_some()) {
         let reason = "No whole step lies in the chosen window.";
         list.add("step_timing.avg_step_time_us", reason, "Choose a window that holds one.");
@@ -80,9 +78,9 @@ fn steps(profile: &UnifiedProfile, list: &mut List) {
     }
     let throughput = &profile.throughput;
     if throughput.steps_per_sec.is_none() {
-        list.add("throughput.steps_per_sec", "The step time is unknown.", STEP_REMEDY);
+        list.add("throughput.steps_per_sec", "The step time is unknown.", remedy);
     }
-    let form = "Fill in the model form, or pass --batch-size and --seq-length.";
+    let form = "Give the batch size and the sequence length.";
     let model = &profile.model_config;
     let one_after_another = profile.step_timing.devices_in_step.as_deref() == Some("one_after_another");
     for (field, value, needed) in [
@@ -101,7 +99,7 @@ fn steps(profile: &UnifiedProfile, list: &mut List) {
             let reason = "The devices run their steps one after another, so no step has a batch of all devices.";
             list.add(field, reason, "Divide the batch of one device by the step time.");
         } else if missing.is_empty() {
-            list.add(field, "The step time is unknown.", STEP_REMEDY);
+            list.add(field, "The step time is unknown.", remedy);
         } else {
             list.add(field, &format!("It needs {}, which a trace does not know.", missing.join(" and ")), form);
         }
@@ -113,7 +111,7 @@ fn devices(profile: &UnifiedProfile, trace: &Trace, list: &mut List) {
     if profile.compute_utilization.is_none() {
         let visible = profile.metadata.num_devices_visible.unwrap_or(0);
         let (reason, remedy) = if profile.metadata.num_devices > 0 {
-            ("The devices' ops take no time, so no share of it can be given.".to_owned(), "")
+            ("The devices' ops take no time, so there is no share of it.".to_owned(), "")
         } else if visible > 0 {
             (
                 format!("The profile lists {visible} devices, but no op ran on any of them during the capture."),
@@ -192,7 +190,7 @@ fn flops(profile: &UnifiedProfile, trace: &Trace, utilization: &Utilization, lis
         let remedy = if profile.metadata.num_devices == 0 || profile.metadata.platform == "CPU" {
             ""
         } else if profile.roofline.is_none() {
-            "Choose the device (--device, or the field on the page)."
+            "Choose the device that the profile is of."
         } else if trace.format == Some(SourceFormat::ChromeJson) && profile.metadata.platform != "TPU" {
             "Open the *.xplane.pb of the same run, which has the HLO, where there is one."
         } else {
@@ -221,7 +219,8 @@ fn host(profile: &UnifiedProfile, trace: &Trace, list: &mut List) {
     if profile.compilation.as_ref().is_some_and(|it| it.num_xla_modules.is_none()) && profile.metadata.num_devices > 0 {
         let (reason, remedy) = if trace.format == Some(SourceFormat::ChromeJson) {
             (
-                "A trace JSON names the modules of ops but not their programs: several programs of one name cannot be told apart.",
+                "A trace JSON names the modules of ops but not their programs: programs of equal names cannot be \
+                 distinguished.",
                 "Open the *.xplane.pb of the same run, which numbers them.",
             )
         } else {

@@ -51,7 +51,7 @@ pub struct StepBreakdown {
     /// `100 * (1 - union of the ops / window)`, as XProf defines `device_idle_time_percent`; TPU only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chip_idle_percent: Option<f64>,
-    /// The same for each used device. Added in 1.1.0.
+    /// The parts of the mean step of each used device. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub devices: Vec<StepBreakdownDevice>,
     /// What the threads of the hosts do in the whole capture.

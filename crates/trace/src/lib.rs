@@ -18,6 +18,7 @@ mod event_columns;
 mod event_id;
 mod event_stat;
 mod events;
+mod framework;
 mod index;
 mod interval;
 mod kinds;
@@ -39,6 +40,7 @@ pub use event_columns::{ColumnValues, EventColumn, Holds, POOL_CONTEXT};
 pub use event_id::{EventId, EventIds};
 pub use event_stat::EventStat;
 pub use events::{Event, Events, RowBlock};
+pub use framework::Framework;
 pub use interval::{Interval, IntervalSet, Union};
 pub use kinds::EventKind;
 pub use marks::{CounterTrack, FlowBinding, FlowPoint, FlowRole, Instant, InstantScope};
@@ -83,20 +85,6 @@ pub enum SourceFormat {
     XPlane,
     /// Chrome trace JSON: a lossy export.
     ChromeJson,
-}
-
-/// Who wrote the trace.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Framework {
-    /// The JAX profiler.
-    Jax,
-    /// TensorFlow's.
-    TensorFlow,
-    /// PyTorch Kineto.
-    PyTorch,
-    /// Another producer, or not to be told.
-    #[default]
-    Unknown,
 }
 
 /// A value that a plane says of itself (XPlane plane stats; a process label in JSON).

@@ -2,6 +2,7 @@
 
 #![warn(clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
 
+mod environment;
 pub mod export;
 pub mod metric;
 mod op_changes;

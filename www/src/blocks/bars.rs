@@ -9,13 +9,12 @@ use leptos::prelude::*;
 use super::figure::{Chart, Data, figure, number, text};
 use super::{heading, href};
 use crate::components::tip::{Name, Tips};
-use crate::components::warnings::{bounded, bounded_lines, tied};
+use crate::components::warnings::{bounded, tied};
 
 /// The bars, in their own order.
 pub fn bars(run: u32, bars: Bars) -> AnyView {
     let largest = bars.bars.iter().map(|bar| bar.value).filter(|value| value.is_finite()).fold(0.0, f64::max);
-    // A share is compared with the whole, unless all are small.
-    let largest = if bars.unit == Unit::Percent && largest > 50.0 { largest.max(100.0) } else { largest };
+    let largest = bars.whole.unwrap_or(largest);
     figure(Chart {
         title: heading(run, &bars.title, bars.about.as_ref()),
         name: bars.title.clone(),
@@ -46,7 +45,8 @@ fn bar(run: u32, bar: &Bar, of: Unit, largest: f64) -> AnyView {
     let tips = Tips::get();
     let share =
         if largest > 0.0 && bar.value.is_finite() { 100.0 * (bar.value / largest).clamp(0.0, 1.0) } else { 0.0 };
-    let exact = bounded_lines(&[&bar.label, &unit::full(bar.value, of), &bar.note]);
+    let note = if bar.note.is_empty() { "" } else { ", " };
+    let exact = bounded(&format!("{}: {}{note}{}", bar.label, unit::short(bar.value, of), bar.note));
     let on_focus = exact.clone();
     // What is nothing has no bar at all.
     let fill = if share > 0.0 { format!("fill {}", bar.class.name()) } else { String::new() };

@@ -17,15 +17,13 @@ pub fn figures(run: u32, figures: &[Figure]) -> AnyView {
 /// One card.
 fn card(run: u32, figure: &Figure) -> AnyView {
     let note = bounded(&figure.note);
-    let more = if figure.limits.is_empty() { note.clone() } else { figure.limits.clone() };
     card::card(CardText {
         title: bounded(&figure.label),
-        field: figure.metric.clone().unwrap_or_default(),
         definition: figure.definition.clone(),
         value: figure.value.map(|value| unit::short(value, figure.unit)),
         exact: figure.value.map(|value| unit::full(value, figure.unit)).unwrap_or_default(),
         detail: note,
-        more,
+        more: figure.limits.clone(),
         status: figure.status,
         href: href(run, figure.link.as_ref()),
         detail_href: href(run, figure.note_link.as_ref()),

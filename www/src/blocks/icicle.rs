@@ -56,7 +56,7 @@ pub fn icicle(icicle: Icicle) -> AnyView {
         let node = tree.nodes.get(top.get())?;
         let address = href(run, node.link.as_ref());
         let more = address.map(|href| view! { <a href=href>"Show in the tables"</a> });
-        Some(view! { <p class="node-about"><span>{facts(&tree, node, unit::short).join(" · ")}</span>{more}</p> })
+        Some(view! { <p class="node-about"><span>{facts(&tree, node).join(" · ")}</span>{more}</p> })
     };
     let drawn = move || {
         let spans = geometry::layout(&parents, &values, top.get(), MAX_DEPTH);
@@ -108,9 +108,9 @@ fn span_view(icicle: &Icicle, span: &Span) -> AnyView {
 }
 
 /// Value, share of the whole, and what else is known.
-fn facts(icicle: &Icicle, node: &Node, say: fn(f64, Unit) -> String) -> Vec<String> {
+fn facts(icicle: &Icicle, node: &Node) -> Vec<String> {
     let whole = icicle.nodes.first().map_or(0.0, |root| root.value);
-    let mut facts = vec![say(node.value, icicle.unit)];
+    let mut facts = vec![unit::short(node.value, icicle.unit)];
     if whole > 0.0 {
         facts.push(format!("{} of all", format::percent(100.0 * node.value / whole)));
     }
@@ -140,7 +140,7 @@ fn marks(
     let describe = move |mark: usize| {
         let node = described.get(mark).and_then(|span| tree.nodes.get(span.node));
         let lines = |node: &Node| {
-            let facts = facts(&tree, node, unit::full);
+            let facts = facts(&tree, node);
             let all: Vec<&str> = std::iter::once(&node.label).chain(&facts).map(String::as_str).collect();
             bounded_lines(&all)
         };

@@ -10,7 +10,7 @@ use super::chart::{Marks, Pair, chart, walk};
 use super::figure::{Chart, Data, figure, number, text};
 use crate::components::live::live;
 use crate::components::tip::Name;
-use crate::components::warnings::{bounded, bounded_lines};
+use crate::components::warnings::bounded;
 use crate::state::State;
 use crate::table::terms::{terms, toggled};
 
@@ -129,8 +129,8 @@ fn marks(matrix: Arc<Matrix>) -> Marks {
     };
     let describe = move |mark: usize| {
         let name = |at: usize| matrix.labels.get(at).cloned().unwrap_or_default();
-        let value = value_of(mark).map_or_else(|| "nothing".to_owned(), |value| unit::full(value, matrix.unit));
-        bounded_lines(&[&format!("{} → {}", name(mark / size), name(mark % size)), &value])
+        let value = value_of(mark).map_or_else(|| "nothing".to_owned(), |value| unit::short(value, matrix.unit));
+        bounded(&format!("{} → {}: {value}", name(mark / size), name(mark % size)))
     };
     Marks {
         label,

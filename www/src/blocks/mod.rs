@@ -25,7 +25,7 @@ use crossprof::tables::TableName;
 use leptos::prelude::*;
 
 use crate::components::live::live;
-use crate::components::tip::Term;
+use crate::components::tip::term;
 use crate::components::warnings::bounded;
 use crate::route::{Route, View};
 use crate::state::Run;
@@ -69,25 +69,33 @@ fn block_view(run: &Run, blocks: Blocks, at: usize, kind: Kind) -> AnyView {
     if matches!(kind, Kind::Table(_)) {
         return view! { <table::TableView run=run block=block /> }.into_any();
     }
-    let drawn = move || match block.get().as_deref() {
-        Some(Block::Heading { text, note }) => text::heading(text, note.as_deref()),
-        Some(Block::Note { text }) => text::note(text),
-        Some(Block::Empty { reason, remedy }) => text::empty(reason, remedy.clone()),
-        Some(Block::Figures { figures }) => figures::figures(run.id, figures),
-        Some(Block::Stack(stack)) => stack::stack(run.id, stack.clone()),
-        Some(Block::Bars(bars)) => bars::bars(run.id, bars.clone()),
-        Some(Block::Facts(it)) => facts::facts(it),
-        Some(Block::Links { links }) => facts::links(run.id, links),
-        Some(Block::Grid(it)) => grid::grid(it),
-        Some(Block::Waterfall(it)) => waterfall::waterfall(it.clone()),
-        Some(Block::Scatter(scatter)) => scatter::scatter(scatter.clone()),
-        Some(Block::Icicle(icicle)) => icicle::icicle(icicle.clone()),
-        Some(Block::Matrix(matrix)) => matrix::matrix(matrix.clone()),
-        Some(Block::Choice(choice)) => choice::choice(choice),
-        Some(Block::Findings { findings }) => findings::findings(run.id, findings),
-        Some(Block::Table(_)) | None => ().into_any(),
-    };
-    live(drawn)
+    live(move || block.get().map(|block| drawn(&run, &block)))
+}
+
+/// A block that is no table.
+fn drawn(run: &Run, block: &Block) -> AnyView {
+    match block {
+        Block::Heading { text, note } => text::heading(text, note.as_deref()),
+        Block::Note { text } => text::note(text),
+        Block::Empty { reason, remedy } => text::empty(reason, remedy.clone()),
+        Block::Figures { figures } => figures::figures(run.id, figures),
+        Block::Stack(stack) => stack::stack(run.id, stack.clone()),
+        Block::Bars(bars) => bars::bars(run.id, bars.clone()),
+        Block::Facts(it) => facts::facts(it),
+        Block::Links { links } => facts::links(run.id, links),
+        Block::Grid(it) => grid::grid(it),
+        Block::Waterfall(it) => waterfall::waterfall(it.clone()),
+        Block::Scatter(scatter) => scatter::scatter(scatter.clone()),
+        Block::Icicle(icicle) => icicle::icicle(icicle.clone()),
+        Block::Matrix(matrix) => matrix::matrix(matrix.clone()),
+        Block::Choice(choice) => choice::choice(choice),
+        Block::Findings { findings } => findings::findings(run.id, findings),
+        Block::Fold { title, blocks } => {
+            let inner = blocks.iter().map(|block| drawn(run, block)).collect_view();
+            view! { <details class="fold"><summary>{bounded(title)}</summary>{inner}</details> }.into_any()
+        }
+        Block::Table(_) => ().into_any(),
+    }
 }
 
 /// The address that a link leads to; nothing where it names no view of this page.
@@ -101,8 +109,7 @@ fn heading(run: u32, title: &str, about: Option<&About>) -> AnyView {
     match about {
         Some(about) => {
             let href = Route::of(View::Of(about.view), run).href();
-            view! { <a href=href><Term field=about.metric.clone() definition=about.definition.clone() text=text /></a> }
-                .into_any()
+            term(text, crossprof::fields::plain(&about.definition), Some(href))
         }
         None => text.into_any(),
     }

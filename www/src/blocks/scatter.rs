@@ -131,9 +131,9 @@ fn axis_label(tick: f64) -> String {
     let text = text.trim_end().to_owned();
     match text.split_once(' ') {
         Some((number, unit)) if number.contains('.') => {
-            format!("{}{unit}", number.trim_end_matches('0').trim_end_matches('.'))
+            format!("{} {unit}", number.trim_end_matches('0').trim_end_matches('.'))
         }
-        Some((number, unit)) => format!("{number}{unit}"),
+        Some(_) => text,
         None if text.contains('.') => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
         None => text,
     }
@@ -182,6 +182,6 @@ mod tests {
     #[test]
     fn axis_labels_are_short() {
         let labels = [0.001, 0.1, 1.0, 100.0, 1e5, 1e12].map(axis_label);
-        assert_eq!(labels, ["1m", "0.1", "1", "100", "100k", "1T"]);
+        assert_eq!(labels, ["1 m", "0.1", "1", "100", "100 k", "1 T"]);
     }
 }

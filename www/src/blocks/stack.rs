@@ -17,6 +17,8 @@ use crate::state::State;
 
 /// Rows that lie; more of them stand.
 const MAX_LYING: usize = 16;
+/// Stretches between the names below standing rows.
+const X_LABELS: usize = 4;
 /// Height of a lying row, the same as in the style sheet.
 const ROW_PX: usize = 26;
 
@@ -105,9 +107,8 @@ fn describe(stack: &Stack, mark: usize) -> String {
     let (Some(row), Some(part)) = (stack.rows.get(at), stack.series.get(series)) else { return String::new() };
     let (value, all) = (size(stack, at, series), total(stack, at));
     let share = if all > 0.0 { format!(", {}", format::percent(100.0 * value / all)) } else { String::new() };
-    let of = unit::short(all, stack.unit);
-    let part = format!("{}: {}{share}", part.label, unit::full(value, stack.unit));
-    bounded_lines(&[&format!("{} ({of})", row.label), &part, &row.mark])
+    let [value, all] = [value, all].map(|value| unit::short(value, stack.unit));
+    bounded_lines(&[&format!("{}: {} {value}{share} of {all}", row.label, part.label), &row.mark])
 }
 
 fn follow(stack: &Stack, mark: usize) {
@@ -170,10 +171,16 @@ fn lying(stack: Arc<Stack>) -> AnyView {
         .collect_view();
     let totals = (0..rows).map(|row| view! { <li>{unit::short(total(&stack, row), stack.unit)}</li> }).collect_view();
     let height = format!("{}px", rows * ROW_PX);
+    let ticks = ticks::axis(max, 4).ticks.into_iter().filter(|tick| *tick <= max).map(|tick| {
+        let left = format!("{:.2}%", 100.0 * tick / max);
+        view! { <span style:left=left>{ticks::label(tick, stack.unit)}</span> }
+    });
+    let ticks = (max > 0.0).then(|| ticks.collect_view());
     let drawn = chart(marks(stack, Box::new(find), Box::new(place), true), "lying", drawing);
     view! {
-        <div class="lying-plot" style:height=height>
+        <div class="lying-plot" style:grid-template-rows=format!("{height} 20px")>
             <ul class="row-labels">{labels}</ul>{drawn}<ul class="row-totals">{totals}</ul>
+            <div class="x-axis" aria-hidden="true">{ticks}</div>
         </div>
     }
     .into_any()
@@ -255,9 +262,9 @@ fn standing(stack: Arc<Stack>) -> AnyView {
             ((row as f64 / rows as f64, top), (1.0 / rows as f64, height))
         }
     };
-    let ends =
-        [stack.rows.first(), stack.rows.last()].map(|row| row.map(|row| bounded(&row.label)).unwrap_or_default());
-    let [first, last] = ends;
+    // At equal distances, the first and the last among them.
+    let named = (0..=X_LABELS).filter_map(|at| stack.rows.get(at * (rows - 1) / X_LABELS));
+    let named = named.map(|row| view! { <bdi>{bounded(&row.label)}</bdi> }).collect_view();
     let odd = underlines(&stack);
     let odd = (!odd.is_empty()).then(|| {
         view! {
@@ -269,7 +276,7 @@ fn standing(stack: Arc<Stack>) -> AnyView {
     let drawn = chart(marks(stack, Box::new(find), Box::new(place), false), "standing", drawing);
     view! {
         <div class="plot"><div class="y-axis" aria-hidden="true">{labels}</div>{drawn}{odd}</div>
-        <p class="x-ends quiet"><bdi>{first}</bdi><bdi>{last}</bdi></p>
+        <p class="x-ends quiet">{named}</p>
     }
     .into_any()
 }

@@ -55,7 +55,7 @@ pub fn TableView(
     let details: Blocks = RwSignal::new(Vec::new());
     let scroller = NodeRef::<html::Div>::new();
     let shown = Signal::derive(move || Shown(block.get()));
-    let look = Memo::new(move |_| Look::of(shown.get().table()));
+    let look = Memo::new(move |_| Look::of(shown.get().table(), chosen.with(Option::is_some)));
     let count = Memo::new(move |_| shown.get().table().map_or(0, |table| table.rows.len()));
     let title = Memo::new(move |_| shown.get().table().map(|table| bounded(&table.title)).unwrap_or_default());
     let counted = move || shown.get().table().map(counted).unwrap_or_default();
@@ -197,9 +197,14 @@ pub fn TableView(
             let place = traced.and_then(|run| href(run, table.in_timeline(at).as_ref()));
             Some(view! { {only}{place.map(|href| view! { <a class="plain" href=href>"Timeline"</a> })} })
         })();
+        let close = move |_| {
+            chosen.set(None);
+            // To the table that it was opened from.
+            scroller.get_untracked().into_iter().for_each(|table| drop(table.focus()));
+        };
         view! {
             <aside class="row-details" aria-label="The chosen row" tabindex="0">
-                <p class="row-actions">{links}<span class="spring"></span><button class="plain" aria-label="Close the details" on:click=move |_| chosen.set(None)>"Close"</button></p>
+                <p class="row-actions">{links}<span class="spring"></span><button class="plain" aria-label="Close the details" on:click=close>"Close"</button></p>
                 <div class="blocks">{blocks_view(of_pane.clone(), details)}</div>
             </aside>
         }
@@ -333,7 +338,7 @@ fn heading(column: ColumnBlock, fixed: bool, shown: Signal<Shown>) -> AnyView {
     let tips = Tips::get();
     let state = State::get();
     let definition = if column.definition.is_empty() { &column.title } else { &column.definition };
-    let about = format!("{}\n{}", fields::plain(definition), column.key);
+    let about = fields::plain(definition);
     let about = match &column.empty {
         Some(reason) => format!("Empty: {reason}\n{about}"),
         None => about,
@@ -377,7 +382,7 @@ fn heading(column: ColumnBlock, fixed: bool, shown: Signal<Shown>) -> AnyView {
 /// How rows are drawn.
 #[derive(Clone, Default, PartialEq)]
 struct Look {
-    /// Each column in sight, with its index and the largest of its numbers.
+    /// Each column in sight, with its index and the number that fills its cell with a bar: 100, or the largest above it.
     columns: Vec<(usize, ColumnBlock, f64)>,
     /// The column that stays in sight: what names the rows, else the first.
     fixed: usize,
@@ -388,18 +393,21 @@ struct Look {
 }
 
 impl Look {
-    /// Columns in sight: all but those without a single value that do not say why.
-    fn of(table: Option<&TableBlock>) -> Look {
+    /// Columns in sight: all but those without a single value that do not say why; beside the details of a row there is no room for
+    /// those either.
+    fn of(table: Option<&TableBlock>, has_details: bool) -> Look {
         let Some(table) = table else { return Look::default() };
         let has_value = |index: usize| {
             table.rows.iter().any(|row| !matches!(row.get(index), None | Some(Cell::Absent | Cell::Flag(false))))
         };
         let largest = |index: usize| {
             let numbers = table.rows.iter().filter_map(|row| cell::number(row.get(index)?));
-            numbers.fold(0.0, f64::max)
+            // A share is drawn as one of the whole.
+            numbers.fold(100.0, f64::max)
         };
         let in_sight = |(index, column): &(usize, &ColumnBlock)| {
-            !column.is_folded && (table.rows.is_empty() || column.empty.is_some() || has_value(*index))
+            !column.is_folded
+                && (table.rows.is_empty() || (column.empty.is_some() && !has_details) || has_value(*index))
         };
         let names =
             |column: &ColumnBlock| table.row_name.as_ref().is_some_and(|name| name.columns.contains(&column.key));
@@ -449,9 +457,8 @@ fn cell_view(
     };
     let short = cell::short(value, unit, chars);
     let whole = cell::whole(value, unit, chars);
-    // The longest bar fills its cell: what is compared is the rows.
     let bar = match (cell::number(value), unit) {
-        (Some(share), Unit::Percent) if largest > 0.0 => {
+        (Some(share), Unit::Percent) => {
             let width = format!("{:.2}%", (100.0 * share / largest).clamp(0.0, 100.0));
             Some(view! { <i class="share" style:width=width></i> })
         }

@@ -11,9 +11,10 @@ pub fn heading(text: &str, note: Option<&str>) -> AnyView {
     view! { <header class="block-heading"><h2>{bounded(text)}</h2>{note}</header> }.into_any()
 }
 
-/// A sentence.
+/// Sentences, a paragraph a line.
 pub fn note(text: &str) -> AnyView {
-    view! { <p class="block-note">{bounded(text)}</p> }.into_any()
+    let lines = text.lines().map(|line| view! { <p>{bounded(line)}</p> }).collect_view();
+    view! { <div class="block-note">{lines}</div> }.into_any()
 }
 
 /// Why there is nothing, and what to run.

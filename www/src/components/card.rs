@@ -4,7 +4,7 @@ use crossprof::pages::Status;
 use crossprof::{fields, format};
 use leptos::prelude::*;
 
-use super::tip::Tips;
+use super::tip::{Tips, term};
 use super::warnings::tied;
 
 /// What a card says.
@@ -12,8 +12,6 @@ use super::warnings::tied;
 pub struct CardText {
     /// What the figure is.
     pub title: String,
-    /// Path of the field of the profile; may be empty.
-    pub field: String,
     /// What the field means; may be empty.
     pub definition: String,
     /// Three digits with the unit; absent where it was not measured.
@@ -35,28 +33,24 @@ pub struct CardText {
 /// The card.
 pub fn card(card: CardText) -> AnyView {
     let tips = Tips::get();
-    let CardText { title, field, definition, value, exact, detail, more, status, href, detail_href } = card;
+    let CardText { title, definition, value, exact, detail, more, status, href, detail_href } = card;
     let missing = value.is_none();
     let shown = value.unwrap_or_else(|| format::DASH.to_owned());
     // Digits in groups are parted by another space than the unit.
     let (number, unit) = shown.split_once(' ').unwrap_or((&shown, ""));
     let (number, unit) = (number.to_owned(), unit.to_owned());
-    let lines = [fields::plain(&definition), more, field, exact.clone()];
-    let about = lines.into_iter().filter(|line| !line.is_empty()).collect::<Vec<_>>().join("\n");
-    let (on_focus, on_figure) = (about.clone(), exact.clone());
+    let on_figure = exact.clone();
+    let about = if definition.is_empty() { &detail } else { &definition };
+    let about = format!("{}\n{more}", fields::plain(about)).trim_end().to_owned();
     let key = title.to_ascii_lowercase().replace(' ', "-");
     let detail = tied(&detail);
     let detail = match detail_href {
         Some(href) => view! { <a href=href>{detail}</a> }.into_any(),
         None => detail.into_any(),
     };
-    // Without an address the title is no link, but the focus may still rest on it.
     view! {
         <article class="card" class:missing=missing data-card=key>
-            <h2><a class="term" href=href tabindex="0" aria-describedby="tip"
-                on:mouseenter=move |event| tips.show(&event, about.clone())
-                on:focus=move |event| tips.show(&event, on_focus.clone())
-                on:mouseleave=move |_| tips.hide() on:blur=move |_| tips.hide()>{title}</a></h2>
+            <h2>{term(title, about, href)}</h2>
             <p class="figure" data-exact=exact
                 on:mouseenter=move |event| if !missing { tips.show(&event, on_figure.clone()) } on:mouseleave=move |_| tips.hide()>
                 {number}" "<span class="unit">{unit}</span>

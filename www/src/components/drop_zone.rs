@@ -13,8 +13,8 @@ use crate::{boot, browser, files};
 
 /// Loads whatever was dropped or picked, and shows how far it is.
 pub async fn open(state: State, found: Vec<PickedFile>) {
-    // Who compares, and adds a run, goes on comparing.
-    if untrack(|| state.view()) != View::Compare {
+    // Who compares, and adds a run, goes on comparing; the address of a run that is gone waits for it.
+    if untrack(|| state.view() != View::Compare && state.run().is_some()) {
         browser::go(&Route::default());
     }
     let (sources, groups) = files::look_at(found).await;
@@ -42,8 +42,8 @@ pub async fn open(state: State, found: Vec<PickedFile>) {
     }
 }
 
-const NO_PROFILE: &str = "This holds no profile. Drop the folder that you passed to jax.profiler.start_trace: it holds \
-    plugins/profile/<run>/*.xplane.pb.";
+const NO_PROFILE: &str =
+    "This holds no profile. Drop the folder that the profiler wrote: it holds plugins/profile/<run>/*.xplane.pb.";
 
 /// Loads an example.
 pub fn open_example(state: State, file: &'static str) {
@@ -75,8 +75,13 @@ pub fn listen(state: State) {
     let drop = move |event: DragEvent| {
         event.prevent_default();
         state.dragging.set(false);
-        let entries = event.data_transfer().map(|transfer| files::entries(&transfer)).unwrap_or_default();
-        wasm_bindgen_futures::spawn_local(async move { open(state, files::walk(entries).await).await });
+        let Some(transfer) = event.data_transfer() else { return };
+        let entries = files::entries(&transfer);
+        // Some programs drop files that are no entries of a file system.
+        let plain = transfer.files().map(|list| files::picked(&list)).unwrap_or_default();
+        wasm_bindgen_futures::spawn_local(async move {
+            open(state, if entries.is_empty() { plain } else { files::walk(entries).await }).await
+        });
     };
     on_window("dragover", over);
     on_window("dragleave", leave);

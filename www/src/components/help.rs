@@ -3,12 +3,13 @@
 use leptos::prelude::*;
 
 use super::live::shown;
+use crate::browser;
 use crate::state::State;
 
 const KEYS: [(&str, &str); 12] = [
     ("1 … 9", "views of the run"),
     ("[  ]", "previous and next run"),
-    ("Ctrl P  ⌘ P", "all commands"),
+    ("Ctrl K  ⌘ K", "all commands"),
     ("/", "filter the table"),
     ("Esc", "clear the filter, close this"),
     ("D", "light or dark"),
@@ -45,13 +46,16 @@ const TIMELINE_KEYS: [(&str, &str); 18] = [
 #[component]
 pub fn Help() -> impl IntoView {
     let state = State::get();
-    let close = move |_| state.help.set(false);
+    let close = move |_| {
+        state.help.set(false);
+        browser::leave();
+    };
     let rows = |keys: &'static [(&str, &str)]| {
         keys.iter().map(|(key, what)| view! { <dt><kbd>{*key}</kbd></dt><dd>{*what}</dd> }).collect_view()
     };
     Effect::new(move |_| {
         if state.help.get() {
-            request_animation_frame(|| crate::browser::focus("#help .plain"));
+            browser::enter("#help .plain");
         }
     });
     shown(
@@ -64,7 +68,7 @@ pub fn Help() -> impl IntoView {
                             <dl class="keys">{rows(&KEYS)}</dl>
                             <h3>"In the timeline"</h3>
                             <dl class="keys">{rows(&TIMELINE_KEYS)}</dl>
-                            <p class="quiet">"Point at, or tab to, any headline or column heading: it says what the number is. Times in cards have three digits; pointing at them shows all."</p>
+                            <p class="quiet">"Point at, or tab to, any headline or column heading: it says what the number is. Times in cards have three digits; pointing at them shows every digit."</p>
                         </section>
                     </div>
             }

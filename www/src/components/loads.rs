@@ -15,8 +15,16 @@ use crate::state::{FileRow, Load, Phase, State};
 pub fn Loads() -> impl IntoView {
     let state = State::get();
     let loads = move || state.loads.with(|loads| loads.iter().rev().cloned().collect::<Vec<_>>());
+    // Loads that have ended and left no run behind.
+    let ended = move || -> Vec<u32> {
+        let is_ended =
+            |load: &Load| !load.busy.get() && state.runs.with(|runs| runs.iter().all(|run| run.load != load.id));
+        state.loads.with(|loads| loads.iter().filter(|load| is_ended(load)).map(|load| load.id).collect())
+    };
+    let dismiss = move |_| untrack(ended).into_iter().for_each(|id| client::forget(state, id));
     view! {
         <div class="loads" aria-live="polite">
+            {shown(move || ended().len() > 1, move || view! { <button class="plain" on:click=dismiss>"Dismiss all"</button> })}
             <For each=loads key=|load| load.id let:load><LoadRow load=load /></For>
         </div>
     }
@@ -68,6 +76,7 @@ fn File(file: FileRow) -> impl IntoView {
     let details = details(&file);
     let FileRow { path, size_bytes, events, phase, kind, warnings, .. } = file;
     let failed = matches!(phase, Phase::Failed(_));
+    let is_read = matches!(phase, Phase::Waiting | Phase::Reading | Phase::Analysing | Phase::Read);
     let message = match phase {
         Phase::Failed(message) | Phase::Skipped(message) => Some(message),
         _ => None,
@@ -82,7 +91,7 @@ fn File(file: FileRow) -> impl IntoView {
                 <span class="value">{format::bytes(size_bytes)}</span>
                 <span class="phase">{word}{kind}</span>
                 <span class="value events">{events}</span>
-                <span class="value percent">{format!("{percent:.0} %")}</span>
+                <span class="value percent">{is_read.then(|| format!("{percent:.0} %"))}</span>
             </div>
             <progress max="100" value=percent.to_string() aria-label="Bytes read"></progress>
             {message.map(|message| view! { <p class="message" role=if failed { "alert" } else { "note" }><bdi>{format::printable(&message)}</bdi></p> })}

@@ -93,17 +93,12 @@ fn opened(state: State) -> AnyView {
             all.iter().enumerate().filter(|(_, command)| fits(&command.text, typed)).map(|(at, _)| at).collect()
         }
     };
-    // Where the focus was, it goes back.
-    let before = browser::focused();
     let close = move || {
         state.palette.set(false);
-        if let Some(element) = &before {
-            // An element that is gone takes no focus.
-            let _ = element.focus();
-        }
+        browser::leave();
     };
     let act = {
-        let (all, found, close) = (all.clone(), found.clone(), close.clone());
+        let (all, found) = (all.clone(), found.clone());
         move |at: usize| {
             let command =
                 found(&typed.get_untracked()).get(at).and_then(|at| all.get(*at)).map(|command| command.action);
@@ -115,7 +110,7 @@ fn opened(state: State) -> AnyView {
         }
     };
     let on_key = {
-        let (found, act, close) = (found.clone(), act.clone(), close.clone());
+        let (found, act) = (found.clone(), act.clone());
         move |event: KeyboardEvent| {
             let (count, now) = (found(&typed.get_untracked()).len(), chosen.get_untracked());
             let next = match event.key().as_str() {
@@ -179,7 +174,7 @@ fn opened(state: State) -> AnyView {
         typed.set(event_target_value(&event));
         chosen.set(0);
     };
-    request_animation_frame(|| browser::focus("#palette input"));
+    browser::enter("#palette input");
     view! {
         <div class="curtain high" on:click=move |_| close()>
             <section id="palette" class="dialog" role="dialog" aria-modal="true" aria-label="Commands" on:click=|event| event.stop_propagation()>

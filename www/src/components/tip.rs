@@ -87,35 +87,17 @@ pub fn TipView() -> impl IntoView {
     }
 }
 
-/// A word with its definition behind it.
-#[component]
-pub fn Term(
-    /// Path of the field in the profile.
-    #[prop(into)]
-    field: String,
-    /// What the field means.
-    #[prop(into)]
-    definition: String,
-    /// What stands there.
-    #[prop(into)]
-    text: String,
-    /// More to say below the definition.
-    #[prop(optional_no_strip)]
-    more: Option<String>,
-) -> impl IntoView {
+/// A word with what it means behind it: a link where it leads somewhere; else only the focus rests on it.
+pub fn term(text: String, about: String, href: Option<String>) -> AnyView {
     let tips = Tips::get();
-    let whole = [Some(crossprof::fields::plain(&definition)), more, Some(field)];
-    let whole = whole.into_iter().flatten().filter(|text| !text.is_empty()).collect::<Vec<_>>().join("\n");
-    let on_focus = whole.clone();
+    let on_focus = about.clone();
     view! {
-        <span class="term" tabindex="0" aria-describedby="tip"
-            on:mouseenter=move |event| tips.show(&event, whole.clone())
+        <a class="term" href=href tabindex="0" aria-describedby="tip"
+            on:mouseenter=move |event| tips.show(&event, about.clone())
             on:focus=move |event| tips.show(&event, on_focus.clone())
-            on:mouseleave=move |_| tips.hide()
-            on:blur=move |_| tips.hide()>
-            {text}
-        </span>
+            on:mouseleave=move |_| tips.hide() on:blur=move |_| tips.hide()>{text}</a>
     }
+    .into_any()
 }
 
 /// A text that may be long, from the trace: cut in the middle, whole in the tip, never markup.

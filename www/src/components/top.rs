@@ -55,7 +55,7 @@ pub fn Top() -> impl IntoView {
                 <select class="run-select" aria-label="Run" on:change=chosen>{live(runs)}</select>
             })}
             <a class="icon-button narrow-only" href="#/start" aria-label="Open a profile"><Line path="M8 3v10M3 8h10" /></a>
-            <button class="icon-button" aria-label="All commands (Ctrl P)" title="All commands (Ctrl P)" on:click=move |_| state.palette.set(true)><Line path="M7 2.5a4.5 4.5 0 1 0 0 9a4.5 4.5 0 1 0 0-9M10.3 10.3l3.2 3.2" /></button>
+            <button class="icon-button" aria-label="All commands (Ctrl K)" title="All commands (Ctrl K)" on:click=move |_| state.palette.set(true)><Line path="M7 2.5a4.5 4.5 0 1 0 0 9a4.5 4.5 0 1 0 0-9M10.3 10.3l3.2 3.2" /></button>
             <button class="icon-button" aria-label="Light or dark (D)" title="Light or dark (D)" on:click=move |_| theme::toggle(state.dark)><Line path="M8 2a6 6 0 1 0 0 12zM8 2a6 6 0 0 1 0 12" /></button>
             <button class="icon-button" aria-label="Keys (?)" title="Keys (?)" on:click=move |_| state.help.set(true)><Line path="M5.8 6a2.2 2.2 0 1 1 3.1 2c-.6.3-.9.7-.9 1.5M8 12v.1" /></button>
         </header>

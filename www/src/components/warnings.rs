@@ -1,7 +1,6 @@
-//! Warnings, and numbers that a run cannot have.
+//! Warnings, and texts of bounded length.
 
 use crossprof::format;
-use crossprof::report::NotMeasured;
 use crossprof::{Severity, Warning};
 use leptos::prelude::*;
 
@@ -33,18 +32,6 @@ pub fn WarningRow(
             </p>
         </div>
     }
-}
-
-/// What was not measured: the field, why, and how to get it.
-#[component]
-pub fn Missing(
-    /// The gaps of the profile.
-    list: Vec<NotMeasured>,
-) -> impl IntoView {
-    let rows = list.into_iter().map(|missing| view! {
-        <li><code>{missing.field}</code><p>{missing.reason}{missing.remedy.map(|remedy| view! { " "<span class="remedy">{remedy}</span> })}</p></li>
-    }).collect_view();
-    view! { <ul class="missing-list">{rows}</ul> }
 }
 
 /// A text from a trace or about it, of bounded length, with marks that reorder text written out.

@@ -6,7 +6,7 @@ use crossprof::metrics::{Settings, WindowChoice};
 use leptos::prelude::*;
 
 use super::live::{live, shown};
-use super::tip::Term;
+use super::tip::term;
 use crate::state::{Run, State};
 use crate::{browser, client};
 
@@ -30,7 +30,7 @@ pub fn Window(
         let window = report.get().profile.window.clone()?;
         let caution = window.caution.map(|text| view! { <strong>{text}</strong>" " });
         Some(
-            view! { {caution}<Term field=WINDOW.path definition=WINDOW.definition text="Window" />": "{window.sentence} },
+            view! { {caution}{term("Window".to_owned(), crossprof::fields::plain(WINDOW.definition), None)}": "{window.sentence} },
         )
     };
     let chosen = move || settings.with(|settings| settings.window.to_string());

@@ -184,10 +184,10 @@ pub fn Compare() -> impl IntoView {
     let drawn = move || state.runs.with(|runs| runs.first().cloned()).map(|run| blocks_view(run, answer.blocks));
     view! {
         <div class="page compare">
-            <header class="run-header"><h1>"Compare runs"</h1></header>
+            <header class="run-header"><h1>"Compare runs"</h1><span class="spring"></span>{shown(is_shown, move || downloads(state))}</header>
             {live(move || chips(state))}
             {live(move || notice(state))}
-            {shown(is_shown, move || view! { {downloads(state)}{failure(answer)}<div class="blocks" aria-busy=answer.busy()>{live(drawn)}</div> })}
+            {shown(is_shown, move || view! { {failure(answer)}<div class="blocks" aria-busy=answer.busy()>{live(drawn)}</div> })}
         </div>
     }
 }
@@ -204,12 +204,12 @@ fn notice(state: State) -> Option<AnyView> {
     let missing: Vec<String> = missing.collect();
     let text = if !missing.is_empty() {
         format!(
-            "Drop these files again, for the link holds nothing of them: {}. Or leave their runs out (×).",
+            "These runs are not in the link: {}. Drop their files again, or remove them (×).",
             crossprof::format::printable(&missing.join(", "))
         )
     } else if choice.len() > MOST_RUNS {
         format!(
-            "{MOST_RUNS} runs are compared at most: give captures of one program the same group, or leave runs out (×)."
+            "At most {MOST_RUNS} runs are compared: give captures of one program the same group, or remove runs (×)."
         )
     } else if choice.len() < 2 {
         "Open at least two runs (drop their files anywhere on this page), and choose them above.".to_owned()
@@ -359,9 +359,9 @@ fn chips(state: State) -> AnyView {
                 {button("left", "←", format!("Move {called} to the left"), at == 0)}
                 {button("right", "→", format!("Move {called} to the right"), at == last)}
                 {field("group", "compare-group", format!("Group of captures that {called} is one of"), run.group.clone())}
-                {field("watts", "compare-cost", format!("Watts of a device of {called}"), run.watts.clone())}
-                {field("dollars", "compare-cost", format!("Dollars of a device of {called} and hour"), run.dollars.clone())}
-                {button("out", "×", format!("Leave {called} out"), false)}
+                {field("watts", "compare-cost", format!("Watts per device of {called}"), run.watts.clone())}
+                {field("dollars", "compare-cost", format!("Dollars per device and hour of {called}"), run.dollars.clone())}
+                {button("out", "×", format!("Remove {called}"), false)}
             </li>
         }
         .into_any()
@@ -387,9 +387,13 @@ fn chips(state: State) -> AnyView {
                 mark(&event);
             } on:drop=dropped>
             <ul class="compare-chips">{all}{more}</ul>
-            <p class="quiet">"◆ marks the baseline. Drag a run to the edge of another one to order them, or use the arrows. Captures of one program that are given the same group, or are dragged onto each other, are one run: only several captures of each tell what programs differ by. Watts and dollars are of one device (and hour): they give work per joule and per dollar. "
+            <div class="compare-help">
+                <details><summary>"How runs are ordered and grouped"</summary>
+                    <p>"◆ marks the baseline. Drag a run to the edge of another one to order them, or use the arrows. Captures of one program that have one group, or are dragged onto each other, count as one run: several captures of each program show whether the programs differ, or only the captures. Watts and dollars per hour are those of one device; they give work per joule and per dollar."</p>
+                </details>
                 {is_grouped.then(|| view! { <button class="chip" data-do="ungroup">"Make each capture a run"</button> })}
-                {scales.then(|| view! { <label>"Scaling "<select data-do="scaling">{modes.into_iter().collect::<Vec<_>>()}</select></label> })}</p>
+                {scales.then(|| view! { <label>"Scaling "<select data-do="scaling">{modes.into_iter().collect::<Vec<_>>()}</select></label> })}
+            </div>
         </section>
     }
     .into_any()

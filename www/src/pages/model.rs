@@ -1,5 +1,7 @@
 //! What the trace cannot know: batch and sequence length, the model's dimensions, the number of steps.
 
+use std::collections::BTreeMap;
+
 use crossprof::format;
 use crossprof::metric;
 use crossprof::metrics::{Settings, presets};
@@ -7,7 +9,7 @@ use leptos::prelude::*;
 
 use crate::client;
 use crate::components::live::{live, shown};
-use crate::components::tip::Term;
+use crate::components::tip::term;
 use crate::model::{self, FIELDS, FLAGS, Field, Flag, Group};
 use crate::state::{Run, State};
 
@@ -22,6 +24,11 @@ pub fn Model(
         Callback::new(move |settings: Settings| client::analyse(state, &run, settings))
     };
     let (settings, report) = (run.settings, run.report);
+    let refused: Refused = RwSignal::default();
+    let clear = move |_| {
+        refused.update(BTreeMap::clear);
+        changed.run(Settings::default());
+    };
     let preset = move |event: web_sys::Event| {
         let name = event_target_value(&event);
         if let Some(preset) = presets().iter().find(|preset| preset.name == name) {
@@ -36,7 +43,7 @@ pub fn Model(
         FIELDS
             .iter()
             .filter(|field| field.group == group)
-            .map(|field| view! { <NumberField field=field run=run.clone() changed=changed /> })
+            .map(|field| number_field(field, &run, changed, refused))
             .collect_view()
     };
     let batch = numbers.clone()(Group::Batch);
@@ -48,7 +55,7 @@ pub fn Model(
         <div class="model-grid">
             <form class="panel form" on:submit=|event| event.prevent_default()>
                 <h2>"Batch"</h2>
-                <div class="fields">{batch}<StepCount settings=settings changed=changed /><Device settings=settings changed=changed /></div>
+                <div class="fields">{batch}{text_field(steps_field(settings, changed), refused)}{text_field(device_field(settings, changed), refused)}</div>
                 <h2>"Model"</h2>
                 <div class="fields">
                     <label class="field wide">"Start from a public model"
@@ -57,7 +64,7 @@ pub fn Model(
                 </div>
                 <h2>"Parameters, where you know them better"</h2>
                 <div class="fields">{parameters}</div>
-                <p><button type="button" class="plain" on:click=move |_| changed.run(Settings::default())>"Clear all"</button></p>
+                <p><button type="button" class="plain" on:click=clear>"Clear all"</button></p>
             </form>
             <section class="panel results" aria-live="polite"><h2>"With this model"</h2>{live(move || results(&report.get().profile))}</section>
         </div>
@@ -102,38 +109,75 @@ fn results(profile: &crate::profile::Profile) -> impl IntoView + use<> {
     ];
     let rows = rows.into_iter().map(|(label, metric, value)| {
         let (short, exact) = value.unwrap_or_else(|| (format::DASH.to_owned(), String::new()));
-        let more = Some(exact.clone()).filter(|exact| !exact.is_empty());
-        view! { <div data-field=metric.path data-exact=exact><dt><Term field=metric.path definition=metric.definition text=label more=more /></dt><dd>{short}</dd></div> }
+        view! { <div data-field=metric.path data-exact=exact><dt>{term(label.to_owned(), crossprof::fields::plain(metric.definition), None)}</dt><dd>{short}</dd></div> }
     }).collect_view();
-    view! { <dl class="figures column">{rows}</dl> }
+    let no_steps = profile.step_timing.avg_step_time_us.is_none();
+    let no_steps =
+        no_steps.then(|| view! { <p class="quiet">"The step time is unknown: give the number of steps."</p> });
+    view! { {no_steps}<dl class="figures column">{rows}</dl> }
+}
+
+/// Texts that fields refused, by the fields' names: they stay, with the reason, until they are corrected.
+type Refused = RwSignal<BTreeMap<&'static str, String>>;
+
+/// A field of the form.
+struct TextField {
+    name: &'static str,
+    label: &'static str,
+    /// What was given.
+    given: Box<dyn Fn() -> String + Send>,
+    /// What holds where nothing is given.
+    found: Box<dyn Fn() -> String + Send>,
+    /// Uses what was typed; false where it refuses it.
+    accept: Box<dyn Fn(&str) -> bool + Send>,
+    /// What it accepts.
+    hint: &'static str,
+}
+
+fn text_field(field: TextField, refused: Refused) -> AnyView {
+    let TextField { name, label, given, found, accept, hint } = field;
+    let input = move |event: web_sys::Event| {
+        let text = event_target_value(&event);
+        let is_accepted = accept(&text);
+        refused.update(|refused| match is_accepted {
+            true => drop(refused.remove(name)),
+            false => drop(refused.insert(name, text)),
+        });
+    };
+    let value = move || refused.with(|refused| refused.get(name).cloned()).unwrap_or_else(&given);
+    let is_wrong = move || refused.with(|refused| refused.contains_key(name));
+    view! {
+        <label class="field" class:wrong=is_wrong>{label}
+            <input type="text" autocomplete="off" name=name prop:value=value placeholder=found
+                aria-invalid=move || is_wrong().to_string() on:change=input />
+            {shown(is_wrong, move || view! { <span class="hint" role="alert">{hint}</span> })}
+        </label>
+    }
+    .into_any()
 }
 
 /// A whole number; what a file beside the trace gave stands in it in grey.
-#[component]
-fn NumberField(field: &'static Field, run: Run, changed: Callback<Settings>) -> impl IntoView {
+fn number_field(field: &'static Field, run: &Run, changed: Callback<Settings>, refused: Refused) -> AnyView {
     let (settings, report) = (run.settings, run.report);
-    let given =
-        move || settings.with(|settings| field.get(&settings.model)).map(|value| value.to_string()).unwrap_or_default();
-    let found = move || {
-        report.with(|report| field.get(&report.profile.model_config)).map(|value| value.to_string()).unwrap_or_default()
-    };
-    let wrong = RwSignal::new(false);
-    let input = move |event: web_sys::Event| match model::parse(&event_target_value(&event)) {
-        Ok(value) => {
-            wrong.set(false);
+    let text = |value: Option<u64>| value.map(|value| value.to_string()).unwrap_or_default();
+    let accept = move |typed: &str| {
+        let value = model::parse(typed);
+        if let Ok(value) = value {
             let mut next = settings.get_untracked();
             field.set(&mut next.model, value);
             changed.run(next);
         }
-        Err(_) => wrong.set(true),
+        value.is_ok()
     };
-    view! {
-        <label class="field" class:wrong=move || wrong.get()>{field.label}
-            <input type="text" inputmode="numeric" autocomplete="off" name=field.key prop:value=given placeholder=found
-                aria-invalid=move || wrong.get().to_string() on:change=input />
-            {shown(move || wrong.get(), || view! { <span class="hint" role="alert">"A whole number, such as 4096, 32k or 8B."</span> })}
-        </label>
-    }
+    let field = TextField {
+        name: field.key,
+        label: field.label,
+        given: Box::new(move || text(settings.with(|settings| field.get(&settings.model)))),
+        found: Box::new(move || text(report.with(|report| field.get(&report.profile.model_config)))),
+        accept: Box::new(accept),
+        hint: "A whole number, such as 4096, 32k or 8B.",
+    };
+    text_field(field, refused)
 }
 
 #[component]
@@ -162,37 +206,39 @@ fn FlagField(flag: &'static Flag, settings: RwSignal<Settings>, changed: Callbac
     }
 }
 
-/// The device whose peaks count, for profiles that do not tell theirs.
-#[component]
-fn Device(settings: RwSignal<Settings>, changed: Callback<Settings>) -> impl IntoView {
-    let given = move || settings.with(|settings| settings.device.clone()).unwrap_or_default();
-    let input = move |event: web_sys::Event| {
-        let device = event_target_value(&event).trim().to_ascii_lowercase();
-        changed.run(Settings { device: Some(device).filter(|device| !device.is_empty()), ..settings.get_untracked() });
+/// The device whose peaks count, for profiles that do not name theirs.
+fn device_field(settings: RwSignal<Settings>, changed: Callback<Settings>) -> TextField {
+    let accept = move |typed: &str| {
+        let device = Some(typed.trim().to_ascii_lowercase()).filter(|device| !device.is_empty());
+        changed.run(Settings { device, ..settings.get_untracked() });
+        true
     };
-    view! {
-        <label class="field">"Device, for its peaks"
-            <input type="text" autocomplete="off" name="device" prop:value=given placeholder="from the profile; or h100-sxm, mi300x, ..." on:change=input />
-        </label>
+    TextField {
+        name: "device",
+        label: "Device, for its peaks",
+        given: Box::new(move || settings.with(|settings| settings.device.clone()).unwrap_or_default()),
+        found: Box::new(|| "from the profile; or h100-sxm, mi300x, ...".to_owned()),
+        accept: Box::new(accept),
+        hint: "",
     }
 }
 
-/// The number of steps, for traces that do not tell it.
-#[component]
-fn StepCount(settings: RwSignal<Settings>, changed: Callback<Settings>) -> impl IntoView {
-    let given = move || settings.with(|settings| settings.num_steps).map(|steps| steps.to_string()).unwrap_or_default();
-    let wrong = RwSignal::new(false);
-    let input = move |event: web_sys::Event| match model::parse(&event_target_value(&event)) {
-        Ok(Some(0)) | Err(_) => wrong.set(true),
-        Ok(value) => {
-            wrong.set(false);
-            changed.run(Settings { num_steps: value, ..settings.get_untracked() });
+/// The number of steps, for traces without step markers.
+fn steps_field(settings: RwSignal<Settings>, changed: Callback<Settings>) -> TextField {
+    let accept = move |typed: &str| match model::parse(typed) {
+        Ok(Some(0)) | Err(_) => false,
+        Ok(num_steps) => {
+            changed.run(Settings { num_steps, ..settings.get_untracked() });
+            true
         }
     };
-    view! {
-        <label class="field" class:wrong=move || wrong.get()>"Number of steps, instead of those found"
-            <input type="text" inputmode="numeric" autocomplete="off" name="num_steps" prop:value=given placeholder="from the trace" on:change=input />
-            {shown(move || wrong.get(), || view! { <span class="hint" role="alert">"A whole number above 0."</span> })}
-        </label>
+    let given = move || settings.with(|settings| settings.num_steps).map(|steps| steps.to_string());
+    TextField {
+        name: "num_steps",
+        label: "Number of steps, instead of those found",
+        given: Box::new(move || given().unwrap_or_default()),
+        found: Box::new(|| "from the trace".to_owned()),
+        accept: Box::new(accept),
+        hint: "A whole number above 0.",
     }
 }

@@ -1,23 +1,16 @@
-//! The overview: where its blocks stand, and what the page itself says beside them: warnings, what is missing, the environment.
+//! The overview: where its blocks stand, and the warnings, which the page itself lists beside them.
 
 use crossprof::Warning;
-use crossprof::format::count;
 use crossprof::pages::{self, Block};
-use crossprof::report::NotMeasured;
 use leptos::prelude::*;
 
 use super::blocks::{asked, failure};
 use crate::blocks::findings::findings;
 use crate::blocks::{Blocks, blocks_view};
 use crate::components::live::{live, shown};
-use crate::components::tip::Name;
-use crate::components::warnings::{Missing, WarningRow};
-use crate::profile::Profile;
+use crate::components::warnings::WarningRow;
 use crate::route::{Route, View};
 use crate::state::Run;
-
-/// Facts of the environment that are listed.
-const MAX_FACTS: usize = 60;
 
 /// Where a block stands.
 #[derive(Clone, Copy, PartialEq)]
@@ -34,12 +27,18 @@ enum BlockPlace {
     Side,
     /// The panel of what to do first.
     ToDo,
+    /// The first column, at its end: what was not measured.
+    Missing,
+    /// The second column, at its end.
+    Environment,
 }
 
 /// The places of the blocks: figures above the steps, bars beside them. A page without steps is of hosts and is not parted.
 fn place(block: &Block, has_steps: bool) -> BlockPlace {
     match block {
         Block::Findings { .. } => BlockPlace::ToDo,
+        Block::Fold { .. } => BlockPlace::Missing,
+        Block::Facts(_) => BlockPlace::Environment,
         _ if !has_steps => BlockPlace::Top,
         Block::Figures { .. } => BlockPlace::Figures,
         Block::Stack(_) => BlockPlace::Steps,
@@ -68,9 +67,17 @@ pub fn Overview(
 ) -> impl IntoView {
     let (id, report) = (run.id, run.report);
     let answer = asked(&run, pages::View::Overview);
-    let [top, figures, steps, main, side, to_do] =
-        [BlockPlace::Top, BlockPlace::Figures, BlockPlace::Steps, BlockPlace::Main, BlockPlace::Side, BlockPlace::ToDo]
-            .map(|it| placed(answer.blocks, it));
+    let [top, figures, steps, main, side, to_do, missing, environment] = [
+        BlockPlace::Top,
+        BlockPlace::Figures,
+        BlockPlace::Steps,
+        BlockPlace::Main,
+        BlockPlace::Side,
+        BlockPlace::ToDo,
+        BlockPlace::Missing,
+        BlockPlace::Environment,
+    ]
+    .map(|it| placed(answer.blocks, it));
     let to_do = move || match to_do.with(|found| found.first().cloned()).as_deref() {
         Some(Block::Findings { findings: found }) => Some(view! {
             <section class="panel to-do first">
@@ -97,18 +104,12 @@ pub fn Overview(
                     <h2>"Warnings"</h2>
                     {live(move || warnings(&report.get().profile.warnings))}
                 </section>
-                <section class="panel last">
-                    <h2>"Not measured, and why"</h2>
-                    {live(move || missing(&report.get().profile.not_measured))}
-                </section>
+                {drawn(missing, "blocks last")}
             </div>
             <div class="column">
                 {live(to_do)}
                 {drawn(side, "blocks third")}
-                <section class="panel last">
-                    <h2>"Run environment"</h2>
-                    {live(move || environment(&report.get().profile))}
-                </section>
+                {drawn(environment, "blocks last")}
             </div>
         </div>
     }
@@ -119,59 +120,4 @@ fn warnings(list: &[Warning]) -> AnyView {
         return view! { <p class="quiet">"None: the profile was read whole."</p> }.into_any();
     }
     list.iter().map(|warning| view! { <WarningRow warning=warning.clone() /> }).collect_view().into_any()
-}
-
-fn missing(list: &[NotMeasured]) -> AnyView {
-    if list.is_empty() {
-        return view! { <p class="quiet">"Everything was measured."</p> }.into_any();
-    }
-    view! { <Missing list=list.to_vec() /> }.into_any()
-}
-
-/// `2026-01-31 12:00:00 UTC` of `2026-01-31T12:00:00.123Z`; the zone only where it is known.
-fn moment(timestamp: &str) -> String {
-    let zone = if timestamp.ends_with('Z') { " UTC" } else { "" };
-    let second = timestamp.trim_end_matches('Z').split('.').next().unwrap_or_default();
-    format!("{}{zone}", second.replacen('T', " ", 1))
-}
-
-fn environment(profile: &Profile) -> AnyView {
-    let metadata = &profile.metadata;
-    let known = [
-        ("Captured", metadata.timestamp.as_deref().map(moment)),
-        ("Platform", Some(metadata.platform.clone())),
-        ("Device type", Some(metadata.device_type.clone())),
-        ("Framework", Some(metadata.framework.clone())),
-        ("Devices used", Some(count(metadata.num_devices))),
-        ("Devices visible", metadata.num_devices_visible.map(count)),
-        ("Hosts", metadata.num_hosts.map(count)),
-    ];
-    let known = known.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?)));
-    // Words can be broken into lines where identifiers cannot.
-    let given = metadata.environment.iter().map(|(key, value)| (key.replace('_', " "), value.clone()));
-    let files = profile.provenance.iter().map(|file| ("File".to_owned(), file.path.clone()));
-    let row = |(key, value): (String, String)| {
-        view! {
-            <dt>
-                <Name text=key width=48 />
-            </dt>
-            <dd>
-                <Name text=value width=36 />
-            </dd>
-        }
-    };
-    let rows = known.chain(given).chain(files).take(MAX_FACTS).map(row).collect_view();
-    view! { <dl class="environment">{rows}</dl> }.into_any()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::moment;
-
-    #[test]
-    fn the_moment_of_the_capture_is_told_to_the_second() {
-        assert_eq!(moment("2025-03-11T19:41:39.081Z"), "2025-03-11 19:41:39 UTC");
-        assert_eq!(moment("2026-05-20T08:45:02"), "2026-05-20 08:45:02");
-        assert_eq!(moment("yesterday"), "yesterday");
-    }
 }

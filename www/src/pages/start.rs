@@ -3,8 +3,11 @@
 use leptos::prelude::*;
 
 use crate::boot::EXAMPLES;
+use crate::browser;
 use crate::components::drop_zone::{DropZone, open_example};
+use crate::components::live::live;
 use crate::components::loads::Loads;
+use crate::components::warnings::bounded;
 use crate::state::State;
 
 const SNIPPET: &str = "\
@@ -33,8 +36,17 @@ pub fn Start() -> impl IntoView {
             }
         })
         .collect_view();
+    // After a reload the address names a run that is gone with the page.
+    let gone = move || {
+        let id = state.route.with(|route| route.run)?;
+        let file = browser::kept(id).unwrap_or_else(|| "its profile".to_owned());
+        Some(
+            view! { <p class="banner" role="status">"The run of this address is not open any more. Drop "<bdi>{bounded(&file)}</bdi>" again to go on there."</p> },
+        )
+    };
     view! {
         <div class="start">
+            {live(gone)}
             <section class="lead">
                 <h1>"Where does a JAX training step spend its time?"</h1>
                 <p>"crossprof reads a profile from TPUs, GPUs or CPUs inside this tab and shows step times, idle devices and expensive kernels."</p>

@@ -75,7 +75,7 @@ codes! {
             "Unpack the archive and open the files, or pack it again without encryption.";
         ArchiveUnsupported "archive_unsupported" Damage
             "An entry is stored in a way that cannot be read (a compression other than deflate, a sparse file, a size that is not in front of it) and was not read."
-            "Unpack the archive and open the files, or pack it again with plain deflate and without `--sparse`.";
+            "Unpack the archive and open the files, or pack it again with plain deflate and no sparse files.";
         ArchiveTooManyMembers "archive_too_many_members" Damage
             "An archive holds more than 100,000 files. The first 100,000 were read."
             "Pack only the folders `plugins/profile/<run>` that you want to see.";
@@ -191,7 +191,8 @@ codes! {
             "No op ran on a TPU, a GPU or XLA's CPU backend: steps, kernels and utilisation are unknown."
             "Capture while the jitted function runs, and call `jax.block_until_ready` on its result before the trace is stopped.";
         EventTimesWarped "event_times_warped" Note
-            "Event times differ from the chip's clock by a millisecond or more, since the profiler aligned them with the host's clock anew. The chip's times are used."
+            "Event times differ from the chip's clock by a millisecond or more, since the profiler realigned them \
+             with the host's clock during the capture. The chip's times are used."
             "Nothing; other tools may show the event times.";
         ChipClockBroken "chip_clock_broken" Caution
             "Times of the chip's clock do not follow those before: the clock was reset, or the values are damaged. Event times are used there."
@@ -212,10 +213,12 @@ codes! {
     "Steps" {
         StepsUnknown "steps_unknown" Note
             "No steps were found."
-            "Wrap each step in `jax.profiler.StepTraceAnnotation(\"train\", step_num=i)` when capturing, or give the number of steps (`--num-steps N`).";
+            "Wrap each step in `jax.profiler.StepTraceAnnotation(\"train\", step_num=i)` when capturing, or give the \
+             number of steps.";
         StepsFromHostSpans "steps_from_host_spans" Note
             "No step markers were found. Steps are what repeats on a Python thread."
-            "Wrap each step in `jax.profiler.StepTraceAnnotation(\"train\", step_num=i)` when capturing, or give the number of steps (`--num-steps N`).";
+            "Wrap each step in `jax.profiler.StepTraceAnnotation(\"train\", step_num=i)` when capturing, or give the \
+             number of steps.";
         StepsIndependent "steps_independent" Note
             "The devices do not run their steps together. Step time and steps/s are means over the devices, of one device each."
             "Nothing.";

@@ -22,15 +22,15 @@ pub(super) fn kinds<'a>(evidence: &Evidence<'a>, part: &PartChange, found: &mut 
         let text = match (count(it, ours), count(it, theirs)) {
             (0, 0) => continue,
             (0, many) => format!(
-                "{baseline} runs {many} {}, {name} none: {baseline_time} a step less exposed communication.",
+                "{baseline} runs {many} {}, {name} none: {baseline_time} less exposed communication per step.",
                 it.kind
             ),
             (many, 0) => format!(
-                "{name} runs {many} {}, {baseline} none: {run_time} a step more exposed communication.",
+                "{name} runs {many} {}, {baseline} none: {run_time} more exposed communication per step.",
                 it.kind
             ),
             _ => format!(
-                "{} is exposed for {run_time} a step, for {baseline_time} in {baseline}: {}.",
+                "{} is exposed for {run_time} per step, for {baseline_time} in {baseline}: {}.",
                 it.kind,
                 signed(delta)
             ),
@@ -50,7 +50,7 @@ pub(super) fn straggler(run: u32, subject: &Subject, baseline: &Subject, total: 
     let matters = delta * total > 0.0 && delta.abs() >= 0.3 * total.abs();
     matters.then(|| {
         let text = format!(
-            "In {slow}, {name} works {} longer a step than the mean of the other devices, which wait for it ({} more than in the other run).",
+            "In {slow}, {name} works {} longer per step than the mean of the other devices, which wait for it ({} more than in the other run).",
             format::time_us(ours.max(theirs)),
             format::time_us(delta.abs())
         );

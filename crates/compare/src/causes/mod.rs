@@ -252,7 +252,7 @@ fn of_scopes(evidence: &Evidence<'_>) -> Vec<Cause> {
         let [time, base_time] = [ours, theirs].map(format::time_us);
         let what =
             if kind == CauseKind::Scope { format!("Ops of {name}") } else { format!("{name} ops without a scope") };
-        let text = format!("{what} take {time} a step, {base_time} in {baseline}: {}.", signed(ours - theirs));
+        let text = format!("{what} take {time} per step, {base_time} in {baseline}: {}.", signed(ours - theirs));
         let scope = (kind == CauseKind::Scope).then(|| name.clone());
         Cause { run, scope, ..Cause::new(kind, &name, ours - theirs, text) }
     };
@@ -288,10 +288,10 @@ fn small_ops<'a>(evidence: &Evidence<'a>, found: &mut CauseList<'a>) {
         let of_count = if runs[0] == runs[1] {
             String::new()
         } else {
-            format!(" ({} runs a step instead of {})", runs[0], runs[1])
+            format!(" ({} calls per step instead of {})", runs[0], runs[1])
         };
         let text = format!(
-            "Small {} ops, which are not listed singly, take {ours} a step, {theirs} in {}{of_count}: {}.",
+            "Small {} ops, which are not listed, take {ours} per step, {theirs} in {}{of_count}: {}.",
             class.name.replace('_', " "),
             evidence.baseline.name,
             signed(delta)

@@ -31,8 +31,8 @@ pub(super) fn of_op(op: &Change, delta: f64, all: &[Change], (ours, theirs): (&s
     let (name, adds) = (shown(op), signed(delta));
     let [time, base] = op.time_us.map(format::time_us);
     match op.change {
-        ChangeKind::New => format!("{name} runs in {ours} only: {adds} a step.{}", took_over(op, all)),
-        ChangeKind::Gone => format!("{name} runs in {theirs} only: {adds} a step.{}", took_over(op, all)),
+        ChangeKind::New => format!("{name} runs in {ours} only: {adds} per step.{}", took_over(op, all)),
+        ChangeKind::Gone => format!("{name} runs in {theirs} only: {adds} per step.{}", took_over(op, all)),
         ChangeKind::Rewritten => {
             let replaced = op.baseline_name.as_deref().unwrap_or(&op.name);
             let many = |count: u64| if count > 1 { format!(" ({} ops)", format::count(count)) } else { String::new() };
@@ -40,16 +40,16 @@ pub(super) fn of_op(op: &Change, delta: f64, all: &[Change], (ours, theirs): (&s
             let [run_ops, base_ops] = op.ops.map(many);
             let name = format::shorten(&op.name, 60);
             format!(
-                "{scope} was rewritten: {name}{run_ops} in place of {}{base_ops}, {time} a step instead of {base}: {adds}.",
+                "{scope} was rewritten: {name}{run_ops} in place of {}{base_ops}, {time} per step instead of {base}: {adds}.",
                 format::shorten(replaced, 60)
             )
         }
         _ if op.exposed_us.is_some() => {
             let [exposed, base_exposed] = op.exposed_us.unwrap_or_default().map(format::time_us);
-            format!("{name} is exposed for {exposed} a step, for {base_exposed} in {theirs}: {adds}.")
+            format!("{name} is exposed for {exposed} per step, for {base_exposed} in {theirs}: {adds}.")
         }
         ChangeKind::MoreOften | ChangeKind::LessOften => format!(
-            "{name} runs {} times a step, {} times in {theirs}: {adds} a step.",
+            "{name} runs {} times per step, {} times in {theirs}: {adds} per step.",
             per_step(op.per_step[0]),
             per_step(op.per_step[1])
         ),
@@ -58,7 +58,7 @@ pub(super) fn of_op(op: &Change, delta: f64, all: &[Change], (ours, theirs): (&s
                 if ratio >= 1.0 { format!("{ratio:.2}x slower") } else { format!("{:.2}x faster", 1.0 / ratio) }
             });
             let anew = if op.recompiled { " It was compiled to something else." } else { "" };
-            format!("{name} is {times}: {time} a step, {base} in {theirs}: {adds}.{anew}")
+            format!("{name} is {times}: {time} per step, {base} in {theirs}: {adds}.{anew}")
         }
     }
 }
@@ -91,7 +91,7 @@ pub(super) fn of_scope(path: &str, ops: &[&Change], delta: f64, baseline: &str) 
         .collect();
     let count: u64 = ops.iter().map(|op| op.ops[0].max(op.ops[1])).sum();
     format!(
-        "{} ops of {path} that differ take {} a step, {} in {baseline}: {}, most of it {}.",
+        "{} ops of {path} that differ take {} per step, {} in {baseline}: {}, most of it {}.",
         format::count(count),
         sum(|op| op.time_us[0]),
         sum(|op| op.time_us[1]),
@@ -104,7 +104,7 @@ pub(super) fn of_scope(path: &str, ops: &[&Change], delta: f64, baseline: &str) 
 pub(super) fn of_part(part: &PartChange, subject: &Subject, baseline: &Subject) -> String {
     let host = if part.title.starts_with("Idle") { host(part, subject, baseline) } else { String::new() };
     format!(
-        "{}: {} a step instead of {}, {}.{host}",
+        "{}: {} per step instead of {}, {}.{host}",
         part.title,
         format::time_us(part.run_us),
         format::time_us(part.baseline_us),
@@ -129,7 +129,11 @@ fn host(part: &PartChange, subject: &Subject, baseline: &Subject) -> String {
     sort::sort_by(&mut changes, |a, b| b.1.abs().total_cmp(&a.1.abs()));
     let most = changes.first().filter(|(_, delta)| delta.abs() >= LEAST_OF_HOST * part.delta_us_per_step.abs());
     most.map_or_else(String::new, |(name, delta)| {
-        format!(" While devices are idle, the host is in {} for {} a step.", format::shorten(name, 60), signed(*delta))
+        format!(
+            " While devices are idle, the host is in {} for {} per step.",
+            format::shorten(name, 60),
+            signed(*delta)
+        )
     })
 }
 

@@ -38,7 +38,7 @@ pub fn warning(roofline: &Roofline) -> Option<Warning> {
     let calls = roofline.unknown_custom_call_percent.filter(|&share| share >= UNKNOWN_CALLS_PERCENT)?;
     let counted = roofline.known_time_percent.filter(|&share| share > 0.0)?;
     let message = format!(
-        "Custom calls whose FLOPs and bytes nobody counted take {} of the op time. MFU and HFU count {} of it; the roofline, rates and \
+        "Custom calls of unknown FLOPs and bytes take {} of the op time. MFU and HFU count {} of it; the roofline, rates and \
          utilisation leave these calls out.",
         format::percent(calls),
         format::percent(counted)

@@ -36,6 +36,7 @@ mod together;
 mod windows;
 
 pub(crate) use measure::ops_starting_in;
+pub(crate) use report::mark_steps;
 pub use report::{StepReport, extents, report};
 pub use together::{Relation, StepsTogether};
 pub use windows::StepWindow;

@@ -116,22 +116,22 @@ fn found(
     StepReport {
         timing,
         rows: if has_ops { rows } else { Vec::new() },
-        warnings: if has_ops { remarks(steps, devices) } else { Vec::new() },
+        warnings: if has_ops { remarks(trace, steps, devices) } else { Vec::new() },
     }
 }
 
 /// What the reader should know of where the steps come from, and of how the devices run them.
-fn remarks(steps: &Steps, devices: &Devices) -> Vec<Warning> {
+fn remarks(trace: &Trace, steps: &Steps, devices: &Devices) -> Vec<Warning> {
     let mut warnings = match steps.source {
-        StepSource::Unknown => unknown_steps(steps),
-        StepSource::HostSpans => from_host(steps),
+        StepSource::Unknown => unknown_steps(trace, steps),
+        StepSource::HostSpans => from_host(trace, steps),
         _ => Vec::new(),
     };
     warnings.extend(steps.relation.as_ref().and_then(|relation| apart(relation, devices)));
     warnings
 }
 
-fn from_host(steps: &Steps) -> Vec<Warning> {
+fn from_host(trace: &Trace, steps: &Steps) -> Vec<Warning> {
     let (Some(marker), Some(share)) = (&steps.marker, steps.remarks.host_share) else { return Vec::new() };
     let why = steps.remarks.modules.as_ref().map(|why| format!(" and {why}")).unwrap_or_default();
     let does = if marker.starts_with("launches") { "give" } else { "cover" };
@@ -141,7 +141,7 @@ fn from_host(steps: &Steps) -> Vec<Warning> {
         format::shorten(marker, 80),
         format::percent(share)
     );
-    vec![Warning::new(WarningCode::StepsFromHostSpans, message).with_remedy(MARK_STEPS)]
+    vec![Warning::new(WarningCode::StepsFromHostSpans, message).with_remedy(&mark_steps(trace))]
 }
 
 /// What is to be known where a step is not one of all devices.
@@ -151,15 +151,15 @@ fn apart(relation: &Relation, devices: &Devices) -> Option<Warning> {
     let first = skew.as_ref().map_or_else(String::new, |skew| format!(", and the first steps start {skew} apart"));
     let skew = skew.unwrap_or_default();
     let rate = relation.steps_per_sec().map_or_else(String::new, |rate| {
-        format!(" While any of them runs a step, all together end {} steps/s.", format::number(rate))
+        format!(" While any of them runs a step, all together finish {} steps/s.", format::number(rate))
     });
     match relation.together {
         StepsTogether::StepsTogether => None,
         StepsTogether::Independent => Some(Warning::new(
             WarningCode::StepsIndependent,
             format!(
-                "The {count} devices do not run their steps together: no collective ties them, and the same step starts {skew} \
-                 apart, which is longer than a step. Step time and steps/s are means over the devices, of one device each.{rate}"
+                "The {count} devices do not run their steps together: no collective ties them, and the same step \
+                 starts {skew} apart on them, more than a step. Step time and steps/s are means over the devices, of one device each.{rate}"
             ),
         )),
         StepsTogether::OneAfterAnother => Some(Warning::new(
@@ -172,16 +172,18 @@ fn apart(relation: &Relation, devices: &Devices) -> Option<Warning> {
     }
 }
 
-const MARK_STEPS: &str = "Wrap each step in jax.profiler.StepTraceAnnotation(\"train\", step_num=i) when capturing, or give the \
-                          number of steps (--num-steps N, or the field on the page).";
+/// How a capture of this framework comes to have steps.
+pub fn mark_steps(trace: &Trace) -> String {
+    format!("{} when capturing, or give the number of steps.", trace.framework.mark_steps())
+}
 
-fn unknown_steps(steps: &Steps) -> Vec<Warning> {
+fn unknown_steps(trace: &Trace, steps: &Steps) -> Vec<Warning> {
     let modules = steps.remarks.modules.as_deref().unwrap_or("there are no module runs");
     let message = format!(
         "No steps found: there are no step annotations and no Steps line, {modules}, and nothing on the host repeats over most of \
          the time."
     );
-    vec![Warning::new(WarningCode::StepsUnknown, message).with_remedy(MARK_STEPS)]
+    vec![Warning::new(WarningCode::StepsUnknown, message).with_remedy(&mark_steps(trace))]
 }
 
 /// The user's count where the trace says otherwise: only means can be given, over the time in which the found steps (or
@@ -206,10 +208,10 @@ fn overridden(trace: &Trace, devices: &Devices, steps: &Steps, count: u64) -> St
     };
     let found = match (&steps.marker, steps.len()) {
         (Some(marker), found) => format!("The trace has {found} ({marker}), which were not used"),
-        (None, _) => "The trace itself does not tell them".to_owned(),
+        (None, _) => "The trace has no steps".to_owned(),
     };
     let message = format!(
-        "The number of steps, {count}, was given by the user. {found}; the step time is the total time divided by {count}."
+        "The number of steps, {count}, was given. {found}; the step time is the total time divided by {count}."
     );
     StepReport { timing, rows: Vec::new(), warnings: vec![Warning::new(WarningCode::NumStepsOverridden, message)] }
 }

@@ -74,6 +74,13 @@ pub enum Block {
         /// What a link says, and where it leads.
         links: Vec<(String, Link)>,
     },
+    /// Details on demand: closed until its title is clicked.
+    Fold {
+        /// What is inside, in a line.
+        title: String,
+        /// What is shown when it is open; neither tables nor choices.
+        blocks: Vec<Block>,
+    },
     /// What to do, most important first.
     Findings {
         /// The findings.
@@ -208,6 +215,9 @@ pub struct Bars {
     pub unit: Unit,
     /// The bars.
     pub bars: Vec<Bar>,
+    /// What fills a track: the sum of all, or 100 %. The largest bar where it is absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub whole: Option<f64>,
     /// A sentence below them; where there are none, why.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub note: String,

@@ -1,5 +1,6 @@
 //! The page of communication: how much of it nothing hides, at which bandwidth it runs, and who waits for whom.
 
+use super::source::nothing_ran;
 use super::{
     Bar, Bars, Block, Choice, ColourClass, Figure, Link, Matrix, PageQuery, Series, Source, Stack, StackRow, View,
     filter, table_block,
@@ -37,7 +38,7 @@ fn why_no_matrix(all: &Collectives) -> String {
             let more = if group.len() > members.len() { ", ..." } else { "" };
             format!("groups such as {{{}{more}}} have members that are not in this capture", members.join(","))
         }
-        None => "the trace does not tell the bytes and groups of every collective".to_owned(),
+        None => "the trace lacks the bytes or groups of some collectives".to_owned(),
     };
     format!("How much each device sends to each other one is unknown: {reason}.")
 }
@@ -116,7 +117,7 @@ fn of_trace(context: &Context<'_>, query: &PageQuery) -> Vec<Block> {
 
 fn nothing(context: &Context<'_>) -> Block {
     let reason = match context.analysis.devices.used.len() {
-        0 => "No op ran on a TPU, a GPU or XLA's CPU backend while the profile was taken.",
+        0 => return nothing_ran(),
         1 => "Only one device ran: there was none to communicate with.",
         _ => "No collective, send or receive ran: the devices worked on their own.",
     };
@@ -188,7 +189,7 @@ impl<'a> CommunicationFigures<'a> {
     }
 
     fn exposed(&self) -> Figure {
-        let note = format!("of device time: {} that no computation hides", format::time_us(self.exposed_us));
+        let note = format!("of device time: {} without computation beside it", format::time_us(self.exposed_us));
         percent("Exposed communication", self.exposed_percent, note)
     }
 
@@ -255,7 +256,13 @@ fn kinds(all: &Collectives) -> Bars {
         ),
         link: Some(Link::to(View::Communication, &format!("kind={kind}"))),
     });
-    Bars { title: "Time by kind, all devices".to_owned(), unit: Unit::TimeUs, bars: bars.collect(), ..Bars::default() }
+    Bars {
+        title: "Time by kind, all devices".to_owned(),
+        unit: Unit::TimeUs,
+        bars: bars.collect(),
+        whole: Some(all.sums.total.as_us()),
+        ..Bars::default()
+    }
 }
 
 /// Each device's communication: what it waited for others, what it moved, what nothing was compared with.

@@ -22,44 +22,51 @@ use metrics::StepPart;
 /// Rows of a list of ops or kernels: the downloads hold all.
 const MOST_ROWS: usize = 60;
 
-/// The page; `filter` chooses among ops and kernels.
+/// Waterfalls that stand beside the answer; those of more runs are folded.
+const MOST_WATERFALLS: usize = 2;
+
+/// The page; `filter` chooses among ops and kernels. The answer, what makes it up and whether it is fair fit on one screen; all details are
+/// folded below.
 pub fn page(comparison: &Comparison, filter: &str) -> Page {
     let filter = Filter::parse(filter);
-    let mut blocks = vec![heading("Summary", None)];
-    blocks.extend(comparison.summary.iter().map(|text| Block::Note { text: text.clone() }));
+    let mut blocks = Vec::new();
     if !comparison.step_time.is_empty() {
         blocks.push(Block::Figures { figures: figures(comparison) });
     }
+    let mut answer = comparison.summary.clone();
     // Of a series the chart is the answer.
-    blocks.extend(comparison.scaling.iter().map(|scaling| Block::Scatter(speed_up(scaling, comparison))));
+    let mut charts: Vec<Block> = Vec::new();
+    charts.extend(comparison.scaling.iter().map(|scaling| Block::Scatter(speed_up(scaling, comparison))));
     if let Some(trend) = &comparison.trend {
-        blocks.push(Block::Scatter(over_time(trend, comparison)));
-        // Where the trend is what the runs are compared for, the answer has said these.
-        let told = comparison.kind == ComparisonKind::Trend;
+        charts.push(Block::Scatter(over_time(trend, comparison)));
+        // Where the trend is what the runs are compared for, the summary has these already.
+        let is_in_summary = comparison.kind == ComparisonKind::Trend;
         let changes = trend.change_points.iter().map(|change| &change.text);
         let texts = changes.chain(trend.drift.iter().map(|drift| &drift.text));
-        let texts = texts.chain(trend.outliers.iter().map(|outlier| &outlier.text)).filter(|_| !told);
-        blocks.extend(texts.map(|text| Block::Note { text: text.clone() }));
+        let texts = texts.chain(trend.outliers.iter().map(|outlier| &outlier.text)).filter(|_| !is_in_summary);
+        answer.extend(texts.cloned());
     }
-    blocks.push(heading("Number by number", Some(words::LEGEND)));
-    blocks.push(Block::Grid(metrics("Scored metrics", &comparison.metrics, comparison)));
-    blocks.push(Block::Grid(fairness(comparison)));
-    blocks.push(heading(
-        "Why",
-        Some(words::of_steps(
-            comparison,
-            "A step by its parts, then by what explains them: time per step and device.",
-            "Each window by its parts, then by what explains them: time per device.",
-        )),
-    ));
+    blocks.push(Block::Note { text: answer.join("\n") });
+    let is_series = !charts.is_empty();
+    blocks.extend(charts);
+    let mut by_part = Vec::new();
     for change in &comparison.step_time {
         if change.is_of_other_work() {
             let beside = parts(comparison, change.run);
-            blocks.extend((!beside.rows.is_empty()).then_some(Block::Grid(beside)));
+            by_part.extend((!beside.rows.is_empty()).then_some(Block::Grid(beside)));
         } else {
-            blocks.extend(waterfall(comparison, change));
+            by_part.extend(waterfall(comparison, change));
         }
     }
+    let folded = by_part.split_off(if is_series { 0 } else { MOST_WATERFALLS.min(by_part.len()) });
+    blocks.extend(by_part);
+    blocks.extend(fold(&fairness_title(comparison), vec![Block::Grid(fairness(comparison))]));
+    blocks.extend(fold("Each run by its parts", folded));
+    let legend = Block::Note { text: words::LEGEND.to_owned() };
+    blocks.extend(fold(
+        "Scored metrics",
+        vec![legend, Block::Grid(metrics("Scored metrics", &comparison.metrics, comparison))],
+    ));
     let lists = [
         comparison.scaling.as_ref().map(|scaling| scaled(scaling, comparison)),
         comparison.scaling.as_ref().map(excess_ops),
@@ -77,16 +84,28 @@ pub fn page(comparison: &Comparison, filter: &str) -> Page {
         Some(metrics("Numbers of one platform, not scored", &comparison.platform_metrics, comparison)),
         Some(matching(comparison)),
     ];
-    blocks.extend(lists.into_iter().flatten().filter(|grid| !grid.rows.is_empty()).map(Block::Grid));
-    if !comparison.warnings.is_empty() {
-        blocks.push(heading("What limits this comparison", None));
-        blocks.extend(comparison.warnings.iter().map(|text| Block::Note { text: text.clone() }));
-    }
+    let lists = lists.into_iter().flatten().filter(|grid| !grid.rows.is_empty());
+    blocks.extend(lists.flat_map(|grid| fold(&grid.title.clone(), vec![Block::Grid(grid)])));
+    let limits = comparison.warnings.iter().map(|text| Block::Note { text: text.clone() }).collect();
+    blocks.extend(fold("Limits of this comparison", limits));
     Page { blocks }
 }
 
-fn heading(text: &str, note: Option<&str>) -> Block {
-    Block::Heading { text: text.to_owned(), note: note.map(str::to_owned) }
+/// Details behind their title; none without any.
+fn fold(title: &str, blocks: Vec<Block>) -> Option<Block> {
+    (!blocks.is_empty()).then(|| Block::Fold { title: title.to_owned(), blocks })
+}
+
+/// How many conditions are equal, differ and are unknown.
+fn fairness_title(comparison: &Comparison) -> String {
+    let count = |status: FairnessStatus| comparison.fairness.iter().filter(|check| check.status == status).count();
+    format!(
+        "Fairness: {} of {} conditions are equal, {} differ, {} are unknown",
+        count(FairnessStatus::Same),
+        comparison.fairness.len(),
+        count(FairnessStatus::Differs),
+        count(FairnessStatus::Unknown)
+    )
 }
 
 fn name(comparison: &Comparison, run: u32) -> String {
@@ -225,7 +244,7 @@ fn fairness(comparison: &Comparison) -> Grid {
         row.extend(check.values.iter().map(|value| GridCell::text(value.as_deref().unwrap_or(format::DASH))));
         row
     });
-    Grid { title: "Is it fair?".to_owned(), rows: rows.collect(), columns }
+    Grid { title: "Fairness".to_owned(), rows: rows.collect(), columns }
 }
 
 /// From the baseline's step to a run's; absent without parts.
@@ -290,7 +309,7 @@ fn causes(comparison: &Comparison) -> Grid {
         ]
     });
     Grid {
-        title: "Why, largest first".to_owned(),
+        title: "Causes, largest first".to_owned(),
         columns: words_of(&["Run", words::of_steps(comparison, "Per step", "Difference"), "What"]),
         rows: rows.collect(),
     }
@@ -531,7 +550,7 @@ fn over_time(trend: &Trend, comparison: &Comparison) -> Scatter {
     Scatter {
         title: format!("Step time of runs, ordered by {}", trend.ordered_by.label().replace('_', " ")),
         x_label: if by_step { "training step" } else { "run" }.to_owned(),
-        y_label: "ms a step, with the 95 % interval of each mean".to_owned(),
+        y_label: "ms per step, with the 95 % interval of each mean".to_owned(),
         logarithmic: false,
         points: points.collect(),
         lines,
@@ -542,7 +561,7 @@ fn over_time(trend: &Trend, comparison: &Comparison) -> Scatter {
 fn drift_line(trend: &Trend, places: &[f64]) -> Option<Line> {
     let drift = trend.drift.as_ref()?;
     let ends = [(*places.first()?, drift.first_us / 1e3), (*places.last()?, drift.last_us / 1e3)];
-    Some(Line { label: format!("drift: {:+.2} % a run", drift.percent_per_run), points: ends.to_vec() })
+    Some(Line { label: format!("drift: {:+.2} % per run", drift.percent_per_run), points: ends.to_vec() })
 }
 
 #[cfg(test)]

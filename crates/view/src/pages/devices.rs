@@ -35,7 +35,7 @@ fn busy(profile: &UnifiedProfile, most: usize) -> Bars {
         link: Link::equal(View::Devices, "device_name", &device.device_name),
     };
     let bars = devices.take(most).map(bar).collect();
-    Bars { title: "Devices, busy share".to_owned(), unit: Unit::Percent, bars, ..Bars::default() }
+    Bars { title: "Devices, busy share".to_owned(), unit: Unit::Percent, bars, whole: Some(100.0), ..Bars::default() }
 }
 
 /// The first devices for the overview, and what lies between all.

@@ -17,17 +17,17 @@ struct Thresholds {
 }
 
 /// `compute_utilization.compute_util_percent`
-const UTILIZATION_PERCENT: Thresholds =
-    Thresholds { good: 80.0, bad: 50.0, text: "good above 80 %, warning from 50 %, bad below" };
+const UTILIZATION_PERCENT: Thresholds = Thresholds {
+    good: 80.0,
+    bad: 50.0,
+    text: "Good above 80 %, warning from 50 %, bad below; waiting for copies and other devices does not count.",
+};
 /// Mean duration of a device op in microseconds.
 const KERNEL_US: Thresholds =
-    Thresholds { good: 1000.0, bad: 100.0, text: "good above 1 ms, warning from 0.1 ms, bad below" };
-/// `compute_utilization.overhead_time_us` as a share of the step.
-const OVERHEAD_PERCENT: Thresholds =
-    Thresholds { good: 10.0, bad: 20.0, text: "good below 10 %, warning up to 20 %, bad above" };
+    Thresholds { good: 1000.0, bad: 100.0, text: "Good above 1 ms, warning from 0.1 ms, bad below." };
 /// `compilation.compilation_time_us`
 const COMPILATION_US: Thresholds =
-    Thresholds { good: 2e6, bad: 1e7, text: "good below 2 s, warning up to 10 s, bad above" };
+    Thresholds { good: 2e6, bad: 1e7, text: "Good below 2 s, warning up to 10 s, bad above." };
 
 impl Thresholds {
     /// The status of a value. Values at a limit are a warning; what is no number has no status.
@@ -51,14 +51,8 @@ impl Thresholds {
 /// The figures, in the order in which they are read. An earlier result shows what it holds: a figure that nothing can fill any
 /// more says nothing.
 pub(super) fn figures(source: Source<'_>) -> Vec<Figure> {
-    let mut figures = vec![
-        step_time(source),
-        busy(source),
-        overhead(source),
-        mean_kernel(source),
-        compilation(source),
-        throughput(source),
-    ];
+    let mut figures =
+        vec![step_time(source), busy(source), mean_kernel(source), compilation(source), throughput(source)];
     if source.profile().metadata.source_format.as_deref() == Some("unified_profile") {
         figures.retain(|figure| figure.value.is_some() || figure.note_link.is_some());
     }
@@ -106,7 +100,9 @@ fn busy(source: Source<'_>) -> Figure {
     // A device that waits for copies or others is busy, but not at work: it is judged by the rest.
     let waits = waiting_share(&source.profile().kernels);
     if waits >= LEAST_WAITING {
-        note.push_str(&format!(", {} of it waiting in -done ops: judged without", format::percent(100.0 * waits)));
+        note.push_str(&format!("; {} of it only waits", format::percent(100.0 * waits)));
+    } else {
+        note.push_str(&format!("; {} without a device op", format::time_us(usage.overhead_time_us)));
     }
     judged(Figure { value: Some(share), note, ..figure }, &UTILIZATION_PERCENT, share * (1.0 - waits))
 }
@@ -121,19 +117,6 @@ fn waiting_share(kernels: &Kernels) -> f64 {
     };
     let all = time(|_| true);
     if all > 0.0 { time(|name| name.ends_with("-done")) / all } else { 0.0 }
-}
-
-fn overhead(source: Source<'_>) -> Figure {
-    let metric = metric!("compute_utilization.overhead_time_us");
-    let figure = missing(source, "Host overhead", metric, Unit::Percent, View::Steps);
-    let Some(usage) = &source.profile().compute_utilization else { return figure };
-    let whole = usage.kernel_time_us + usage.overhead_time_us;
-    if whole <= 0.0 {
-        return figure;
-    }
-    let share = 100.0 * usage.overhead_time_us / whole;
-    let note = format!("{} without a device op", format::time_us(usage.overhead_time_us));
-    judged(Figure { value: Some(share), note, ..figure }, &OVERHEAD_PERCENT, share)
 }
 
 fn mean_kernel(source: Source<'_>) -> Figure {
@@ -238,16 +221,16 @@ mod tests {
         let found = all(&profile);
         assert_eq!(found[0].value, Some(33123.456));
         assert_eq!(found[1].status, Some(Status::Bad));
-        assert_eq!(found[2].value, Some(75.0));
-        assert_eq!((found[5].value, found[5].unit), (Some(30.19), Unit::StepsPerSecond));
-        assert_eq!(found[5].note_link.as_ref().map(|link| link.view), Some(View::Model));
+        assert!(found[1].note.ends_with("3.00 µs without a device op"), "{}", found[1].note);
+        assert_eq!((found[4].value, found[4].unit), (Some(30.19), Unit::StepsPerSecond));
+        assert_eq!(found[4].note_link.as_ref().map(|link| link.view), Some(View::Model));
     }
 
     #[test]
     fn an_earlier_result_shows_what_it_holds() {
         let mut profile = profile();
         let labels = |profile: &UnifiedProfile| all(profile).into_iter().map(|it| it.label).collect::<Vec<_>>();
-        assert_eq!(labels(&profile).len(), 6);
+        assert_eq!(labels(&profile).len(), 5);
         profile.metadata.source_format = Some("unified_profile".to_owned());
         assert_eq!(labels(&profile), ["Step time", "Throughput"]);
     }
@@ -258,7 +241,7 @@ mod tests {
         spent(&mut profile, "loop fusion", 140.0, 10);
         let mut of = |platform: &str| {
             profile.metadata.platform = platform.to_owned();
-            let figure = all(&profile).swap_remove(3);
+            let figure = all(&profile).swap_remove(2);
             (figure.value, figure.status)
         };
         assert_eq!(of("GPU"), (Some(14.0), Some(Status::Bad)));
@@ -272,7 +255,7 @@ mod tests {
         spent(&mut profile, "matmul", 140.0, 10);
         let mut at = |busy: f64| {
             profile.compute_utilization = usage(busy);
-            all(&profile).swap_remove(3).status
+            all(&profile).swap_remove(2).status
         };
         assert_eq!((at(96.0), at(70.0)), (None, Some(Status::Bad)));
     }
@@ -286,7 +269,7 @@ mod tests {
         spent(&mut profile, "copy-done", 966.0, 1);
         let busy = all(&profile).swap_remove(1);
         assert_eq!(busy.status, Some(Status::Bad));
-        assert!(busy.note.ends_with("96.6 % of it waiting in -done ops: judged without"), "{}", busy.note);
+        assert!(busy.note.ends_with("96.6 % of it only waits"), "{}", busy.note);
     }
 
     #[test]
@@ -294,7 +277,7 @@ mod tests {
         let mut profile = profile();
         let reason = "The trace holds no compile span.".to_owned();
         profile.not_measured.push(NotMeasured { field: "compilation".into(), reason: reason.clone(), remedy: None });
-        let compilation = all(&profile).swap_remove(4);
+        let compilation = all(&profile).swap_remove(3);
         assert_eq!((compilation.value, compilation.note), (None, reason));
     }
 
@@ -307,9 +290,7 @@ mod tests {
             (UTILIZATION_PERCENT, 5.7, Status::Bad),
             (KERNEL_US, 1000.5, Status::Good),
             (KERNEL_US, 99.0, Status::Bad),
-            (OVERHEAD_PERCENT, 9.9, Status::Good),
-            (OVERHEAD_PERCENT, 20.0, Status::Warning),
-            (OVERHEAD_PERCENT, 20.1, Status::Bad),
+            (COMPILATION_US, 2e6, Status::Warning),
             (COMPILATION_US, 1.9e6, Status::Good),
             (COMPILATION_US, 1.1e7, Status::Bad),
         ];

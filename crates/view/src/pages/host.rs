@@ -1,6 +1,7 @@
 //! The overview of a capture without device ops: what its hosts did, and devices of kinds that crossprof does not know.
 
-use super::steps::{host_roles, nothing_ran};
+use super::source::nothing_ran;
+use super::steps::host_roles;
 use super::{Block, Figure, PageQuery, Source, table_block};
 use crate::metric;
 use crate::metric::Metric;
@@ -42,7 +43,7 @@ pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
 pub(super) fn other_devices(source: Source<'_>, query: &PageQuery) -> impl Iterator<Item = Block> {
     let tables = [
         (TableName::OtherDevices, "Devices and processes of unknown kind"),
-        (TableName::OtherDeviceEvents, "What they spend their time on"),
+        (TableName::OtherDeviceEvents, "Their events by time"),
     ];
     tables.into_iter().filter_map(move |(name, title)| source.table_block(name, title, query))
 }

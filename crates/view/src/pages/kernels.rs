@@ -2,6 +2,7 @@
 //! them costs.
 
 use super::overview::{categories, rows_of_category};
+use super::source::nothing_ran;
 use super::{Bar, Bars, Block, ColourClass, Figure, Link, PageQuery, Source, View, table_block};
 use crate::table::Unit;
 use crate::tables::TableName;
@@ -80,16 +81,6 @@ fn capital(word: &str) -> String {
     if word == "kernels" { "Kernels".to_owned() } else { "Ops".to_owned() }
 }
 
-fn nothing_ran() -> Block {
-    Block::Empty {
-        reason: "No kernel or op ran on a device while the profile was taken.".to_owned(),
-        remedy: Some(
-            "with jax.profiler.trace(\"/tmp/profile\"):\n    jax.block_until_ready(train_step(state, batch))"
-                .to_owned(),
-        ),
-    }
-}
-
 fn figure(label: &str, value: Option<f64>, unit: Unit, note: String) -> Figure {
     Figure { label: label.to_owned(), value, unit, note, ..Figure::default() }
 }
@@ -118,7 +109,7 @@ impl KernelFigures {
             None => "No steps found: see the Steps page.",
         };
         let short = match self.is_gpu {
-            true => "of all kernels: launching one costs the host about as much",
+            true => "of all kernels: launching one takes the host about as long",
             false => "of all ops",
         };
         let range = |(min, max): (f64, f64)| format!("{} to {}", format::time_us(min), format::time_us(max));
@@ -129,7 +120,7 @@ impl KernelFigures {
                 Unit::Count,
                 format!("{} distinct by name, launch shape and op", format::count(self.distinct)),
             ),
-            figure("Device ops in a step", self.per_step, Unit::Number, per_step.to_owned()),
+            figure("Device ops per step", self.per_step, Unit::Number, per_step.to_owned()),
             figure("Mean duration", Some(self.mean_us), Unit::TimeUs, self.range_us.map_or_else(String::new, range)),
             figure(
                 &format!("Shorter than {short_us}"),
@@ -162,8 +153,8 @@ fn figures(context: &Context<'_>, stats: &KernelStats, all: &Occurrences) -> Vec
         Unit::Percent,
         match stats.mean_occupancy_percent {
             Some(_) => "theoretical; the mean, weighted by time".to_owned(),
-            None if is_amd(&context.profile.metadata.device_type) => "ROCm's traces do not state it.".to_owned(),
-            None => "The trace does not state it: a trace JSON may lack what the xplane beside it has.".to_owned(),
+            None if is_amd(&context.profile.metadata.device_type) => "Not in traces of AMD GPUs.".to_owned(),
+            None => "Not in the trace; the xplane beside a trace JSON may have it.".to_owned(),
         },
     ));
     figures
@@ -228,7 +219,7 @@ fn durations(histogram: &Histogram, title: String, class: ColourClass) -> Bars {
     };
     // A gap is one row, however many buckets it has.
     let bars = filled.chunk_by(|a, b| a.1 == 0 && b.1 == 0).filter_map(bar).collect();
-    Bars { title, unit: Unit::Count, bars, ..Bars::default() }
+    Bars { title, unit: Unit::Count, bars, whole: Some(all as f64), ..Bars::default() }
 }
 
 /// Time of each family of kernels, by its name in the report.
@@ -240,14 +231,14 @@ fn families<'a>(all: impl Iterator<Item = (&'a str, f64)>, total_us: f64) -> Bar
         note: format::optional_percent(share(time_us, total_us)),
         link: Some(Link::to(View::Kernels, &format!("family={family}"))),
     };
-    Bars { title: "Time by family".to_owned(), unit: Unit::TimeUs, bars: all.map(bar).collect(), ..Bars::default() }
+    let bars = all.map(bar).collect();
+    Bars { title: "Time by family".to_owned(), unit: Unit::TimeUs, bars, whole: Some(total_us), ..Bars::default() }
 }
 
 fn graphs(stats: &KernelStats) -> String {
     let (with, without) = (&stats.graph_with_op, &stats.graph_without_op);
     format!(
-        "{} kernels ran in CUDA graphs (XLA's command buffers), whose events name no op. {} of them ({}) were given the op of \
-         their graph node or name; {} ({}) stay without one.",
+        "{} kernels ran in CUDA graphs (XLA's command buffers), whose events name no op. {} of them ({}) were matched with an op by their graph node or name; {} ({}) were not.",
         format::count(with.count + without.count),
         format::count(with.count),
         format::time_us(with.time.as_us()),
@@ -318,7 +309,7 @@ fn launch_figures(launches: &Launches, total: &LaunchStatistics) -> Vec<Figure> 
             "Shorter than their call",
             share(total.short_kernels as f64, count),
             Unit::Percent,
-            "of all launches: the host needs longer to launch the work than the device to do it".to_owned(),
+            "of all launches: launching takes the host longer than the work takes the device".to_owned(),
         ),
     ];
     if let Some(queue) = launches.queues.iter().max_by_key(|queue| queue.max) {

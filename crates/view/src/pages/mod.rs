@@ -22,6 +22,7 @@ mod ops;
 mod overview;
 mod roofline;
 mod row;
+mod run_facts;
 mod source;
 mod steps;
 mod table_block;
@@ -94,9 +95,12 @@ pub fn page(source: Source<'_>, view: View, query: &PageQuery) -> Page {
         View::Checklist => checklist::blocks(source, query),
         View::Model => Vec::new(),
     };
-    // Numbers of a document may be so large that their sums and products are none.
+    let is_jax = !matches!(source.profile().metadata.framework.as_str(), "TensorFlow" | "PyTorch");
     for block in &mut blocks {
         match block {
+            // What to write in JAX helps nobody who uses another framework.
+            Block::Empty { remedy, .. } => *remedy = remedy.take().filter(|it| is_jax || !it.contains("jax.")),
+            // Numbers of a document may be so large that their sums and products are none.
             Block::Figures { figures } => {
                 figures.iter_mut().for_each(|figure| figure.value = figure.value.filter(|value| value.is_finite()));
             }

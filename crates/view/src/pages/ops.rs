@@ -1,6 +1,7 @@
 //! The page of ops: which ops take the time, as a tree and as a table, and how much of their cost is known.
 
 use super::filter::applied;
+use super::source::nothing_ran;
 use super::{
     Block, Choice, ColourClass, Figure, Icicle, Link, Node, PageQuery, Source, View, table_block, table_block_of,
 };
@@ -134,15 +135,6 @@ fn arguments(context: &Context<'_>, query: &PageQuery) -> Vec<Block> {
     vec![Block::Note { text }, Block::Table(table)]
 }
 
-fn nothing_ran() -> Block {
-    Block::Empty {
-        reason: "No op ran on a TPU, a GPU or XLA's CPU backend while the profile was taken.".to_owned(),
-        remedy: Some(
-            "with jax.profiler.trace(\"profiles\"):\n    jax.block_until_ready(step(state, batch))".to_owned(),
-        ),
-    }
-}
-
 /// Of the ops that pass; of all ops where no filter is given.
 fn figures(context: &Context<'_>, passing: Option<&[bool]>) -> Vec<Figure> {
     let (ops, trace) = (&context.analysis.ops, context.trace());
@@ -167,7 +159,7 @@ fn figures(context: &Context<'_>, passing: Option<&[bool]>) -> Vec<Figure> {
             why_empty(context, "flops").unwrap_or_else(|| "The profile holds no costs.".to_owned())
         }
         _ => match percent(sums.unknown_calls, whole).filter(|&share| share >= 0.05) {
-            Some(share) => format!("{of_busy}; {} is custom calls that nobody counted", format::percent(share)),
+            Some(share) => format!("{of_busy}; {} in custom calls of unknown cost", format::percent(share)),
             None => of_busy.to_owned(),
         },
     };

@@ -5,15 +5,15 @@
 //! no kernel, a category of a library's kernel is `custom-call` as an op. So each link is to rows that are there.
 
 use super::{
-    About, Bar, Bars, Block, Figure, Link, PageQuery, Source, TableBlock, View, communication, devices, findings,
-    headlines, host, roofline, steps, table_block, transfers,
+    About, Bar, Bars, Block, Figure, FindingBlock, Link, PageQuery, Source, TableBlock, View, communication, devices,
+    findings, headlines, host, roofline, run_facts, steps, table_block, transfers,
 };
 use crate::metric;
 use crate::table::{Cell, Unit};
 use crate::tables::TableName;
 use base::{format, sort};
 use metrics::{Context, OpFamily, demangle, family_of};
-use report::UnifiedProfile;
+use report::{Confidence, FindingSeverity, UnifiedProfile};
 
 /// Categories that get a separate bar.
 const MAX_CATEGORIES: usize = 9;
@@ -28,7 +28,9 @@ pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
     // Where nothing ran on a device there is no card of dashes.
     figures.retain(|figure| !is_host_only || figure.value.is_some());
     figures.extend(of_other_views(source));
-    let mut blocks = vec![Block::Figures { figures }, Block::Findings { findings: findings::first(source) }];
+    let mut first = findings::first(source);
+    first.extend(most_expensive(source));
+    let mut blocks = vec![Block::Figures { figures }, Block::Findings { findings: first }];
     blocks.retain(|block| match block {
         Block::Figures { figures } => !figures.is_empty(),
         Block::Findings { findings } => !findings.is_empty(),
@@ -36,6 +38,8 @@ pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
     });
     if is_host_only {
         blocks.extend(host::blocks(source, query));
+        blocks.extend(run_facts::not_measured(profile));
+        blocks.push(run_facts::environment(profile));
         return blocks;
     }
     blocks.push(Block::Stack(steps::overview(source)));
@@ -44,7 +48,38 @@ pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
     blocks.extend(top_kernels(source, query).map(Block::Table));
     blocks.extend(source.context().map(|context| Block::Table(op_placement(&context, query))));
     blocks.extend(host::other_devices(source, query));
+    blocks.extend(run_facts::not_measured(profile));
+    blocks.push(run_facts::environment(profile));
     blocks
+}
+
+/// Shares that the largest categories have to reach together to be named, and how many are named at most.
+const NAMED_PERCENT: f64 = 80.0;
+const MOST_NAMED: usize = 3;
+
+/// The categories that take most of the time, beside the findings: what is expensive is named even where no rule fires.
+fn most_expensive(source: Source<'_>) -> Option<FindingBlock> {
+    let all = largest_categories(source);
+    let whole = all.whole.filter(|whole| *whole > 0.0)?;
+    let mut before = 0.0;
+    let is_needed = |bar: &&Bar| {
+        let is_needed = 100.0 * before < NAMED_PERCENT * whole;
+        before += bar.value;
+        is_needed
+    };
+    let named: Vec<&Bar> = all.bars.iter().take_while(is_needed).take(MOST_NAMED).collect();
+    let names: Vec<String> = named.iter().map(|bar| format!("{} {}", bar.note, bar.label)).collect();
+    Some(FindingBlock {
+        id: "most_expensive".to_owned(),
+        severity: FindingSeverity::Note,
+        title: format!("Most time: {}", names.join(", ")),
+        text: format!("Of the {} that device ops take in the window, on all devices together.", format::time_us(whole)),
+        remedy: String::new(),
+        confidence: Confidence::High,
+        evidence: Vec::new(),
+        link: named.first()?.link.clone(),
+        in_timeline: None,
+    })
 }
 
 /// One figure of each view that says most of it, where it has a value.
@@ -76,7 +111,13 @@ pub(super) fn categories(report: &UnifiedProfile, link: &dyn Fn(&str) -> Option<
         })
         .collect();
     sort::sort_by(&mut bars, |a, b| b.value.total_cmp(&a.value).then_with(|| a.label.cmp(&b.label)));
-    Bars { title: "Kernel time by category".to_owned(), unit: Unit::TimeUs, bars, ..Bars::default() }
+    Bars {
+        title: "Kernel time by category".to_owned(),
+        unit: Unit::TimeUs,
+        bars,
+        whole: Some(whole),
+        ..Bars::default()
+    }
 }
 
 /// The categories with a link to the rows of each, the small ones as one bar.

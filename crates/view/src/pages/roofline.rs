@@ -1,6 +1,7 @@
 //! The page of the roofline: what the devices can reach, how near the program comes, and which op is bound by what.
 
 use super::filter::applied;
+use super::source::nothing_ran;
 use super::{Block, Figure, Line, Link, PageQuery, Point, Scatter, Source, Status, View, table_block_of};
 use crate::metric;
 use crate::metric::Metric;
@@ -44,20 +45,12 @@ pub(super) fn memory_bandwidth(source: Source<'_>) -> Option<Figure> {
 
 fn of_trace(context: &Context<'_>, query: &PageQuery) -> Vec<Block> {
     let roofline = &context.analysis.roofline;
-    let mut blocks = Vec::new();
     if context.analysis.ops.rows.is_empty() {
-        blocks.push(Block::Empty {
-            reason: "No op ran on a device while the profile was taken.".to_owned(),
-            remedy: Some(
-                "with jax.profiler.trace(\"/tmp/profile\"):\n    jax.block_until_ready(train_step(state, batch))"
-                    .to_owned(),
-            ),
-        });
-        return blocks;
+        return vec![nothing_ran()];
     }
     let mut figures = RooflineFigures::of_trace(context).figures();
     figures.extend(roofline.peaks.iter().flat_map(peak_figures));
-    blocks.push(Block::Figures { figures });
+    let mut blocks = vec![Block::Figures { figures }];
     let rows = tables::rows(context, TableName::Roofline, "");
     let applied = applied(&query.filter, rows.columns()).filter;
     let filter = Filter::parse(&applied);
@@ -90,12 +83,12 @@ fn of_trace(context: &Context<'_>, query: &PageQuery) -> Vec<Block> {
 /// Why there are no roofs, and what to do.
 fn no_peaks(context: &Context<'_>) -> Block {
     if context.analysis.kernel_stats.platform == Some(Platform::Cpu) {
-        let reason = "The peaks of CPUs are not known here, so there are no roofs. A device to compare with can be chosen on the \
-                      Model page (on the command line: --device h100-sxm).";
+        let reason = "The peaks of this CPU are unknown, so there is no roofline. Choose a device to compare with on \
+            the Model page.";
         return Block::Empty { reason: reason.to_owned(), remedy: None };
     }
-    let reason = "The profile does not tell which device it is of, so its peaks are unknown. Choose the device on the Model page \
-                  (on the command line: --device h100-sxm).";
+    let reason = "The profile does not name its device, so the peaks are unknown. Choose the device on the Model \
+        page.";
     let remedy = "import jax\nprint(jax.devices()[0].device_kind)".to_owned();
     Block::Empty { reason: reason.to_owned(), remedy: Some(remedy) }
 }
@@ -109,9 +102,9 @@ fn no_points(context: &Context<'_>, query: &PageQuery) -> String {
     }
     let trace = context.trace();
     let why = if trace.format == Some(SourceFormat::ChromeJson) {
-        "a trace JSON holds no HLO, which they are worked out from. Open the *.xplane.pb that lies beside it."
+        "a trace JSON holds no HLO, which they are computed from. Open the *.xplane.pb beside it."
     } else if trace.hlo.is_empty() {
-        "the profile holds no HLO, which they are worked out from."
+        "the profile holds no HLO, which they are computed from."
     } else {
         "they move data, or XLA counts no FLOPs for them."
     };
@@ -193,7 +186,12 @@ impl<'a> RooflineFigures<'a> {
     }
 
     fn figures(&self) -> Vec<Figure> {
-        vec![self.mfu(), self.hfu(), self.program(), self.memory_bandwidth()]
+        let mut figures = vec![self.mfu(), self.hfu(), self.program(), self.memory_bandwidth()];
+        // Without recomputation they are one number.
+        if self.mfu == self.hfu {
+            figures.remove(1);
+        }
+        figures
     }
 
     /// The share, of what it is, and how much of the time it counts; else why it is unknown.
@@ -218,12 +216,7 @@ impl<'a> RooflineFigures<'a> {
     }
 
     fn hfu(&self) -> Figure {
-        self.share(
-            "HFU",
-            self.hfu,
-            "the same, with what rematerialisation computes again",
-            metric!("roofline.hfu_percent"),
-        )
+        self.share("HFU", self.hfu, "of peak, recomputation included", metric!("roofline.hfu_percent"))
     }
 
     fn program(&self) -> Figure {
@@ -242,17 +235,20 @@ impl<'a> RooflineFigures<'a> {
 
     fn memory_bandwidth(&self) -> Figure {
         let is_compute_bound = self.bound_by == Some(roofline::Bound::Compute.label());
-        let (status, judged) = self.hbm_percent.map_or((None, String::new()), |percent| {
-            let (status, limits) = memory_status(percent, is_compute_bound, self.counted);
-            (status, format!(": {} of its peak; {limits}", format::percent(percent)))
-        });
+        let (status, limits) = match self.hbm_percent {
+            Some(percent) => memory_status(percent, is_compute_bound, self.counted),
+            None => (None, String::new()),
+        };
+        let share =
+            self.hbm_percent.map_or_else(String::new, |percent| format!(", {} of peak", format::percent(percent)));
         let note = match self.hbm_gibps {
-            Some(_) => format!("per device{judged}"),
-            None => "The profile does not tell how many bytes are moved.".to_owned(),
+            Some(_) => format!("per device{share}"),
+            None => "The bytes moved are not in the profile.".to_owned(),
         };
         let unit = Unit::GibibytesPerSecond;
         Figure {
             status,
+            limits,
             ..figure("Memory bandwidth", self.hbm_gibps, unit, note, metric!("roofline.program.hbm_gibps"))
         }
     }
@@ -268,12 +264,12 @@ const COUNTED: f64 = 0.95;
 /// `good`, `warning` or `bad`, and the limits or why they do not hold. Compute-bound programs need no bandwidth; where costs are
 /// missing the share is a lower bound.
 fn memory_status(percent: f64, is_compute_bound: bool, counted: f64) -> (Option<Status>, String) {
-    let limits = "good above 60 %, warning from 40 %, bad below";
+    let limits = "Good above 60 % of peak, warning from 40 %, bad below.";
     match percent {
         it if it > GOOD_PERCENT => (Some(Status::Good), limits.to_owned()),
-        _ if is_compute_bound => (None, "not judged, since arithmetic limits the program".to_owned()),
+        _ if is_compute_bound => (None, "Not judged: the program is compute-bound.".to_owned()),
         _ if counted < COUNTED => {
-            (None, format!("at least, since costs are known for {} of the op time", format::percent(100.0 * counted)))
+            (None, format!("A lower bound: costs are known for {} of the op time.", format::percent(100.0 * counted)))
         }
         it if it < BAD_PERCENT => (Some(Status::Bad), limits.to_owned()),
         _ => (Some(Status::Warning), limits.to_owned()),
@@ -306,11 +302,14 @@ fn peak_figures(peaks: &Peaks) -> Vec<Figure> {
     figures
 }
 
+/// How far left of all others, as a factor, stand ops that compute nothing.
+const LEFT_OF_ALL: f64 = 0.5;
+
 /// The ops that pass the filter, under the roofs; and what was left out.
 fn chart(context: &Context<'_>, peaks: &Peaks, passing: Option<&[bool]>) -> (Scatter, String) {
     let mut points = Vec::new();
     let mut kinds = Vec::new();
-    let (mut without, mut asynchronous, mut more) = (0u64, 0u64, 0u64);
+    let (mut without, mut asynchronous, mut more, mut has_copies) = (0u64, 0u64, 0u64, false);
     for (index, op) in context.analysis.ops.rows.iter().enumerate() {
         // The first row of the table is the program.
         if passing.is_some_and(|passing| passing.get(index + 1) != Some(&true)) {
@@ -320,6 +319,7 @@ fn chart(context: &Context<'_>, peaks: &Peaks, passing: Option<&[bool]>) -> (Sca
             without += 1;
             continue;
         };
+        has_copies |= point.x == 0.0;
         if place.max_mem_bw_utilization.is_some_and(|share| share > MOST_SHARE) {
             asynchronous += 1;
         } else if points.len() >= MOST_POINTS {
@@ -330,28 +330,42 @@ fn chart(context: &Context<'_>, peaks: &Peaks, passing: Option<&[bool]>) -> (Sca
         }
     }
     let largest = points.iter().map(|(time, _)| time.as_ps()).max().unwrap_or(0).max(1) as f64;
-    let points: Vec<Point> =
+    let mut points: Vec<Point> =
         points.into_iter().map(|(time, point)| Point { size: time.as_ps() as f64 / largest, ..point }).collect();
+    // What computes nothing has no place on a logarithmic axis: it stands left of all others, as far below the roof of the memory as
+    // its bandwidth is below the peak.
+    let left = points.iter().map(|point| point.x).filter(|&x| x > 0.0).fold(1.0, f64::min) * LEFT_OF_ALL;
+    for point in points.iter_mut().filter(|point| point.x == 0.0) {
+        (point.x, point.y) = (left, point.y * left);
+    }
     let mut left_out = Vec::new();
     for (count, what) in [
         (more, "with less time than those shown"),
-        (without, "without computation, or of unknown FLOPs or bytes"),
+        (without, "of unknown FLOPs or bytes"),
         (asynchronous, "of an asynchronous copy's start or end, whose bytes move during other ops"),
     ] {
         if count > 0 {
             left_out.push(format!("{} {what}", format::count(count)));
         }
     }
-    let note = if left_out.is_empty() {
-        String::new()
-    } else {
-        format!("Ops that are not in the chart: {}.", left_out.join("; "))
-    };
+    let mut notes = Vec::new();
+    if has_copies {
+        let text =
+            "Ops without FLOPs stand at the left edge: how far below the memory's line is how far below its bandwidth.";
+        notes.push(text.to_owned());
+    }
+    if !left_out.is_empty() {
+        notes.push(format!("Ops that are not in the chart: {}.", left_out.join("; ")));
+    }
+    let note = notes.join(" ");
+    if kinds.is_empty() {
+        kinds.extend(peaks.highest().map(|(kind, _)| kind));
+    }
     let lines = lines(peaks, &kinds, &points);
     let chart = Scatter {
         title: "Roofline: ops, sized by self time".to_owned(),
-        x_label: "FLOPs per byte of main memory".to_owned(),
-        y_label: "GFLOP/s".to_owned(),
+        x_label: "FLOPs per byte of main memory (HBM)".to_owned(),
+        y_label: "FLOP/s".to_owned(),
         logarithmic: true,
         points,
         lines,
@@ -359,12 +373,16 @@ fn chart(context: &Context<'_>, peaks: &Peaks, passing: Option<&[bool]>) -> (Sca
     (chart, note)
 }
 
-/// An op as a point; `None` where a coordinate is unknown or zero.
+/// An op as a point; `None` where its FLOPs or bytes are unknown. One without FLOPs has no intensity (0) and, for now, the bytes per
+/// second of the main memory as its height.
 fn placed(context: &Context<'_>, op: &Op) -> Option<(Point, roofline::Point)> {
     let ops = &context.analysis.ops;
-    let place = context.analysis.roofline.point(op).filter(|place| place.peak_flop_rate.is_some())?;
-    let x = Work::of(op).level_intensity(Level::Hbm).filter(|&x| x > 0.0)?;
-    let y = place.flop_rate.map(|rate| rate * 1e-9).filter(|&y| y > 0.0)?;
+    let place = context.analysis.roofline.point(op)?;
+    let work = Work::of(op);
+    let computed = work.level_intensity(Level::Hbm).zip(place.flop_rate).filter(|&(x, y)| x > 0.0 && y > 0.0);
+    let computed = computed.filter(|_| place.peak_flop_rate.is_some());
+    let moved = || Some((0.0, rate(work.level(Level::Hbm)?, work.time).filter(|&y| y > 0.0)?));
+    let (x, y) = computed.or_else(moved)?;
     let name = ops.text(context.trace(), op.name);
     let mut notes = vec![
         ops.text(context.trace(), op.category).to_owned(),
@@ -413,15 +431,15 @@ fn lines(peaks: &Peaks, kinds: &[Arithmetic], points: &[Point]) -> Vec<Line> {
     for x in points.iter().map(|point| point.x).chain(slopes.iter().map(|&(_, slope)| ridge(slope))) {
         (left, right) = (left.min(x), right.max(x));
     }
-    let (left, right) = (left / 2.0, right * 4.0);
+    let (left, right) = (left / 2.0, right * 2.0);
     let steepest = slopes.iter().map(|&(_, slope)| slope).fold(0.0, f64::max);
     let memory = slopes.iter().map(|&(level, slope)| Line {
         label: level.label().to_owned(),
-        points: vec![(left, left * slope * 1e-9), (ridge(slope), highest * 1e-9)],
+        points: vec![(left, left * slope), (ridge(slope), highest)],
     });
     let compute = shown.iter().map(|&(kind, rate)| Line {
         label: kind.label().to_owned(),
-        points: vec![(if steepest > 0.0 { rate / steepest } else { left }, rate * 1e-9), (right, rate * 1e-9)],
+        points: vec![(if steepest > 0.0 { rate / steepest } else { left }, rate), (right, rate)],
     });
     memory.chain(compute).collect()
 }

@@ -69,3 +69,14 @@ impl<'a> Source<'a> {
         }
     }
 }
+
+/// In place of a view that needs ops, where no device ran any.
+pub(super) fn nothing_ran() -> Block {
+    Block::Empty {
+        reason: "No op ran on a TPU, a GPU or XLA's CPU backend while the profile was taken.".to_owned(),
+        remedy: Some(
+            "with jax.profiler.trace(\"/tmp/profile\"):\n    jax.block_until_ready(train_step(state, batch))"
+                .to_owned(),
+        ),
+    }
+}

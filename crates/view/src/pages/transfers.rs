@@ -1,5 +1,6 @@
 //! The page of transfers: bytes and bandwidth by direction, by step, and every kind of copy.
 
+use super::source::nothing_ran;
 use super::{
     Bar, Bars, Block, ColourClass, Figure, Link, PageQuery, Series, Source, Stack, StackRow, View, table_block,
 };
@@ -51,7 +52,7 @@ fn of_trace(context: &Context<'_>, query: &PageQuery) -> Vec<Block> {
     }
     let mut blocks = vec![Block::Figures { figures: figures(copies) }];
     if copies.on_device().next().is_none() {
-        let text = "The trace holds only the host's calls. They start a transfer and do not tell how long it takes.";
+        let text = "The trace holds only the host's calls, which start transfers: how long these take is not in it.";
         blocks.push(Block::Note { text: text.to_owned() });
     }
     blocks.extend(by_step(&copies.steps).map(Block::Stack));
@@ -69,10 +70,7 @@ fn nothing(copies: &Copies) -> Block {
                 "with jax.profiler.trace(\"/tmp/profile\"):\n    batch = jax.device_put(next(batches))\n    jax.block_until_ready(train_step(state, batch))",
             ),
         ),
-        None => (
-            "No op ran on a TPU, a GPU or XLA's CPU backend while the profile was taken.",
-            Some("with jax.profiler.trace(\"/tmp/profile\"):\n    jax.block_until_ready(train_step(state, batch))"),
-        ),
+        None => return nothing_ran(),
     };
     Block::Empty { reason: reason.to_owned(), remedy: remedy.map(str::to_owned) }
 }

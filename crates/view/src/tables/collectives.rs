@@ -28,7 +28,7 @@ const SUMS: [Column; 8] = [
 
 /// What only the table by op has.
 const BY_OP: [Column; 12] = [
-    Column::of_field("bytes", "Bytes a run", Unit::Bytes, "communication.top_ops[].bytes"),
+    Column::of_field("bytes", "Bytes per call", Unit::Bytes, "communication.top_ops[].bytes"),
     Column::of_field(
         "algbw_gb_per_sec",
         "Algorithm bandwidth",

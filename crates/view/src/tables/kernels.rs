@@ -73,7 +73,7 @@ pub(super) static COLUMNS: [(Column, CellOf); 26] = [
             "is_kernel_using_tensor_core",
             "Tensor core used",
             Unit::Flag,
-            "Whether it uses tensor cores, judged by its name (`facts/tensor_cores.csv`).",
+            "Whether it uses tensor cores (on AMD matrix cores), judged by its name.",
         )
         .xprof("is_kernel_using_tensor_core"),
         |_, it| CellRef::flag(it.kernel.uses_tensor_core),

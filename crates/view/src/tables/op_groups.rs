@@ -45,7 +45,7 @@ pub(super) static COLUMNS: [(Column, CellOf); 10] = [
             "busy_self_time_percent",
             "Share of busy time",
             Unit::Percent,
-            "Self time, of `op_statistics.op_time_us`: without idle time.",
+            "Self time as a share of busy time: the self time of all ops.",
         ),
         |it, whole| {
             if whole <= Ps::ZERO {

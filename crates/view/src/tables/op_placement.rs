@@ -49,7 +49,7 @@ pub(super) static COLUMNS: [(Column, CellOf); 7] = [
         ),
         |_, it| CellRef::Float(it.time.as_us()),
     ),
-    (column("percent", "Share", Unit::Percent, "Share of the times of the same place."), |rows, it| {
+    (column("percent", "Share", Unit::Percent, "Share of the time of all ops that run where it does."), |rows, it| {
         let whole = rows.placement.time(it.reason.is_some()).as_ps();
         CellRef::float((whole > 0).then(|| 100.0 * it.time.as_ps() as f64 / whole as f64))
     }),

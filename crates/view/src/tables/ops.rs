@@ -46,7 +46,7 @@ pub(super) static COLUMNS: [(Column, OpValue); 37] = [
             "total_self_time_percent",
             "Share",
             Unit::Percent,
-            "Self time, of `op_statistics.device_time_us`: idle time included.",
+            "Self time as a share of device time, idle time included.",
         )
         .xprof("total_self_time_percent"),
         OpValue::Cell(|rows, row, _| share(rows.kept.time(row).0, rows.ops.device_time)),
@@ -56,7 +56,7 @@ pub(super) static COLUMNS: [(Column, OpValue); 37] = [
             "busy_self_time_percent",
             "Share of busy time",
             Unit::Percent,
-            "Self time, of `op_statistics.op_time_us`: without idle time.",
+            "Self time as a share of busy time: the self time of all ops.",
         ),
         OpValue::Cell(|rows, row, _| share(rows.kept.time(row).0, rows.ops.op_time)),
     ),
@@ -65,7 +65,7 @@ pub(super) static COLUMNS: [(Column, OpValue); 37] = [
             "cumulative_total_self_time_percent",
             "Cumulative share",
             Unit::Percent,
-            "Self time of this row and those above it, of `op_statistics.device_time_us`.",
+            "Self time of this row and those above it as a share of device time.",
         )
         .xprof("cumulative_total_self_time_percent"),
         OpValue::Cell(|rows, row, _| {

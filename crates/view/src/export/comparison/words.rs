@@ -257,7 +257,7 @@ pub fn metric_difference(metric: &ComparedMetric, run: u32) -> Option<String> {
 pub fn step_time(change: &StepTimeChange) -> (Judgement, String) {
     let interval = match change.margin_us {
         Some(margin) => format!(" ± {} (95 %)", format::time_us(margin)),
-        None => " (too few steps to tell the noise)".to_owned(),
+        None => " (too few steps to estimate the noise)".to_owned(),
     };
     let delta = change.typical_delta_us.map(|delta| format!("{}{interval}", delta_us(delta)));
     let of = |word: &str| delta.as_ref().map_or_else(|| word.to_owned(), |delta| format!("{word}: {delta}"));

@@ -1,6 +1,7 @@
 //! Where and with what the run was captured, what could not be measured, what the numbers mean, what was lost.
 
 use super::page::{Align, Table};
+use crate::environment::facts;
 use crate::export::text::warning_line;
 use base::{Warning, format, json_text};
 use maud::{Markup, html};
@@ -24,42 +25,6 @@ pub fn environment(profile: &UnifiedProfile) -> Markup {
             (table)
         }
     }
-}
-
-/// `(name, value)` of what a profile says of its capture and its model.
-pub fn facts(profile: &UnifiedProfile) -> Vec<(String, String)> {
-    let metadata = &profile.metadata;
-    let mut facts = Vec::new();
-    let mut add = |key: &str, value: String| facts.push((key.to_owned(), value));
-    add("Platform", metadata.platform.clone());
-    add("Device", metadata.device_type.clone());
-    add("Devices", format::count(metadata.num_devices));
-    add("Framework", metadata.framework.clone());
-    if let Some(hosts) = metadata.num_hosts {
-        add("Hosts", format::count(hosts));
-    }
-    if let Some(timestamp) = &metadata.timestamp {
-        add("Captured", timestamp.clone());
-    }
-    if let Some(duration) = metadata.capture_duration_us {
-        add("Length of the capture", format::time_us(duration));
-    }
-    add("Steps", format::count(profile.step_timing.num_steps));
-    add("Steps counted by", profile.step_timing.step_count_source.replace('_', " "));
-    if let Some(format) = &metadata.source_format {
-        add("Read from", format.replace('_', " "));
-    }
-    // The dimensions of the model by the names of their fields.
-    if let Ok(serde_json::Value::Object(model)) = serde_json::to_value(&profile.model_config) {
-        for (key, value) in &model {
-            let value = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-            add(&key.replace('_', " "), value);
-        }
-    }
-    for (key, value) in &metadata.environment {
-        add(&key.replace('_', " "), value.clone());
-    }
-    facts
 }
 
 /// The numbers that the run cannot have, each with the reason.

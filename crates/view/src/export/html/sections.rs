@@ -79,7 +79,7 @@ pub fn communication(profile: &UnifiedProfile) -> Markup {
                 (format::count(communication.num_collectives)) " runs take " (format::time_us(communication.total_time_us))
                 " on all devices"
                 @if let Some(hidden) = communication.hidden_percent {
-                    ", " (format::percent(hidden)) " of it hidden by computation"
+                    ", " (format::percent(hidden)) " of it overlapped by computation"
                 }
                 "."
             }

@@ -245,7 +245,7 @@ impl<'a> Op<'a> {
             unit: Unit::TimeUs,
             bars: listed.iter().map(bar).collect(),
             note: "Runs that start in the step, all devices together.".to_owned(),
-            about: None,
+            ..Bars::default()
         }))
     }
 }

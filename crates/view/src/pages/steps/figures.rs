@@ -115,11 +115,14 @@ fn figures(shown: &Shown<'_>) -> Vec<Figure> {
     let mut figures = vec![length(shown)];
     figures.extend(shown.has_steps.then(|| worst(shown)));
     figures.push(biggest("Biggest part", mean, mean.biggest_part()));
-    let mut cause = biggest("Biggest idle cause", mean, mean.biggest_idle_cause());
-    if !shown.knows_launches {
-        cause.note.push_str("; the trace does not tell when ops were launched");
+    // Where the biggest part is idle time, its cause is said already.
+    if mean.biggest_idle_cause() != mean.biggest_part() {
+        let mut cause = biggest("Biggest idle cause", mean, mean.biggest_idle_cause());
+        if !shown.knows_launches {
+            cause.note.push_str("; launch times are not in the trace");
+        }
+        figures.push(cause);
     }
-    figures.push(cause);
     figures.push(overlap(shown));
     figures.push(host_busy(mean));
     let metric = metric!("step_breakdown.duty_cycle_percent");
@@ -142,7 +145,7 @@ fn length(shown: &Shown<'_>) -> Figure {
             };
             ("Mean step", format!("over {count} of {} {noun}{devices}", format::count(steps)))
         }
-        WindowKind::GivenSteps => ("Mean step", format!("over {count} steps, as you said")),
+        WindowKind::GivenSteps => ("Mean step", format!("over {count} steps, as given")),
         WindowKind::Capture => ("Whole capture", "steps are unknown".to_owned()),
         WindowKind::Range => ("Time range", "no whole step lies in it".to_owned()),
         WindowKind::ActiveSpan => {

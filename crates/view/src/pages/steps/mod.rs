@@ -5,6 +5,7 @@ mod figures;
 
 pub(super) use self::chart::overview;
 use self::chart::{by_device, by_step, step_name};
+use super::source::nothing_ran;
 use super::{Bar, Bars, Block, Choice, ColourClass, PageQuery, Source, TableBlock, filter, table_block};
 use crate::table::{Cell, Filter, Table, Unit, column};
 use crate::tables::TableName;
@@ -19,7 +20,7 @@ const ALL: &str = "mean";
 /// Devices that can be chosen one by one: the table has the others.
 const MOST_CHOICES: usize = 64;
 /// The time in which every host thread waits or is idle.
-const ALL_IDLE: &str = "No thread does anything";
+const ALL_IDLE: &str = "All threads idle";
 
 /// The blocks.
 pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
@@ -47,7 +48,7 @@ pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
     blocks.extend(events(&context, query).map(Block::Table));
     if let Some(roles) = host_roles(source) {
         blocks.push(Block::Bars(roles));
-        let title = "What host threads spend their time on";
+        let title = "Host functions by time";
         blocks.push(Block::Table(table_block(&context, TableName::HostOps, "", title, query)));
     }
     let title = if breakdown.has_steps { "All steps by device" } else { "Window by device" };
@@ -115,16 +116,6 @@ fn events(context: &Context<'_>, query: &PageQuery) -> Option<TableBlock> {
     Some(table_block(context, TableName::StepEvents, &variant, &title, query))
 }
 
-pub(super) fn nothing_ran() -> Block {
-    Block::Empty {
-        reason: "No op ran on a TPU, a GPU or XLA's CPU backend while the profile was taken.".to_owned(),
-        remedy: Some(
-            "with jax.profiler.trace(\"/tmp/profile\"):\n    jax.block_until_ready(train_step(state, batch))"
-                .to_owned(),
-        ),
-    }
-}
-
 fn unknown_steps() -> Block {
     Block::Empty {
         reason: "No steps found: the parts below are those of the whole window.".to_owned(),
@@ -144,7 +135,7 @@ pub(super) fn host_roles(source: Source<'_>) -> Option<Bars> {
         note: percent.map_or_else(String::new, format::percent),
         link: None,
     };
-    let (mut bars, idle) = match source {
+    let (mut bars, idle, whole) = match source {
         Source::Trace(context) => {
             let threads = context.analysis.step_breakdown.host_threads.as_ref()?;
             let roles = threads.roles.iter();
@@ -152,7 +143,7 @@ pub(super) fn host_roles(source: Source<'_>) -> Option<Bars> {
                 bar(role.title(), role.into(), base::Ps::as_us(time), threads.percent(time))
             };
             let idle = bar(ALL_IDLE, ColourClass::IDLE, threads.idle.as_us(), threads.percent(threads.idle));
-            (roles.map(of).collect::<Vec<Bar>>(), Some(idle))
+            (roles.map(of).collect::<Vec<Bar>>(), Some(idle), Some(threads.window.as_us()))
         }
         Source::Profile(profile) => {
             let breakdown = profile.step_breakdown.as_ref()?;
@@ -168,13 +159,13 @@ pub(super) fn host_roles(source: Source<'_>) -> Option<Bars> {
             let idle = breakdown.host_idle_percent.zip(whole);
             let idle =
                 idle.map(|(percent, whole)| bar(ALL_IDLE, ColourClass::IDLE, whole * percent / 100.0, Some(percent)));
-            (bars.collect(), idle)
+            (bars.collect(), idle, whole)
         }
     };
     base::sort::sort_by(&mut bars, |a, b| b.value.total_cmp(&a.value));
     bars.extend(idle);
-    let title = "Host threads: share of the time by activity".to_owned();
-    (!bars.is_empty()).then(|| Bars { title, unit: Unit::TimeUs, bars, ..Bars::default() })
+    let title = "Host threads: share of capture by activity".to_owned();
+    (!bars.is_empty()).then(|| Bars { title, unit: Unit::TimeUs, bars, whole, ..Bars::default() })
 }
 
 #[cfg(test)]

@@ -192,7 +192,8 @@ pub(super) fn occupancy(profile: &UnifiedProfile) -> Answer {
             share,
             Some(if share > 50.0 { "good" } else { "warning" }),
             format!("The theoretical occupancy of the kernels is {} on average.", percent(share)),
-            "It matters for kernels that neither tensor cores nor libraries do: fewer registers or less shared memory a block.",
+            "It matters for kernels that neither tensor cores nor libraries do: fewer registers or less shared \
+             memory per block.",
         ),
         None if profile.metadata.platform == "GPU" => asked.not_measured(
             profile,

@@ -148,10 +148,9 @@ fn judged_where_checked(
     if profile.findings.iter().any(unchecked) { None } else { judge(value, good, bad) }
 }
 
-const CAPTURE: &str = "Capture an xplane with jax.profiler.trace and open the *.xplane.pb: it holds the most.";
+const CAPTURE: &str = "Open the *.xplane.pb of the run, which holds the most.";
 
-const CAPTURE_STEPS: &str =
-    "Wrap each step in `with jax.profiler.StepTraceAnnotation(\"train\", step_num=i):`, or give the number of steps.";
+const CAPTURE_STEPS: &str = "Annotate each step when capturing, or give the number of steps.";
 
 /// All questions with their answers, in the order of the guide.
 pub fn answers(profile: &UnifiedProfile) -> Vec<Answer> {

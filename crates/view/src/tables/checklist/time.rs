@@ -141,7 +141,8 @@ pub(super) fn input(profile: &UnifiedProfile) -> Answer {
         ),
         None => asked.not_measured(
             profile,
-            "No step markers or no host events were found, so waiting for input cannot be told from other idle time.",
+            "No step markers or no host events were found, so waiting for input cannot be separated from other idle \
+             time.",
             "Capture an xplane with the host tracer on, with the input inside jax.profiler.TraceAnnotation(\"input\").",
         ),
     }

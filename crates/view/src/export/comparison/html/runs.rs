@@ -1,7 +1,8 @@
 //! What belongs to one run: its devices, its findings, its environment, its warnings. Read from the profiles.
 
+use crate::environment::facts;
 use crate::export::comparison::{many, name_of};
-use crate::export::html::environment::{facts, warning_list};
+use crate::export::html::environment::warning_list;
 use crate::export::html::findings::said;
 use crate::export::html::page::{Align, Table, part};
 use crate::export::html::sections::device_table;
