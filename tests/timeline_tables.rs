@@ -199,7 +199,7 @@ fn agree(path: &Path) -> (usize, usize) {
     let settings = Settings { window: WindowChoice::All, ..Settings::default() };
     let (mut lines_compared, mut ops_compared) = (0, 0);
     for run in 0..session.runs().len() as u32 {
-        // Of each line the time that anything covers, told by a union of its events.
+        // Of each line the time that anything covers, known by a union of its events.
         let known = session.timeline(run, &settings, |context, _| {
             let (trace, by_line) = (context.captured_trace(), context.run.by_line());
             let covered = by_line.events.iter().map(|events| {

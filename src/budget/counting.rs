@@ -32,7 +32,7 @@ pub(super) fn all(limit: &Limit, path: &Path, profile: &Value, baselines: &[&Val
     }
 }
 
-/// How many findings the path leads to in the run and in no run of the baseline, told apart by their rules. A rule that fires and
+/// How many findings the path leads to in the run and in no run of the baseline, distinguished by their rules. A rule that fires and
 /// that no run of the baseline could check may be new or old.
 pub(super) fn new(limit: &Limit, path: &Path, profile: &Value, baselines: &[&Value]) -> Outcome {
     let none = |reason: String| (Vec::new(), vec![reason]);

@@ -111,7 +111,7 @@ fn read_budget(command: &Check) -> Result<Budget, Vec<String>> {
     let folder = command.budget.as_deref().and_then(Path::parent).unwrap_or(Path::new(""));
     Ok(Budget {
         limits: found.limits,
-        // The file's own baseline is told from where the file is, so that the job can run anywhere.
+        // The file's own baseline is distinguished from where the file is, so that the job can run anywhere.
         baselines: match command.baseline.as_slice() {
             [] => found.baselines.iter().map(|path| folder.join(path)).collect(),
             given => given.to_vec(),

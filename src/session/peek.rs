@@ -1,4 +1,4 @@
-//! What a file holds, told by its first bytes, so that a plan can be made before anything is read.
+//! What a file holds, known by its first bytes, so that a plan can be made before anything is read.
 
 use input::plan::FileKind;
 use input::{Format, Unpacked, Unpacker, sniff};

@@ -25,7 +25,7 @@ async function compare(page, site, paths) {
     await until("the run is there", async () => (await page.locator(".run-link").count()) === at + 1, 60_000);
   }
   await page.evaluate(() => { location.hash = "#/compare"; });
-  await page.locator(".page.compare .grid-box").first().waitFor();
+  await page.locator(".page.compare .fold").first().waitFor();
 }
 
 const sentences = (page) => page.locator(".page.compare .blocks").innerText();
@@ -49,6 +49,21 @@ test("two runs are compared, and a swap of the baseline inverts the answer", asy
   assert.ok(await fits(page), "fits a phone");
 });
 
+test("the verdict, fairness and the waterfall are one screen, and details unfold", async ({ page, site }) => {
+  const { paths } = files();
+  await compare(page, site, paths);
+  for (const part of [".card", ".block-note", ".waterfall", ".fold summary"]) {
+    const { y, height } = await page.locator(`.page.compare ${part}`).first().boundingBox();
+    assert.ok(y + height < 772, `${part} ends at ${y + height}, below the first screen`);
+  }
+  assert.match(await page.locator(".fold summary").first().innerText(), /^Fairness: \d+ of \d+ conditions are equal, \d+ differ, \d+ are unknown$/);
+  const conditions = page.locator(".fold .grid-box").first();
+  assert.ok(!(await conditions.isVisible()), "details are folded");
+  await page.locator(".fold summary").first().click();
+  await conditions.waitFor();
+  assert.match(await conditions.innerText(), /Number of devices/i);
+});
+
 test("runs are named, ordered and left out by keys, and the link says what is missing", async ({ page, site }) => {
   const { paths } = files();
   await compare(page, site, paths);
@@ -68,7 +83,7 @@ test("runs are named, ordered and left out by keys, and the link says what is mi
   assert.match(asked, /tpu-training\.trace\.json\.gz/);
   for (const path of paths) await drop(page, "#main", [path]);
   await page.evaluate((hash) => { location.hash = hash; }, new URL(address).hash);
-  await page.locator(".page.compare .grid-box").first().waitFor({ timeout: 60_000 });
+  await page.locator(".page.compare .fold").first().waitFor({ timeout: 60_000 });
   assert.equal(await page.locator(".compare-name").nth(1).inputValue(), "<b>mine</b>", "the comparison is as it was");
   await page.locator("[data-do=out]").first().click();
   await page.locator(".page.compare .empty").waitFor();
@@ -141,7 +156,7 @@ test("the report is the command line's, and is a profile again", async ({ page, 
   await drop(page, "#main", [join(folder, "report.html")]);
   await until("both runs are back", async () => (await page.locator(".run-link").count()) === 2, 60_000);
   await page.keyboard.press("c");
-  await page.locator(".page.compare .grid-box").first().waitFor();
+  await page.locator(".page.compare .fold").first().waitFor();
   assert.equal((await downloaded(page, "#download-report")) === report, true, "the report of the report, with its pictures");
 });
 
@@ -165,7 +180,7 @@ test("a run is dragged with the mouse, and a report goes on with what was said",
   await drop(page, "#main", [join(folder, "kept.html")]);
   await until("both runs are back", async () => (await page.locator(".run-link").count()) === 2, 60_000);
   await page.keyboard.press("c");
-  await page.locator(".page.compare .grid-box").first().waitFor();
+  await page.locator(".page.compare .fold").first().waitFor();
   assert.deepEqual(await state(), before, "names, power and price are as they were");
   assert.equal(await page.locator(".compare-chip.baseline").getAttribute("data-at"), "1");
 });
@@ -198,6 +213,6 @@ test("where runs are on different numbers of devices, the kind of scaling can be
   await drop(page, "#main", [join(folder, "kept.html")]);
   await until("both runs are back", async () => (await page.locator(".run-link").count()) === 2, 60_000);
   await page.keyboard.press("c");
-  await page.locator(".page.compare .grid-box").first().waitFor();
+  await page.locator(".page.compare .fold").first().waitFor();
   assert.equal(await scaling.inputValue(), "weak");
 });

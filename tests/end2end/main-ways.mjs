@@ -84,7 +84,7 @@ const ways = {
     await drop(tab, [tpu]);
     await tab.until("both runs are in the rail", () => document.querySelectorAll(".run-link").length === 2);
     await tab.run(() => { location.hash = "#/compare"; });
-    await shown(tab, ".page.compare .grid-box");
+    await shown(tab, ".page.compare .fold");
     assert.match(await tab.run(() => document.querySelector(".page.compare .blocks").innerText), /not known whether .* do the same work/);
   },
 };

@@ -10,13 +10,13 @@ test("commands are found by typing and done with Enter", async ({ page, context,
   const palette = page.locator("#palette");
   const lines = page.locator("#palette [role=option]");
   const run = async (text) => {
-    await page.keyboard.press("Control+p");
+    await page.keyboard.press("Control+k");
     await page.locator("#palette input:focus").waitFor();
     await page.keyboard.type(text);
     await page.keyboard.press("Enter");
     await until("the palette closes", async () => (await palette.count()) === 0);
   };
-  await page.keyboard.press("Control+p");
+  await page.keyboard.press("Control+k");
   await palette.waitFor();
   assert.equal(await palette.getAttribute("role"), "dialog");
   const before = await lines.allInnerTexts();
@@ -31,7 +31,7 @@ test("commands are found by typing and done with Enter", async ({ page, context,
   await page.locator(".page.roofline").waitFor();
   assert.ok(await page.evaluate(() => document.activeElement.classList.contains("open-link")), "the focus is where it was");
 
-  await page.keyboard.press("Control+p");
+  await page.keyboard.press("Control+k");
   await page.locator("#palette input:focus").waitFor();
   await page.keyboard.type("view");
   await until("only views", async () => (await lines.allInnerTexts()).every((line) => line.startsWith("View:") || /view/i.test(line)));
@@ -60,7 +60,7 @@ test("commands are found by typing and done with Enter", async ({ page, context,
   await run("view overview");
   await page.locator(".page.overview").waitFor();
   await page.locator(".chart-box").first().waitFor();
-  await page.keyboard.press("Control+p");
+  await page.keyboard.press("Control+k");
   await page.locator("#palette input:focus").waitFor();
   await page.keyboard.type("svg step");
   const [download] = await Promise.all([page.waitForEvent("download"), page.keyboard.press("Enter")]);

@@ -25,7 +25,7 @@ for (const scheme of ["light", "dark"]) {
       await page.keyboard.press("?");
       await shoot("help");
       await page.keyboard.press("Escape");
-      await page.keyboard.press("Control+p");
+      await page.keyboard.press("Control+k");
       await page.locator("#palette input").waitFor();
       await shoot("palette");
       await page.keyboard.press("Escape");

@@ -47,7 +47,7 @@ test("can be used with the keyboard alone", async ({ page, site }) => {
     await page.locator(`.page.${name}`).waitFor();
   }
   // The other views have no key of their own.
-  await page.keyboard.press("Control+p");
+  await page.keyboard.press("Control+k");
   await page.keyboard.type("View: Devices");
   await page.keyboard.press("Enter");
   await page.locator(".page.devices").waitFor();

@@ -126,7 +126,7 @@ pub struct Report {
     pub document: Vec<u8>,
 }
 
-/// The runs' names, told apart where they are equal.
+/// The runs' names, distinguished where they are equal.
 fn names(runs: RwSignal<Vec<Run>>, loads: RwSignal<Vec<Load>>) -> Vec<(u32, String)> {
     // The paths of a load never change.
     let file = |load: u32| {

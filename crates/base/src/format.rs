@@ -171,7 +171,7 @@ pub fn full(value: f64) -> String {
     format!("{sign}{}{point}{fraction}", group(whole))
 }
 
-/// A name of at most `width` characters, cut in the middle: its start tells the kind, its end the number.
+/// A name of at most `width` characters, cut in the middle: its start gives the kind, its end the number.
 pub fn shorten(name: &str, width: usize) -> String {
     let length = name.chars().count();
     if length <= width {

@@ -24,7 +24,7 @@ pub const DEFAULT_THRESHOLD: f64 = 0.01;
 const UNSTABLE_THRESHOLDS: f64 = 5.0;
 
 /// Times Student's limit that a difference has to exceed. The noise of a capture is itself estimated from a few steps, which follow each
-/// other in more ways than one number tells: with it, at most one in twenty pairs of captures of one program are called different, for
+/// other in more ways than one number shows: with it, at most one in twenty pairs of captures of one program are called different, for
 /// independent steps, steps that follow each other, and captures with levels of their own.
 const CAUTION: f64 = 1.17;
 
@@ -40,7 +40,7 @@ pub struct Difference {
     pub theirs_us: f64,
     /// What the noise is estimated from.
     pub basis: ComparisonBasis,
-    /// Standard error of the difference and its degrees of freedom; `None` where nothing tells them.
+    /// Standard error of the difference and its degrees of freedom; `None` where nothing gives them.
     pub noise: Option<(f64, f64)>,
 }
 
@@ -82,7 +82,7 @@ impl Difference {
         self.noise.map(|(error, df)| (CAUTION * t_quantile_975(df) + NORMAL_80) * error)
     }
 
-    /// Beyond the noise, whatever its size. Where nothing tells the noise, beyond `threshold`.
+    /// Beyond the noise, whatever its size. Where nothing gives the noise, beyond `threshold`.
     pub fn is_proven(&self, threshold: f64) -> bool {
         match self.margin_us() {
             Some(margin) => self.delta_us().abs() > margin,
@@ -191,7 +191,7 @@ impl Inflation {
     }
 }
 
-/// How much a step tells of the next one, 0 to [`MOST_CORRELATION`]: that is a property of the machine, so that all captures together know it
+/// How much a step says of the next one, 0 to [`MOST_CORRELATION`]: that is a property of the machine, so that all captures together know it
 /// best. Short captures show too little of it: the mean that steps are compared with follows them.
 fn correlation<'l>(levels: impl Iterator<Item = &'l Level>) -> f64 {
     let known: Vec<Correlation> = levels.filter_map(|level| level.correlation).collect();

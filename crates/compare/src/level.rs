@@ -11,7 +11,7 @@
 //! ```
 //!
 //! Steps follow each other: a slow host slows several, so that twenty steps may tell no more than five independent ones. How much is
-//! told by how a step's distance from the mean goes with the next one's, with the outermost tenths drawn in ([`Correlation`]).
+//! measured by how a step's distance from the mean goes with the next one's, with the outermost tenths drawn in ([`Correlation`]).
 
 use base::sort;
 use report::UnifiedProfile;
@@ -36,7 +36,7 @@ pub struct Level {
     pub variance_us2: Option<f64>,
     /// Degrees of freedom of that variance.
     pub degrees_of_freedom: f64,
-    /// How much a step tells of the next one; `None` where the capture has too few steps to tell.
+    /// How much a step says of the next one; `None` where the capture has too few steps to tell.
     pub correlation: Option<Correlation>,
 }
 

@@ -90,7 +90,7 @@ impl Options {
 pub struct Options {
     /// Index of the run that the others are compared with.
     pub baseline: usize,
-    /// The work stays the same on more devices (`false`), or grows with them (`true`); told from the batch size where absent.
+    /// The work stays the same on more devices (`false`), or grows with them (`true`); derived from the batch sizes where absent.
     pub weak_scaling: Option<bool>,
     /// Share from which on a difference counts, however sure it is; [`DEFAULT_THRESHOLD`] where absent.
     pub threshold: Option<f64>,
@@ -241,7 +241,7 @@ fn add_run(comparison: &mut Comparison, index: usize, subject: &Subject, base: &
 /// Ops of one run that are listed.
 const MOST_CHANGES: usize = 100;
 
-/// The subjects with names that tell them apart.
+/// The subjects with names that distinguish them.
 fn named(subjects: &[Subject]) -> Vec<Subject> {
     let names: Vec<_> = subjects.iter().map(|it| Naming { name: &it.name, ..it.profile.metadata.naming() }).collect();
     let named = distinct_names(&names).into_iter().zip(subjects);

@@ -1,4 +1,4 @@
-//! What tells the framework that a JAX program is written with (`frameworks.csv`).
+//! What names the framework that a JAX program is written with (`frameworks.csv`).
 
 use std::sync::LazyLock;
 

@@ -13,7 +13,7 @@ pub enum ProgramActivity {
     Call,
     /// The runtime executes it.
     Execute,
-    /// It is compiled; told by [`super::host_spans`].
+    /// It is compiled; known by [`super::host_spans`].
     Compile,
 }
 

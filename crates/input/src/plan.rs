@@ -16,7 +16,7 @@
 use base::sort;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What a file holds, told by its content.
+/// What a file holds, known by its content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub enum FileKind {
     /// An XSpace: what the profiler recorded.
@@ -172,7 +172,7 @@ fn add_programs(files: &[Candidate<'_>], plan: &mut Plan) {
     }
 }
 
-/// Why XProf's own derived files beside a profile are not read, told by their names; `None` for any other file.
+/// Why XProf's own derived files beside a profile are not read, known by their names; `None` for any other file.
 ///
 /// Only asked about files whose content is no profile.
 pub fn cache_reason(path: &str) -> Option<&'static str> {

@@ -1,4 +1,4 @@
-//! What a file is, told by its first bytes. The name is never asked.
+//! What a file is, known by its first bytes. The name is never asked.
 //!
 //! | starts with | is |
 //! |---|---|

@@ -164,7 +164,7 @@ impl<'a> Numbers<'a> {
     /// Whether the GPUs have tensor or matrix cores; `None` where the file does not say which GPUs they are.
     pub fn has_tensor_cores(&self) -> Option<bool> {
         Some(match self.compute_capability()? {
-            // gfx908 has matrix cores and is 9.0, as is gfx906, which has none: told by name.
+            // gfx908 has matrix cores and is 9.0, as is gfx906, which has none: known by name.
             (Vendor::Amd, capability) => capability >= (9, 4) || self.device_name_has(&["gfx908", "gfx90a"]),
             (Vendor::Nvidia, capability) => capability >= (7, 0),
         })

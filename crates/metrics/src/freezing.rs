@@ -1,4 +1,4 @@
-//! Which parameters a training step trains, told by what its compiled program does to its arguments ([`hlo::arguments`]).
+//! Which parameters a training step trains, derived from what its compiled program does to its arguments ([`hlo::arguments`]).
 //!
 //! ```text
 //! params['embed']['table']       comes back unchanged          frozen

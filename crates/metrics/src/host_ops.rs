@@ -23,7 +23,7 @@ use trace::{Interval, LineKind, StrId, Trace};
 pub struct HostOp {
     /// Name of the events.
     pub name: StrId,
-    /// What they do: told by the name, else by the thread.
+    /// What they do: given by the name, else by the thread.
     pub role: HostRole,
     /// Threads that they are on.
     pub threads: u64,

@@ -18,7 +18,7 @@ const LONGEST_FLAGS: usize = 4000;
 /// Name of the stat under which the capture kit of the Python package puts its sidecar `crossprof.json` into the capture itself.
 pub const EMBEDDED_SIDECAR: &str = "crossprof";
 
-/// `metadata` of a run; `framework` as [`super::framework`] tells it, `chosen` is the device that the user names.
+/// `metadata` of a run; `framework` as [`super::framework`] says it, `chosen` is the device that the user names.
 pub fn metadata(run: &Run, devices: &Devices, framework: &str, chosen: Option<&str>) -> Metadata {
     let trace = &run.trace;
     let platform = devices.platform.map_or("Unknown", |platform| platform.label());
@@ -82,7 +82,7 @@ pub fn is_amd(device_type: &str) -> bool {
     device_type.contains("AMD")
 }
 
-/// The model of a device: its own name where the profile has it, else what its compute capability tells. `None` where
+/// The model of a device: its own name where the profile has it, else what its compute capability says. `None` where
 /// the profile says neither (a JSON trace of JAX never does).
 pub fn device_model(trace: &Trace, plane: &Plane) -> Option<String> {
     let text = |name: &str| match trace.plane_stat(plane, name)? {

@@ -1,4 +1,4 @@
-//! What tells compiled programs apart: their instructions, and the types and shapes of what they take.
+//! What distinguishes compiled programs: their instructions, and the types and shapes of what they take.
 
 use super::ops::Ops;
 use base::{Ps, sort};

@@ -11,7 +11,7 @@ impl Metadata {
         given.or_else(|| log_folder(&self.trace_file)).or(own).unwrap_or(&self.trace_file)
     }
 
-    /// What tells it from others of its name: its own name or the folder, whichever [`Metadata::name`] is not.
+    /// What distinguishes it from others of its name: its own name or the folder, whichever [`Metadata::name`] is not.
     pub fn other_name(&self) -> Option<&str> {
         let both = [self.run_name.as_deref(), log_folder(&self.trace_file)];
         both.into_iter().flatten().find(|other| !other.is_empty() && *other != self.name())
@@ -101,7 +101,7 @@ impl<'a> Naming<'a> {
         }
     }
 
-    /// What else it can be told by: its devices, when and into which file it was captured.
+    /// What else it can be known by: its devices, when and into which file it was captured.
     fn details(&self) -> [String; 4] {
         let devices = if self.num_devices == 1 { "device" } else { "devices" };
         let time = self.time.map_or("", |time| time.split('.').next().unwrap_or(time)).trim_end_matches('Z');
@@ -110,9 +110,9 @@ impl<'a> Naming<'a> {
     }
 }
 
-/// Names that tell runs apart, whatever their order. Where runs have equal names from their paths, all names from paths are made of
+/// Names that distinguish runs, whatever their order. Where runs have equal names from their paths, all names from paths are made of
 /// what differs in these (`paths::differing`: `4gpu lcam`). Names that are still equal get the other one behind them, where that
-/// tells them apart, else what differs of their devices, their times and their files, else a number.
+/// distinguishes them, else what differs of their devices, their times and their files, else a number.
 pub fn distinct(runs: &[Naming<'_>]) -> Vec<String> {
     let runs: &[Naming<'_>] = &runs.iter().map(|run| run.as_read(runs)).collect::<Vec<_>>();
     let of_path: Vec<bool> = runs.iter().map(Naming::is_of_path).collect();
@@ -150,7 +150,7 @@ pub fn distinct(runs: &[Naming<'_>]) -> Vec<String> {
     names
 }
 
-/// What of a run's details tells it from the others of its name: the first that is another of each of them, else all that differ.
+/// What of a run's details distinguishes it from the others of its name: the first that is another of each of them, else all that differ.
 fn telling(own: &[String; 4], alike: &[&[String; 4]]) -> Option<String> {
     let times = |at: usize| alike.iter().filter(|it| it.get(at) == own.get(at)).count();
     let known = || own.iter().enumerate().filter(|(_, detail)| !detail.is_empty());

@@ -20,7 +20,7 @@ pub fn parts(path: &str) -> Vec<&str> {
 }
 
 /// For each path, the words (between `_` and folders) that not all of them have; those of one folder stay joined. Dates and times
-/// of day are left out where the rest tells as many paths apart. Empty where nothing differs.
+/// of day are left out where the rest distinguishes as many paths. Empty where nothing differs.
 pub fn differing(paths: &[&str]) -> Vec<String> {
     let told = |names: &[String]| {
         let mut names: Vec<&String> = names.iter().collect();

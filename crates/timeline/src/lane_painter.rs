@@ -47,7 +47,7 @@ impl<'s, 'a, 'c> LanePainter<'s, 'a, 'c> {
                 let (x, right) = self.scene.column_edges(columns, first, end);
                 let Some((name, paint, fill)) = self.look(place) else { return };
                 self.fill(x, right - x, 0, fill, 256);
-                // A hairline tells events of one colour apart.
+                // A hairline distinguishes events of one colour.
                 if right - x >= 4 {
                     self.fill(right - 1, 1, 0, self.scene.theme().surface, 110);
                 }

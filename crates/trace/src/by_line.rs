@@ -1,4 +1,4 @@
-//! The events of every line, and what one walk over all of them tells besides.
+//! The events of every line, and what one walk over all of them says besides.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! What each plane and line is, told by its name: events are classified by the line they are on, never by a substring
+//! What each plane and line is, known by its name: events are classified by the line they are on, never by a substring
 //! of their own name.
 
 use super::{StrId, Trace};

@@ -3,7 +3,7 @@
 use hashbrown::HashTable;
 
 /// Numbers of distinct values. Part of each value's hash stands beside its number, so that the table grows without looking at the
-/// values, and nearly all values that differ are told apart without it, too: they are far away in memory.
+/// values, and nearly all values that differ are distinguished without it, too: they are far away in memory.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Index {
     /// Folded hash and number.

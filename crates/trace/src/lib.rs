@@ -183,7 +183,7 @@ pub struct Trace {
     pub flows: Vec<FlowPoint>,
     /// Clock of the capture.
     pub capture: Capture,
-    /// Number of complete (`X`) events that the file holds, kept or not: the writer's cap is told by it.
+    /// Number of complete (`X`) events that the file holds, kept or not: the writer's cap is known by it.
     pub complete_events: u64,
     /// The HLO of compiled modules that the file embeds; a Chrome trace embeds none.
     pub hlo: Vec<HloProto>,

@@ -129,7 +129,7 @@ mod tests {
         let changes = OpChanges::new(&comparison, 1);
         let of = |name| changes.of(name, "", true);
         assert_eq!(of("attention.77"), Some(Change::Lost));
-        // Two kinds of layers' ops have this name, and neither is told from the other by it.
+        // Two kinds of layers' ops have this name, and neither is distinguished from the other by it.
         assert_eq!([of("fusion.2"), of("fusion.77")], [Some(Change::Gained), Some(Change::Same)]);
         assert_eq!(of("copy.77"), Some(Change::Same));
     }

@@ -120,7 +120,7 @@ fn data(scatter: &Scatter) -> Data {
     data
 }
 
-/// Areas are told apart, not widths.
+/// Areas are distinguished, not widths.
 fn width_px(size: f64) -> f64 {
     let size = if size.is_finite() { size.clamp(0.0, 1.0) } else { 0.0 };
     (WIDTHS_PX.0 * size.sqrt()).max(WIDTHS_PX.1)

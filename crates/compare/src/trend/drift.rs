@@ -5,7 +5,7 @@
 
 use super::super::noise::{LEAST_RELATIVE_DIFFERENCE, Sample, t_quantile_975};
 
-/// The fewest runs of which a drift can be told from a jump.
+/// The fewest runs of which a drift can be distinguished from a jump.
 const FEWEST_RUNS: usize = 6;
 
 /// Times the 95 % limit that the slope has to exceed: beside the search for jumps, 1.5 keeps noise from looking like either.

@@ -178,7 +178,7 @@ fn folders_and_timestamps_tell_the_order_too() {
         subject.profile.metadata.trace_file = format!("logs/step_{run}/plugins/profile/r/h.xplane.pb");
     }
     assert_eq!(trend(&subjects).unwrap().points[0].label, "0");
-    // Two runs of one training step: only their times tell them apart.
+    // Two runs of one training step: only their times distinguish them.
     subjects[3].profile.metadata.trace_file = "logs/step_1/plugins/profile/r/h.xplane.pb".to_owned();
     let found = trend(&subjects).unwrap();
     assert_eq!((found.ordered_by.label(), found.points[0].run), ("timestamp", 9));

@@ -11,7 +11,7 @@ pub(super) struct Work {
     pub(super) written: f64,
     /// Whether all of it could be counted.
     pub(super) known: bool,
-    /// Whether part of it was told from a library call's shapes.
+    /// Whether part of it was derived from a library call's shapes.
     pub(super) from_shapes: bool,
     pub(super) arithmetic: Arithmetic,
 }

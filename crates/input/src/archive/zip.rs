@@ -363,7 +363,7 @@ impl ZipReader {
     }
 
     /// Checksum and sizes behind the content. Their signature is optional and the sizes have 4 or 8 bytes; which, only
-    /// comparing tells.
+    /// comparing decides.
     fn descriptor(&mut self, chunk: &mut &[u8], sink: &mut dyn FnMut(ArchiveItem<'_>)) {
         if !self.gather.fill(chunk, 4) {
             return;

@@ -44,7 +44,7 @@ pub(super) struct Store {
     pub fields: Vec<ArgField>,
     pub pairs: Pairs,
     pub marks: Marks,
-    /// Objects with a phase: what tells an event list from any other array.
+    /// Objects with a phase: what distinguishes an event list from any other array.
     pub events_seen: u64,
     pub plane_ids: Vec<Id>,
     pub line_ids: Vec<Id>,

@@ -209,7 +209,7 @@ fn a_cut_tar_keeps_what_is_before() {
     }
 }
 
-/// A cut between two entries, or in the padding of one, loses no byte of what is there: only the end mark tells.
+/// A cut between two entries, or in the padding of one, loses no byte of what is there: only the end mark shows it.
 #[test]
 fn a_tar_without_its_end_mark_is_noted() {
     let (tar, _) = unpack_gzip(archive!("ustar.tar.gz"));

@@ -111,7 +111,7 @@ fn is_decoded_as_text(head: &[u8]) -> bool {
     framed && replaced >= 4 && binary >= 4
 }
 
-/// Protobufs that lie beside xplane files, told by their first fields.
+/// Protobufs that lie beside xplane files, known by their first fields.
 fn other_protobuf(head: &[u8]) -> Option<&'static str> {
     let first = first_field(head)?;
     let inner = first_bytes_field(first.1);

@@ -38,7 +38,7 @@ impl Members {
         self.devices.get(&number).copied()
     }
 
-    /// Which group a used device waits in, as a number that tells the groups apart; `None` where it is unknown.
+    /// Which group a used device waits in, as a number that distinguishes the groups; `None` where it is unknown.
     pub fn group(&self, device: u32) -> Option<u32> {
         self.groups.get(device as usize).copied().flatten()
     }

@@ -20,7 +20,7 @@ pub(super) struct Order {
 type Lists = Vec<(u32, Vec<u32>)>;
 
 /// Sets [`Run::wait`] of every run that has a counterpart on another device of its group, and returns what each of `devices` was.
-/// `group_of` tells in which group a run is; runs without one are not compared.
+/// `group_of` says in which group a run is; runs without one are not compared.
 pub(super) fn split(runs: &mut [Run], devices: usize, group_of: impl Fn(&Run) -> Option<u32>) -> Vec<Order> {
     let mut index: FxHashMap<(u32, u32), usize> = FxHashMap::default();
     let mut groups: Vec<Lists> = Vec::new();

@@ -1,4 +1,4 @@
-//! Between which memories an XLA copy moves data, told by its expression.
+//! Between which memories an XLA copy moves data, known by its expression.
 //!
 //! A layout names its memory: `f32[8]{0:T(256)S(5)}` lives in the host's memory (`S(5)`, pinned), any other number or
 //! none is memory of the device. Programs that offload activations or optimizer state copy between the two.

@@ -1,6 +1,6 @@
 //! The ops of kernels that a CUDA graph launched (XLA calls graphs command buffers): their events name no op.
 //!
-//! A kernel is attributed by the first of these that tells one op, and stays without an op otherwise:
+//! A kernel is attributed by the first of these that names one op, and stays without an op otherwise:
 //!
 //! 1. another kernel with the same graph node that names its op (before a graph is captured, its kernels run as usual);
 //! 2. kernels of the same name that name their op, where all of them name the same;

@@ -39,7 +39,7 @@ pub(super) fn of_window(window: Interval) -> StepRow {
     StepRow { start: window.start, duration: window.length(), whole: true, counted: true, ..StepRow::default() }
 }
 
-/// The idle times of a device, with what tells their causes.
+/// The idle times of a device, with what decides their causes.
 pub(super) fn gaps<'a>(
     trace: &'a Trace,
     devices: &'a Devices,

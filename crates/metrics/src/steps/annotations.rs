@@ -2,7 +2,7 @@
 //! (whose number the decoder takes out of the name).
 //!
 //! Everything that runs inside an annotation may carry its `step_num` too (nested Python frames, kernel launches), so
-//! the annotation has to be told from them: its numbers never repeat on a line, and of the names of which that is true
+//! the annotation has to be distinguished from them: its numbers never repeat on a line, and of the names of which that is true
 //! it covers the most time.
 
 use std::collections::BTreeMap;

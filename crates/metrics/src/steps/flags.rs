@@ -14,7 +14,7 @@ pub(super) struct StepFacts {
     pub ops: f64,
     /// Share of it in which the host compiled, 0 to 1.
     pub compile_share: f64,
-    /// The only device that runs it, where steps of devices were told apart: each has its own first step.
+    /// The only device that runs it, where steps of devices were distinguished: each has its own first step.
     pub only_on: Option<usize>,
 }
 

@@ -1,7 +1,7 @@
 //! Runs of the module (compiled program) that takes most device time.
 //!
 //! Read from the `XLA Modules` line of a device; where devices have none (CPU backend), from the ops that carry both
-//! `hlo_module` and `run_id`. Kernels of a GPU name their module but not its run: nothing sound tells one run from the
+//! `hlo_module` and `run_id`. Kernels of a GPU name their module but not its run: nothing sound distinguishes one run from the
 //! next there, so they give no runs.
 
 use std::collections::BTreeMap;

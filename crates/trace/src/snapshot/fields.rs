@@ -160,7 +160,7 @@ pub(super) fn put_flow_point(out: &mut Vec<u8>, point: &FlowPoint) {
     put_i64(out, time.as_ps());
 }
 
-/// Texts and numbers of a set, each in the order of the declaration; numbers that are there are told by a mask.
+/// Texts and numbers of a set, each in the order of the declaration; numbers that are there are known by a mask.
 pub(super) fn put_args(out: &mut Vec<u8>, args: &Args) {
     let mut args = *args;
     TextArg::ALL.iter().for_each(|&text| put_u32(out, args.text_mut(text).0));

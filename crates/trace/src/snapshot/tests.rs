@@ -86,7 +86,7 @@ fn a_trace_comes_back_whatever_the_chunks() {
         assert!(after.strings.iter().eq(before.strings.iter()));
         assert_eq!(after.strings.find("fusion.699"), before.strings.find("fusion.699"));
         assert!((0..=before.args.len()).all(|index| after.args.set(index) == before.args.set(index)));
-        // Debug text tells NaN from NaN, which compares unequal.
+        // Debug text distinguishes NaN from NaN, which compares unequal.
         let small = |trace: &Trace| {
             let marks = (&trace.counters, &trace.instants, &trace.flows, &trace.far_off);
             format!("{:?}", (&trace.planes, &trace.lines, &trace.capture, &trace.hosts, &trace.hlo, marks))

@@ -1,7 +1,7 @@
 //! The overview: the headline figures, what to do first, the steps, and the categories, kernels and devices with the most time, each
 //! with a link to its rows.
 //!
-//! Categories and names of the report are told by kernels, tables go by ops and by what XProf calls kernels: a copy is an op and
+//! Categories and names of the report are known by kernels, tables go by ops and by what XProf calls kernels: a copy is an op and
 //! no kernel, a category of a library's kernel is `custom-call` as an op. So each link is to rows that are there.
 
 use super::{

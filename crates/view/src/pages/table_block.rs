@@ -44,7 +44,7 @@ pub struct TableBlock {
     /// What a click on a row filters by; absent where rows lead nowhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub row_name: Option<RowName>,
-    /// Where a click on each row leads, where that is another view; empty where [`TableBlock::row_name`] tells it.
+    /// Where a click on each row leads, where that is another view; empty where [`TableBlock::row_name`] says it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub links: Vec<Option<Link>>,
 }

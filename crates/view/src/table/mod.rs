@@ -1,6 +1,6 @@
 //! Tables as values: columns with units, rows of cells, and the questions asked of them (filter, order, the first so many).
 //!
-//! A table that is made from a run may have a million rows, so it is not built: [`Rows`] tells any cell of it, and
+//! A table that is made from a run may have a million rows, so it is not built: [`Rows`] says any cell of it, and
 //! [`query`](query()) copies out those rows that are asked for.
 
 mod column;
@@ -119,7 +119,7 @@ impl Cell {
     }
 }
 
-/// A table that tells any of its cells. Rows are in the table's own order, which a query without a sort keeps.
+/// A table that says any of its cells. Rows are in the table's own order, which a query without a sort keeps.
 pub trait Rows {
     /// Word of the command line and of file names.
     fn name(&self) -> &'static str;

@@ -14,7 +14,7 @@ pub fn read_again(session: &mut Session, run: u32, path: &str, bytes: &[u8], siz
     let query = Query { top: Some(MOST_EVENTS), ..Query::default() };
     let listed = session.listed_events(run, &Settings::default(), &AreaQuery::default(), &query);
     let Some(Ok((_, events))) = listed else { return Ok(()) };
-    // Of an archive, members of one path cannot be told apart.
+    // Of an archive, members of one path cannot be distinguished.
     let mut expected: Vec<(u32, String)> =
         events.into_iter().flatten().filter(|it| it.path == path).map(|it| (it.index, it.name)).collect();
     expected.sort_unstable();

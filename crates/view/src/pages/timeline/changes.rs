@@ -5,7 +5,7 @@ use timeline::{Paint, Source};
 
 use crate::op_changes::OpChanges;
 
-/// Whether the ops of the first two runs of a comparison can be told apart by what they gained or lost: most have a partner.
+/// Whether the ops of the first two runs of a comparison can be distinguished by what they gained or lost: most have a partner.
 pub fn tells_apart(comparison: &Comparison) -> bool {
     OpChanges::telling(comparison, comparison.baseline).is_some()
 }

@@ -1,0 +1,101 @@
+// What comes and goes: many runs, failed loads, a reload, what the form of the model refuses.
+
+import assert from "node:assert/strict";
+import { copyFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { drop } from "./browser.mjs";
+import { test, until } from "./harness.mjs";
+import { load, open, scratch, settled, view } from "./page.mjs";
+
+const EXAMPLES = join(import.meta.dirname, "../../www/assets/examples");
+const GPU = "gpu-training.trace.json.gz";
+
+/** Copies of an example under these names. */
+function copies(names) {
+  const folder = scratch();
+  return names.map((name) => {
+    const path = join(folder, `${name}.trace.json.gz`);
+    copyFileSync(join(EXAMPLES, GPU), path);
+    return path;
+  });
+}
+
+const names = (page) => page.locator(".run-link .name").allInnerTexts();
+
+test("many runs stand in the order of their files and leave the views in sight", async ({ page, site }) => {
+  await open(page, site);
+  const wanted = Array.from({ length: 15 }, (_, at) => `run-${String.fromCharCode(97 + at)}`);
+  await drop(page, "#main", copies(wanted));
+  await until("all runs are there", async () => (await page.locator(".run-link").count()) === wanted.length, 120_000);
+  assert.deepEqual(await names(page), wanted);
+  const { y, height } = await page.locator(".views li").last().boundingBox();
+  assert.ok(y + height < 772, `the last view ends at ${y + height}`);
+});
+
+test("after a reload the page names the file to drop, and goes on where it was", async ({ page, site }) => {
+  await open(page, site);
+  await load(page, copies(["mine"]));
+  await view(page, "ops");
+  const address = page.url();
+  await page.reload();
+  await page.locator("body[data-ready]").waitFor();
+  assert.match(await page.locator(".banner").innerText(), /Drop mine\.trace\.json\.gz again/);
+  await drop(page, "#main", copies(["mine"]));
+  await page.locator(".page.ops .table-box").waitFor();
+  assert.equal(page.url(), address);
+});
+
+test("failed loads say one thing, no share of what was read, and are dismissed at once", async ({ page, site }) => {
+  await open(page, site);
+  const folder = scratch();
+  const bad = [["notes.txt", "These are notes."], ["empty.json", '{"traceEvents": []}']].map(([name, text]) => {
+    writeFileSync(join(folder, name), text);
+    return join(folder, name);
+  });
+  for (const path of bad) await drop(page, "#main", [path]);
+  await until("both failed", async () => (await page.locator(".file.failed").count()) === 2);
+  for (const file of await page.locator(".file").all()) {
+    assert.equal(await file.locator(".percent").innerText(), "");
+    assert.equal(await file.locator(".message, .warning-row").count(), 1, await file.innerText());
+  }
+  await page.locator(".loads > button").click();
+  await until("nothing is left", async () => (await page.locator(".load").count()) === 0);
+});
+
+test("the form of the model keeps what it refuses, and says why", async ({ page, site }) => {
+  await open(page, site);
+  await load(page, copies(["mine"]));
+  await view(page, "model");
+  const field = (name) => page.locator(`input[name=${name}]`);
+  for (const [name, text] of [["batch_size", "banana"], ["num_steps", "-5"]]) {
+    await field(name).fill(text);
+    await field(name).press("Tab");
+    await page.locator(".field.wrong", { has: field(name) }).locator(".hint").waitFor();
+  }
+  await field("seq_length").fill("2048");
+  await field("seq_length").press("Tab");
+  await settled(page);
+  assert.equal(await field("batch_size").inputValue(), "banana");
+  assert.equal(await field("num_steps").inputValue(), "-5");
+  assert.equal(await page.locator(".hint").count(), 2);
+  await page.locator("button", { hasText: "Clear all" }).click();
+  await until("nothing is refused any more", async () => (await page.locator(".hint").count()) === 0);
+  assert.equal(await field("batch_size").inputValue(), "");
+});
+
+test("what is expensive is named where no rule fires, and what is missing is one line", async ({ page, site }) => {
+  await open(page, site);
+  await load(page, copies(["mine"]));
+  const named = page.locator(".to-do .finding", { hasText: "Most time:" });
+  const [, share, name] = /Most time: ([\d.]+) % (.+?)(,|$)/m.exec(await named.innerText());
+  const bars = page.locator("[data-chart='Kernel time by category'] .bar");
+  assert.match((await bars.first().innerText()).replace(/\s+/g, " "), new RegExp(`${name} .* ${share} %`));
+  // A bar is as long as its share says.
+  const [track, fill] = await Promise.all([".track", ".fill"].map((part) => bars.first().locator(part).boundingBox()));
+  assert.ok(Math.abs((100 * fill.width) / track.width - Number(share)) < 1, `${fill.width} of ${track.width} for ${share} %`);
+  const missing = page.locator(".fold", { hasText: "Not measured" });
+  assert.equal(await missing.getAttribute("open"), null);
+  await missing.locator("summary").click();
+  assert.ok((await missing.locator("dt").count()) > 0);
+  assert.doesNotMatch(await missing.innerText(), /[a-z]_[a-z]|--[a-z]/, "no field paths and no flags");
+});
