@@ -114,7 +114,10 @@ pub(crate) fn measure<'r>(run: &'r Run, settings: &'r Settings) -> (Analysis, Fo
     step_report.timing.total_kernels = devices.used.iter().map(Device::num_ops).sum();
     let device = settings.device.as_deref().or(run.device.as_deref());
     warnings.append(&mut step_report.warnings);
-    warnings.extend(no_device_ops(&captured));
+    // A file without events holds no ops either: one warning is enough.
+    if !warnings.iter().any(|it| it.is(WarningCode::NoEvents) || it.is(WarningCode::XplaneNoEvents)) {
+        warnings.extend(no_device_ops(&captured));
+    }
     warnings.extend(device_clocks::warnings(&captured));
     let ops = Ops::new(trace, &devices, &tallies, &modules);
     let roofline = Roofline::new(trace, &devices, &ops, device);

@@ -4,7 +4,8 @@ use base::format;
 use base::number::decimal;
 use report::UnifiedProfile;
 
-/// `(name, value)` of what a profile says of its capture and its model.
+/// `(name, value)` of what a profile says of its capture and its model; what is unknown is left out.
+#[inline(never)]
 pub(crate) fn facts(profile: &UnifiedProfile) -> Vec<(String, String)> {
     let metadata = &profile.metadata;
     let mut facts = Vec::new();
@@ -38,6 +39,7 @@ pub(crate) fn facts(profile: &UnifiedProfile) -> Vec<(String, String)> {
         }
     }
     facts.extend(metadata.environment.iter().filter_map(|(key, value)| in_words(key, value)));
+    facts.retain(|(_, value)| !value.eq_ignore_ascii_case("unknown"));
     facts
 }
 

@@ -1,14 +1,12 @@
 //! What the trace cannot know: batch and sequence length, the model's dimensions, the number of steps.
 
-use std::collections::BTreeMap;
-
 use crossprof::format;
 use crossprof::metric;
 use crossprof::metrics::{Settings, presets};
 use leptos::prelude::*;
 
 use crate::client;
-use crate::components::live::{live, shown};
+use crate::components::live::{follow, live, shown};
 use crate::components::tip::term;
 use crate::model::{self, FIELDS, FLAGS, Field, Flag, Group};
 use crate::state::{Run, State};
@@ -24,9 +22,9 @@ pub fn Model(
         Callback::new(move |settings: Settings| client::analyse(state, &run, settings))
     };
     let (settings, report) = (run.settings, run.report);
-    let refused: Refused = RwSignal::default();
+    let cleared = RwSignal::new(false);
     let clear = move |_| {
-        refused.update(BTreeMap::clear);
+        cleared.set(true);
         changed.run(Settings::default());
     };
     let preset = move |event: web_sys::Event| {
@@ -43,7 +41,7 @@ pub fn Model(
         FIELDS
             .iter()
             .filter(|field| field.group == group)
-            .map(|field| number_field(field, &run, changed, refused))
+            .map(|field| number_field(field, &run, changed, cleared))
             .collect_view()
     };
     let batch = numbers.clone()(Group::Batch);
@@ -55,7 +53,7 @@ pub fn Model(
         <div class="model-grid">
             <form class="panel form" on:submit=|event| event.prevent_default()>
                 <h2>"Batch"</h2>
-                <div class="fields">{batch}{text_field(steps_field(settings, changed), refused)}{text_field(device_field(settings, changed), refused)}</div>
+                <div class="fields">{batch}{text_field(steps_field(settings, changed), cleared)}{text_field(device_field(settings, changed), cleared)}</div>
                 <h2>"Model"</h2>
                 <div class="fields">
                     <label class="field wide">"Start from a public model"
@@ -117,9 +115,6 @@ fn results(profile: &crate::profile::Profile) -> impl IntoView + use<> {
     view! { {no_steps}<dl class="figures column">{rows}</dl> }
 }
 
-/// Texts that fields refused, by the fields' names: they stay, with the reason, until they are corrected.
-type Refused = RwSignal<BTreeMap<&'static str, String>>;
-
 /// A field of the form.
 struct TextField {
     name: &'static str,
@@ -134,18 +129,21 @@ struct TextField {
     hint: &'static str,
 }
 
-fn text_field(field: TextField, refused: Refused) -> AnyView {
+/// The field. A text that it refuses stays, with the reason, until it is corrected or all is `cleared`.
+fn text_field(field: TextField, cleared: RwSignal<bool>) -> AnyView {
     let TextField { name, label, given, found, accept, hint } = field;
+    let refused = RwSignal::new(None::<String>);
+    follow(move || {
+        cleared.track();
+        refused.set(None);
+    });
     let input = move |event: web_sys::Event| {
         let text = event_target_value(&event);
         let is_accepted = accept(&text);
-        refused.update(|refused| match is_accepted {
-            true => drop(refused.remove(name)),
-            false => drop(refused.insert(name, text)),
-        });
+        refused.set(Some(text).filter(|_| !is_accepted));
     };
-    let value = move || refused.with(|refused| refused.get(name).cloned()).unwrap_or_else(&given);
-    let is_wrong = move || refused.with(|refused| refused.contains_key(name));
+    let value = move || refused.get().unwrap_or_else(&given);
+    let is_wrong = move || refused.with(Option::is_some);
     view! {
         <label class="field" class:wrong=is_wrong>{label}
             <input type="text" autocomplete="off" name=name prop:value=value placeholder=found
@@ -157,7 +155,7 @@ fn text_field(field: TextField, refused: Refused) -> AnyView {
 }
 
 /// A whole number; what a file beside the trace gave stands in it in grey.
-fn number_field(field: &'static Field, run: &Run, changed: Callback<Settings>, refused: Refused) -> AnyView {
+fn number_field(field: &'static Field, run: &Run, changed: Callback<Settings>, cleared: RwSignal<bool>) -> AnyView {
     let (settings, report) = (run.settings, run.report);
     let text = |value: Option<u64>| value.map(|value| value.to_string()).unwrap_or_default();
     let accept = move |typed: &str| {
@@ -177,7 +175,7 @@ fn number_field(field: &'static Field, run: &Run, changed: Callback<Settings>, r
         accept: Box::new(accept),
         hint: "A whole number, such as 4096, 32k or 8B.",
     };
-    text_field(field, refused)
+    text_field(field, cleared)
 }
 
 #[component]

@@ -15,28 +15,29 @@ pub fn completions(table: &TableBlock, typed: &str) -> Vec<String> {
     let (before, word) = typed.split_at(typed.len() - last.len());
     let (sign, word) = word.strip_prefix('-').map_or(("", word), |word| ("-", word));
     let Some(at) = word.find([':', '=', '<', '>']) else {
-        let begins = |title: &str| title.to_lowercase().starts_with(&word.trim_start_matches('"').to_lowercase());
+        let begins =
+            |title: &str| title.to_ascii_lowercase().starts_with(&word.trim_start_matches('"').to_ascii_lowercase());
         let columns = table.columns.iter().filter(|column| !word.is_empty() && begins(&column.title));
         return columns
             .map(|column| {
                 let operator = if column.unit == Unit::Text { '=' } else { '>' };
-                format!("{before}{sign}{}{operator}", quoted(&column.title.to_lowercase()))
+                format!("{before}{sign}{}{operator}", quoted(&column.title.to_ascii_lowercase()))
             })
             .collect();
     };
     let (name, value) = (word[..at].replace('"', ""), &word[at..]);
     let (operator, value) = value.split_at(1);
-    let is_it = |title: &str, key: &str| is_called(key, title, &name.to_lowercase());
+    let is_it = |title: &str, key: &str| is_called(key, title, &name.to_ascii_lowercase());
     let Some(at) =
         table.columns.iter().position(|column| column.unit == Unit::Text && is_it(&column.title, &column.key))
     else {
         return Vec::new();
     };
-    let begun = value.trim_start_matches('"').to_lowercase();
+    let begun = value.trim_start_matches('"').to_ascii_lowercase();
     let mut found: Vec<&str> = Vec::new();
     for row in &table.rows {
         if let Some(Cell::Text(text)) = row.get(at)
-            && text.to_lowercase().starts_with(&begun)
+            && text.to_ascii_lowercase().starts_with(&begun)
             && !text.contains('"')
             && !found.contains(&text.as_str())
         {

@@ -141,7 +141,7 @@ fn from_host(trace: &Trace, steps: &Steps) -> Vec<Warning> {
         format::shorten(marker, 80),
         format::percent(share)
     );
-    vec![Warning::new(WarningCode::StepsFromHostSpans, message).with_remedy(&mark_steps(trace))]
+    vec![Warning::new(WarningCode::StepsFromHostSpans, message).with_remedy(mark_steps(trace))]
 }
 
 /// What is to be known where a step is not one of all devices.
@@ -183,7 +183,7 @@ fn unknown_steps(trace: &Trace, steps: &Steps) -> Vec<Warning> {
         "No steps found: there are no step annotations and no Steps line, {modules}, and nothing on the host repeats over most of \
          the time."
     );
-    vec![Warning::new(WarningCode::StepsUnknown, message).with_remedy(&mark_steps(trace))]
+    vec![Warning::new(WarningCode::StepsUnknown, message).with_remedy(mark_steps(trace))]
 }
 
 /// The user's count where the trace says otherwise: only means can be given, over the time in which the found steps (or

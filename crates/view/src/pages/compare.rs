@@ -92,6 +92,7 @@ pub fn page(comparison: &Comparison, filter: &str) -> Page {
 }
 
 /// Details behind their title; none without any.
+#[inline(never)]
 fn fold(title: &str, blocks: Vec<Block>) -> Option<Block> {
     (!blocks.is_empty()).then(|| Block::Fold { title: title.to_owned(), blocks })
 }
@@ -172,6 +173,7 @@ fn figures(comparison: &Comparison) -> Vec<Figure> {
 }
 
 /// One row a metric, one column a run.
+#[inline(never)]
 fn metrics(title: &str, metrics: &[ComparedMetric], comparison: &Comparison) -> Grid {
     let mut columns = vec!["Metric".to_owned()];
     columns.extend(run_columns(comparison));

@@ -21,10 +21,11 @@ pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
         figures.extend(host_figures(host));
     }
     let mut blocks = Vec::new();
-    if figures.is_empty() {
-        blocks.push(nothing_ran());
-    } else {
+    if !figures.is_empty() {
         blocks.push(Block::Figures { figures });
+    } else if profile.metadata.num_events != Some(0) {
+        // Of a file without events its warning says all.
+        blocks.push(nothing_ran());
     }
     blocks.extend(other_devices(source, query));
     if profile.host_activity.is_none() {
@@ -138,6 +139,7 @@ mod tests {
         let expected = ["3 figures", "other-devices", "other-device-events", "host-ops", "host-threads", "bars"];
         assert_eq!(blocks, expected);
         let (nothing, _) = super::tests::blocks(trace::Trace::default());
-        assert_eq!(nothing, ["empty"]);
+        // The warning about the file says why there is nothing.
+        assert_eq!(nothing, [""; 0]);
     }
 }

@@ -28,8 +28,9 @@ pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
     // Where nothing ran on a device there is no card of dashes.
     figures.retain(|figure| !is_host_only || figure.value.is_some());
     figures.extend(of_other_views(source));
+    let categories = largest_categories(source);
     let mut first = findings::first(source);
-    first.extend(most_expensive(source));
+    first.extend(most_expensive(&categories));
     let mut blocks = vec![Block::Figures { figures }, Block::Findings { findings: first }];
     blocks.retain(|block| match block {
         Block::Figures { figures } => !figures.is_empty(),
@@ -38,16 +39,14 @@ pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
     });
     if is_host_only {
         blocks.extend(host::blocks(source, query));
-        blocks.extend(run_facts::not_measured(profile));
-        blocks.push(run_facts::environment(profile));
-        return blocks;
+    } else {
+        blocks.push(Block::Stack(steps::overview(source)));
+        blocks.push(Block::Bars(categories));
+        blocks.push(Block::Bars(devices::first(profile, MAX_DEVICES)));
+        blocks.extend(top_kernels(source, query).map(Block::Table));
+        blocks.extend(source.context().map(|context| Block::Table(op_placement(&context, query))));
+        blocks.extend(host::other_devices(source, query));
     }
-    blocks.push(Block::Stack(steps::overview(source)));
-    blocks.push(Block::Bars(largest_categories(source)));
-    blocks.push(Block::Bars(devices::first(profile, MAX_DEVICES)));
-    blocks.extend(top_kernels(source, query).map(Block::Table));
-    blocks.extend(source.context().map(|context| Block::Table(op_placement(&context, query))));
-    blocks.extend(host::other_devices(source, query));
     blocks.extend(run_facts::not_measured(profile));
     blocks.push(run_facts::environment(profile));
     blocks
@@ -58,8 +57,7 @@ const NAMED_PERCENT: f64 = 80.0;
 const MOST_NAMED: usize = 3;
 
 /// The categories that take most of the time, beside the findings: what is expensive is named even where no rule fires.
-fn most_expensive(source: Source<'_>) -> Option<FindingBlock> {
-    let all = largest_categories(source);
+fn most_expensive(all: &Bars) -> Option<FindingBlock> {
     let whole = all.whole.filter(|whole| *whole > 0.0)?;
     let mut before = 0.0;
     let is_needed = |bar: &&Bar| {
@@ -97,6 +95,7 @@ fn of_other_views(source: Source<'_>) -> impl Iterator<Item = Figure> {
 }
 
 /// Kernel time by category, most first; `link` says where each leads.
+#[inline(never)]
 pub(super) fn categories(report: &UnifiedProfile, link: &dyn Fn(&str) -> Option<Link>) -> Bars {
     let all = &report.kernels.kernels_by_category;
     let whole: f64 = all.values().map(|category| category.time_us).sum();

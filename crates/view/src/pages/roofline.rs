@@ -381,7 +381,7 @@ fn placed(context: &Context<'_>, op: &Op) -> Option<(Point, roofline::Point)> {
     let work = Work::of(op);
     let computed = work.level_intensity(Level::Hbm).zip(place.flop_rate).filter(|&(x, y)| x > 0.0 && y > 0.0);
     let computed = computed.filter(|_| place.peak_flop_rate.is_some());
-    let moved = || Some((0.0, rate(work.level(Level::Hbm)?, work.time).filter(|&y| y > 0.0)?));
+    let moved = || Some((0.0, rate(work.level(Level::Hbm)?, work.work_time).filter(|&y| y > 0.0)?));
     let (x, y) = computed.or_else(moved)?;
     let name = ops.text(context.trace(), op.name);
     let mut notes = vec![

@@ -71,6 +71,7 @@ impl<'a> Source<'a> {
 }
 
 /// In place of a view that needs ops, where no device ran any.
+#[inline(never)]
 pub(super) fn nothing_ran() -> Block {
     Block::Empty {
         reason: "No op ran on a TPU, a GPU or XLA's CPU backend while the profile was taken.".to_owned(),
