@@ -328,7 +328,7 @@ fn nobody_is_faster_while_the_work_is_unknown_or_another() {
         "{:?}",
         unknown.summary
     );
-    assert!(unknown.summary[0].contains("--batch-size"), "{:?}", unknown.summary);
+    assert!(unknown.summary[0].contains("Give the batch size of both"), "{:?}", unknown.summary);
     // The batch size of both says it.
     let (mut ours, mut theirs) = (a.clone(), more.clone());
     for run in [&mut ours, &mut theirs] {

@@ -11,7 +11,7 @@ pub struct HostActivity {
     pub num_threads: u64,
     /// Time in which a thread of a host does anything but wait, summed over hosts.
     pub busy_time_us: f64,
-    /// `busy_time_us` over the capture, summed over hosts.
+    /// Share of the capture in which a thread of a host is busy, over all hosts. `busy_time_us` over the capture, summed over hosts.
     pub busy_percent: f64,
     /// The threads with the most busy time, at most 50.
     pub threads: Vec<HostThread>,
@@ -55,7 +55,7 @@ pub struct HostSpan {
     pub threads: u64,
     /// Sum of their durations.
     pub total_time_us: f64,
-    /// The part of their time in which nothing nested in them ran.
+    /// Time of the spans in which nothing nested in them ran.
     pub self_time_us: f64,
     /// Longest of their durations.
     pub max_time_us: f64,
@@ -71,8 +71,8 @@ pub struct HostProgram {
     pub name: String,
     /// `call`, `execute` (`crates/facts/src/program_spans.csv`) or `compile` (`crates/facts/src/host_spans.csv`).
     pub activity: String,
-    /// Such events, but those inside another one of the program and activity on the thread. JAX marks the first call of a
-    /// function twice.
+    /// Calls of the program, without those inside another one of the program and activity on the thread. JAX marks the
+    /// first call of a function twice.
     pub calls: u64,
     /// Summed durations of the events. Executions lie inside calls, and the runtime marks one execution by several nested
     /// events, so rows do not add up. A call only dispatches where the device works beside the host.
@@ -98,7 +98,7 @@ pub struct OtherDevice {
     pub busy_time_us: f64,
     /// Active span: first event's start to last event's end, of events that take time.
     pub total_time_us: f64,
-    /// `100 * busy_time_us / total_time_us`.
+    /// Share of the window in which an event of the device runs. `100 * busy_time_us / total_time_us`.
     pub busy_percent: f64,
     /// The names with the most self time, at most 10.
     pub top_events: Vec<OtherDeviceEvent>,

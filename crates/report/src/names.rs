@@ -150,7 +150,8 @@ pub fn distinct(runs: &[Naming<'_>]) -> Vec<String> {
     names
 }
 
-/// What of a run's details distinguishes it from the others of its name: the first that is another of each of them, else all that differ.
+/// What of a run's details distinguishes it from the others of its name: the first that is another of each of them,
+/// else all that differ.
 fn telling(own: &[String; 4], alike: &[&[String; 4]]) -> Option<String> {
     let times = |at: usize| alike.iter().filter(|it| it.get(at) == own.get(at)).count();
     let known = || own.iter().enumerate().filter(|(_, detail)| !detail.is_empty());

@@ -44,7 +44,7 @@ pub struct Roofline {
     /// computed again (`.remat`, `rematted_computation`) do not count. `not_measured` says why it is absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mfu_percent: Option<f64>,
-    /// Hardware FLOPs utilisation: as `mfu_percent`, with the ops that are computed again. Equal to MFU where nothing is. Absent
+    /// Hardware FLOPs utilisation: MFU with the ops that are recomputed. Equal to MFU where nothing is. Absent
     /// where recomputation cannot be recognised.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hfu_percent: Option<f64>,

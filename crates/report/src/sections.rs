@@ -13,8 +13,8 @@ pub struct StepTiming {
     pub num_steps: u64,
     /// Length of the window, mean over the devices that it covers: of counted steps their lengths added up.
     pub total_time_us: f64,
-    /// Mean of `steps[].duration_us`; with an overriding user's count `total_time_us / num_steps`. Absent where steps are
-    /// unknown.
+    /// Mean duration of the counted steps. It is the mean of `steps[].duration_us`; with an overriding user's count
+    /// `total_time_us / num_steps`. Absent where steps are unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub avg_step_time_us: Option<f64>,
     /// Ops that start in the window, all devices.
@@ -60,25 +60,26 @@ pub struct StepTiming {
 /// Work done per second. Each is absent where what it needs is unknown.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct Throughput {
-    /// `samples_per_sec * model_config.seq_length`: padding counts as tokens. Absent where a step would have more than 2^53
-    /// samples or tokens, which is a slip of the hand.
+    /// Samples per second times the sequence length, so padding counts as tokens. `samples_per_sec *
+    /// model_config.seq_length`. Absent where a step would have more than 2^53 samples or tokens, which is a slip of
+    /// the hand.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens_per_sec: Option<f64>,
-    /// `model_config.batch_size * steps_per_sec`. The batch is that of all devices together; absent where devices run their
-    /// steps one after another, for no step has such a batch.
+    /// Batch size times steps per second. `model_config.batch_size * steps_per_sec`. The batch is that of all devices
+    /// together; absent where devices run their steps one after another, for no step has such a batch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub samples_per_sec: Option<f64>,
-    /// `1e6 / step_timing.avg_step_time_us`: of one device where the devices do not run their steps together. Absent where the
-    /// step time is unknown.
+    /// Steps per second: the inverse of the mean step time. `1e6 / step_timing.avg_step_time_us`; of one device where
+    /// the devices do not run their steps together. Absent where the step time is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub steps_per_sec: Option<f64>,
     /// Mean step time in milliseconds: `step_timing.avg_step_time_us / 1000`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ms_per_step: Option<f64>,
-    /// `tokens_per_sec / metadata.num_devices`.
+    /// Tokens per second and device. `tokens_per_sec / metadata.num_devices`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens_per_sec_per_device: Option<f64>,
-    /// `samples_per_sec / metadata.num_devices`.
+    /// Samples per second and device. `samples_per_sec / metadata.num_devices`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub samples_per_sec_per_device: Option<f64>,
     /// Steps of all devices that a next step ended, per second of the time in which at least one of them runs one of these
@@ -92,8 +93,8 @@ pub struct Throughput {
 /// `kernel_time_us + overhead_time_us` is the mean step time.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct ComputeUtilization {
-    /// `100 * kernel_time_us / (kernel_time_us + overhead_time_us)`. Busy with anything: copies and collectives count; it says
-    /// nothing of how well the arithmetic units are used.
+    /// Share of a step in which a device is busy. `100 * kernel_time_us / (kernel_time_us + overhead_time_us)`. Busy
+    /// with anything: copies and collectives count; it says nothing of how well the arithmetic units are used.
     pub compute_util_percent: f64,
     /// Busy time of the window, all devices, over the windows of steps on devices that make it up. Over the used devices where
     /// the window is none of steps.
@@ -122,8 +123,8 @@ pub struct Kernels {
 /// All device ops of one name.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct Kernel {
-    /// Name as in the trace. The 20 names with the most self time are listed, ties by name. All ops of one name are one entry, whatever
-    /// module they are from.
+    /// Name as in the trace. The 20 names with the most self time are listed, ties by name. All ops of one name are one
+    /// entry, whatever module they are from.
     pub name: String,
     /// Category: see [kernel categories](#kernel-categories). Where ops of one name differ, the category with the most self
     /// time.
@@ -259,7 +260,7 @@ pub struct DeviceStats {
     pub actual_busy_time_us: f64,
     /// Length of the device's window.
     pub total_time_us: f64,
-    /// `100 * actual_busy_time_us / total_time_us`.
+    /// Share of the window in which the device runs an op. `100 * actual_busy_time_us / total_time_us`.
     pub utilization_percent: f64,
     /// `total_kernel_time_us / actual_busy_time_us`.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -41,11 +41,12 @@ pub struct StepBreakdown {
     /// is busy all of a step whose device is idle is what the step waits for. Absent where the trace has no host thread.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host_busy_us: Option<f64>,
-    /// Share of the window in which a chip runs an op of its duty cycle, as XProf defines `device_duty_cycle_percent`; TPU only.
-    /// It is the union over all chips of `XLA Ops` but infeed, outfeed, host sends and receives, `async-done` and megacore
-    /// fusions. XProf's own window is the span of `XLA Ops` and `XLA Modules`, which the active span is here too: XProf measures
-    /// it by event times ([Clocks](#clocks)): with `--window active` it is equal to the digits that it prints as a percentage.
-    /// `compute_utilization` has our own busy share. SparseCores are left out.
+    /// Share of the window in which a chip runs an op of its duty cycle, as XProf defines its duty cycle
+    /// (`device_duty_cycle_percent`); TPU only. It is the union over all chips of `XLA Ops` but infeed, outfeed, host
+    /// sends and receives, `async-done` and megacore fusions. XProf's own window is the span of `XLA Ops` and `XLA
+    /// Modules`, which the active span is here too: XProf measures it by event times ([Clocks](#clocks)): with
+    /// `--window active` it is equal to the digits that it prints as a percentage. `compute_utilization` has our own
+    /// busy share. SparseCores are left out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duty_cycle_percent: Option<f64>,
     /// `100 * (1 - union of the ops / window)`, as XProf defines `device_idle_time_percent`; TPU only.
@@ -60,8 +61,8 @@ pub struct StepBreakdown {
     /// Share of the window in which no thread of a host does or awaits anything. Absent where the trace has no host thread.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host_idle_percent: Option<f64>,
-    /// What the hosts do while devices are idle. Absent where the trace has no host thread, and where devices are idle for less than 0.5 %
-    /// of the window and no step stalls.
+    /// What the hosts do while devices are idle. Absent where the trace has no host thread, and where devices are idle
+    /// for less than 0.5 % of the window and no step stalls.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host_meanwhile: Option<HostMeanwhile>,
     /// Every step, as in `steps`; empty where there are more than 1000 or steps are unknown.
@@ -140,8 +141,8 @@ pub struct HostMeanwhile {
 pub struct HostRangeTime {
     /// Its name: that of an annotation without the number of its step, or of a function of the user's own files.
     pub name: String,
-    /// Idle time of a device in which a Python thread of its host is in this range and in none inside it. Threads run beside each other,
-    /// so ranges may add up to more than the idle time.
+    /// Idle time of a device in which a Python thread of its host is in this range and in none inside it. Threads run
+    /// beside each other, so ranges may add up to more than the idle time.
     pub time_us: f64,
 }
 
@@ -166,8 +167,8 @@ pub struct StepBreakdownStep {
     pub index: u64,
     /// What happens in it.
     pub parts: StepParts,
-    /// The range or function of the user that its hosts are in for most of its idle time. Only of steps that are idle for longer than the
-    /// mean by 5 % of a step, at most the 20 longest.
+    /// The range or function of the user that its hosts are in for most of its idle time. Only of steps that are idle
+    /// for longer than the mean by 5 % of a step, at most the 20 longest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host_range: Option<String>,
 }

@@ -20,8 +20,8 @@ pub struct StepOps {
     /// The kernels with the most time, at most 200 (GPU).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub kernels: Vec<StepKernel>,
-    /// Operands of the ops by the type of their elements, most bytes first: with which types the program computes, and how its weights are
-    /// stored. Empty where the trace holds no HLO expressions. Added in 1.1.0.
+    /// Operands of the ops by the type of their elements, most bytes first: with which types the program computes, and
+    /// how its weights are stored. Empty where the trace holds no HLO expressions. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub operand_types: Vec<OperandType>,
 }
@@ -31,8 +31,8 @@ pub struct StepOps {
 pub struct OperandType {
     /// Type of the elements, as HLO names it: `bf16`, `f4e2m1fn`.
     pub data_type: String,
-    /// Share of the bytes of all operands, each as often as its op runs. An operand counts whole, whatever part of it the op reads; those of
-    /// loops, calls and tuples do not count, since the ops inside have them.
+    /// Share of the bytes of all operands, each as often as its op runs. An operand counts whole, whatever part of it
+    /// the op reads; those of loops, calls and tuples do not count, since the ops inside have them.
     pub percent: f64,
 }
 
@@ -52,8 +52,9 @@ pub struct StepFamily {
 pub struct StepOp {
     /// Name of the instruction, else of the kernel. At most the 300 ops with the most time are listed.
     pub name: String,
-    /// Equal ops that are summed here. 1 but in a program of more than 300 ops, whose equal ops of repeated layers (the same computation,
-    /// the same framework path but for numbers) are one entry, named after the one with the most time.
+    /// Equal ops that are summed here. 1 but in a program of more than 300 ops, whose equal ops of repeated layers (the
+    /// same computation, the same framework path but for numbers) are one entry, named after the one with the most
+    /// time.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub instances: u64,
     /// Class of the op, see [kernel categories](#kernel-categories).
@@ -74,8 +75,9 @@ pub struct StepOp {
     pub fingerprint: Option<String>,
     /// Self time.
     pub self_time_us: f64,
-    /// How much that varies from step to step: the sample standard deviation over the counted steps (the first 200) of the op's time in
-    /// a step, which is the mean over the devices that ran it; an op belongs to the step that it starts in. Absent with fewer than two.
+    /// How much that varies from step to step: the sample standard deviation over the counted steps (the first 200) of
+    /// the op's time in a step, which is the mean over the devices that ran it; an op belongs to the step that it
+    /// starts in. Absent with fewer than two.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stddev_us: Option<f64>,
     /// Of communication, the part in which its device computes nothing.

@@ -83,8 +83,8 @@ pub struct UnifiedProfile {
     /// What runs in a step: what runs are compared by. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step_ops: Option<StepOps>,
-    /// The compiled programs that ran in the window: by them it is known whether runs ran the same program, and whether they did the same work.
-    /// Empty where the capture embeds no HLO. Added in 1.1.0.
+    /// The compiled programs that ran in the window: by them it is known whether runs ran the same program, and whether
+    /// they did the same work. Empty where the capture embeds no HLO. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub programs: Vec<Program>,
     /// Communication between devices. Added in 1.1.0.
@@ -133,8 +133,8 @@ pub struct UnifiedProfile {
 /// What was profiled, where and when.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct Metadata {
-    /// Start of the capture, ISO 8601. Source: the profile's own start time (UTC, with `Z`), else the name of its folder (local time of the
-    /// capturing machine, no zone). Absent where neither has it; never the time of analysis.
+    /// Start of the capture, ISO 8601. Source: the profile's own start time (UTC, with `Z`), else the name of its
+    /// folder (local time of the capturing machine, no zone). Absent where neither has it; never the time of analysis.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timestamp: Option<String>,
     /// `TPU`, `GPU`, `CPU`, or `Unknown` where no op ran. Told by the planes that ran ops, not by those listed.
@@ -307,7 +307,7 @@ impl ModelConfig {
 /// Parameters of the model.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct ParameterCounts {
-    /// All parameters: the number given by hand, else trainable plus frozen where both are given, else the computed one, else
+    /// All parameters: the number that was given, else trainable plus frozen where both are given, else the computed one, else
     /// the parameters of the compiled training step ([layer_freezing](#layer_freezing)). Absent where nothing says so.
     pub total_params: u64,
     /// Parameters that training changes: as given, else total minus frozen, else that of the training step where its total is

@@ -87,7 +87,7 @@ fn a_drift_is_told_from_a_jump() {
     assert_eq!(
         sentences(&found, &subjects),
         [
-            "From training step 10 to 80 the step time drifts by +0.50 % a run (± 0.01), from 100 ms to 103 ms: no single run \
+            "From training step 10 to 80 the step time drifts by +0.50 % per run (± 0.01), from 100 ms to 103 ms: no single run \
           changes it."
         ]
     );
@@ -104,7 +104,7 @@ fn a_run_apart_is_named_and_in_no_level() {
     let texts = sentences(&found, &subjects);
     assert_eq!(
         texts[1],
-        "The run at training step 300 stands apart: a step takes 150 ms where its neighbours take 99.9 ms (+50.2 %)."
+        "The run at training step 300 is an outlier: a step takes 150 ms, its neighbours 99.9 ms (+50.2 %)."
     );
     let [change] = found.change_points.as_slice() else { panic!("{:?}", found.change_points) };
     assert_eq!((change.run, change.runs), (6, [5, 4]));
@@ -211,6 +211,6 @@ fn a_trend_needs_three_runs_and_three_times() {
     assert_eq!((found.points.len(), found.points[0].step_time_us), (4, None));
     assert_eq!(
         sentences(&found, &subjects),
-        ["The runs have an order in time, but only 2 of 4 have a known step time: no trend can be told."]
+        ["The runs have an order in time, but only 2 of 4 have a known step time: no trend is shown."]
     );
 }

@@ -247,7 +247,7 @@ fn mfu_is_time_at_peak_of_time_at_hand() {
     let time = 1_000_000_000;
     let found = measure(&[bf16, fp8, again, unknown], time, Some(&peaks));
     close(found.mfu.ok(), 19.0);
-    assert!(found.hfu.unwrap_err().contains("computed again"));
+    assert!(found.hfu.unwrap_err().contains("recomputed"));
     again.rematerialized = Some(true);
     let found = measure(&[bf16, fp8, again], time, Some(&peaks));
     close(found.mfu.ok(), 15.0);
