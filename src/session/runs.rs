@@ -125,7 +125,7 @@ impl LoadedRun {
 
     pub(super) fn report(&mut self, settings: &Settings) -> UnifiedProfile {
         match self {
-            LoadedRun::Traced(traced) => traced.analyse(settings).profile.clone(),
+            LoadedRun::Traced(traced) => traced.analyse(settings).profile.copied(),
             LoadedRun::Imported(run) => run.report(settings),
         }
     }
@@ -219,7 +219,7 @@ impl Imported {
     /// The document as it is, so that an export of an import is the same document; only what the user or a sidecar
     /// gives is worked in, and then what follows from it is computed again.
     fn report(&self, settings: &Settings) -> UnifiedProfile {
-        let mut profile = self.profile.clone();
+        let mut profile = self.profile.copied();
         // What a document says of its own run, a file that lies beside it does not know better.
         let model = self.sidecar.model.overridden_by(&profile.model_config).overridden_by(&settings.model);
         let timing = &mut profile.step_timing;

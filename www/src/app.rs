@@ -33,7 +33,12 @@ pub fn App() -> impl IntoView {
     provide_context(tips);
     window_event_listener(leptos::ev::hashchange, move |_| {
         tips.hide();
-        state.route.set(Route::parse(&browser::hash()));
+        let route = Route::parse(&browser::hash());
+        // Another view begins at its top.
+        if state.route.with_untracked(|before| before.view != route.view) {
+            document().get_element_by_id("main").into_iter().for_each(|main| main.set_scroll_top(0));
+        }
+        state.route.set(route);
     });
     keys::listen(state);
     drop_zone::listen(state);

@@ -56,6 +56,7 @@ pub use folders::are_groups;
 pub use scaling::{ExcessOp, ScalingForecast};
 pub use scored::definitions;
 pub use subject::Subject;
+pub use summary::conditions;
 pub use trend::{Drift, LevelChange, OutlierRun};
 pub use whole_capture::new_findings;
 

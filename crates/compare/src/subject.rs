@@ -8,7 +8,7 @@ use report::{
 };
 
 /// One run of a comparison.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Subject {
     /// Its name; made unique by [`compare`](super::compare()).
     pub name: String,
@@ -23,6 +23,18 @@ pub struct Subject {
     pub watts_per_device: Option<f64>,
     /// Price of one device in dollars an hour, where the user gives it.
     pub dollars_per_device_hour: Option<f64>,
+}
+
+impl Clone for Subject {
+    fn clone(&self) -> Subject {
+        Subject {
+            name: self.name.clone(),
+            profile: self.profile.copied(),
+            group: self.group.iter().map(UnifiedProfile::copied).collect(),
+            median_step: self.median_step.clone(),
+            ..*self
+        }
+    }
 }
 
 impl Subject {

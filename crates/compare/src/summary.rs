@@ -81,7 +81,7 @@ fn only_in_one(comparison: &Comparison, change: &StepTimeChange, told: Option<&C
 }
 
 /// What is not fair, and what is not known.
-fn conditions(comparison: &Comparison) -> Option<String> {
+pub fn conditions(comparison: &Comparison) -> Option<String> {
     let with = |status: FairnessStatus| -> Vec<String> {
         // Another program is what runs are compared for.
         let of = comparison.fairness.iter().filter(|it| it.status == status && it.check != "program");

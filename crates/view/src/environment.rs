@@ -67,7 +67,7 @@ fn in_words(key: &str, value: &str) -> Option<(String, String)> {
         "bw" => "bandwidth".to_owned(),
         "rd" => "read".to_owned(),
         "wr" => "write".to_owned(),
-        "hbm" | "cmem" | "vmem" | "sram" | "cpu" | "gpu" => word.to_uppercase(),
+        "hbm" | "cmem" | "vmem" | "sram" | "cpu" | "gpu" => word.to_ascii_uppercase(),
         "cap" => "capability".to_owned(),
         _ => word.to_owned(),
     };

@@ -68,7 +68,7 @@ pub fn Help() -> impl IntoView {
                             <dl class="keys">{rows(&KEYS)}</dl>
                             <h3>"In the timeline"</h3>
                             <dl class="keys">{rows(&TIMELINE_KEYS)}</dl>
-                            <p class="quiet">"Point at, or tab to, any headline or column heading: it says what the number is. Times in cards have three digits; pointing at them shows every digit."</p>
+                            <p class="quiet">"Pointing at a headline or a column heading, or the Tab key, shows what it means; pointing at a figure shows every digit."</p>
                         </section>
                     </div>
             }

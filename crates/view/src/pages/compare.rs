@@ -33,7 +33,10 @@ pub fn page(comparison: &Comparison, filter: &str) -> Page {
     if !comparison.step_time.is_empty() {
         blocks.push(Block::Figures { figures: figures(comparison) });
     }
+    // Which conditions differ stands with them.
+    let conditions = compare::conditions(comparison);
     let mut answer = comparison.summary.clone();
+    answer.retain(|sentence| conditions.as_ref() != Some(sentence));
     // Of a series the chart is the answer.
     let mut charts: Vec<Block> = Vec::new();
     charts.extend(comparison.scaling.iter().map(|scaling| Block::Scatter(speed_up(scaling, comparison))));
@@ -60,7 +63,9 @@ pub fn page(comparison: &Comparison, filter: &str) -> Page {
     }
     let folded = by_part.split_off(if is_series { 0 } else { MOST_WATERFALLS.min(by_part.len()) });
     blocks.extend(by_part);
-    blocks.extend(fold(&fairness_title(comparison), vec![Block::Grid(fairness(comparison))]));
+    let conditions = conditions.map(|text| Block::Note { text });
+    let fairness = conditions.into_iter().chain([Block::Grid(fairness(comparison))]).collect();
+    blocks.extend(fold(&fairness_title(comparison), fairness));
     blocks.extend(fold("Each run by its parts", folded));
     let legend = Block::Note { text: words::LEGEND.to_owned() };
     blocks.extend(fold(
@@ -97,15 +102,17 @@ fn fold(title: &str, blocks: Vec<Block>) -> Option<Block> {
     (!blocks.is_empty()).then(|| Block::Fold { title: title.to_owned(), blocks })
 }
 
-/// How many conditions are equal, differ and are unknown.
+/// How many conditions are equal and unknown, and which differ.
 fn fairness_title(comparison: &Comparison) -> String {
-    let count = |status: FairnessStatus| comparison.fairness.iter().filter(|check| check.status == status).count();
+    let of = |status: FairnessStatus| comparison.fairness.iter().filter(move |check| check.status == status);
+    let differs: Vec<String> = of(FairnessStatus::Differs).map(|check| check.title.to_lowercase()).collect();
+    let names = if differs.is_empty() { String::new() } else { format!(" ({})", differs.join(", ")) };
     format!(
-        "Fairness: {} of {} conditions are equal, {} differ, {} are unknown",
-        count(FairnessStatus::Same),
+        "Fairness: {} of {} conditions are equal, {} differ{names}, {} are unknown",
+        of(FairnessStatus::Same).count(),
         comparison.fairness.len(),
-        count(FairnessStatus::Differs),
-        count(FairnessStatus::Unknown)
+        differs.len(),
+        of(FairnessStatus::Unknown).count()
     )
 }
 

@@ -56,7 +56,7 @@ pub fn report(profile: &UnifiedProfile) -> String {
             "Drop it on crossprof, or give it to " code { "crossprof" } " as a file, to go on with the profile in it."
         },
         download: "Download the profile (JSON)",
-        profiles: vec![profile.clone()],
+        profiles: vec![profile.copied()],
         median_steps: Vec::new(),
     })
 }
