@@ -58,12 +58,10 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     Draft::new(severity, Confidence::High, "Many small kernels leave the device waiting for launches", message)
         .remedy(match numbers.trace.framework {
             Framework::PyTorch => {
-                "Put more of the program into one torch.compile (mode=\"reduce-overhead\" replays CUDA graphs), and use fused \
-                 optimizers instead of one kernel per parameter."
+                "Put more of the program into one torch.compile (mode=\"reduce-overhead\" replays CUDA graphs)."
             }
             Framework::TensorFlow => {
-                "Put more of the program into one tf.function(jit_compile=True) so that XLA fuses it, and use tf.while_loop \
-                 instead of Python loops."
+                "Put more of the program into one tf.function(jit_compile=True), with tf.while_loop instead of Python loops."
             }
             Framework::Jax | Framework::Unknown => {
                 "Put more of the program into one jax.jit so that XLA fuses it (operations called one by one from Python are one \

@@ -389,7 +389,7 @@ fn chips(state: State) -> AnyView {
             <ul class="compare-chips">{all}{more}</ul>
             <div class="compare-help">
                 <details><summary>"How runs are ordered and grouped"</summary>
-                    <p>"◆ marks the baseline. Drag a run to the edge of another one to order them, or use the arrows. Captures of one program that have one group, or are dragged onto each other, count as one run: several captures of each program show whether the programs differ, or only the captures. Watts and dollars per hour are those of one device; they give work per joule and per dollar."</p>
+                    <p>"◆ marks the baseline. Drag a run to the edge of another to order them, or use the arrows. Captures in one group, or dragged onto each other, count as one run: several captures of each program show whether the programs differ. Watts and dollars per hour are of one device."</p>
                 </details>
                 {is_grouped.then(|| view! { <button class="chip" data-do="ungroup">"Make each capture a run"</button> })}
                 {scales.then(|| view! { <label>"Scaling "<select data-do="scaling">{modes.into_iter().collect::<Vec<_>>()}</select></label> })}

@@ -41,7 +41,7 @@ pub fn Start() -> impl IntoView {
         let id = state.route.with(|route| route.run)?;
         let file = browser::kept(id).unwrap_or_else(|| "its profile".to_owned());
         Some(
-            view! { <p class="banner" role="status">"The run of this address is not open any more. Drop "<bdi>{bounded(&file)}</bdi>" again to go on there."</p> },
+            view! { <p class="banner" role="status">"The run of this address is closed. Drop "<bdi>{bounded(&file)}</bdi>" again to go on."</p> },
         )
     };
     view! {
@@ -61,7 +61,7 @@ pub fn Start() -> impl IntoView {
                 <section>
                     <h2>"Nothing leaves this tab"</h2>
                     <p>"The analysis is a WebAssembly program in this page. Its Content-Security-Policy forbids every connection but to the page's own files, and all of those are loaded already. A profile goes to another page only where you press Open in Perfetto: from tab to tab in this browser."</p>
-                    <p>"Check it: the footer counts requests since load. Open the browser's network panel while a profile loads, or disconnect from the network first: everything works."</p>
+                    <p>"Check it: the footer counts requests since load, and everything works without a network."</p>
                 </section>
                 <section>
                     <header class="snippet-head"><h2>"Capture a profile"</h2><span class="spring"></span>
