@@ -46,7 +46,6 @@ impl TraceBuilder {
     }
 
     /// The line `name` on the plane `plane`; both are made on first use.
-    #[inline(never)]
     pub fn line(&mut self, plane: &str, name: &str) -> LineId {
         let (plane_name, name) = (self.trace.strings.intern(plane), self.trace.strings.intern(name));
         let plane = self.trace.planes.iter().position(|p| p.name == plane_name).unwrap_or_else(|| {
@@ -62,7 +61,6 @@ impl TraceBuilder {
     }
 
     /// Adds an event; the returned value gives it arguments.
-    #[inline(never)]
     pub fn event(&mut self, line: LineId, name: &str, start_us: i64, duration_us: i64) -> EventBuilder<'_> {
         let name = self.trace.strings.intern(name);
         let time = |us: i64| Ps::new(us.saturating_mul(1_000_000));
@@ -99,9 +97,7 @@ impl TraceBuilder {
     }
 }
 
-// The page's analyst has a run made with it: what is compiled into each call would take 15 kB of WebAssembly.
 impl EventBuilder<'_> {
-    #[inline(never)]
     fn text(mut self, field: fn(&mut Args) -> &mut StrId, value: &str) -> Self {
         *field(&mut self.args) = self.trace.strings.intern(value);
         self
@@ -144,7 +140,6 @@ impl EventBuilder<'_> {
     }
 
     /// Sets the value of a column.
-    #[inline(never)]
     pub fn value(mut self, column: EventColumn, value: i64) -> Self {
         self.values.set(column, Some(value));
         self
@@ -179,7 +174,6 @@ impl EventBuilder<'_> {
 
 /// The event is stored when its builder goes out of scope, so that a bare `b.event(...)` is complete.
 impl Drop for EventBuilder<'_> {
-    #[inline(never)]
     fn drop(&mut self) {
         self.event.args = self.trace.args.intern(&self.args);
         let Some(id) = self.trace.push_event(self.event, self.chip) else { return };
