@@ -6,7 +6,7 @@
 use super::Session;
 use super::runs::{LoadedRun, Traced};
 use metrics::Run;
-use trace::{Args, EventColumn, LineId, Trace, TraceBuilder};
+use trace::{Trace, TraceBuilder};
 
 impl Session {
     /// A session with a run of three steps on one GPU.
@@ -27,47 +27,31 @@ fn three_steps() -> Trace {
     let python = b.line("/host:CPU", "python");
     let compute = b.line("/device:GPU:0", "Stream #1(Compute)");
     let copies = b.line("/device:GPU:0", "Stream #2(MemcpyH2D)");
-    let mut text = |text: &str| b.trace_mut().strings.intern(text);
-    let kernel_details = text("regs:32 static_shared:0 dynamic_shared:0 grid:64,1,1 block:256,1,1 occ_pct:50");
-    let (hlo_module, tf_op) = (text("jit_f"), text("jit(f)/layer/dot_general"));
-    let copy =
-        Args { memcpy_details: text("kind_src:pageable kind_dst:device size:4096 dest:0 async:1"), ..Args::default() };
-    let kernels = [
-        (compute, "sm90_xmma_gemm_bf16bf16_bf16f32_f32", text("gemm.1")),
-        (compute, "loop_add_fusion", text("loop_add_fusion")),
-        (copies, "ncclDevKernel_AllReduce_Sum_bf16_RING_LL", text("all-reduce-start.1")),
-    ];
-    let none = Args::default();
+    let shape =
+        b.trace_mut().strings.intern("regs:32 static_shared:0 dynamic_shared:0 grid:64,1,1 block:256,1,1 occ_pct:50");
     for step in 0..3 {
         let start = 100 * step;
-        add(&mut b, (python, "train"), (start, 90), &none, Some((EventColumn::StepNum, step)));
-        add(&mut b, (python, "PjitFunction(f)"), (start + 5, 50), &none, None);
-        add(&mut b, (copies, "MemcpyH2D"), (start + 5, 10), &copy, None);
-        for (kernel, (line, name, hlo_op)) in (0..).zip(kernels) {
+        b.event(python, "train", start, 90).step_num(step);
+        b.event(python, "PjitFunction(f)", start + 5, 50);
+        b.event(copies, "MemcpyH2D", start + 5, 10)
+            .memcpy_details("kind_src:pageable kind_dst:device size:4096 dest:0 async:1");
+        for (kernel, (line, name, op)) in (0..).zip([
+            (compute, "sm90_xmma_gemm_bf16bf16_bf16f32_f32", "gemm.1"),
+            (compute, "loop_add_fusion", "loop_add_fusion"),
+            (copies, "ncclDevKernel_AllReduce_Sum_bf16_RING_LL", "all-reduce-start.1"),
+        ]) {
             let launched = start + 10 + 12 * kernel;
-            let correlation = Some((EventColumn::Correlation, 10 * step + kernel));
-            add(&mut b, (python, "cuLaunchKernel"), (launched, 4), &none, correlation);
-            let args = Args { hlo_op, hlo_module, tf_op, kernel_details, ..Args::default() };
-            add(&mut b, (line, name), (launched + 8, 11), &args, correlation);
+            let correlation = 10 * step + kernel;
+            b.event(python, "cuLaunchKernel", launched, 4).correlation(correlation);
+            b.event(line, name, launched + 8, 11)
+                .hlo_op(op)
+                .hlo_module("jit_f")
+                .tf_op("jit(f)/layer/dot_general")
+                .args(|args| args.kernel_details = shape)
+                .correlation(correlation);
         }
     }
     b.build()
-}
-
-/// Adds an event that begins and lasts so many microseconds. One function: compiled into each call, the builder's methods take 18 kB
-/// of WebAssembly.
-#[inline(never)]
-fn add(
-    b: &mut TraceBuilder,
-    (line, name): (LineId, &str),
-    (start, duration): (i64, i64),
-    args: &Args,
-    value: Option<(EventColumn, i64)>,
-) {
-    let event = b.event(line, name, start, duration).args(|it| it.clone_from(args));
-    if let Some((column, value)) = value {
-        event.value(column, value);
-    }
 }
 
 #[cfg(test)]

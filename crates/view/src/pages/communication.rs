@@ -223,6 +223,7 @@ fn why_no_waits(num_devices: usize) -> &'static str {
     }
 }
 
+#[inline(never)]
 fn percent(label: &str, value: Option<f64>, note: String) -> Figure {
     Figure { label: label.to_owned(), value, unit: Unit::Percent, note, ..Figure::default() }
 }

@@ -81,6 +81,7 @@ fn capital(word: &str) -> String {
     if word == "kernels" { "Kernels".to_owned() } else { "Ops".to_owned() }
 }
 
+#[inline(never)]
 fn figure(label: &str, value: Option<f64>, unit: Unit, note: String) -> Figure {
     Figure { label: label.to_owned(), value, unit, note, ..Figure::default() }
 }
