@@ -49,9 +49,8 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
             "Compute in bfloat16 or float16{}, and make the contracted and channel dimensions multiples of 8 (16 for 8-bit types), \
              padding them where needed.",
             match (units, numbers.trace.framework) {
-                ("matrix cores", _) => "",
+                ("matrix cores", _) | (_, Framework::TensorFlow) => "",
                 (_, Framework::PyTorch) => ", or allow TF32 (torch.backends.cuda.matmul.allow_tf32 = True)",
-                (_, Framework::TensorFlow) => ", or leave TF32 on, as it is by default",
                 (_, Framework::Jax | Framework::Unknown) => {
                     ", or allow TF32 (jax.default_matmul_precision(\"tensorfloat32\"))"
                 }

@@ -71,7 +71,7 @@ fn most_expensive(all: &Bars) -> Option<FindingBlock> {
         id: "most_expensive".to_owned(),
         severity: FindingSeverity::Note,
         title: format!("Most time: {}", names.join(", ")),
-        text: format!("Of the {} that device ops take in the window, on all devices together.", format::time_us(whole)),
+        text: format!("Of the {} of device ops in the window.", format::time_us(whole)),
         remedy: String::new(),
         confidence: Confidence::High,
         evidence: Vec::new(),
