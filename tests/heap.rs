@@ -111,6 +111,22 @@ fn damage_costs_one_message() {
     }
 }
 
+#[test]
+fn damage_is_said() {
+    let damaged = profile(&[(1000, 12)]).bytes(2, [0x0f]).0;
+    let mut session = open(&[damaged, profile(&[(1000, 12)]).0]);
+    let mut codes = |run: u32| -> Vec<String> {
+        let profile = session.report(run, &Settings::default()).unwrap();
+        profile.warnings.iter().map(|warning| format!("{} {}", warning.code, warning.message)).collect()
+    };
+    let said = codes(0);
+    assert!(
+        said.iter().any(|it| it.starts_with("memory_profile_damaged ") && it.contains("cannot be read: 1")),
+        "{said:?}"
+    );
+    assert!(!codes(1).iter().any(|it| it.starts_with("memory_profile_damaged")), "a whole one");
+}
+
 /// Numbers read off the files by a program of a few lines of Python.
 #[test]
 #[ignore = "reads real profiles"]

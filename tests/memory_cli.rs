@@ -19,6 +19,19 @@ fn programs(folder: &Path) -> Vec<Value> {
 }
 
 #[test]
+fn budgets_hold_memory_to_limits() {
+    let folder = cli::scratch("memory_cli", "budget");
+    // A device whose peak is 75 % of its memory.
+    let mut profile = crossprof::report::example::profile();
+    profile.metadata.schema_version = Some(crossprof::report::SCHEMA_VERSION.to_owned());
+    std::fs::write(folder.join("run.json"), crossprof::export::json::profile(&profile)).unwrap();
+    let check = |limit: &str| cli::crossprof(&folder, &["check", "run.json", "--limit", limit]).status.code();
+    assert_eq!(check("memory.devices[*].peak_percent < 90"), Some(0));
+    assert_ne!(check("memory.devices[*].peak_percent < 70"), Some(0));
+    assert_eq!(check("memory.devices[0].by_class[class=parameter].bytes <= 24 GiB"), Some(0));
+}
+
+#[test]
 fn programs_of_a_folder_are_read_unless_profiles_are_there() {
     let dump = samples::root().join("tests/data/jax-cpu-memory");
     assert_eq!(programs(&dump).len(), 5);

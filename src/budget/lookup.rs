@@ -7,7 +7,7 @@ use super::suggest;
 use base::sort;
 
 /// Fields that tell the entries of a list apart, the best first: `[*]` is known by the first that every entry has and no two share.
-const IDENTITIES: [&str; 14] = [
+const IDENTITIES: [&str; 16] = [
     "device_name",
     "name",
     "kernel_name",
@@ -21,6 +21,8 @@ const IDENTITIES: [&str; 14] = [
     "field",
     "code",
     "path",
+    "module",
+    "class",
     "index",
 ];
 

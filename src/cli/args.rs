@@ -199,6 +199,9 @@ pub struct Table {
     /// The form of a table that has several, as [`forms`] lists them
     #[arg(long, value_name = "FORM", default_value = "", hide_default_value = true, help = forms())]
     pub by: String,
+    /// Of memory-what-if: what would be different, as `rematerialize=SCOPE,...; donate=NUMBER,...; batch=SIZE; without=BUFFER,...`
+    #[arg(long, value_name = "CHANGE", conflicts_with = "by")]
+    pub change: Option<String>,
     /// How to print it
     #[arg(long, value_enum, default_value_t = TableFormat::Text)]
     pub format: TableFormat,

@@ -8,10 +8,14 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crossprof::input::plan::{FileKind, is_called_profile};
+use crossprof::input::{Format, sniff};
 use crossprof::session;
 
 /// Enough to tell what a file holds.
 const HEAD_BYTES: u64 = 64 << 10;
+
+/// Of a text on standard input so much is searched for the list of buffers of an out-of-memory error: it may have no end.
+const MOST_LOG_BYTES: u64 = 64 << 20;
 
 /// Means standard input where a file is named.
 const STANDARD_INPUT: &str = "-";
@@ -69,9 +73,15 @@ impl Input {
                 rest.by_ref().take(HEAD_BYTES).read_to_end(&mut head).map_err(failed)?;
                 let kind = session::peek(&name, &head, (head.len() as u64) < HEAD_BYTES);
                 // Its start says why it is no profile; a device such as /dev/zero has no end.
-                let is_read = kind != FileKind::Unknown;
+                // A log may say far behind that it is one of memory.
+                let is_text = is_standard && sniff(&head, (head.len() as u64) < HEAD_BYTES) == Some(Format::Log);
                 let head = Cursor::new(head);
-                let stream: Box<dyn Read + Send> = if is_read { Box::new(head.chain(rest)) } else { Box::new(head) };
+                let stream: Box<dyn Read + Send> = match kind {
+                    FileKind::Unknown if is_text => Box::new(head.chain(rest.take(MOST_LOG_BYTES))),
+                    // Its start says why it is no profile; a device such as /dev/zero has no end.
+                    FileKind::Unknown => Box::new(head),
+                    _ => Box::new(head.chain(rest)),
+                };
                 (None, kind, Some(stream))
             }
         };

@@ -2,6 +2,7 @@
 
 use crossprof::export::{csv, json, text};
 
+use crossprof::memory::Change;
 use crossprof::{Column, Query, Sort, TableName};
 
 use super::args::{Table, TableFormat};
@@ -10,7 +11,8 @@ use super::{DAMAGED, FAILED, READ, area, arguments, complain, print_result};
 
 /// Reads, prints the table, and returns the exit status.
 pub fn run(command: &Table) -> u8 {
-    if let Err(message) = known_form(command.table, &command.by) {
+    let form = command.change.as_deref().unwrap_or(&command.by);
+    if let Err(message) = known_form(command.table, &command.by).and_then(|()| known_change(command)) {
         complain(&message);
         return FAILED;
     }
@@ -48,7 +50,7 @@ pub fn run(command: &Table) -> u8 {
         let settings = &reports.settings;
         let listed = if command.arguments { reports.session.listed_events(run, settings, &area, &query) } else { None };
         let asked = listed.or_else(|| {
-            let table = reports.session.table_of_area(run, settings, command.table, &command.by, &area, &query)?;
+            let table = reports.session.table_of_area(run, settings, command.table, form, &area, &query)?;
             Some(table.map(|table| (table, Vec::new())))
         });
         let (table, events) = match asked {
@@ -124,6 +126,18 @@ pub fn known_form(name: TableName, by: &str) -> Result<(), String> {
     }
     let has = if forms.is_empty() { "one form only".to_owned() } else { forms.join(", ") };
     Err(format!("--by: the table {} cannot be grouped by {by}; it has {has}", name.key()))
+}
+
+/// A change that cannot be understood is a wrong call, and so is one of a table that has none.
+fn known_change(command: &Table) -> Result<(), String> {
+    match &command.change {
+        Some(_) if command.table != TableName::MemoryWhatIf => {
+            Err(format!("--change: the table {} is of what is; memory-what-if is of changes", command.table.key()))
+        }
+        // Whether a program has a batch size is seen when it is read.
+        Some(change) => Change::parse(change, Some(1)).map(drop).map_err(|message| format!("--change: {message}")),
+        None => Ok(()),
+    }
 }
 
 /// A column that the order names and the table lacks is a wrong call: its rows would come in another order than asked.

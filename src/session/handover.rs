@@ -56,6 +56,7 @@ impl Session {
                     warnings,
                     heap_profile: _,
                     earlier_heap_profile: _,
+                    memory_error: _,
                     sorted: _,
                 } = traced.into_run();
                 let trace_warnings = std::mem::take(&mut trace.warnings);

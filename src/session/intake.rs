@@ -3,6 +3,7 @@
 use base::{Error, Warning};
 use input::plan::{self, FileKind};
 use input::{Decoded, Decoder, NamedProfile, Outline, Sidecar, Unpacked};
+use memory::OutOfMemory;
 use report::SourceFile;
 use trace::{RowBlock, SourceFormat, Trace};
 
@@ -57,6 +58,8 @@ pub(super) enum Content {
     Program(Vec<u8>),
     /// A device memory profile (pprof).
     MemoryProfile(Vec<u8>),
+    /// The text of an out-of-memory error.
+    MemoryError(String),
     /// Left out by the caller: another file of the same host is read.
     NotRead,
     /// Moved into a run.
@@ -218,6 +221,17 @@ impl Intake {
             Ok(Decoded::MemoryProfile(_)) => {
                 result.kind = FileKind::MemoryProfile;
                 result.ignored = Some(plan::MEMORY_PROFILE.to_owned());
+                None
+            }
+            Ok(Decoded::MemoryError(text)) if cfg!(feature = "memory") && !OutOfMemory::read(&text).is_empty() => {
+                result.kind = FileKind::MemoryProfile;
+                Some(Content::MemoryError(text))
+            }
+            Ok(Decoded::MemoryError(_)) => {
+                result.error = Some(Error::not_a_profile(
+                    "a log whose list of buffers names none",
+                    "Give the log from the error on, to the end of the list.",
+                ));
                 None
             }
             Ok(Decoded::Ignored { reason }) => {

@@ -30,13 +30,22 @@ pub fn peek(path: &str, head: &[u8], complete: bool) -> FileKind {
         Some(Format::UnifiedProfile | Format::Report) => FileKind::UnifiedProfile,
         Some(Format::HuggingFaceConfig | Format::Sidecar) => FileKind::ModelConfig,
         Some(Format::MemoryProfile) => FileKind::MemoryProfile,
+        // A log of a folder is read only where its start says that it is wanted.
+        Some(Format::Log)
+            if MEMORY_ERRORS.iter().any(|words| first.windows(words.len()).any(|window| window == *words)) =>
+        {
+            FileKind::MemoryProfile
+        }
         Some(Format::Program) if cfg!(feature = "memory") => FileKind::Program,
         Some(Format::Zip | Format::Tar) => FileKind::Archive,
-        Some(Format::Program | Format::Empty | Format::Gzip | Format::Derived(_) | Format::Other(_)) => {
+        Some(Format::Program | Format::Log | Format::Empty | Format::Gzip | Format::Derived(_) | Format::Other(_)) => {
             FileKind::Unknown
         }
     }
 }
+
+/// What stands in the text of an out-of-memory error.
+const MEMORY_ERRORS: [&[u8]; 3] = [b"RESOURCE_EXHAUSTED", b"Peak buffers:", b"Largest program allocations in "];
 
 /// Of a packed head, so much is looked at.
 const MAX_INFLATED_HEAD: usize = 256 << 10;

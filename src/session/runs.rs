@@ -79,7 +79,8 @@ impl Traced {
             let start = context.analysis.devices.capture.map_or(Ps::ZERO, |capture| capture.start);
             let platform = &context.profile.metadata.platform;
             let heap_profile = context.run.heap_profile.clone();
-            let recorded = Recorded::new(context.captured_trace(), start, platform, heap_profile);
+            let recorded = Recorded::new(context.captured_trace(), start, platform, heap_profile)
+                .with_error(context.run.memory_error.as_deref());
             let _ = self.memory.set(recorded);
         }
         self.memory.get_or_init(Recorded::default)
@@ -324,14 +325,21 @@ fn build_runs(members: &mut [Member], planned: &PlannedRun) -> Vec<LoadedRun> {
         }
     }
     let programs = programs::take(members, planned, &mut run);
-    let profile = planned.memory_profile.and_then(|file| members.get_mut(file));
-    if let Some(member) = profile
-        && let Content::MemoryProfile(bytes) = std::mem::replace(&mut member.content, Content::Taken)
-    {
-        run.files.push(member.source_file(None));
-        run.heap_profile = Some(bytes.into());
+    if let Some(member) = planned.memory_profile.and_then(|file| members.get_mut(file)) {
+        match std::mem::replace(&mut member.content, Content::Taken) {
+            Content::MemoryProfile(bytes) => {
+                run.files.push(member.source_file(None));
+                run.heap_profile = Some(bytes.into());
+            }
+            Content::MemoryError(text) => {
+                run.files.push(SourceFile { format: "out_of_memory_error".to_owned(), ..member.source_file(None) });
+                run.memory_error = Some(text.into());
+            }
+            _ => {}
+        }
     }
-    if hosts.is_empty() && programs.hlo.is_empty() && run.heap_profile.is_none() {
+    let is_of_memory = run.heap_profile.is_some() || run.memory_error.is_some();
+    if hosts.is_empty() && programs.hlo.is_empty() && !is_of_memory {
         return vec![];
     }
     for repeated in &planned.repeated {

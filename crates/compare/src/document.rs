@@ -6,6 +6,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+#[cfg(feature = "memory")]
+use crate::MemoryComparison;
 pub use crate::vocabulary::*;
 use crate::{Drift, ExcessOp, LevelChange, OutlierRun, ScalingForecast};
 
@@ -56,6 +58,10 @@ pub struct Comparison {
     pub kernels: Vec<Change>,
     /// Kinds of communication: how often and how long.
     pub collectives: Vec<CollectiveChange>,
+    /// What fills the memory of the devices; absent unless two runs know it, and in comparisons that the web page makes.
+    #[cfg(feature = "memory")]
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory: Option<MemoryComparison>,
     /// How well the ops of a run could be matched: one entry a run other than the baseline.
     pub matching: Vec<Matching>,
     /// Speed-up over device counts; absent where all runs have the same number of devices.

@@ -27,6 +27,8 @@ mod folders;
 mod headline;
 mod level;
 mod matching;
+#[cfg(feature = "memory")]
+mod memory;
 pub mod noise;
 mod op_noise;
 mod programs;
@@ -53,6 +55,8 @@ pub use difference::DEFAULT_THRESHOLD;
 pub use document::*;
 pub use focus::Focus;
 pub use folders::are_groups;
+#[cfg(feature = "memory")]
+pub use memory::{MemoryBuffersChange, MemoryClassChange, MemoryComparison};
 pub use scaling::{ExcessOp, ScalingForecast};
 pub use scored::definitions;
 pub use subject::Subject;
@@ -134,6 +138,10 @@ pub fn compare(subjects: &[Subject], options: &Options) -> Comparison {
     let unit = rates::unit(subjects);
     for (index, subject) in subjects.iter().enumerate().filter(|(index, _)| *index != baseline) {
         add_run(&mut comparison, index, subject, base, unit);
+    }
+    #[cfg(feature = "memory")]
+    {
+        comparison.memory = memory::memory(subjects, baseline);
     }
     (comparison.metrics, comparison.platform_metrics) = scored::metrics(subjects, &comparison);
     if !comparison.times_are_of_steps() {

@@ -7,6 +7,7 @@
 //! The head is looked at when it has certain lengths only, so the verdict does not depend on the chunks.
 
 use super::chrome_json::ChromeJsonDecoder;
+use super::log::LogReader;
 use super::model_config::{Sidecar, read_hugging_face, read_sidecar};
 use super::profile_json::{self, Profiles, read_profiles};
 use super::report_html;
@@ -36,6 +37,8 @@ pub enum Decoded {
     Model(Box<Sidecar>),
     /// A device memory profile (pprof): its bytes, which are read when somebody asks; none where nothing would.
     MemoryProfile(Vec<u8>),
+    /// The text of an out-of-memory error, with what stands around it in its log.
+    MemoryError(String),
     /// A compiled program: the bytes of its `xla.HloProto`, which are read when somebody asks.
     Program(Vec<u8>),
     /// Nothing for a report, and rightly in a profile folder.
@@ -83,6 +86,8 @@ enum DecoderState {
         kind: Whole,
         bytes: Vec<u8>,
     },
+    /// Plain text.
+    Log(LogReader),
     /// Known without its content.
     MemoryProfile,
     Ignored(String),
@@ -224,6 +229,7 @@ impl Decoder {
             DecoderState::Whole { kind: Whole::Sidecar, bytes } => Ok(Decoded::Model(Box::new(read_sidecar(&bytes)?))),
             DecoderState::Whole { kind: Whole::Program, bytes } => Ok(Decoded::Program(bytes)),
             DecoderState::Whole { kind: Whole::MemoryProfile, bytes } => Ok(Decoded::MemoryProfile(bytes)),
+            DecoderState::Log(reader) => Ok(Decoded::MemoryError(reader.finish()?)),
             DecoderState::MemoryProfile => Ok(Decoded::MemoryProfile(Vec::new())),
             DecoderState::Ignored(reason) => Ok(Decoded::Ignored { reason }),
             DecoderState::Refused(error) => Err(error),
@@ -249,6 +255,7 @@ impl Decoder {
             Format::Program => whole(Whole::Program),
             Format::MemoryProfile if cfg!(feature = "memory") => whole(Whole::MemoryProfile),
             Format::MemoryProfile => DecoderState::MemoryProfile,
+            Format::Log => DecoderState::Log(LogReader::default()),
             Format::Derived(reason) => DecoderState::Ignored(reason),
             Format::Empty => DecoderState::Refused(Error::Empty),
             Format::Other(error) => DecoderState::Refused(error),
@@ -269,6 +276,10 @@ impl Decoder {
             DecoderState::Whole { kind, bytes: document } => {
                 document.extend_from_slice(bytes);
                 too_large(*kind, document.len())
+            }
+            DecoderState::Log(reader) => {
+                reader.push(bytes);
+                None
             }
             DecoderState::Refused(error) => Some(error.clone()),
             DecoderState::Head { .. } | DecoderState::MemoryProfile | DecoderState::Ignored(_) => None,

@@ -14,6 +14,7 @@ mod chrome_json;
 mod decoder;
 mod gzip;
 mod inflate;
+mod log;
 mod model_config;
 pub mod plan;
 mod profile_json;

@@ -27,7 +27,7 @@ pub enum FileKind {
     UnifiedProfile,
     /// A model configuration (`config.json`, `crossprof.json`): belongs to the runs beside or below it.
     ModelConfig,
-    /// A device memory profile (pprof).
+    /// What memory held at one moment: a device memory profile (pprof), or the text of an out-of-memory error.
     MemoryProfile,
     /// A compiled program (`xla.HloProto`).
     Program,
@@ -66,7 +66,7 @@ pub struct PlannedRun {
     pub hosts: Vec<HostFile>,
     /// Files of compiled programs: those of one folder are a run, which has no hosts.
     pub programs: Vec<usize>,
-    /// The device memory profile that the run is, which then has no hosts and no programs.
+    /// The device memory profile or the text of an error that the run is, which then has no hosts and no programs.
     pub memory_profile: Option<usize>,
     /// Files that repeat one of `hosts` and are not read.
     pub repeated: Vec<Repeated>,

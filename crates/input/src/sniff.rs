@@ -13,6 +13,7 @@
 //! | fields of an XSpace with a printable plane name | xplane |
 //! | fields of a pprof `Profile` | device memory profile |
 //! | a module with a name and an entry computation | compiled program (HLO) |
+//! | plain text | log, where something reads logs |
 //!
 //! A byte order mark, space and comments in front of JSON are skipped. Everything else is named, so that the message can say what
 //! to do.
@@ -59,6 +60,8 @@ pub enum Format {
     MemoryProfile,
     /// A compiled program (`xla.HloProto`).
     Program,
+    /// Plain text: a log, where it holds what XLA writes when memory runs out.
+    Log,
     /// What profilers and XProf leave beside profiles: to be passed over, with the reason.
     Derived(String),
     /// No profile.
@@ -101,7 +104,7 @@ pub fn sniff(head: &[u8], complete: bool) -> Option<Format> {
     if protobuf::is_hlo_proto(head) {
         return Some(Format::Program);
     }
-    Some(Format::Other(xplane::what_else(head).unwrap_or_else(|| known::by_appearance(head))))
+    Some(xplane::what_else(head).map_or_else(|| known::by_appearance(head), Format::Other))
 }
 
 /// Whether this key of a JSON object is a section of a unified profile.

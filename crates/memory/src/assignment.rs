@@ -276,7 +276,8 @@ impl AssignmentReader<'_> {
                 2 => HeapEventKind::Share(self.find(read.share_with_canonical_id)),
                 _ => HeapEventKind::Unknown,
             };
-            let (buffer, instruction) = (self.find(read.buffer_id), self.instruction(&read.instruction_name));
+            let buffer = self.find(read.buffer_id);
+            let instruction = self.named_or_own(&read.instruction_name, buffer);
             trace.events.push(HeapEvent { kind, buffer, instruction });
         }
         let allocation = trace.allocation(&self.assignment.buffers);
@@ -304,6 +305,13 @@ impl AssignmentReader<'_> {
             self.assignment.problems.add(Problem::UnknownBuffer);
         }
         found
+    }
+
+    /// The instruction that an event names: nearly always the one that makes its buffer, which needs no search.
+    fn named_or_own(&self, name: &[u8], buffer: Option<BufferIndex>) -> Option<InstructionIndex> {
+        let own = buffer.and_then(|buffer| self.assignment.buffers.get(buffer)?.instruction);
+        let is_named = |&index: &InstructionIndex| self.module.at(index).is_some_and(|it| it.name.as_bytes() == name);
+        own.filter(is_named).or_else(|| self.instruction(name))
     }
 
     fn instruction(&self, name: &[u8]) -> Option<InstructionIndex> {

@@ -106,7 +106,7 @@ const fn classification(class: Class, confidence: Confidence, rule: &'static str
 
 /// The pass of a training step that an instruction is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Pass {
+pub(crate) enum Pass {
     Forward,
     Backward,
     /// The forward pass again, for the backward pass.
@@ -299,6 +299,11 @@ fn backward_begins(module: &Module, space: &SpaceMemory) -> Option<usize> {
         instruction.is_some_and(|it| matches!(pass(module, it, MOST_STEPS), Some(Pass::Backward | Pass::Recomputed)))
     };
     space.heap.as_ref()?.reached.iter().position(is_backward)
+}
+
+/// The pass of an instruction; `None` where nothing says it.
+pub(crate) fn pass_of(module: &Module, instruction: &Instruction) -> Option<Pass> {
+    pass(module, instruction, MOST_STEPS)
 }
 
 /// The pass of an instruction: by its path; of a fusion without one, by that of what is in it, the last first; of what only hands

@@ -35,6 +35,7 @@ mod space;
 mod summary;
 mod tiling;
 mod unpadded;
+mod what_if;
 mod xla_peak;
 
 pub use assignment::{Allocation, Assignment, Buffer, BufferIndex, Category, HeapEvent, HeapEventKind, HeapTrace};
@@ -43,14 +44,15 @@ pub use class::{Class, Classification, Classifier, Confidence};
 pub use donation::{UnsharedArgument, unshared_arguments};
 pub use heap::{Heap, HeapPoint, Lifetime};
 pub use heap_profile::{Frame, FrameIndex, HeapProfile, HeapSample};
-pub use oom::{ListedBuffer, OutOfMemory};
+pub use oom::{Figures, ListedBuffer, OutOfMemory};
 pub use peak::PeakBuffer;
 pub use problems::{Problem, Problems};
 pub use program::{LiveBuffer, ProgramMemory, SpaceMemory};
 pub use recorded::{Recorded, RecordedProgram};
 pub use space::{MAIN, space_name};
-pub use summary::{ClassSum, PaddedShape, ScopeSum, Summary};
+pub use summary::{BufferGroup, ClassSum, PaddedShape, ScopeSum, Summary};
 pub use tiling::{Reshaped, better_shape, tiled_bytes};
+pub use what_if::{Change, Taken, WhatIf};
 pub use xla_peak::xla_peak;
 
 #[cfg(test)]

@@ -119,20 +119,32 @@ impl ProgramMemory {
     /// What is alive when a memory space is fullest: what is there as long as the program runs, by allocation, then temporary
     /// values in the order in which they came.
     pub fn live_at_peak<'a>(&'a self, space: &'a SpaceMemory) -> impl Iterator<Item = LiveBuffer> + 'a {
-        let unpadded = |buffer: BufferIndex| self.unpadded.get(buffer).copied().unwrap_or_default();
-        let residents = space.residents.iter().map(move |&(allocation, buffer)| LiveBuffer {
+        let temporaries = space.heap.iter().flat_map(Heap::at_peak).map(|&lifetime| self.live(lifetime));
+        self.residents(space).chain(temporaries)
+    }
+
+    /// What is there as long as the program runs, by allocation.
+    pub fn residents<'a>(&'a self, space: &'a SpaceMemory) -> impl Iterator<Item = LiveBuffer> + 'a {
+        space.residents.iter().map(|&(allocation, buffer)| LiveBuffer {
             buffer,
             bytes: self.assignment.allocations.get(allocation).map_or(0, |allocation| allocation.size),
-            unpadded_bytes: unpadded(buffer),
+            unpadded_bytes: self.unpadded_bytes(buffer),
             lifetime: None,
-        });
-        let temporaries = space.heap.iter().flat_map(Heap::at_peak).map(move |&lifetime| LiveBuffer {
+        })
+    }
+
+    /// The buffer of a lifetime.
+    pub fn live(&self, lifetime: Lifetime) -> LiveBuffer {
+        LiveBuffer {
             buffer: lifetime.buffer,
             bytes: self.assignment.buffers.get(lifetime.memory_of).map_or(0, |buffer| buffer.size),
-            unpadded_bytes: unpadded(lifetime.memory_of),
+            unpadded_bytes: self.unpadded_bytes(lifetime.memory_of),
             lifetime: Some(lifetime),
-        });
-        residents.chain(temporaries)
+        }
+    }
+
+    fn unpadded_bytes(&self, buffer: BufferIndex) -> u64 {
+        self.unpadded.get(buffer).copied().unwrap_or_default()
     }
 
     /// What is wrong with the assignment and with the heap of any memory space.

@@ -9,7 +9,9 @@ use serde::{Deserialize, Serialize};
 use trace::Trace;
 
 use crate::allocator::{Allocator, allocators};
+use crate::donation::{UnsharedArgument, unshared_arguments};
 use crate::heap_profile::HeapProfile;
+use crate::oom::OutOfMemory;
 use crate::program::ProgramMemory;
 
 /// What a run says of memory. What needs decoding is decoded once, when somebody asks.
@@ -25,6 +27,8 @@ pub struct Recorded {
     pub allocators: Vec<Allocator>,
     /// Where it is a device memory profile (pprof), its bytes.
     heap: Option<RecordedHeap>,
+    /// Where it is the text of an out-of-memory error, that.
+    error: Option<String>,
 }
 
 /// A compiled program that a file embeds.
@@ -67,7 +71,18 @@ impl Recorded {
             programs: trace.hlo.iter().map(program).collect(),
             allocators: allocators(trace, start),
             heap: heap_profile.map(|bytes| RecordedHeap { bytes, profile: OnceLock::new() }),
+            error: None,
         }
+    }
+
+    /// With the text of an out-of-memory error, where the run is one.
+    pub fn with_error(self, text: Option<&str>) -> Recorded {
+        Recorded { error: text.map(str::to_owned), ..self }
+    }
+
+    /// What the text of an out-of-memory error lists, where the run is one.
+    pub fn errors(&self) -> Vec<OutOfMemory> {
+        self.error.as_deref().map(OutOfMemory::read).unwrap_or_default()
     }
 
     /// The device memory profile, where the run is one.
@@ -91,6 +106,11 @@ impl RecordedProgram {
     /// Its memory; `None` where the file does not say it.
     pub fn memory(&self) -> Option<&ProgramMemory> {
         self.memory.get_or_init(|| ProgramMemory::read(&self.bytes)).as_ref()
+    }
+
+    /// Its arguments that share their memory with no result, though one could have it.
+    pub fn unshared_arguments(&self) -> Vec<UnsharedArgument> {
+        self.memory().map(|memory| unshared_arguments(memory, &self.bytes)).unwrap_or_default()
     }
 }
 

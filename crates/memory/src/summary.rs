@@ -10,6 +10,8 @@ use crate::tiling::{Reshaped, better_shape};
 
 /// Entries of each list at most.
 const MOST: usize = 20;
+/// Groups of buffers at most: programs are compared by them.
+const MOST_GROUPS: usize = 50;
 
 /// Sums of what is alive at the peak.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -26,6 +28,23 @@ pub struct Summary {
     pub activations: Vec<ScopeSum>,
     /// Constants, the largest first.
     pub constants: Vec<PeakBuffer>,
+    /// Buffers of one class, scope and shape together, the largest first.
+    pub groups: Vec<BufferGroup>,
+}
+
+/// Buffers of one class, scope and shape.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BufferGroup {
+    /// Their class.
+    pub class: Class,
+    /// Their scope; empty where unknown.
+    pub scope: String,
+    /// Type and shape without layout; empty where unknown.
+    pub shape: String,
+    /// Buffers.
+    pub buffers: u64,
+    /// Their bytes.
+    pub bytes: u64,
 }
 
 /// The buffers of a class.
@@ -72,7 +91,10 @@ impl Summary {
         let mut classes: BTreeMap<Class, (u64, u64)> = BTreeMap::new();
         let mut scopes: BTreeMap<String, (u64, u64)> = BTreeMap::new();
         let mut shapes: BTreeMap<String, (PaddedShape, hlo::ArrayShape)> = BTreeMap::new();
+        let mut groups: BTreeMap<(Class, String, String), (u64, u64)> = BTreeMap::new();
         for buffer in live {
+            let key = (buffer.class.class, buffer.scope.clone(), buffer.shape_text().unwrap_or_default());
+            add(groups.entry(key).or_default(), buffer.bytes);
             add(classes.entry(buffer.class.class).or_default(), buffer.bytes);
             found.bytes = found.bytes.saturating_add(buffer.bytes);
             let padding = buffer.padding_bytes();
@@ -95,6 +117,10 @@ impl Summary {
                 _ => {}
             }
         }
+        let group = |((class, scope, shape), (buffers, bytes))| BufferGroup { class, scope, shape, buffers, bytes };
+        found.groups = groups.into_iter().map(group).collect();
+        sort::sort_by(&mut found.groups, |a, b| b.bytes.cmp(&a.bytes));
+        found.groups.truncate(MOST_GROUPS);
         found.classes =
             classes.into_iter().map(|(class, (buffers, bytes))| ClassSum { class, buffers, bytes }).collect();
         sort::sort_by(&mut found.classes, |a, b| b.bytes.cmp(&a.bytes));

@@ -122,9 +122,13 @@ pub(crate) fn measure<'r>(run: &'r Run, settings: &'r Settings) -> (Analysis, Fo
     let ops = Ops::new(trace, &devices, &tallies, &modules);
     let roofline = Roofline::new(trace, &devices, &ops, device);
     warnings.extend(roofline::warning(&roofline));
+    #[cfg(feature = "memory")]
+    let memory = MemoryUse::new(run, &captured, &ops, device);
+    #[cfg(feature = "memory")]
+    warnings.extend(memory.warnings.iter().cloned());
     let analysis = Analysis {
         #[cfg(feature = "memory")]
-        memory: MemoryUse::new(run, &captured, &ops, device),
+        memory,
         kernel_stats: KernelStats::new(trace, &devices, &modules, &calls),
         launches: Launches::new(trace, &devices, &calls),
         copies: Copies::new(whole, &captured, &steps, &calls, Some(&window)),

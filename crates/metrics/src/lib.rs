@@ -144,6 +144,8 @@ pub struct Run {
     pub heap_profile: Option<Arc<[u8]>>,
     /// The device memory profile that was given before it, where this run is one and there is such.
     pub earlier_heap_profile: Option<EarlierHeapProfile>,
+    /// The text of an out-of-memory error that it is; `None` for a run with events or programs.
+    pub memory_error: Option<Arc<str>>,
     /// What [`Run::by_line`] has made. Whoever changes the trace empties it.
     pub sorted: OnceLock<Arc<ByLine>>,
 }

@@ -58,7 +58,7 @@ pub struct DeviceMemory {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct MemoryClass {
     /// What for: `parameter`, `optimizer state`, `gradient`, `activation`, `input`, `output`, `constant`, `collective scratch`, `temporary`,
-    /// `unknown`, or `outside the program`; of a device memory profile `array`.
+    /// `unknown`, or `outside the program`; of a device memory profile `array`; of the text of an error `not listed` for what it does not list.
     pub class: String,
     /// Bytes at the peak.
     pub bytes: u64,
@@ -105,10 +105,28 @@ pub struct ProgramMemory {
     /// Memory for temporary values that is free at the peak: `100 * (total - peak) / (total - indefinite)`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fragmentation_percent: Option<f64>,
+    /// Buffers that are alive at the peak, those of one class, scope and shape together, the largest first, at most 50.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub buffers: Vec<MemoryBuffers>,
     /// Bytes that the layouts of what is alive at the peak add, arguments and results included.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub padding_bytes: Option<u64>,
     /// What fills it at the peak, the largest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub by_class: Vec<MemoryClass>,
+}
+
+/// Buffers of one class, scope and shape. Added in 1.1.0.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
+pub struct MemoryBuffers {
+    /// Their class.
+    pub class: String,
+    /// Scopes of the framework's path; of an argument the path to it in its tree. Empty where unknown.
+    pub scope: String,
+    /// Type and shape without layout. Empty where unknown.
+    pub shape: String,
+    /// Buffers.
+    pub count: u64,
+    /// Their bytes.
+    pub bytes: u64,
 }

@@ -9,6 +9,12 @@ pub enum Format {
     Xplane,
     /// One compiled module (`HloModuleProto`), which is put into an xplane whose device runs its instructions.
     Hlo,
+    /// A compiled program with its buffer assignment (`HloProto`), as `--xla_dump_to` writes it.
+    HloDump,
+    /// A device memory profile (pprof).
+    MemoryProfile,
+    /// The text of an out-of-memory error.
+    OutOfMemory,
     /// gzip, zip and tar, of profiles.
     Archives,
     /// JSON documents: profiles, comparisons, model configurations; and HTML reports, which hold them.
@@ -19,8 +25,17 @@ pub enum Format {
 
 impl Format {
     /// All of them.
-    pub const ALL: [Format; 6] =
-        [Format::ChromeJson, Format::Xplane, Format::Hlo, Format::Archives, Format::ProfileJson, Format::Budgets];
+    pub const ALL: [Format; 9] = [
+        Format::ChromeJson,
+        Format::Xplane,
+        Format::Hlo,
+        Format::HloDump,
+        Format::MemoryProfile,
+        Format::OutOfMemory,
+        Format::Archives,
+        Format::ProfileJson,
+        Format::Budgets,
+    ];
 
     /// The name of its folder in the corpus, of its target in fuzz/, and of the cases that are kept.
     pub fn name(self) -> &'static str {
@@ -28,6 +43,10 @@ impl Format {
             Format::ChromeJson => "chrome_json",
             Format::Xplane => "xplane",
             Format::Hlo => "hlo",
+            // No name may begin with another: kept cases are called by them.
+            Format::HloDump => "dumped_hlo",
+            Format::MemoryProfile => "memory_profile",
+            Format::OutOfMemory => "out_of_memory",
             Format::Archives => "archives",
             Format::ProfileJson => "profile_json",
             Format::Budgets => "budgets",

@@ -181,6 +181,9 @@ codes! {
             "See those that are shown.";
     }
     "The run and its clocks" {
+        MemoryProfileDamaged "memory_profile_damaged" Damage
+            "Parts of a device memory profile (pprof) cannot be read. The rest counts."
+            "Save it again with jax.profiler.save_device_memory_profile, and copy it as a binary file.";
         TooManyNames "too_many_names" Damage
             "The names and texts need more memory than there is for them. Names that were new after that were read as a placeholder."
             "Capture fewer steps or fewer hosts.";

@@ -22,6 +22,7 @@ fn described(bytes: &[u8]) -> String {
         },
         Ok(Decoded::Model(_)) => "model".to_owned(),
         Ok(Decoded::MemoryProfile(_)) => "memory profile".to_owned(),
+        Ok(Decoded::MemoryError(text)) => format!("error of {} bytes", text.len()),
         Ok(Decoded::Program(bytes)) => format!("program of {} bytes", bytes.len()),
         Ok(Decoded::Ignored { reason }) => format!("ignored: {reason}"),
         Err(error) => error.to_string(),

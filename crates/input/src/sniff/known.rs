@@ -92,18 +92,27 @@ pub(super) fn by_magic(head: &[u8]) -> Option<Format> {
 }
 
 /// What a file without a known start looks like.
-pub(super) fn by_appearance(head: &[u8]) -> Error {
+pub(super) fn by_appearance(head: &[u8]) -> Format {
+    match odd_text(head) {
+        Some(error) => Format::Other(error),
+        None if cfg!(feature = "memory") => Format::Log,
+        None => Format::Other(Error::not_a_profile("plain text", DROP_A_PROFILE)),
+    }
+}
+
+/// What a file is that is no plain text.
+fn odd_text(head: &[u8]) -> Option<Error> {
     let text = match std::str::from_utf8(head) {
         Ok(text) => text,
         // The head can end inside a character.
         Err(error) if error.error_len().is_none() => {
             std::str::from_utf8(head.get(..error.valid_up_to()).unwrap_or_default()).unwrap_or_default()
         }
-        Err(_) => return Error::not_a_profile("an unknown binary file", DROP_A_PROFILE),
+        Err(_) => return Some(Error::not_a_profile("an unknown binary file", DROP_A_PROFILE)),
     };
     let text = text.trim_start_matches('\u{feff}').trim_start();
     let starts = |start: &str| text.get(..start.len()).is_some_and(|found| found.eq_ignore_ascii_case(start));
-    if text.is_empty() {
+    let error = if text.is_empty() {
         Error::not_a_profile("a file of nothing but space", DROP_A_PROFILE)
     } else if text.chars().any(|c| c.is_control() && !c.is_whitespace()) {
         Error::not_a_profile("an unknown binary file", DROP_A_PROFILE)
@@ -114,8 +123,9 @@ pub(super) fn by_appearance(head: &[u8]) -> Error {
     } else if starts("<") {
         Error::not_a_profile("an XML file", DROP_A_PROFILE)
     } else {
-        Error::not_a_profile("plain text", DROP_A_PROFILE)
-    }
+        return None;
+    };
+    Some(error)
 }
 
 fn capitalised(text: &str) -> String {

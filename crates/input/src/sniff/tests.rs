@@ -9,6 +9,7 @@ fn said(bytes: &[u8]) -> String {
     match whole(bytes) {
         Format::Other(error) => error.to_string(),
         Format::Derived(reason) => reason,
+        Format::Log => "plain text".to_owned(),
         other => panic!("{other:?}"),
     }
 }

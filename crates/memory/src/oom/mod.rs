@@ -36,6 +36,21 @@ pub struct OutOfMemory {
     pub buffers: Vec<ListedBuffer>,
 }
 
+/// Sums that the text states, in the words of other tables.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Figures {
+    /// Bytes of arguments.
+    pub parameter_bytes: Option<u64>,
+    /// Bytes of results.
+    pub output_bytes: Option<u64>,
+    /// Bytes of constants.
+    pub constant_bytes: Option<u64>,
+    /// Bytes of temporary values.
+    pub temporary_bytes: Option<u64>,
+    /// Bytes of all allocations.
+    pub total_bytes: Option<u64>,
+}
+
 /// A buffer that the text lists.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ListedBuffer {
@@ -81,6 +96,29 @@ impl OutOfMemory {
     /// The most that is needed at once: as stated, else what is listed.
     pub fn peak_bytes(&self) -> u64 {
         self.needed_bytes.or_else(|| self.sum("total allocation")).unwrap_or_else(|| self.listed_bytes())
+    }
+
+    /// What stands for the program, whose name the text does not say.
+    pub fn title(&self) -> String {
+        let space = if self.memory_space.is_empty() { String::new() } else { format!(" in {}", self.memory_space) };
+        format!("out of memory{space}")
+    }
+
+    /// The name of the memory space as other tables have it.
+    pub fn space_name(&self) -> String {
+        if self.memory_space.is_empty() { "device memory".to_owned() } else { self.memory_space.to_uppercase() }
+    }
+
+    /// Bytes of arguments, results, constants and temporary values, as far as the text adds them up.
+    pub fn figures(&self) -> Figures {
+        let sum = |names: [&str; 2]| names.iter().find_map(|name| self.sum(name));
+        Figures {
+            parameter_bytes: sum(["parameter allocation", "arguments"]),
+            output_bytes: self.sum("maybe_live_out allocation"),
+            constant_bytes: self.sum("constant allocation"),
+            temporary_bytes: sum(["preallocated temp allocation", "HLO temp"]),
+            total_bytes: sum(["total allocation", "program"]),
+        }
     }
 
     /// A sum by the words of the text.

@@ -23,7 +23,7 @@ pub(super) fn share(part: u64, whole: u64) -> f64 {
     if whole > 0 { 100.0 * part as f64 / whole as f64 } else { 0.0 }
 }
 
-/// Those of a device memory profile, else those that ran something or whose allocators reported something.
+/// Those that ran something or whose allocators reported something.
 pub(super) fn devices(
     run: &Run,
     devices: &Devices,
@@ -31,9 +31,6 @@ pub(super) fn devices(
     ran: &BTreeSet<i64>,
     named: Option<&str>,
 ) -> Vec<DeviceMemory> {
-    if let Some(profile) = run.heap_profile.as_deref() {
-        return of_heap_profile(&HeapProfile::read(profile));
-    }
     // Only sizes are asked for: times may be from any moment.
     let mut of_allocators = allocators(&run.trace, Ps::ZERO);
     let mut found = Vec::new();
@@ -128,7 +125,7 @@ fn capacity(run: &Run, device: &Device, named: Option<&str>) -> Option<(u64, &'s
 }
 
 /// The devices of a device memory profile, by the labels of its arrays.
-fn of_heap_profile(profile: &HeapProfile) -> Vec<DeviceMemory> {
+pub(super) fn of_heap_profile(profile: &HeapProfile) -> Vec<DeviceMemory> {
     let mut bytes = std::collections::BTreeMap::<&str, u64>::new();
     for sample in profile.samples.iter().filter(|sample| !sample.device.is_empty()) {
         let sum = bytes.entry(&sample.device).or_default();

@@ -1,18 +1,21 @@
-//! What fills the memory of the devices: what their allocators report, what compiled programs keep, and what a device memory profile
-//! holds.
+//! What fills the memory of the devices: what their allocators report, what compiled programs keep, what a device memory profile holds, and
+//! what the text of an out-of-memory error lists.
 //!
 //! An allocator knows how much is used and not what for; a program knows what for and not what else is there. So a device's peak is its
 //! allocator's where the capture has its events, and its classes are those of the largest program that fits.
 
 mod absent;
 mod devices;
+mod errors;
 mod programs;
 
 pub(crate) use absent::not_measured;
 pub use devices::OUTSIDE;
+pub use errors::NOT_LISTED;
 pub use programs::ProgramUse;
 
-use base::sort;
+use base::{Warning, WarningCode, sort};
+use memory::HeapProfile;
 use report::{DeviceMemory, Memory};
 
 use crate::{Devices, Ops, Run};
@@ -27,15 +30,23 @@ pub struct MemoryUse {
     pub devices: Vec<DeviceMemory>,
     /// The programs whose buffers the file says, those with the largest peak first.
     pub programs: Vec<ProgramUse>,
+    /// What could not be read.
+    pub(crate) warnings: Vec<Warning>,
 }
 
 impl MemoryUse {
     /// Of a run with the ops that ran; `device` is the device that the user names.
     pub(crate) fn new(run: &Run, devices: &Devices, ops: &Ops, device: Option<&str>) -> MemoryUse {
         let ran = sort::set(ops.rows.iter().filter_map(|op| op.program_id));
+        if let Some(text) = run.memory_error.as_deref() {
+            return errors::of_text(text);
+        }
+        if let Some(profile) = run.heap_profile.as_deref() {
+            return of_heap_profile(&HeapProfile::read(profile));
+        }
         let programs = programs::programs(&run.trace, devices.platform);
         let devices = devices::devices(run, devices, &programs, &ran, device);
-        MemoryUse { devices, programs }
+        MemoryUse { devices, programs, warnings: Vec::new() }
     }
 
     /// The program with the largest peak.
@@ -48,6 +59,21 @@ impl MemoryUse {
         let programs = self.programs.iter().take(MOST_PROGRAMS).map(|program| program.figures.clone()).collect();
         let section = Memory { devices: self.devices.clone(), programs };
         (section != Memory::default()).then_some(section)
+    }
+}
+
+/// The devices of a device memory profile, and what is damaged in it.
+fn of_heap_profile(profile: &HeapProfile) -> MemoryUse {
+    let damaged = (!profile.problems.is_empty()).then(|| {
+        let message =
+            format!("Parts of the device memory profile cannot be read, the rest counts: {}.", profile.problems);
+        Warning::new(WarningCode::MemoryProfileDamaged, message)
+            .with_remedy("Save it again with jax.profiler.save_device_memory_profile, and copy it as a binary file.")
+    });
+    MemoryUse {
+        devices: devices::of_heap_profile(profile),
+        programs: Vec::new(),
+        warnings: damaged.into_iter().collect(),
     }
 }
 

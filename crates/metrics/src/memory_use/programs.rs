@@ -3,7 +3,7 @@
 use base::sort;
 use hlo::Placement;
 use memory::{Classifier, MAIN, ProgramMemory, Summary, UnsharedArgument, space_name, unshared_arguments, xla_peak};
-use report::MemoryClass;
+use report::{MemoryBuffers, MemoryClass};
 use trace::{Platform, Trace};
 
 /// The memory of a program.
@@ -62,6 +62,7 @@ pub(super) fn programs(trace: &Trace, platform: Option<Platform>) -> Vec<Program
             fragmentation_percent: main.fragmentation_percent(),
             padding_bytes: Some(summary.padding_bytes),
             by_class: by_class(&summary),
+            buffers: buffers(&summary),
         };
         found.push(ProgramUse {
             host: proto.host,
@@ -75,6 +76,18 @@ pub(super) fn programs(trace: &Trace, platform: Option<Platform>) -> Vec<Program
     let size = |program: &ProgramUse| program.figures.peak_heap_bytes;
     sort::sort_by(&mut found, |a, b| size(b).cmp(&size(a)).then_with(|| a.figures.module.cmp(&b.figures.module)));
     found
+}
+
+/// The groups of buffers of a summary.
+pub(super) fn buffers(summary: &Summary) -> Vec<MemoryBuffers> {
+    let buffers = |group: &memory::BufferGroup| MemoryBuffers {
+        class: group.class.label().to_owned(),
+        scope: group.scope.clone(),
+        shape: group.shape.clone(),
+        count: group.buffers,
+        bytes: group.bytes,
+    };
+    summary.groups.iter().map(buffers).collect()
 }
 
 /// The classes of a summary with their shares.

@@ -204,6 +204,8 @@ tables! {
     ProgramMemory "program-memory" ["program", "space"] with memory::programs::columns(), from memory memory::programs::table;
     /// What is alive when the memory of a program is fullest.
     Buffers "buffers" ["buffer", "class", "scope", "source"] with memory::buffers::columns(), from memory memory::buffers::table;
+    /// What the peaks would be with some of the memory gone.
+    MemoryWhatIf "memory-what-if" ["scope", "buffer", "argument", "batch"] with memory::what_if::columns(), from memory memory::what_if::table;
     /// The allocators of the devices.
     Allocators "allocators" [] with memory::allocations::allocator_columns(), from memory |recorded, _| memory::allocations::allocator_table(recorded);
     /// What fills each allocator when most of it is used.

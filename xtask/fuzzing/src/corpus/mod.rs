@@ -2,6 +2,7 @@
 //! real profiles where they are there.
 
 mod generated;
+mod memory;
 pub mod pack;
 
 use std::path::{Path, PathBuf};
@@ -46,6 +47,10 @@ pub fn all() -> Result<Vec<Sample>, String> {
         }
         if stem.ends_with(".xplane.pb") {
             add(Format::Xplane, stem, plain);
+        } else if stem.ends_with(".hlo.pb") {
+            add(Format::HloDump, stem, plain);
+        } else if stem.ends_with(".prof") {
+            add(Format::MemoryProfile, stem, plain);
         } else if stem.ends_with(".pb") && (name.contains("-hlo-") || name.contains("-freezing-")) {
             add(Format::Hlo, stem, plain);
         } else if stem.ends_with(".json") {
@@ -54,6 +59,10 @@ pub fn all() -> Result<Vec<Sample>, String> {
         if name.ends_with(".gz") {
             add(Format::Archives, name, bytes);
         }
+    }
+    add(Format::MemoryProfile, "lines.prof".to_owned(), memory::heap_profile());
+    for (name, text) in memory::ERRORS {
+        add(Format::OutOfMemory, name.to_owned(), text.as_bytes().to_vec());
     }
     let traces = generated::traces();
     for (format, name, bytes) in &traces {

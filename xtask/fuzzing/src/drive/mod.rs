@@ -44,6 +44,10 @@ pub fn drive(format: Format, bytes: &[u8]) -> Kept {
             profile("run/host.xplane.pb", bytes, true, &mut random)
         }
         Format::Hlo => profile("run/host.xplane.pb", &hlo::in_an_xplane(bytes), true, &mut random),
+        // Nothing of these is handed over: the page reads what they hold elsewhere.
+        Format::HloDump => of_memory("dump/module.hlo.pb", bytes, &mut random),
+        Format::MemoryProfile => of_memory("memory.prof", bytes, &mut random),
+        Format::OutOfMemory => of_memory("train.log", bytes, &mut random),
         Format::Archives => profile("upload", bytes, true, &mut random),
         Format::ProfileJson => {
             beside_a_trace(bytes)?;
@@ -72,6 +76,22 @@ fn profile(path: &str, bytes: &[u8], measured: bool, random: &mut Random) -> Kep
         promise::equal("a report, read in other pieces or handed over", &reports.0, &reports.1)?;
         run::examine(&mut session, run.index, measured, random)?;
         arguments::read_again(&mut session, run.index, path, bytes, &sizes)?;
+    }
+    Ok(())
+}
+
+/// What memory held, in a file by itself.
+fn of_memory(path: &str, bytes: &[u8], random: &mut Random) -> Kept {
+    let (whole, mut session) = load(path, bytes, &[bytes.len()]);
+    let sizes: Vec<usize> = (0..16).map(|_| 1 + random.size(16)).collect();
+    let (in_pieces, mut other) = load(path, bytes, &sizes);
+    promise::equal("what a file gives, read in pieces of other sizes", &whole, &in_pieces)?;
+    for run in session.runs().iter().take(MOST_RUNS) {
+        let settings = Settings::default();
+        other.runs();
+        let reports = (session.report(run.index, &settings), other.report(run.index, &settings));
+        promise::equal("a report, read in other pieces", &reports.0, &reports.1)?;
+        run::examine(&mut session, run.index, false, random)?;
     }
     Ok(())
 }

@@ -82,7 +82,8 @@ fn path_of_null(value: &Value) -> Option<String> {
     }
 }
 
-/// A report that was measured: its shares are between 0 and 100. What is compared with the peaks of a device may be above them.
+/// A report that was measured: its shares are between 0 and 100. What is compared with the peaks of a device may be above them, and a
+/// program may need more memory than there is.
 pub fn shares(what: &str, text: &str) -> Kept {
     fn outside(key: &str, value: &Value) -> Option<String> {
         match value {
@@ -92,7 +93,7 @@ pub fn shares(what: &str, text: &str) -> Kept {
             }
             Value::Array(items) => items.iter().find_map(|item| outside(key, item)),
             Value::Object(fields) => {
-                let measured = fields.iter().filter(|(key, _)| *key != "roofline");
+                let measured = fields.iter().filter(|(key, _)| *key != "roofline" && *key != "memory");
                 measured.into_iter().find_map(|(key, value)| Some(format!(".{key}{}", outside(key, value)?)))
             }
             _ => None,

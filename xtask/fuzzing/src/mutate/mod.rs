@@ -41,11 +41,11 @@ fn once(format: Format, bytes: &[u8], other: &[u8], random: &mut Random) -> Vec<
     }
     match format {
         Format::ChromeJson => json::changed(bytes, random),
-        Format::Xplane | Format::Hlo => protobuf::changed(bytes, random),
+        Format::Xplane | Format::Hlo | Format::HloDump | Format::MemoryProfile => protobuf::changed(bytes, random),
         Format::Archives => archive::changed(bytes, random),
         Format::ProfileJson if bytes.starts_with(b"<") => words::changed(bytes, random),
         Format::ProfileJson => json::changed(bytes, random),
-        Format::Budgets => words::changed(bytes, random),
+        Format::Budgets | Format::OutOfMemory => words::changed(bytes, random),
     }
 }
 

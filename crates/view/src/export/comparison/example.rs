@@ -93,6 +93,21 @@ pub(crate) fn comparison() -> Comparison {
             check("batch_size", "Batch size", FairnessStatus::Differs, [Some("8"), Some("16")]),
             check("seq_length", "Sequence length", FairnessStatus::Unknown, [Some("128"), None]),
         ],
+        #[cfg(feature = "memory")]
+        memory: Some(MemoryComparison {
+            peak_bytes: vec![Some(3 << 30), Some(2 << 30)],
+            peak_percent: vec![Some(75.0), None],
+            programs: vec![Some("jit_f(1)".to_owned()), Some("jit_f(2)".to_owned())],
+            classes: vec![MemoryClassChange { class: "activation".to_owned(), bytes: vec![2 << 30, 1 << 30] }],
+            buffers: vec![MemoryBuffersChange {
+                run: 1,
+                class: "activation".to_owned(),
+                scope: "<img onerror=x>\u{1b}[2J".to_owned(),
+                shape: "f32[8,1024]".to_owned(),
+                count_change: -2,
+                bytes_change: -(1 << 30),
+            }],
+        }),
         rates: Vec::new(),
         step_time: vec![StepTimeChange {
             run: 1,

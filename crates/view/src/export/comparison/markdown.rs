@@ -33,6 +33,8 @@ pub fn markdown(comparison: &Comparison) -> String {
     push_trend(&mut text, comparison);
     push_fairness(&mut text, comparison, &names);
     push_metrics(&mut text, comparison, &names);
+    #[cfg(feature = "memory")]
+    push_memory(&mut text, comparison, &names);
     for run in others(comparison) {
         push_waterfall(&mut text, comparison, run);
         push_changes(&mut text, comparison, run, "Ops", &comparison.ops);
@@ -43,6 +45,26 @@ pub fn markdown(comparison: &Comparison) -> String {
         push_folded(&mut text, "Warnings", &warnings);
     }
     text
+}
+
+/// What fills the memory of the runs, and which buffers came and went.
+#[cfg(feature = "memory")]
+fn push_memory(text: &mut String, comparison: &Comparison, names: &[String]) {
+    let Some(memory) = &comparison.memory else { return };
+    let mut body = String::new();
+    let titles: Vec<&str> = [""].into_iter().chain(names.iter().map(String::as_str)).collect();
+    let right: Vec<bool> = (0..titles.len()).map(|column| column > 0).collect();
+    push_head(&mut body, &titles, &right);
+    super::memory::figures(comparison).iter().for_each(|row| push_row(&mut body, row));
+    for run in others(comparison) {
+        let changes = super::memory::changes(memory, run);
+        let name = names.get(run as usize).map_or("", String::as_str);
+        if !changes.is_empty() {
+            body.push_str(&format!("\nBuffers of {name} against the baseline:\n\n"));
+        }
+        changes.iter().for_each(|line| body.push_str(&format!("- {}\n", escape(line))));
+    }
+    push_folded(text, "Memory at the peak", &body);
 }
 
 /// What opens with a click on its title.

@@ -4,6 +4,8 @@
 mod html;
 mod json;
 mod markdown;
+#[cfg(feature = "memory")]
+mod memory;
 pub(crate) mod scaled;
 mod text;
 pub(crate) mod words;

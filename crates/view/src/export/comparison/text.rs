@@ -49,6 +49,8 @@ pub fn text(comparison: &Comparison) -> String {
     } else if comparison.trend.is_none() && comparison.scaling.is_none() {
         push_runs(&mut text, comparison);
     }
+    #[cfg(feature = "memory")]
+    push_memory(&mut text, comparison);
     if comparison.runs.len() <= BESIDE {
         for run in others(comparison) {
             push_waterfall(&mut text, comparison, run);
@@ -124,6 +126,25 @@ fn push_metrics(text: &mut String, comparison: &Comparison) {
         if count > most {
             text.push_str(&format!("  and {} more: --format json, --output report.html\n", count - most));
         }
+    }
+}
+
+/// What fills the memory of the runs, and which buffers came and went.
+#[cfg(feature = "memory")]
+fn push_memory(text: &mut String, comparison: &Comparison) {
+    let Some(memory) = &comparison.memory else { return };
+    let names = comparison.runs.iter().map(|run| clean(&run.name, 24));
+    let mut rows = vec![[String::new()].into_iter().chain(names).collect::<Vec<_>>()];
+    rows.extend(super::memory::figures(comparison));
+    let right: Vec<bool> = (0..=comparison.runs.len()).map(|column| column > 0).collect();
+    text.push_str(&format!("\nMemory at the peak\n{}", aligned(&rows, &right)));
+    for run in others(comparison) {
+        let changes = super::memory::changes(memory, run);
+        let name = comparison.runs.get(run as usize).map_or(String::new(), |run| clean(&run.name, 30));
+        if !changes.is_empty() {
+            text.push_str(&format!("Buffers of {name} against the baseline\n"));
+        }
+        changes.iter().for_each(|line| text.push_str(&format!("  {line}\n")));
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::errors;
 use crate::table::{Cell, Column, Table, Unit, column};
 use crate::tables::profile_table::{float, int, text};
 use base::sort;
@@ -54,7 +55,7 @@ const SIZES: [Column; 4] = [
 ];
 
 /// What only the table by buffer has.
-const OF_BUFFER: [Column; 11] = [
+const OF_BUFFER: [Column; 12] = [
     column("class_rule", "Why", Unit::Text, "The rule that says the class."),
     column(
         "class_confidence",
@@ -83,6 +84,8 @@ const OF_BUFFER: [Column; 11] = [
              it is there as long as the program runs, or nothing frees it.",
         ),
     column("logical_buffer_id", "Buffer number", Unit::Count, "XLA's number of the buffer.").xprof("logicalBufferId"),
+    column("stated_bytes", "As stated", Unit::Bytes, "Bytes as the text of an out-of-memory error states them, rounded.")
+        .caveat("Of such texts only. `bytes` is what the shape takes, where that rounds to what is stated."),
 ];
 
 const BUFFER: Column = column(
@@ -143,11 +146,14 @@ pub fn table(recorded: &Recorded, variant: &str) -> Table {
             |_, _| std::cmp::Ordering::Equal,
         );
         match variant {
-            "class" => groups(&rows, |row| row.class.class.label().to_owned(), &mut cells),
-            "scope" => groups(&rows, Row::scope, &mut cells),
-            "source" => groups(&rows, |row| row.source().unwrap_or_default(), &mut cells),
+            "class" => space.groups(&rows, |row| row.class.class.label().to_owned(), &mut cells),
+            "scope" => space.groups(&rows, Row::scope, &mut cells),
+            "source" => space.groups(&rows, |row| row.source().unwrap_or_default(), &mut cells),
             _ => cells.extend(rows.iter().map(Row::cells)),
         }
+    }
+    for error in recorded.errors() {
+        errors::add_buffers(&error, variant, &mut cells);
     }
     let key = match variant {
         "class" => CLASS,
@@ -162,55 +168,77 @@ pub fn table(recorded: &Recorded, variant: &str) -> Table {
     Table::new("buffers", columns, cells)
 }
 
+/// A buffer as a part of a group.
+pub(super) struct Part {
+    /// What its group is called.
+    pub key: String,
+    /// What it is called.
+    pub name: String,
+    pub bytes: u64,
+    pub unpadded_bytes: u64,
+}
+
 /// Sums of buffers.
 #[derive(Default)]
-struct Group<'r> {
+struct Group {
     bytes: u64,
     unpadded_bytes: u64,
     padding_bytes: u64,
     buffers: u64,
-    largest: Option<&'r Row<'r>>,
+    largest: Option<String>,
 }
 
-/// Appends a row for each group of rows of one memory space, the largest first. `rows` are in that order, too.
-fn groups<'r>(rows: &'r [Row<'r>], key: impl Fn(&Row<'r>) -> String, cells: &mut Vec<Vec<Cell>>) {
-    let Some(space) = rows.first().map(|row| row.space) else { return };
-    let mut found: BTreeMap<String, Group<'r>> = BTreeMap::new();
-    for row in rows {
-        let group = found.entry(key(row)).or_default();
-        group.bytes = group.bytes.saturating_add(row.live.bytes);
-        group.unpadded_bytes = group.unpadded_bytes.saturating_add(row.live.unpadded_bytes);
-        group.padding_bytes = group.padding_bytes.saturating_add(row.padding());
+/// Appends a row for each group of the buffers of one memory space, the largest first. The parts are in that order, too.
+pub(super) fn groups(of: [&str; 2], peak: u64, parts: impl Iterator<Item = Part>, cells: &mut Vec<Vec<Cell>>) {
+    let mut found: BTreeMap<String, Group> = BTreeMap::new();
+    for part in parts {
+        let group = found.entry(part.key).or_default();
+        group.bytes = group.bytes.saturating_add(part.bytes);
+        group.unpadded_bytes = group.unpadded_bytes.saturating_add(part.unpadded_bytes);
+        group.padding_bytes = group.padding_bytes.saturating_add(part.bytes.saturating_sub(part.unpadded_bytes));
         group.buffers += 1;
-        group.largest.get_or_insert(row);
+        group.largest.get_or_insert(part.name);
     }
-    let mut found: Vec<(String, Group<'r>)> = found.into_iter().collect();
+    let mut found: Vec<(String, Group)> = found.into_iter().collect();
     sort::sort_by(&mut found, |a, b| b.1.bytes.cmp(&a.1.bytes));
     cells.extend(found.into_iter().map(|(key, group)| {
-        let largest = group.largest.map(|row| row.space.memory.name(row.live.buffer));
         vec![
-            text(&space.program.name),
-            text(&space.name),
+            text(of[0]),
+            text(of[1]),
             said(key),
             Cell::Int(group.bytes),
-            float(space.share(group.bytes)),
+            float(share(group.bytes, peak)),
             Cell::Int(group.unpadded_bytes),
             Cell::Int(group.padding_bytes),
             Cell::Int(group.buffers),
-            said(largest.unwrap_or_default()),
+            said(group.largest.unwrap_or_default()),
         ]
     }));
 }
 
+/// A part of a peak, percent.
+pub(super) fn share(bytes: u64, peak: u64) -> Option<f64> {
+    (peak > 0).then(|| 100.0 * bytes as f64 / peak as f64)
+}
+
 /// A text; absent where it is empty.
-fn said(value: String) -> Cell {
+pub(super) fn said(value: String) -> Cell {
     if value.is_empty() { Cell::Absent } else { Cell::Text(value) }
 }
 
 impl Space<'_> {
     fn share(&self, bytes: u64) -> Option<f64> {
-        let peak = self.space.peak_bytes();
-        (peak > 0).then(|| 100.0 * bytes as f64 / peak as f64)
+        share(bytes, self.space.peak_bytes())
+    }
+
+    fn groups<'r>(&self, rows: &'r [Row<'r>], key: impl Fn(&Row<'r>) -> String, cells: &mut Vec<Vec<Cell>>) {
+        let part = |row: &'r Row<'r>| Part {
+            key: key(row),
+            name: self.memory.name(row.live.buffer),
+            bytes: row.live.bytes,
+            unpadded_bytes: row.live.unpadded_bytes,
+        };
+        groups([&self.program.name, &self.name], self.space.peak_bytes(), rows.iter().map(part), cells);
     }
 }
 
@@ -268,6 +296,7 @@ impl<'p> Row<'p> {
             self.at(live.lifetime.map(|lifetime| lifetime.start)),
             self.at(live.lifetime.and_then(|lifetime| lifetime.end)),
             number(buffer.map(|buffer| buffer.id)),
+            Cell::Absent,
         ]
     }
 }

@@ -2,9 +2,11 @@
 
 pub(super) mod allocations;
 pub(super) mod buffers;
+mod errors;
 pub(super) mod heap;
 pub(super) mod programs;
 pub(super) mod timeline;
+pub(super) mod what_if;
 
 use crate::table::{Column, Unit, column};
 use memory::Recorded;

@@ -1,5 +1,6 @@
 //! The memory of the compiled programs: a row a program, or a row for each memory space of one.
 
+use super::errors;
 use crate::table::{Cell, Column, Table, Unit, column};
 use crate::tables::profile_table::{float, int, text};
 use base::sort;
@@ -24,7 +25,7 @@ impl<'p> Row<'p> {
 
 type CellOf = fn(&Row<'_>) -> Cell;
 
-static COLUMNS: [(Column, CellOf); 22] = [
+static COLUMNS: [(Column, CellOf); 25] = [
     (column("module", "Program", Unit::Text, "The program with its number."), |row| text(&row.program.name)),
     (
         column("memory_space", "Memory space", Unit::Text, "`HBM`, `VMEM`, `CMEM`, `SMEM`, `host`, ...; `main memory` of a CPU.")
@@ -153,6 +154,21 @@ static COLUMNS: [(Column, CellOf); 22] = [
             if problems.is_empty() { Cell::Absent } else { Cell::Text(problems) }
         },
     ),
+    (
+        column("listed_bytes", "Listed", Unit::Bytes, "Bytes of the buffers that the text of an out-of-memory error lists.")
+            .caveat("Of such texts only, which list the largest: `peak_heap_bytes` is what the text says is needed."),
+        |_| Cell::Absent,
+    ),
+    (
+        column("capacity_bytes", "Capacity", Unit::Bytes, "Bytes that there are, as the text of an out-of-memory error says.")
+            .caveat("Of such texts only."),
+        |_| Cell::Absent,
+    ),
+    (
+        column("requested_bytes", "Asked for", Unit::Bytes, "Bytes of the allocation that failed, as the text of an out-of-memory error says.")
+            .caveat("Of such texts only."),
+        |_| Cell::Absent,
+    ),
     (column("program_id", "Program number", Unit::Text, "Number of the program, without a sign."), |row| {
         Cell::Text(row.program.program_id.cast_unsigned().to_string())
     }),
@@ -181,6 +197,7 @@ pub fn table(recorded: &Recorded, variant: &str) -> Table {
         }
     }
     sort::sort_by(&mut rows, |a, b| b.peak().cmp(&a.peak()).then_with(|| a.program.name.cmp(&b.program.name)));
-    let cells = rows.iter().map(|row| COLUMNS.iter().map(|(_, cell)| cell(row)).collect()).collect();
-    Table::new("program-memory", columns(), cells)
+    let cells = rows.iter().map(|row| COLUMNS.iter().map(|(_, cell)| cell(row)).collect());
+    let cells = cells.chain(recorded.errors().into_iter().map(|error| errors::program(&error, &columns())));
+    Table::new("program-memory", columns(), cells.collect())
 }

@@ -1,0 +1,68 @@
+//! What fills the memory of the runs, in the texts of a comparison.
+
+use base::format;
+use compare::{Comparison, MemoryBuffersChange, MemoryComparison};
+
+/// Buffers of each run that are shown.
+const BUFFERS: usize = 8;
+
+/// One row a figure, its name first; nothing where the memory is not known.
+pub(super) fn figures(comparison: &Comparison) -> Vec<Vec<String>> {
+    let Some(memory) = &comparison.memory else { return Vec::new() };
+    let bytes = |value: &Option<u64>| value.map_or("-".to_owned(), format::bytes);
+    let mut rows = vec![named("Peak", memory.peak_bytes.iter().map(bytes))];
+    if memory.peak_percent.iter().any(Option::is_some) {
+        rows.push(named("Of the capacity", memory.peak_percent.iter().map(|it| format::optional_percent(*it))));
+    }
+    rows.extend(
+        memory.classes.iter().map(|class| named(&class.class, class.bytes.iter().map(|it| format::bytes(*it)))),
+    );
+    rows
+}
+
+fn named(name: &str, values: impl Iterator<Item = String>) -> Vec<String> {
+    [format::printable(name)].into_iter().chain(values).collect()
+}
+
+/// A line for each group of buffers that a run has more or fewer of than the baseline.
+pub(super) fn changes(memory: &MemoryComparison, run: u32) -> Vec<String> {
+    memory.buffers.iter().filter(|it| it.run == run).take(BUFFERS).map(line).collect()
+}
+
+/// `+2 f32[2048,1024] activation of layers/mlp: +16.0 MiB`.
+fn line(change: &MemoryBuffersChange) -> String {
+    let sign = |value: i64| if value < 0 { '-' } else { '+' };
+    let scope =
+        if change.scope.is_empty() { String::new() } else { format!(" of {}", format::shorten(&change.scope, 60)) };
+    let text = format!(
+        "{}{} {} {}{scope}: {}{}",
+        sign(change.count_change),
+        format::count(change.count_change.unsigned_abs()),
+        change.shape,
+        change.class,
+        sign(change.bytes_change),
+        format::bytes(change.bytes_change.unsigned_abs())
+    );
+    format::printable(&text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::example::comparison;
+    use super::*;
+
+    #[test]
+    fn figures_stand_beside_each_other_and_changes_have_signs() {
+        let comparison = comparison();
+        let rows = figures(&comparison);
+        let expected = [
+            ["Peak", "3.00 GiB", "2.00 GiB"],
+            ["Of the capacity", "75 %", "–"],
+            ["activation", "2.00 GiB", "1.00 GiB"],
+        ];
+        assert_eq!(rows, expected.map(|row| row.map(str::to_owned).to_vec()));
+        let lines = comparison.memory.as_ref().map(|memory| changes(memory, 1)).unwrap_or_default();
+        assert_eq!(lines, ["-2 f32[8,1024] activation of <img onerror=x>\\u{1b}[2J: -1.00 GiB"]);
+        assert!(comparison.memory.is_some_and(|memory| changes(&memory, 0).is_empty()), "the baseline itself");
+    }
+}

@@ -1,0 +1,132 @@
+//! What if: estimates of each program's peak with some of its memory gone, from the lifetimes of its buffers.
+
+use memory::{Change, MAIN, ProgramMemory, Recorded, RecordedProgram, WhatIf};
+
+use crate::table::{Cell, Column, Table, Unit, column};
+use crate::tables::profile_table::{float, text};
+
+/// Rows of each program at most.
+const MOST: usize = 20;
+
+const REMATERIALIZED: &str = "The rest stays as it is; a scope is computed again when its backward pass begins, and what later scopes read of it is kept.";
+const WITHOUT: &str = "Nothing takes its place.";
+const DONATED: &str = "The new value is written into the argument's memory, and nothing reads the old value behind it.";
+const AT_BATCH: &str =
+    "What has a dimension that the batch size divides, and is no parameter, state or constant, grows with it.";
+const TOGETHER: &str = "All that the single changes assume.";
+
+const COLUMNS: [Column; 7] = [
+    column("module", "Program", Unit::Text, "The program with its number."),
+    column(
+        "change",
+        "Change",
+        Unit::Text,
+        "What would be different: `rematerialize=SCOPE`, `without=BUFFER`, `donate=ARGUMENT` or `batch=SIZE`.",
+    )
+    .caveat("Any of these together: `--change 'rematerialize=a,b; donate=0; batch=64'`."),
+    column("peak_heap_bytes", "Peak", Unit::Bytes, "The peak as it is."),
+    column(
+        "estimated_peak_bytes",
+        "Estimated peak",
+        Unit::Bytes,
+        "The peak with the change: an estimate from lifetimes alone.",
+    )
+    .caveat("The compiler would choose other fusions, another order and other places."),
+    column("saved_bytes", "Saved", Unit::Bytes, "The peak less the estimate; less than 0 where it grows."),
+    column("saved_percent", "Saved, share", Unit::Percent, "What is saved, of the peak."),
+    column("assumes", "Assumes", Unit::Text, "What the estimate assumes."),
+];
+
+/// The columns of the table.
+pub fn columns() -> Vec<Column> {
+    COLUMNS.to_vec()
+}
+
+/// The table of a run, programs with the largest peak first. `variant` is `scope`, `buffer`, `argument` or `batch` for each of these alone, or a
+/// change as [`Change::parse`] reads it.
+pub fn table(recorded: &Recorded, variant: &str) -> Table {
+    let mut programs: Vec<(u64, &RecordedProgram, &ProgramMemory)> = Vec::new();
+    for program in &recorded.programs {
+        if let Some(memory) = program.memory() {
+            programs.push((memory.space(MAIN).map_or(0, memory::SpaceMemory::peak_bytes), program, memory));
+        }
+    }
+    base::sort::sort_by(&mut programs, |a, b| b.0.cmp(&a.0).then_with(|| a.1.name.cmp(&b.1.name)));
+    let mut cells = Vec::new();
+    for (_, program, memory) in programs {
+        let Some(space) = memory.space(MAIN) else { continue };
+        let what_if = WhatIf::new(memory, space);
+        cells.extend(changes(program, &what_if, memory, variant).into_iter().map(|(name, change, assumes)| {
+            let (peak, estimate) = (what_if.peak_bytes(), what_if.peak_with(&change));
+            let saved = i128::from(peak) - i128::from(estimate);
+            let saved_cell = u64::try_from(saved).map_or(Cell::Float(saved as f64), Cell::Int);
+            let percent = (peak > 0).then(|| 100.0 * saved as f64 / peak as f64);
+            vec![
+                text(&program.name),
+                text(&name),
+                Cell::Int(peak),
+                Cell::Int(estimate),
+                saved_cell,
+                float(percent),
+                text(assumes),
+            ]
+        }));
+    }
+    Table::new("memory-what-if", columns(), cells)
+}
+
+/// Changes with their names and what they assume.
+fn changes(
+    program: &RecordedProgram,
+    what_if: &WhatIf<'_>,
+    memory: &ProgramMemory,
+    variant: &str,
+) -> Vec<(String, Change, &'static str)> {
+    match variant {
+        "buffer" => {
+            let names = what_if.largest().into_iter().take(MOST).map(|live| memory.name(live.buffer));
+            let without = |name: String| {
+                (format!("without={name}"), Change { without: vec![name], ..Change::default() }, WITHOUT)
+            };
+            names.map(without).collect()
+        }
+        "argument" => {
+            let arguments = program.unshared_arguments();
+            let all: Vec<i64> = arguments.iter().map(|argument| argument.number).collect();
+            let donate =
+                |name: String, donated| (format!("donate={name}"), Change { donated, ..Change::default() }, DONATED);
+            let single = arguments.iter().take(MOST).map(|argument| {
+                let name = if argument.name.is_empty() { argument.number.to_string() } else { argument.name.clone() };
+                donate(name, vec![argument.number])
+            });
+            let together = (all.len() > 1).then(|| donate("all of them".to_owned(), all.clone()));
+            together.into_iter().chain(single).collect()
+        }
+        "batch" => {
+            let Some(old) = what_if.batch_size() else { return Vec::new() };
+            let sizes =
+                [old / 4, old / 2, old.saturating_mul(2), old.saturating_mul(4)].into_iter().filter(|&size| size > 0);
+            sizes
+                .map(|new| (format!("batch={new}"), Change { batch: Some((old, new)), ..Change::default() }, AT_BATCH))
+                .collect()
+        }
+        "" | "scope" => {
+            let scopes = what_if.scopes();
+            let remat = |name: String, scopes| {
+                (
+                    format!("rematerialize={name}"),
+                    Change { rematerialized: scopes, ..Change::default() },
+                    REMATERIALIZED,
+                )
+            };
+            let together = (scopes.len() > 1).then(|| remat("all of them".to_owned(), scopes.clone()));
+            let single = scopes.iter().take(MOST).map(|scope| remat(scope.clone(), vec![scope.clone()]));
+            together.into_iter().chain(single).collect()
+        }
+        // A change that cannot be understood was refused where it was given; one that this program cannot have has no row.
+        text => Change::parse(text, what_if.batch_size())
+            .map(|change| (text.to_owned(), change, TOGETHER))
+            .into_iter()
+            .collect(),
+    }
+}

@@ -1,0 +1,76 @@
+//! What memory held: a device memory profile, and texts of out-of-memory errors.
+
+use crate::wire::{bytes, message, number, write};
+
+/// A device memory profile of three lines of a program.
+pub fn heap_profile() -> Vec<u8> {
+    let texts = [
+        "",
+        "allocations",
+        "count",
+        "space",
+        "bytes",
+        "kind",
+        "buffer",
+        "device",
+        "cuda:0",
+        "step",
+        "/home/me/train.py",
+    ];
+    let mut fields = vec![message(1, &[number(1, 1), number(2, 2)]), message(1, &[number(1, 3), number(2, 4)])];
+    for (line, size) in [(12, 1 << 20), (30, 24), (41, 76)] {
+        let label = |key, text| message(3, &[number(1, key), number(2, text)]);
+        fields.push(message(2, &[number(1, line), number(2, 1), number(2, size), label(5, 6), label(7, 8)]));
+        fields.push(message(4, &[number(1, line), message(4, &[number(1, 1), number(2, line)])]));
+    }
+    fields.push(message(5, &[number(1, 1), number(2, 9), number(4, 10)]));
+    fields.extend(texts.map(|text| bytes(6, text)));
+    write(&fields)
+}
+
+/// Texts with their names: as the compilers of GPUs and TPUs write them.
+pub const ERRORS: [(&str, &str); 2] = [("gpu.log", GPU), ("tpu.log", TPU)];
+
+const GPU: &str = r#"Limit:                     16777216
+InUse:                      9437184
+XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate 8388608 bytes.
+BufferAssignment stats:
+             parameter allocation:    1.00MiB
+     preallocated temp allocation:    8.00MiB
+                 total allocation:   10.00MiB
+              total fragmentation:     5.5KiB (0.05%)
+Peak buffers:
+	Buffer 1:
+		Size: 8.00MiB
+		Operator: op_name="jit(step)/jvp(layer_3)/tanh" source_file="/home/me/model.py" source_line=31
+		XLA Label: loop_tanh_fusion
+		Shape: f32[2048,1024]
+		==========================
+
+	Buffer 2:
+		Size: 1.00MiB
+		Entry Parameter Subshape: f32[256,1024]
+		==========================
+"#;
+
+const TPU: &str = r#"RESOURCE_EXHAUSTED: XLA:TPU compile permanent error. Ran out of memory in memory space hbm. Used 18.50G of 15.48G hbm.
+
+Program hbm requirement 18.50G:
+    HLO temp         18.49G (100.0% utilization: Unpadded (10.00G) Padded (18.49G), 0.0% fragmentation (1.1M))
+
+  Largest program allocations in hbm:
+
+  1. Size: 8.00G
+     Operator: op_name="jit(step)/transpose(jvp(layer_3))/dot_general" source_file="/home/me/model.py" source_line=31
+     Shape: f32[16777216,4]{1,0:T(8,128)(2,1)}
+     Unpadded size: 256.00M
+     XLA label: fusion.7 = fusion(param.1), kind=kLoop
+     Allocation type: HLO temp
+     ==========================
+
+  2. Size: 2.00G
+     Operator: op_name="state.params['w']"
+     Shape: bf16[32768,32768]{1,0:T(8,128)(2,1)}
+     Allocation type: arguments
+     ==========================
+"#;
