@@ -63,7 +63,7 @@ fn links(path: &Path) -> usize {
                 }
             }
             // They lead to whole views.
-            Block::Figures { .. } | Block::Findings { .. } | Block::Stack(_) => {}
+            Block::Figures { .. } | Block::Findings { .. } | Block::Stack(_) | Block::Fold { .. } => {}
             Block::Table(table) if matches!(table.table, TableName::OtherDevices | TableName::OtherDeviceEvents) => {}
             Block::Table(table) => {
                 assert_eq!(table.links.len(), table.rows.len());

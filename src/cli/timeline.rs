@@ -7,7 +7,7 @@ use crossprof::compare::{Comparison, Options, Subject, compare};
 use crossprof::export::chrome_trace;
 use crossprof::format::time_us;
 use crossprof::metrics::Context;
-use crossprof::pages::timeline::{colours, tells_apart};
+use crossprof::pages::timeline::{OpChanges, colours, tells_apart};
 use crossprof::timeline::{
     Arrangement, Document, Origin, Process, Scene, Shows, Sight, Stage, Timeline as Kept, TrackId, Viewport,
     chosen_lines, step_range,
@@ -178,8 +178,8 @@ fn add(
     let by_change = comparison.is_some();
     let sight = Sight { width, scale: 1.0, dark: command.dark, arrangement, by_change, ..Sight::default() };
     let mut stage = Stage::default();
-    stage.changes =
-        comparison.map(|(comparison, run)| colours(kept.source(context, Origin::Captured), comparison, run));
+    let changes = comparison.map(|(comparison, run)| OpChanges::new(comparison, run));
+    stage.changes = changes.map(|changes| colours(kept.source(context, Origin::Captured), &changes));
     let scene = stage.scene(kept, context, &sight, &|_, _| true);
     let size = (sight.width, scene.full_height());
     // Times on the axis count from the start of the step, or of the capture.

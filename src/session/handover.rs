@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::runs::{Imported, LoadedRun, Traced};
+use super::runs::{Imported, LoadedRun, Traced, link_heap_profiles};
 use super::{FileId, Session};
 use base::{Warning, json};
 use input::Sidecar;
@@ -13,6 +13,9 @@ use metrics::Run;
 use report::{ModelConfig, SourceFile, Tracing, UnifiedProfile};
 use trace::snapshot::{Damaged, Reader, Writer};
 use trace::{RowBlock, Trace};
+
+/// Between the notes, a JSON text, which has no such byte, and the bytes of a device memory profile.
+const END_OF_TEXT: u8 = 0;
 
 /// What a run is beside its events.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -29,6 +32,8 @@ struct Notes {
     imported: Option<(String, Box<UnifiedProfile>)>,
     /// The picture of its median step as a text.
     median_step: Option<String>,
+    /// The text of an out-of-memory error.
+    memory_error: Option<String>,
 }
 
 impl Session {
@@ -43,7 +48,7 @@ impl Session {
     /// Takes the first run out of this session: its image, in pieces that another session's [`Reader`] takes. The memory
     /// of what was written is given back as the pieces are taken. `None` where no run is left.
     pub fn hand_over(&mut self) -> Option<Writer> {
-        let (notes, trace) = match self.runs.pop_front()? {
+        let (notes, trace, heap_profile) = match self.runs.pop_front()? {
             LoadedRun::Traced(traced) => {
                 let Run {
                     name,
@@ -54,12 +59,13 @@ impl Session {
                     capture_notes,
                     files,
                     warnings,
-                    heap_profile: _,
+                    heap_profile,
                     earlier_heap_profile: _,
-                    memory_error: _,
+                    memory_error,
                     sorted: _,
                 } = traced.into_run();
                 let trace_warnings = std::mem::take(&mut trace.warnings);
+                let memory_error = memory_error.map(|text| text.to_string());
                 let notes = Notes {
                     name,
                     model,
@@ -69,9 +75,10 @@ impl Session {
                     files,
                     warnings,
                     trace_warnings,
+                    memory_error,
                     ..Notes::default()
                 };
-                (notes, trace)
+                (notes, trace, heap_profile)
             }
             LoadedRun::Imported(imported) => {
                 let Imported { name, file, profile, sidecar, sidecar_files: files, warnings, median_step } = *imported;
@@ -80,11 +87,17 @@ impl Session {
                 (
                     Notes { name, model, device, files, warnings, imported, median_step, ..Notes::default() },
                     Trace::default(),
+                    None,
                 )
             }
         };
         // Only a map with keys that are not strings could fail here, and there is none.
-        Some(Writer::new(trace, serde_json::to_vec(&notes).unwrap_or_default()))
+        let mut notes = serde_json::to_vec(&notes).unwrap_or_default();
+        if let Some(bytes) = heap_profile {
+            notes.push(END_OF_TEXT);
+            notes.extend_from_slice(&bytes);
+        }
+        Some(Writer::new(trace, notes))
     }
 
     /// Adds the run whose image was read, after those that are there.
@@ -94,7 +107,9 @@ impl Session {
     /// [`Damaged`] where the bytes were not a whole image.
     pub fn take_over(&mut self, image: Reader) -> Result<(), Damaged> {
         let (mut trace, notes) = image.finish()?;
-        let notes = std::str::from_utf8(&notes).map_err(|_| Damaged)?;
+        let mut parts = notes.splitn(2, |&byte| byte == END_OF_TEXT);
+        let (notes, heap_profile) = (parts.next().unwrap_or_default(), parts.next());
+        let notes = std::str::from_utf8(notes).map_err(|_| Damaged)?;
         let notes: Notes = json::from_str(notes).map_err(|_| Damaged)?;
         let Notes {
             name,
@@ -107,6 +122,7 @@ impl Session {
             trace_warnings,
             imported,
             median_step,
+            memory_error,
         } = notes;
         trace.warnings = trace_warnings;
         self.runs.push_back(match imported {
@@ -128,9 +144,12 @@ impl Session {
                 capture_notes,
                 files,
                 warnings,
+                heap_profile: heap_profile.map(Into::into),
+                memory_error: memory_error.map(Into::into),
                 ..Run::default()
             }))),
         });
+        link_heap_profiles(&mut self.runs);
         Ok(())
     }
 }

@@ -3,7 +3,6 @@
 use base::{Error, Warning};
 use input::plan::{self, FileKind};
 use input::{Decoded, Decoder, NamedProfile, Outline, Sidecar, Unpacked};
-use memory::OutOfMemory;
 use report::SourceFile;
 use trace::{RowBlock, SourceFormat, Trace};
 
@@ -206,33 +205,17 @@ impl Intake {
                 result.kind = FileKind::ModelConfig;
                 Some(Content::Model(model))
             }
-            Ok(Decoded::Program(bytes)) if cfg!(feature = "memory") => {
+            Ok(Decoded::Program(bytes)) => {
                 result.kind = FileKind::Program;
                 Some(Content::Program(bytes))
             }
-            Ok(Decoded::Program(_)) => {
-                result.ignored = Some(plan::cache_reason(&result.path).unwrap_or(plan::PROGRAM).to_owned());
-                None
-            }
-            Ok(Decoded::MemoryProfile(bytes)) if cfg!(feature = "memory") => {
+            Ok(Decoded::MemoryProfile(bytes)) => {
                 result.kind = FileKind::MemoryProfile;
                 Some(Content::MemoryProfile(bytes))
             }
-            Ok(Decoded::MemoryProfile(_)) => {
-                result.kind = FileKind::MemoryProfile;
-                result.ignored = Some(plan::MEMORY_PROFILE.to_owned());
-                None
-            }
-            Ok(Decoded::MemoryError(text)) if cfg!(feature = "memory") && !OutOfMemory::read(&text).is_empty() => {
+            Ok(Decoded::MemoryError(text)) => {
                 result.kind = FileKind::MemoryProfile;
                 Some(Content::MemoryError(text))
-            }
-            Ok(Decoded::MemoryError(_)) => {
-                result.error = Some(Error::not_a_profile(
-                    "a log whose list of buffers names none",
-                    "Give the log from the error on, to the end of the list.",
-                ));
-                None
             }
             Ok(Decoded::Ignored { reason }) => {
                 result.ignored = Some(reason);

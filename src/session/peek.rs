@@ -36,11 +36,9 @@ pub fn peek(path: &str, head: &[u8], complete: bool) -> FileKind {
         {
             FileKind::MemoryProfile
         }
-        Some(Format::Program) if cfg!(feature = "memory") => FileKind::Program,
+        Some(Format::Program) => FileKind::Program,
         Some(Format::Zip | Format::Tar) => FileKind::Archive,
-        Some(Format::Program | Format::Log | Format::Empty | Format::Gzip | Format::Derived(_) | Format::Other(_)) => {
-            FileKind::Unknown
-        }
+        Some(Format::Log | Format::Empty | Format::Gzip | Format::Derived(_) | Format::Other(_)) => FileKind::Unknown,
     }
 }
 

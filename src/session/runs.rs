@@ -38,18 +38,37 @@ pub(super) enum LoadedRun {
     Imported(Box<Imported>),
 }
 
-/// A run that was read from traces, with its latest analysis.
+/// A run that was read from traces, with what was made of it.
 pub(super) struct Traced {
     run: Run,
+    /// Once somebody asked.
+    answers: Option<Box<dyn Kept>>,
+}
+
+/// What was made of a run.
+#[derive(Default)]
+struct Answers {
+    /// The latest analysis.
     examined: Option<(Settings, Examined)>,
     timeline: Timeline,
     /// What it says of memory, once somebody asked.
     memory: OnceCell<Recorded>,
 }
 
+/// [`Answers`], of which a program that asks nothing, as the page's reader, links nothing: not even what frees them.
+trait Kept: Send {
+    fn answers(&mut self) -> &mut Answers;
+}
+
+impl Kept for Answers {
+    fn answers(&mut self) -> &mut Answers {
+        self
+    }
+}
+
 impl Traced {
     pub(super) fn new(run: Run) -> Traced {
-        Traced { run, examined: None, timeline: Timeline::default(), memory: OnceCell::new() }
+        Traced { run, answers: None }
     }
 
     /// The run as it was read, without what an analysis wrote into its events.
@@ -66,24 +85,31 @@ impl Traced {
 
     /// The analysis with these settings, and the timeline of the run.
     fn timeline(&mut self, settings: &Settings) -> (Context<'_>, &Timeline) {
+        let (context, timeline, _) = self.asked(settings);
+        (context, timeline)
+    }
+
+    fn asked(&mut self, settings: &Settings) -> (Context<'_>, &Timeline, &OnceCell<Recorded>) {
         metrics::complete_cpu_ops(&mut self.run.trace);
-        let known = self.examined.take().filter(|(known, _)| known == settings);
+        let answers = self.answers.get_or_insert_with(|| Box::new(Answers::default())).answers();
+        let known = answers.examined.take().filter(|(known, _)| known == settings);
         let known = known.unwrap_or_else(|| (settings.clone(), insight::examine(&self.run, settings)));
-        (self.examined.insert(known).1.context(&self.run), &self.timeline)
+        let (_, examined) = answers.examined.insert(known);
+        (examined.context(&self.run), &answers.timeline, &answers.memory)
     }
 
     /// What it says of memory.
     fn memory(&mut self, settings: &Settings) -> &Recorded {
-        if self.memory.get().is_none() {
-            let context = self.analyse(settings);
+        let (context, _, memory) = self.asked(settings);
+        memory.get_or_init(|| {
             let start = context.analysis.devices.capture.map_or(Ps::ZERO, |capture| capture.start);
-            let platform = &context.profile.metadata.platform;
-            let heap_profile = context.run.heap_profile.clone();
-            let recorded = Recorded::new(context.captured_trace(), start, platform, heap_profile)
+            let metadata = &context.profile.metadata;
+            let mut recorded = Recorded::new(context.captured_trace(), start, context.run.heap_profile.clone())
                 .with_error(context.run.memory_error.as_deref());
-            let _ = self.memory.set(recorded);
-        }
-        self.memory.get_or_init(Recorded::default)
+            recorded.platform.clone_from(&metadata.platform);
+            recorded.device_memory_bytes = metadata.environment.get("memory_size").and_then(|size| size.parse().ok());
+            recorded
+        })
     }
 }
 
@@ -210,6 +236,10 @@ impl LoadedRun {
 
     pub(super) fn page(&mut self, settings: &Settings, view: View, asked: &PageQuery) -> Page {
         match self {
+            #[cfg(feature = "memory")]
+            LoadedRun::Traced(traced) if view == View::Memory => {
+                pages::memory::page(Some(traced.memory(settings)), asked)
+            }
             LoadedRun::Traced(traced) => pages::page(Source::Trace(traced.analyse(settings)), view, asked),
             LoadedRun::Imported(run) => pages::page(Source::Profile(&run.report(settings)), view, asked),
         }
@@ -272,7 +302,7 @@ pub(super) fn build(members: &mut Vec<Member>) -> Vec<LoadedRun> {
 }
 
 /// Tells each device memory profile which one was given before it.
-fn link_heap_profiles(runs: &mut [LoadedRun]) {
+pub(super) fn link_heap_profiles<'r>(runs: impl IntoIterator<Item = &'r mut LoadedRun>) {
     let mut earlier = None;
     for run in runs {
         let LoadedRun::Traced(traced) = run else { continue };

@@ -1,6 +1,7 @@
 // Every chart can be taken away: as SVG, as PNG, as a table. Its marks filter, and filters are taken off one by one.
 
 import assert from "node:assert/strict";
+import { drop } from "./browser.mjs";
 import { test, until } from "./harness.mjs";
 import { analyze, load, measure, number, open, pressed, trace, view } from "./page.mjs";
 
@@ -131,7 +132,9 @@ test("a mark filters, the filter holds in every view, chips take it off", async 
   assert.ok(page.url().endsWith(`q=category%3D%22${category}%22`));
   await page.reload();
   await page.locator("body[data-ready]").waitFor();
-  await load(page, path);
+  // The address is kept: the run opens where it was.
+  await drop(page, "#main", [path]);
+  await page.locator(".run-header h1").waitFor();
   await view(page, "ops");
   await page.locator(".table-filter").first().fill("zzzz");
   await page.locator(".table-box .empty button").click();

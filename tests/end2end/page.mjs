@@ -94,7 +94,7 @@ export async function downloaded(page, selector) {
 }
 
 /** The views of a run. */
-export const VIEWS = ["overview", "findings", "steps", "timeline", "ops", "kernels", "roofline", "communication", "transfers", "devices", "model", "export"];
+export const VIEWS = ["overview", "findings", "steps", "timeline", "ops", "kernels", "roofline", "communication", "transfers", "memory", "devices", "model", "export"];
 
 /** Goes to a view of the run and waits until its content is there. */
 export async function view(page, name) {

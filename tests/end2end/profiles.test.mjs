@@ -114,7 +114,7 @@ test("calls runs by the folder that was logged to, and tells captures of one fol
   const names = [await whole(0), await whole(1), await whole(2)];
   assert.deepEqual(names.sort(), ["big", ...times.map((time) => `small (${time})`)]);
   await page.keyboard.press("c");
-  await page.locator(".page.compare .grid-box").first().waitFor();
+  await page.locator(".page.compare .block-note").first().waitFor();
   const chips = () => page.locator(".compare-name").evaluateAll((fields) => fields.map((field) => field.value));
   assert.deepEqual((await chips()).sort(), names, "the comparison calls them so too");
   // The one that is left is not taken for its namesake.

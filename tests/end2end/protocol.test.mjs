@@ -109,7 +109,7 @@ test("a worker that dies says so, at once and to whoever asks later", async ({ p
   await page.evaluate(() => (location.hash = location.hash.replace("ops", "kernels")));
   await page.locator(".page.kernels .banner").waitFor();
   await page.evaluate(() => (location.hash = location.hash.replace("kernels", "export")));
-  await page.locator("#copy-markdown").click();
+  await page.locator("[data-table] button").first().click();
   await until("a button says so too", async () => /analysis stopped/.test(await page.locator(".notice.shown").innerText()));
   await page.evaluate(() => (window.change = null));
   await page.goto(`${site.url}#/start`);

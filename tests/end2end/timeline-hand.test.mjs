@@ -6,6 +6,7 @@ import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
+import { drop } from "./browser.mjs";
 import { test, until } from "./harness.mjs";
 import { load, open, pressed, scratch, view } from "./page.mjs";
 
@@ -104,11 +105,10 @@ test("flags are set, named, walked through, removed, and there again after a rel
   await page.screenshot({ path: join(artifacts, "timeline-flags.png") });
   await page.keyboard.press("Delete");
   await until("Delete removes it", () => option(page, "flags") === "400000000!end of a");
-  const address = page.url();
   await page.reload();
   await page.locator("body[data-ready]").waitFor();
-  await load(page, path);
-  await page.goto(address);
+  // The address is kept: the run opens where it was.
+  await drop(page, "#main", [path]);
   await picture(page);
   await page.getByRole("button", { name: /^end of a/ }).waitFor();
 });

@@ -53,11 +53,15 @@ pub enum Program {
     Reader,
     /// Analyses runs and makes their pages.
     Analyst,
+    /// Answers in the analyst's place what needs no events.
+    Deputy,
 }
 
 thread_local! {
     /// Resolve to the workers' code: the address of its script, and its compiled module.
     static CODE: [Promise; 2] = ["worker", "analyst"].map(|name| future_to_promise(fetch_code(name)));
+    /// Fetched after what a first load needs.
+    static DEPUTY: Promise = future_to_promise(fetch_code("deputy"));
     static KEPT: RefCell<Vec<(&'static str, Promise)>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -70,11 +74,15 @@ pub async fn prefetch() {
         // Whoever needs it learns of the failure.
         let _ = JsFuture::from(promise).await;
     }
+    let _ = JsFuture::from(DEPUTY.with(Promise::clone)).await;
 }
 
 /// A new worker. It hears nothing before its first message arrives.
 pub async fn worker(program: Program) -> Result<Worker, JsValue> {
-    let code = CODE.with(|code| code[program as usize].clone());
+    let code = match program {
+        Program::Deputy => DEPUTY.with(Promise::clone),
+        Program::Reader | Program::Analyst => CODE.with(|code| code[program as usize].clone()),
+    };
     let code = Array::from(&JsFuture::from(code).await?);
     let options = WorkerOptions::new();
     options.set_type(WorkerType::Module);

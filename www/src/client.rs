@@ -30,9 +30,7 @@ use crate::{ask, browser};
 /// The first view of a run is asked for, made and drawn in less.
 const REST: Duration = Duration::from_secs(1);
 
-const STALE: &str = "This page was updated while it was open. Reload it before you open another profile.";
 const REPEATED: &str = "Not read: another file of this host holds these events and more.";
-const NO_WORKER: &str = "The analysis could not be started: the page's own files could not be read. Reload the page.";
 
 /// Loads files that belong together; runs appear in the state as they are understood. Files that are left out, because
 /// another of the same host is read, are read after all where that other one is no profile.
@@ -43,10 +41,11 @@ pub fn load(state: State, sources: Vec<Source>, left_out: Vec<Source>) {
     wasm_bindgen_futures::spawn_local(async move {
         match start(state, id, sources, left_out).await {
             Ok(()) => {}
-            Err(NoWorker::Unreadable) => fail(state, id, None, NO_WORKER),
-            Err(NoWorker::Stale) => {
-                state.blocked.set(Some(STALE.to_owned()));
-                fail(state, id, None, STALE);
+            Err(none) => {
+                if none == NoWorker::Stale {
+                    state.blocked.set(Some(none.reason().to_owned()));
+                }
+                fail(state, id, None, none.reason());
             }
         }
     });
@@ -120,7 +119,7 @@ async fn start(state: State, id: u32, sources: Vec<Source>, left_out: Vec<Source
     let analyst = Rc::new(connect(Program::Analyst).await?);
     let is_wanted = state.load(id).is_some_and(|load| load.busy.get_untracked());
     if is_wanted {
-        let team = Team { readers: Some(readers), analyst, sources, left_out };
+        let team = Team { readers: Some(readers), analyst, deputy: None, sources, left_out };
         instruct(state, id, &team).map_err(|_| NoWorker::Unreadable)?;
         teams::add(id, team);
     }
@@ -183,12 +182,12 @@ async fn look(paths: Vec<String>, blobs: Array) -> Option<Looked> {
 /// Reads a run's file again for everything that it says of an event; a worker does.
 pub async fn arguments(run: &Run, (member, event): (String, u32)) -> Result<Grid, String> {
     let source = teams::source(run.load, &member).ok_or(teams::ENDED)?;
-    let reader = connect(Program::Reader).await.map_err(|_| NO_WORKER)?;
+    let reader = connect(Program::Reader).await.map_err(NoWorker::reason)?;
     let (sender, heard) = oneshot::channel();
     let request = ArgumentsRequest { file: source.entry.path, member, event };
     let tell = move |outcome| drop(sender.send(outcome));
     reader.work(request, &[source.blob.into()], &Array::new(), |()| {}, tell);
-    heard.await.map_err(|_| NO_WORKER)?.map(|Packed(grid)| grid)
+    heard.await.map_err(|_| teams::ENDED)?.map(|Packed(grid)| grid)
 }
 
 fn unpacked(state: State, load: u32, progress: UnpackProgress) {
@@ -247,6 +246,7 @@ fn file_done(state: State, load: u32, done: FileDone) {
 }
 
 fn add_report(state: State, load: u32, index: u32, found: RunReport) {
+    let is_of_memory = found.profile.0.is_of_memory();
     let report = Arc::new(Report { profile: found.profile.0, document: found.document.to_vec() });
     if let Some(run) = state.find_run(load, index) {
         run.report.set(report);
@@ -267,7 +267,7 @@ fn add_report(state: State, load: u32, index: u32, found: RunReport) {
         let mut route = state.route.get_untracked();
         route.run = Some(id);
         if route.view == View::Start {
-            route.view = View::OVERVIEW;
+            route.view = if is_of_memory { View::MEMORY } else { View::OVERVIEW };
         }
         browser::go(&route);
         state.route.set(route);

@@ -25,12 +25,39 @@ pub struct Connection {
 }
 
 /// Hears what comes of one request.
-type Waiter = Rc<dyn Fn(Heard)>;
+pub type Waiter = Rc<dyn Fn(Heard)>;
 
-enum Heard {
+/// What comes of a request.
+pub enum Heard {
+    /// How far it is.
     Progress(JsValue),
+    /// What was asked for: the last that is heard.
     Response(JsValue),
+    /// Why there is nothing: the last that is heard.
     Error(String),
+}
+
+/// Whoever asks this, as the connection sees them. `progress` says whether it can be read.
+pub fn waiter<Q: Request>(
+    progress: impl Fn(JsValue) -> bool + 'static,
+    heard: impl FnOnce(Result<Q::Response, String>) + 'static,
+) -> Waiter
+where
+    Q::Response: Body,
+{
+    let heard = RefCell::new(Some(heard));
+    Rc::new(move |what| {
+        let outcome = match what {
+            Heard::Progress(body) if progress(body.clone()) => return,
+            Heard::Progress(_) => Err(UNREADABLE.to_owned()),
+            Heard::Response(body) => Q::Response::from_js(body).ok_or_else(|| UNREADABLE.to_owned()),
+            Heard::Error(reason) => Err(reason),
+        };
+        let heard = heard.borrow_mut().take();
+        if let Some(heard) = heard {
+            heard(outcome);
+        }
+    })
 }
 
 impl Connection {
@@ -96,24 +123,13 @@ impl Connection {
     ) where
         Q::Response: Body,
     {
-        let heard = RefCell::new(Some(heard));
-        let waiter = move |what| {
-            let outcome = match what {
-                Heard::Progress(body) if progress(body.clone()) => return,
-                Heard::Progress(_) => Err(UNREADABLE.to_owned()),
-                Heard::Response(body) => Q::Response::from_js(body).ok_or_else(|| UNREADABLE.to_owned()),
-                Heard::Error(reason) => Err(reason),
-            };
-            let heard = heard.borrow_mut().take();
-            if let Some(heard) = heard {
-                heard(outcome);
-            }
-        };
         let request: Q::Worker = request.into();
-        self.send(request.to_js(transferred), place, attachments, transferred, Rc::new(waiter));
+        let waiter = waiter::<Q>(progress, heard);
+        self.send(request.to_js(transferred), place, attachments, transferred, waiter);
     }
 
-    fn send(
+    /// Asks for something for which somebody waits.
+    pub fn send(
         &self,
         request: Option<JsValue>,
         place: Option<Place>,

@@ -11,6 +11,7 @@ pub mod browser;
 pub mod client;
 pub mod components;
 pub mod connection;
+pub mod deputy;
 pub mod files;
 pub mod keys;
 pub mod model;

@@ -5,6 +5,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use futures_channel::oneshot;
+use futures_util::future::{FutureExt, LocalBoxFuture, ready};
 use js_sys::Array;
 use leptos::prelude::set_timeout;
 use wasm_bindgen::prelude::*;
@@ -22,6 +23,9 @@ const REST: Duration = Duration::from_secs(3);
 /// The page has drawn itself by then.
 const DRAWN: Duration = Duration::from_millis(200);
 
+const STALE: &str = "This page was updated while it was open. Reload it before you open another profile.";
+const UNREADABLE: &str = "The analysis could not be started: the page's own files could not be read. Reload the page.";
+
 /// Why there is no worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoWorker {
@@ -31,6 +35,16 @@ pub enum NoWorker {
     Stale,
 }
 
+impl NoWorker {
+    /// As a sentence.
+    pub fn reason(self) -> &'static str {
+        match self {
+            NoWorker::Unreadable => UNREADABLE,
+            NoWorker::Stale => STALE,
+        }
+    }
+}
+
 thread_local! {
     static WAITING: RefCell<Vec<(Program, Worker)>> = const { RefCell::new(Vec::new()) };
     static STARTING: Cell<[usize; 2]> = const { Cell::new([0; 2]) };
@@ -38,15 +52,15 @@ thread_local! {
 }
 
 /// A worker that listens. Its handlers are the caller's to set.
-pub async fn take(program: Program) -> Result<Worker, NoWorker> {
+pub fn take(program: Program) -> LocalBoxFuture<'static, Result<Worker, NoWorker>> {
     set_timeout(fill, REST);
     let waiting = WAITING.with_borrow_mut(|waiting| {
         let found = waiting.iter().position(|(of, _)| *of == program)?;
         Some(waiting.swap_remove(found).1)
     });
     match waiting {
-        Some(worker) => Ok(worker),
-        None => start(program).await,
+        Some(worker) => ready(Ok(worker)).boxed_local(),
+        None => start(program),
     }
 }
 
@@ -91,29 +105,32 @@ fn count(program: Program, more: isize) {
     STARTING.set(starting);
 }
 
-/// Starts a worker and waits for its first message: what is sent before that is lost.
-async fn start(program: Program) -> Result<Worker, NoWorker> {
-    let worker = boot::worker(program).await.map_err(|_| NoWorker::Unreadable)?;
-    let (sender, ready) = oneshot::channel();
-    let sender = Rc::new(RefCell::new(Some(sender)));
-    let failed = sender.clone();
-    let on_message = Closure::<dyn FnMut(MessageEvent)>::new(move |event: MessageEvent| {
-        if let (Some(build), Some(sender)) = (event.data().as_string(), sender.borrow_mut().take()) {
-            let _ = sender.send(build);
+/// Starts a worker and waits for its first message: what is sent before that is lost. The future is boxed, so that it is compiled once.
+fn start(program: Program) -> LocalBoxFuture<'static, Result<Worker, NoWorker>> {
+    let started = async move {
+        let worker = boot::worker(program).await.map_err(|_| NoWorker::Unreadable)?;
+        let (sender, is_up) = oneshot::channel();
+        let sender = Rc::new(RefCell::new(Some(sender)));
+        let failed = sender.clone();
+        let on_message = Closure::<dyn FnMut(MessageEvent)>::new(move |event: MessageEvent| {
+            if let (Some(build), Some(sender)) = (event.data().as_string(), sender.borrow_mut().take()) {
+                let _ = sender.send(build);
+            }
+        });
+        // Dropping the sender wakes who waits.
+        let on_error = Closure::<dyn FnMut(ErrorEvent)>::new(move |_: ErrorEvent| drop(failed.borrow_mut().take()));
+        worker.set_onmessage(Some(on_message.as_ref().unchecked_ref()));
+        worker.set_onerror(Some(on_error.as_ref().unchecked_ref()));
+        let build = is_up.await.map_err(|_| NoWorker::Unreadable);
+        worker.set_onmessage(None);
+        worker.set_onerror(None);
+        match build? {
+            build if build == BUILD_ID => Ok(worker),
+            _ => {
+                worker.terminate();
+                Err(NoWorker::Stale)
+            }
         }
-    });
-    // Dropping the sender wakes who waits.
-    let on_error = Closure::<dyn FnMut(ErrorEvent)>::new(move |_: ErrorEvent| drop(failed.borrow_mut().take()));
-    worker.set_onmessage(Some(on_message.as_ref().unchecked_ref()));
-    worker.set_onerror(Some(on_error.as_ref().unchecked_ref()));
-    let build = ready.await.map_err(|_| NoWorker::Unreadable);
-    worker.set_onmessage(None);
-    worker.set_onerror(None);
-    match build? {
-        build if build == BUILD_ID => Ok(worker),
-        _ => {
-            worker.terminate();
-            Err(NoWorker::Stale)
-        }
-    }
+    };
+    started.boxed_local()
 }

@@ -37,6 +37,13 @@ impl Profile {
     pub fn is_from_events(&self) -> bool {
         self.metadata.source_format.as_deref().is_some_and(|format| format != "unified_profile")
     }
+
+    /// True where it is of compiled programs, of a device memory profile or of an error alone: it has nothing but memory.
+    pub fn is_of_memory(&self) -> bool {
+        self.provenance
+            .first()
+            .is_some_and(|file| matches!(file.format.as_str(), "hlo" | "memory_profile" | "out_of_memory_error"))
+    }
 }
 
 impl From<UnifiedProfile> for Profile {

@@ -26,6 +26,8 @@ impl View {
     pub const OVERVIEW: View = View::Of(pages::View::Overview);
     /// Every event in its place.
     pub const TIMELINE: View = View::Of(pages::View::Timeline);
+    /// What fills the memory of the devices.
+    pub const MEMORY: View = View::Of(pages::View::Memory);
     /// The form of what the trace cannot know.
     pub const MODEL: View = View::Of(pages::View::Model);
 

@@ -25,6 +25,8 @@ pub struct Team {
     pub readers: Option<[Connection; 2]>,
     /// The one that has the runs.
     pub analyst: Rc<Connection>,
+    /// The one that answers in the analyst's place, once it was asked for, and the runs whose memory it knows.
+    pub deputy: Option<(Rc<Connection>, Vec<u32>)>,
     /// The files that are read.
     pub sources: Vec<Source>,
     /// Files that are not read, because another of the same host is.
@@ -46,10 +48,28 @@ pub fn analyst(load: u32) -> Option<Rc<Connection>> {
     with(load, |team| team.analyst.clone())
 }
 
-/// Forgets what was asked of the analysts of all other loads for a place.
-pub fn cancel_others(load: u32, place: Place) {
+/// The analyst's deputy of a load, and the runs whose memory it knows; nothing before it was asked for.
+pub fn deputy(load: u32) -> Option<(Rc<Connection>, Vec<u32>)> {
+    with(load, |team| team.deputy.clone()).flatten()
+}
+
+/// The analyst's deputy of a load: the one that it has, else this one.
+pub fn add_deputy(load: u32, new: Connection) -> Option<Rc<Connection>> {
+    with(load, |team| team.deputy.get_or_insert_with(|| (Rc::new(new), Vec::new())).0.clone())
+}
+
+/// The deputy of a load knows the memory of this run from now on.
+pub fn remembered(load: u32, run: u32) {
+    with(load, |team| team.deputy.iter_mut().for_each(|(_, runs)| runs.push(run)));
+}
+
+/// Forgets what was asked for a place, of whichever worker.
+pub fn cancel(place: Place) {
     TEAMS.with_borrow(|teams| {
-        teams.iter().filter(|(of, _)| *of != load).for_each(|(_, team)| team.analyst.cancel(place))
+        for (_, team) in teams {
+            team.analyst.cancel(place);
+            team.deputy.iter().for_each(|(worker, _)| worker.cancel(place));
+        }
     });
 }
 
@@ -76,6 +96,9 @@ pub fn end(load: u32) {
     let team = TEAMS.with_borrow_mut(|teams| place(teams).map(|at| teams.remove(at)));
     if let Some((_, team)) = team {
         team.analyst.end(ENDED);
+        if let Some((deputy, _)) = team.deputy {
+            deputy.end(ENDED);
+        }
     }
 }
 

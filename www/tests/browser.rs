@@ -14,7 +14,7 @@ use wasm_bindgen::JsValue;
 use wasm_bindgen_test::{wasm_bindgen_test, wasm_bindgen_test_configure};
 use www::protocol::RequestId;
 use www::protocol::analyst::{
-    AnalyseRequest, AnalystRequest, CompareForm, CompareRequest, PageRequest, ReportRequest, RunChunk, SubjectEntry,
+    AnalyseRequest, AnalystRequest, DocumentRequest, Form, PageRequest, ReportRequest, RunChunk, SubjectEntry,
     Subjects, TableRequest, TextFormat,
 };
 use www::protocol::files::{FileDone, FileEntry};
@@ -69,7 +69,7 @@ fn requests_arrive_as_they_were_sent() {
         .into(),
         // Times beyond what a JavaScript number holds.
         FrameRequest { run: 1, sight: Sight { range_ps: Some((i64::MIN, i64::MAX)), ..Sight::default() } }.into(),
-        CompareRequest { subjects, form: CompareForm::Json }.into(),
+        DocumentRequest { subjects, form: Form::Json }.into(),
     ] {
         assert_eq!(sent(&request), Some(request));
     }

@@ -4,6 +4,7 @@
 //! inline start script into a file (so that its Content-Security-Policy needs no exception) and says the service worker its files.
 
 mod finish;
+mod names;
 mod order;
 pub mod size;
 

@@ -6,7 +6,6 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-#[cfg(feature = "memory")]
 use crate::MemoryComparison;
 pub use crate::vocabulary::*;
 use crate::{Drift, ExcessOp, LevelChange, OutlierRun, ScalingForecast};
@@ -59,7 +58,6 @@ pub struct Comparison {
     /// Kinds of communication: how often and how long.
     pub collectives: Vec<CollectiveChange>,
     /// What fills the memory of the devices; absent unless two runs know it, and in comparisons that the web page makes.
-    #[cfg(feature = "memory")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<MemoryComparison>,
     /// How well the ops of a run could be matched: one entry a run other than the baseline.

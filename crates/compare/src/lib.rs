@@ -27,7 +27,6 @@ mod folders;
 mod headline;
 mod level;
 mod matching;
-#[cfg(feature = "memory")]
 mod memory;
 pub mod noise;
 mod op_noise;
@@ -55,7 +54,6 @@ pub use difference::DEFAULT_THRESHOLD;
 pub use document::*;
 pub use focus::Focus;
 pub use folders::are_groups;
-#[cfg(feature = "memory")]
 pub use memory::{MemoryBuffersChange, MemoryClassChange, MemoryComparison};
 pub use scaling::{ExcessOp, ScalingForecast};
 pub use scored::definitions;
@@ -139,7 +137,6 @@ pub fn compare(subjects: &[Subject], options: &Options) -> Comparison {
     for (index, subject) in subjects.iter().enumerate().filter(|(index, _)| *index != baseline) {
         add_run(&mut comparison, index, subject, base, unit);
     }
-    #[cfg(feature = "memory")]
     {
         comparison.memory = memory::memory(subjects, baseline);
     }

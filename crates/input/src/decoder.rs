@@ -35,7 +35,7 @@ pub enum Decoded {
     Profiles(Profiles),
     /// Dimensions of a model.
     Model(Box<Sidecar>),
-    /// A device memory profile (pprof): its bytes, which are read when somebody asks; none where nothing would.
+    /// A device memory profile (pprof): its bytes, which are read when somebody asks.
     MemoryProfile(Vec<u8>),
     /// The text of an out-of-memory error, with what stands around it in its log.
     MemoryError(String),
@@ -88,8 +88,6 @@ enum DecoderState {
     },
     /// Plain text.
     Log(LogReader),
-    /// Known without its content.
-    MemoryProfile,
     Ignored(String),
     Refused(Error),
 }
@@ -230,7 +228,6 @@ impl Decoder {
             DecoderState::Whole { kind: Whole::Program, bytes } => Ok(Decoded::Program(bytes)),
             DecoderState::Whole { kind: Whole::MemoryProfile, bytes } => Ok(Decoded::MemoryProfile(bytes)),
             DecoderState::Log(reader) => Ok(Decoded::MemoryError(reader.finish()?)),
-            DecoderState::MemoryProfile => Ok(Decoded::MemoryProfile(Vec::new())),
             DecoderState::Ignored(reason) => Ok(Decoded::Ignored { reason }),
             DecoderState::Refused(error) => Err(error),
             DecoderState::Head { .. } => Err(Error::Empty),
@@ -253,9 +250,8 @@ impl Decoder {
             Format::HuggingFaceConfig => whole(Whole::HuggingFace),
             Format::Sidecar => whole(Whole::Sidecar),
             Format::Program => whole(Whole::Program),
-            Format::MemoryProfile if cfg!(feature = "memory") => whole(Whole::MemoryProfile),
-            Format::MemoryProfile => DecoderState::MemoryProfile,
             Format::Log => DecoderState::Log(LogReader::default()),
+            Format::MemoryProfile => whole(Whole::MemoryProfile),
             Format::Derived(reason) => DecoderState::Ignored(reason),
             Format::Empty => DecoderState::Refused(Error::Empty),
             Format::Other(error) => DecoderState::Refused(error),
@@ -282,7 +278,7 @@ impl Decoder {
                 None
             }
             DecoderState::Refused(error) => Some(error.clone()),
-            DecoderState::Head { .. } | DecoderState::MemoryProfile | DecoderState::Ignored(_) => None,
+            DecoderState::Head { .. } | DecoderState::Ignored(_) => None,
         };
         match refused {
             None => Ok(()),

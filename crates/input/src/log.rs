@@ -5,6 +5,8 @@ use memchr::memmem;
 
 /// What the lists of buffers begin with: of GPUs and CPUs, and of TPUs.
 const MARKS: [&[u8]; 2] = [b"Peak buffers:", b"Largest program allocations in "];
+/// What each buffer of a list is introduced by.
+const SIZE: &[u8] = b"Size: ";
 /// Bytes before the first list that are kept: the error itself, and what the allocator said of its use.
 const BEFORE: usize = 64 << 10;
 /// Bytes from there on that are kept: XLA lists some twenty buffers.
@@ -43,10 +45,14 @@ impl LogReader {
     /// The text around the first list.
     ///
     /// # Errors
-    /// There is none.
+    /// There is none, or it names no buffer.
     pub(super) fn finish(self) -> Result<String, Error> {
-        if self.is_found {
+        if self.is_found && memmem::find(&self.kept, SIZE).is_some() {
             return Ok(String::from_utf8_lossy(&self.kept).into_owned());
+        }
+        if self.is_found {
+            let remedy = "Give the log from the error on, to the end of the list.";
+            return Err(Error::not_a_profile("a log whose list of buffers names none", remedy));
         }
         let remedy = "Drop a profile. A log is read where it holds the list of buffers that XLA writes when memory runs out \
                       (\"Peak buffers:\" or \"Largest program allocations in hbm:\").";
@@ -73,7 +79,7 @@ mod tests {
             assert!(read(&text, chunk).expect("a list") == whole, "chunks of {chunk}");
         }
         assert!(read(&vec![b'a'; 4 * BEFORE], 1000).is_err());
-        let long = [b"Largest program allocations in hbm:".to_vec(), vec![b'c'; MOST]].concat();
+        let long = [b"Largest program allocations in hbm: Size: ".to_vec(), vec![b'c'; MOST]].concat();
         assert_eq!(read(&long, 1 << 20).expect("a list").len(), MOST);
     }
 }

@@ -119,10 +119,7 @@ pub fn plan(files: &[Candidate<'_>]) -> Plan {
                 group.hosts.entry(place.host).or_default().push(file);
             }
             FileKind::Archive => plan.archives.push(file),
-            FileKind::ModelConfig => {}
-            FileKind::Program => {}
-            FileKind::MemoryProfile if cfg!(feature = "memory") => {}
-            FileKind::MemoryProfile => plan.ignored.push(Ignored { file, reason: MEMORY_PROFILE.to_owned() }),
+            FileKind::ModelConfig | FileKind::Program | FileKind::MemoryProfile => {}
             FileKind::Unknown => plan.ignored.push(Ignored { file, reason: unknown_reason(candidate.path) }),
         }
     }
@@ -137,7 +134,7 @@ pub fn plan(files: &[Candidate<'_>]) -> Plan {
     plan
 }
 
-/// Adds a run for each device memory profile, where something reads them.
+/// Adds a run for each device memory profile.
 fn add_memory_profiles(files: &[Candidate<'_>], plan: &mut Plan) {
     let profiles = files.iter().enumerate().filter(|(_, file)| file.kind == FileKind::MemoryProfile);
     let run = |(file, candidate): (usize, &Candidate<'_>)| PlannedRun {
@@ -145,7 +142,7 @@ fn add_memory_profiles(files: &[Candidate<'_>], plan: &mut Plan) {
         memory_profile: Some(file),
         ..PlannedRun::default()
     };
-    plan.runs.extend(profiles.filter(|_| cfg!(feature = "memory")).map(run));
+    plan.runs.extend(profiles.map(run));
 }
 
 /// Adds a run for each folder with files of compiled programs. XProf's own copies beside a profile hold what that holds.
@@ -189,14 +186,6 @@ pub fn cache_reason(path: &str) -> Option<&'static str> {
         || path.split('/').any(|part| part.ends_with(".leveldb"));
     cached.then_some("XProf derived this file from the profile beside it; it holds nothing that the profile does not.")
 }
-
-/// What is said of a device memory profile.
-pub const MEMORY_PROFILE: &str =
-    "This is a device memory profile (pprof). The command line shows it: `crossprof table heap`.";
-
-/// What is said of a compiled program where nothing looks at programs alone.
-pub const PROGRAM: &str =
-    "This is a compiled program (HLO). The command line shows its memory: `crossprof table program-memory`.";
 
 /// What is said of a compiled program beside the profile of its run.
 const PROGRAM_OF_PROFILE: &str = "The profile beside this file holds its compiled programs.";

@@ -6,7 +6,6 @@
 #![warn(clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
 
 mod above_peak;
-#[cfg(feature = "memory")]
 mod activations_dominate;
 mod async_copy_wait;
 mod barrier_cores;
@@ -26,7 +25,6 @@ mod dominant_op;
 mod draft;
 mod dropped_events;
 mod gradient_synchronization;
-#[cfg(feature = "memory")]
 mod heap_growth;
 mod host_executed_ops;
 mod host_overhead;
@@ -35,32 +33,25 @@ mod idle_gaps;
 mod impossible_step_count;
 mod impossible_throughput;
 mod input_bound;
-#[cfg(feature = "memory")]
 mod large_constants;
 mod large_memory_transfers;
 mod low_device_utilization;
 mod low_memory_bandwidth;
 mod low_occupancy;
 mod many_small_kernels;
-#[cfg(feature = "memory")]
 mod memory;
 mod memory_bound;
-#[cfg(feature = "memory")]
 mod memory_fragmentation;
 mod merge;
-#[cfg(feature = "memory")]
 mod near_memory_limit;
 mod no_device_ops;
 mod no_hlo;
 mod numbers;
-#[cfg(feature = "memory")]
 mod padded_buffers;
-#[cfg(feature = "memory")]
 mod preallocated_memory;
 mod profiler_overhead;
 mod recompilation;
 mod rematerialization;
-#[cfg(feature = "memory")]
 mod replicated_parameters;
 mod short_mean_kernel;
 mod single_step;
@@ -71,7 +62,6 @@ mod step_time_variation;
 mod straggler_device;
 mod tensor_core_idle;
 mod tensor_cores_unused;
-#[cfg(feature = "memory")]
 mod undonated_arguments;
 mod unfused_data_formatting;
 mod unhidden_collectives;
@@ -145,23 +135,14 @@ pub const RULES: &[Rule] = &[
     low_occupancy::RULE,
     sparse_core::RULE,
     sparse_core_offload::RULE,
-    #[cfg(feature = "memory")]
     near_memory_limit::RULE,
-    #[cfg(feature = "memory")]
     activations_dominate::RULE,
-    #[cfg(feature = "memory")]
     undonated_arguments::RULE,
-    #[cfg(feature = "memory")]
     padded_buffers::RULE,
-    #[cfg(feature = "memory")]
     memory_fragmentation::RULE,
-    #[cfg(feature = "memory")]
     large_constants::RULE,
-    #[cfg(feature = "memory")]
     replicated_parameters::RULE,
-    #[cfg(feature = "memory")]
     heap_growth::RULE,
-    #[cfg(feature = "memory")]
     preallocated_memory::RULE,
     unused_visible_devices::RULE,
     straggler_device::RULE,

@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 use base::Ps;
 use serde::{Deserialize, Serialize};
-use trace::Trace;
+use trace::{SourceFormat, Trace};
 
 use crate::allocator::{Allocator, allocators};
 use crate::donation::{UnsharedArgument, unshared_arguments};
@@ -19,6 +19,12 @@ use crate::program::ProgramMemory;
 pub struct Recorded {
     /// `TPU`, `GPU` or `CPU`, for the names of memory spaces; another word where it is not known.
     pub platform: String,
+    /// Bytes of a device's memory, as the capture states it.
+    pub device_memory_bytes: Option<u64>,
+    /// Was it read from a trace in JSON, which holds no programs?
+    pub is_json: bool,
+    /// Is there anything on a timeline?
+    pub has_events: bool,
     /// What its hosts are called, by their index.
     pub hosts: Vec<String>,
     /// The compiled programs that its files embed, in their order.
@@ -56,8 +62,9 @@ struct RecordedHeap {
 }
 
 impl Recorded {
-    /// What a trace says of memory, and the device memory profile of the run where it is one. `start` is when the capture begins.
-    pub fn new(trace: &Trace, start: Ps, platform: &str, heap_profile: Option<Arc<[u8]>>) -> Recorded {
+    /// What a trace says of memory, and the device memory profile of the run where it is one. `start` is when the capture begins. The
+    /// platform and the memory of a device are not known here.
+    pub fn new(trace: &Trace, start: Ps, heap_profile: Option<Arc<[u8]>>) -> Recorded {
         let program = |proto: &trace::HloProto| RecordedProgram {
             name: trace.text(proto.name).to_owned(),
             program_id: proto.program_id,
@@ -66,7 +73,10 @@ impl Recorded {
             memory: OnceLock::new(),
         };
         Recorded {
-            platform: platform.to_owned(),
+            platform: String::new(),
+            device_memory_bytes: None,
+            is_json: trace.format == Some(SourceFormat::ChromeJson),
+            has_events: !trace.events.is_empty(),
             hosts: trace.hosts.clone(),
             programs: trace.hlo.iter().map(program).collect(),
             allocators: allocators(trace, start),
@@ -78,6 +88,11 @@ impl Recorded {
     /// With the text of an out-of-memory error, where the run is one.
     pub fn with_error(self, text: Option<&str>) -> Recorded {
         Recorded { error: text.map(str::to_owned), ..self }
+    }
+
+    /// Is the run the text of an out-of-memory error?
+    pub fn is_error(&self) -> bool {
+        self.error.is_some()
     }
 
     /// What the text of an out-of-memory error lists, where the run is one.

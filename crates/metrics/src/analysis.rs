@@ -10,7 +10,6 @@ use crate::devices::{Device, Devices};
 use crate::host_threads::{self, HostTime};
 use crate::kernel_stats::KernelStats;
 use crate::launches::{self, CallIndex, Launches};
-#[cfg(feature = "memory")]
 use crate::memory_use::MemoryUse;
 use crate::ops::{Op, Ops, Tallies};
 use crate::roofline::{self, Roofline};
@@ -54,7 +53,6 @@ pub struct Analysis {
     /// Communication.
     pub collectives: Collectives,
     /// What fills the memory of the devices.
-    #[cfg(feature = "memory")]
     pub memory: MemoryUse,
 }
 
@@ -122,12 +120,9 @@ pub(crate) fn measure<'r>(run: &'r Run, settings: &'r Settings) -> (Analysis, Fo
     let ops = Ops::new(trace, &devices, &tallies, &modules);
     let roofline = Roofline::new(trace, &devices, &ops, device);
     warnings.extend(roofline::warning(&roofline));
-    #[cfg(feature = "memory")]
     let memory = MemoryUse::new(run, &captured, &ops, device);
-    #[cfg(feature = "memory")]
     warnings.extend(memory.warnings.iter().cloned());
     let analysis = Analysis {
-        #[cfg(feature = "memory")]
         memory,
         kernel_stats: KernelStats::new(trace, &devices, &modules, &calls),
         launches: Launches::new(trace, &devices, &calls),

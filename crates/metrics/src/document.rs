@@ -40,7 +40,6 @@ pub(crate) fn document(run: &Run, settings: &Settings, found: &Analysis, rest: F
         steps: steps.rows,
         step_breakdown: step_breakdown::section(whole, &found.step_breakdown, &found.captured, devices, &found.window),
         kernel_statistics: kernel_stats::section(trace, &found.kernel_stats),
-        #[cfg(feature = "memory")]
         memory: found.memory.section(),
         launches: launches::section(trace, devices, &found.launches),
         roofline: roofline::section(&found.roofline, found.window.kind),
@@ -65,7 +64,6 @@ pub(crate) fn document(run: &Run, settings: &Settings, found: &Analysis, rest: F
         provenance: run.files.iter().chain(&settings.model_files).cloned().collect(),
     };
     profile.not_measured = not_measured::not_measured(&profile, trace, &found.roofline.utilization);
-    #[cfg(feature = "memory")]
     profile.not_measured.extend(crate::memory_use::not_measured(&profile, run));
     profile
 }

@@ -33,7 +33,6 @@ mod kernel_stats;
 mod kernels;
 mod labels;
 mod launches;
-#[cfg(feature = "memory")]
 pub mod memory_use;
 mod metadata;
 mod not_measured;

@@ -276,7 +276,6 @@ mod tests {
             other_devices: Vec::new(),
             roofline: None,
             kernel_statistics: None,
-            #[cfg(feature = "memory")]
             memory: None,
             launches: None,
             layer_freezing: None,

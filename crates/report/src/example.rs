@@ -157,7 +157,6 @@ pub fn profile() -> UnifiedProfile {
         }],
         roofline: None,
         kernel_statistics: None,
-        #[cfg(feature = "memory")]
         memory: Some(Memory {
             devices: vec![DeviceMemory {
                 device_name: "/device:TPU:0".into(),

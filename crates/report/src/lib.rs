@@ -11,7 +11,6 @@ mod host_activity;
 mod kernel_statistics;
 mod launches;
 mod layer_freezing;
-#[cfg(feature = "memory")]
 mod memory;
 mod names;
 mod op_statistics;

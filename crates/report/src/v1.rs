@@ -17,7 +17,6 @@ pub use super::host_activity::*;
 pub use super::kernel_statistics::*;
 pub use super::launches::*;
 pub use super::layer_freezing::*;
-#[cfg(feature = "memory")]
 pub use super::memory::*;
 pub use super::op_statistics::*;
 pub use super::programs::*;
@@ -103,7 +102,6 @@ pub struct UnifiedProfile {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel_statistics: Option<KernelStatistics>,
     /// What fills the memory of the devices. Absent where nothing says it, and in profiles that the web page made. Added in 1.1.0.
-    #[cfg(feature = "memory")]
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<Memory>,
     /// Calls on the host that started device work. Absent where none was found. Added in 1.1.0.

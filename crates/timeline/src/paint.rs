@@ -2,6 +2,7 @@
 //! name without digits, so that `fusion.1` and `fusion.27` look alike.
 
 use metrics::{OpFamily, StepPart};
+use serde::{Deserialize, Serialize};
 
 /// A colour, of red, green and blue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -26,7 +27,7 @@ impl Rgb {
 pub struct Paint(u8);
 
 /// What became of an op in another run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Change {
     /// It takes more time.
     Lost,

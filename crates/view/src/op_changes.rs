@@ -3,19 +3,20 @@
 use std::collections::BTreeMap;
 
 use compare::{ChangeKind, Comparison};
+use serde::{Deserialize, Serialize};
 use timeline::Change;
 
 /// The changes of the ops of one run.
-#[derive(Default)]
-pub struct OpChanges<'c> {
-    by_name: BTreeMap<&'c str, Change>,
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct OpChanges {
+    by_name: BTreeMap<String, Change>,
     /// Of ops that stand for the equal ones of all layers, by name without number; [`Change::Same`] where several of one name disagree.
-    by_stem: BTreeMap<&'c str, Change>,
+    by_stem: BTreeMap<String, Change>,
 }
 
-impl<'c> OpChanges<'c> {
+impl OpChanges {
     /// Of the run of a comparison with this index. Ops of the baseline have what the first other run made of them.
-    pub fn new(comparison: &'c Comparison, run: u32) -> OpChanges<'c> {
+    pub fn new(comparison: &Comparison, run: u32) -> OpChanges {
         let is_baseline = run == comparison.baseline;
         let of = compared_with(comparison, run);
         let mut changes = OpChanges::default();
@@ -31,10 +32,10 @@ impl<'c> OpChanges<'c> {
                 _ if time < baseline => Change::Gained,
                 _ => Change::Same,
             };
-            changes.by_name.insert(name, change);
+            changes.by_name.insert(name.clone(), change);
             let [of_run, of_baseline] = op.ops;
             if (if is_baseline { of_baseline } else { of_run }) > 1 {
-                let known = changes.by_stem.entry(stem(name)).or_insert(change);
+                let known = changes.by_stem.entry(stem(name).to_owned()).or_insert(change);
                 *known = if *known == change { change } else { Change::Same };
             }
         }
@@ -42,7 +43,7 @@ impl<'c> OpChanges<'c> {
     }
 
     /// Those that tell the two runs apart: none where ops were not compared, are of different programs, or mostly have no partner.
-    pub fn telling(comparison: &'c Comparison, run: u32) -> Option<OpChanges<'c>> {
+    pub fn telling(comparison: &Comparison, run: u32) -> Option<OpChanges> {
         let of = compared_with(comparison, run)?;
         let matching = comparison.matching.iter().find(|it| it.run == of)?;
         let matched: f64 = matching.matched_us.iter().map(|it| it.time_us).sum();

@@ -25,6 +25,8 @@ pub enum View {
     Communication,
     /// Copies between host and devices.
     Transfers,
+    /// What fills the memory of the devices.
+    Memory,
     /// The devices beside each other, and their gaps.
     Devices,
     /// The questions of the profiling guide and their answers.
@@ -35,7 +37,7 @@ pub enum View {
 
 impl View {
     /// All of them, in the order in which they are listed.
-    pub const ALL: [View; 12] = [
+    pub const ALL: [View; 13] = [
         View::Overview,
         View::Findings,
         View::Steps,
@@ -45,6 +47,7 @@ impl View {
         View::Roofline,
         View::Communication,
         View::Transfers,
+        View::Memory,
         View::Devices,
         View::Checklist,
         View::Model,
@@ -62,6 +65,7 @@ impl View {
             View::Roofline => "roofline",
             View::Communication => "communication",
             View::Transfers => "transfers",
+            View::Memory => "memory",
             View::Devices => "devices",
             View::Checklist => "checklist",
             View::Model => "model",
@@ -80,6 +84,7 @@ impl View {
             View::Roofline => "Roofline",
             View::Communication => "Communication",
             View::Transfers => "Transfers",
+            View::Memory => "Memory",
             View::Devices => "Devices",
             View::Checklist => "Checklist",
             View::Model => "Model",

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crossprof::format;
-use crossprof::pages::Scatter;
+use crossprof::pages::{Point, Scatter};
 use crossprof::sort::sort_by;
 use crossprof::table::{Cell, Unit};
 use leptos::prelude::*;
@@ -11,7 +11,7 @@ use leptos::prelude::*;
 use super::chart::{Marks, Pair, chart, walk};
 use super::figure::{Chart, Data, figure, number, text};
 use crate::components::warnings::{bounded, bounded_lines};
-use crate::plot::plane::{Place, Plane, nearest};
+use crate::plot::plane::{Place, Plane, inside, nearest};
 use crate::state::State;
 
 /// How far from a point the pointer may be.
@@ -23,10 +23,15 @@ const WIDTHS_PX: (f64, f64) = (30.0, 6.0);
 
 /// The chart.
 pub fn scatter(scatter: Scatter) -> AnyView {
+    // Of a rectangle the corner across.
+    let corner = |point: &Point| point.extent.map(|(width, height)| (point.x + width, point.y + height));
     let points: Vec<(f64, f64)> = scatter.points.iter().map(|point| (point.x, point.y)).collect();
     let lines: Vec<Vec<(f64, f64)>> = scatter.lines.iter().map(|line| line.points.clone()).collect();
-    let plane = Plane::of(&points, &lines, scatter.logarithmic);
+    let corners = scatter.points.iter().filter_map(corner);
+    let shown: Vec<(f64, f64)> = points.iter().copied().chain(corners).collect();
+    let plane = Plane::of(&shown, &lines, scatter.logarithmic);
     let places: Arc<[Option<Place>]> = points.iter().map(|point| plane.place(*point)).collect();
+    let far: Arc<[Option<Place>]> = scatter.points.iter().map(|point| plane.place(corner(point)?)).collect();
     let percent = |share: f64| format!("{:.3}%", 100.0 * share);
 
     let grid_x = plane.x.ticks().into_iter().filter_map(|tick| Some((plane.x.at(tick)?, tick)));
@@ -69,10 +74,16 @@ pub fn scatter(scatter: Scatter) -> AnyView {
     });
     let dots = order.into_iter().filter_map(|at| {
         let (point, place) = (scatter.points.get(at)?, places.get(at).copied().flatten()?);
-        let width = format!("{:.1}px", width_px(point.size));
+        let (kind, top, width, height) = match far.get(at).copied().flatten() {
+            Some(far) => ("area", far.1, percent(far.0 - place.0), percent(place.1 - far.1)),
+            None => {
+                let width = format!("{:.1}px", width_px(point.size));
+                ("point", place.1, width.clone(), width)
+            }
+        };
         Some(view! {
-            <i class=format!("point {}", point.class.name()) style:left=percent(place.0) style:top=percent(place.1)
-                style:width=width.clone() style:height=width></i>
+            <i class=format!("{kind} {}", point.class.name()) style:left=percent(place.0) style:top=percent(top)
+                style:width=width style:height=height></i>
         })
     });
     let drawing = view! {
@@ -87,7 +98,7 @@ pub fn scatter(scatter: Scatter) -> AnyView {
     let (x_labels, y_labels) = (x_labels.collect_view(), y_labels.collect_view());
     let (title, x_title, y_title) = (bounded(&scatter.title), bounded(&scatter.x_label), bounded(&scatter.y_label));
     let scatter = Arc::new(scatter);
-    let drawn = chart(marks(scatter.clone(), places), "plane", drawing);
+    let drawn = chart(marks(scatter.clone(), places, far), "plane", drawing);
     let body = view! {
         <p class="quiet">{y_title}</p>
         <div class="plane-plot">
@@ -139,7 +150,7 @@ fn axis_label(tick: f64) -> String {
     }
 }
 
-fn marks(scatter: Arc<Scatter>, places: Arc<[Option<Place>]>) -> Marks {
+fn marks(scatter: Arc<Scatter>, places: Arc<[Option<Place>]>, far: Arc<[Option<Place>]>) -> Marks {
     let count = scatter.points.len();
     // Keys walk from left to right.
     let mut order: Vec<usize> = (0..count).filter(|at| places.get(*at).is_some_and(Option::is_some)).collect();
@@ -152,8 +163,12 @@ fn marks(scatter: Arc<Scatter>, places: Arc<[Option<Place>]>) -> Marks {
         walk(now, key, order.len(), 1).and_then(|next| order.get(next).copied())
     };
     let found = places.clone();
-    let place =
-        move |mark: usize| -> (Pair, Pair) { (places.get(mark).copied().flatten().unwrap_or_default(), (0.0, 0.0)) };
+    let across = far.clone();
+    let place = move |mark: usize| -> (Pair, Pair) {
+        let near = places.get(mark).copied().flatten().unwrap_or_default();
+        let far = across.get(mark).copied().flatten().unwrap_or(near);
+        (((near.0 + far.0) / 2.0, (near.1 + far.1) / 2.0), (0.0, 0.0))
+    };
     let described = scatter.clone();
     let describe = move |mark: usize| {
         let Some(point) = described.points.get(mark) else { return String::new() };
@@ -163,7 +178,9 @@ fn marks(scatter: Arc<Scatter>, places: Arc<[Option<Place>]>) -> Marks {
     };
     Marks {
         label: bounded(&scatter.title),
-        find: Box::new(move |at, size| nearest(&found, at, size, REACH_PX)),
+        find: Box::new(move |at, size| {
+            inside(&found, &far, (at.0 / size.0, at.1 / size.1)).or_else(|| nearest(&found, at, size, REACH_PX))
+        }),
         step: Box::new(step),
         place: Box::new(place),
         describe: Box::new(describe),

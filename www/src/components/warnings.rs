@@ -47,7 +47,7 @@ pub fn tied(text: &str) -> String {
     let mut rest = text.chars().peekable();
     while let Some(c) = rest.next() {
         // A unit: `%`, or a letter after a figure. What is no unit loses nothing by it.
-        let is_unit = rest.peek().is_some_and(|next| *next == '%' || next.is_alphabetic());
+        let is_unit = rest.peek().is_some_and(|next| matches!(*next, '%' | 'µ') || next.is_ascii_alphabetic());
         out.push(if c == ' ' && before.is_ascii_digit() && is_unit { '\u{a0}' } else { c });
         before = c;
     }

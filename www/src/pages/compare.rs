@@ -19,7 +19,7 @@ use super::export::{copied, saved};
 use crate::ask::Heard;
 use crate::blocks::blocks_view;
 use crate::components::live::{live, shown};
-use crate::protocol::analyst::{CompareForm, SubjectEntry, Subjects};
+use crate::protocol::analyst::{Form, SubjectEntry, Subjects};
 use crate::protocol::wire::Document;
 use crate::route::{Route, View};
 use crate::state::{Run, State};
@@ -121,19 +121,19 @@ impl Compared {
     /// Asks each run for the picture of its median step, one after the other, and then for the report.
     fn report(mut self, heard: Heard<Document>) {
         let drawn = self.profiles.len() - self.runs.len();
-        let Some(run) = self.runs.get(drawn).cloned() else { return self.ask(CompareForm::Html, heard) };
-        let form = CompareForm::MedianStep { run: run.index };
+        let Some(run) = self.runs.get(drawn).cloned() else { return self.ask(Form::Html, heard) };
+        let form = Form::MedianStep { run: run.index };
         let next = move |step: Result<Document, String>| {
             let step = step.map_or_else(|_| browser::buffer(&[]), |step| step.buffer().clone());
             self.profiles.push(step.into());
             self.report(heard);
         };
-        ask::compare(&run, Subjects::default(), &[], form, Box::new(next));
+        ask::document(&run, Subjects::default(), &[], form, Box::new(next));
     }
 
-    fn ask(self, form: CompareForm, heard: Heard<Document>) {
+    fn ask(self, form: Form, heard: Heard<Document>) {
         if let Some(first) = self.runs.first() {
-            ask::compare(first, self.subjects, &self.profiles, form, heard);
+            ask::document(first, self.subjects, &self.profiles, form, heard);
         }
     }
 }
@@ -406,16 +406,16 @@ fn downloads(state: State) -> AnyView {
         let names: Vec<&str> = choice.runs.iter().map(|run| run.name.as_str()).collect();
         let name = browser::file_stem(&format!("compare-{}", names.join("-")).chars().take(80).collect::<String>());
         let (form, kind) = match word.as_str() {
-            "html" => (CompareForm::Html, "text/html"),
-            "json" => (CompareForm::Json, "application/json"),
-            _ => (CompareForm::Markdown, ""),
+            "html" => (Form::Html, "text/html"),
+            "json" => (Form::Json, "application/json"),
+            _ => (Form::Markdown, ""),
         };
         let heard = match kind {
             "" => copied(state, "Comparison"),
             kind => saved(state, format!("{name}.{word}"), kind),
         };
         match untrack(|| compared(state, &choice)) {
-            Some(compared) if form == CompareForm::Html => compared.report(heard),
+            Some(compared) if form == Form::Html => compared.report(heard),
             Some(compared) => compared.ask(form, heard),
             None => {}
         }

@@ -6,7 +6,7 @@ use crossprof::tables::TableName;
 use leptos::prelude::*;
 
 use crate::ask::Heard;
-use crate::protocol::analyst::{SummaryForm, TextFormat};
+use crate::protocol::analyst::{Form, SubjectEntry, Subjects, TextFormat};
 use crate::protocol::wire::Document;
 use crate::state::{Run, State};
 use crate::{ask, boot, browser};
@@ -57,13 +57,16 @@ pub fn Export(
             }
         });
     };
-    let (summed, paged) = (run.clone(), run.clone());
-    let text = move |_| {
-        ask::summary(&summed, SummaryForm::Markdown, copied(state, "Report"));
-    };
+    let of = run.clone();
+    let document = StoredValue::new_local(move |form, heard| {
+        let subjects = Subjects { subjects: vec![SubjectEntry::default()], ..Subjects::default() };
+        let profile = browser::buffer(&of.report.get_untracked().document);
+        ask::document(&of, subjects, &[profile.into()], form, heard);
+    });
+    let text = move |_| document.with_value(|ask| ask(Form::Markdown, copied(state, "Report")));
     let page = move |_| {
         let file = format!("{}.report.html", stem());
-        ask::summary(&paged, SummaryForm::Html, saved(state, file, "text/html"));
+        document.with_value(|ask| ask(Form::Html, saved(state, file, "text/html")));
     };
     let size = move || report.with(|report| crossprof::format::bytes(report.document.len() as u64));
     let tables = TableName::ALL

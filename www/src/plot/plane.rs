@@ -68,6 +68,15 @@ pub fn nearest(places: &[Option<Place>], pointer_px: (f64, f64), size_px: (f64, 
     (near.1 <= reach_px * reach_px).then_some(near.0)
 }
 
+/// The first rectangle that a place lies in; `far` are the upper right corners of those that are one.
+pub fn inside(places: &[Option<Place>], far: &[Option<Place>], at: Place) -> Option<usize> {
+    let is_in = |(near, far): (&Option<Place>, &Option<Place>)| {
+        let (Some(near), Some(far)) = (near, far) else { return false };
+        (near.0..=far.0).contains(&at.0) && (far.1..=near.1).contains(&at.1)
+    };
+    places.iter().zip(far).position(is_in)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -92,6 +101,13 @@ mod tests {
         let plane = Plane::of(&[(2.0, 3.0)], &[vec![(1.0, 1.0), (300.0, 300.0), (900.0, 300.0)]], true);
         assert!(plane.x.min < 1.0 && (900.0..2e3).contains(&plane.x.max), "{plane:?}");
         assert!(plane.y.min < 1.0 && (300.0..1e3).contains(&plane.y.max), "{plane:?}");
+    }
+
+    #[test]
+    fn a_pointer_means_the_rectangle_that_it_is_in() {
+        let (places, far) = ([Some((0.1, 0.9)), Some((0.5, 0.5))], [None, Some((0.8, 0.2))]);
+        assert_eq!(inside(&places, &far, (0.6, 0.3)), Some(1));
+        assert_eq!(inside(&places, &far, (0.6, 0.6)), None);
     }
 
     #[test]

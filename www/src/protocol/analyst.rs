@@ -1,4 +1,5 @@
-//! What the analyst is asked.
+//! What the analyst is asked, and its deputy: the [`Page`](PageRequest), [`Table`](TableRequest) and [`Row`](RowRequest) of memory,
+//! the [`ComparisonPage`](ComparisonPageRequest) and the [`Document`](DocumentRequest)s that need no events.
 
 use crossprof::metrics::Settings;
 use crossprof::pages::timeline::Outcome;
@@ -31,12 +32,10 @@ pub enum AnalystRequest {
     Table(TableRequest),
     /// See [`RowRequest`].
     Row(RowRequest),
-    /// See [`CompareRequest`].
-    Compare(CompareRequest),
+    /// See [`DocumentRequest`].
+    Document(DocumentRequest),
     /// See [`ComparisonPageRequest`].
     ComparisonPage(ComparisonPageRequest),
-    /// See [`SummaryRequest`].
-    Summary(SummaryRequest),
     /// See [`PrepareRequest`].
     Prepare(PrepareRequest),
     /// See [`StripRequest`].
@@ -154,13 +153,13 @@ pub struct SubjectEntry {
     pub group: Option<String>,
 }
 
-/// Compare runs and write the comparison. Attached: as [`Subjects`] says.
+/// Make a document. Attached: as [`Subjects`] and the form say.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct CompareRequest {
-    /// The runs.
+pub struct DocumentRequest {
+    /// The runs that it is of.
     pub subjects: Subjects,
-    /// As what.
-    pub form: CompareForm,
+    /// What it is.
+    pub form: Form,
 }
 
 /// Compare runs and make the page of the comparison. Attached: as [`Subjects`] says.
@@ -172,45 +171,48 @@ pub struct ComparisonPageRequest {
     pub filter: String,
 }
 
-/// Write a run's report.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct SummaryRequest {
-    /// Number of the run within this load.
-    pub run: u32,
-    /// As what.
-    pub form: SummaryForm,
-}
-
-/// What a run's report is wanted as.
+/// A document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum SummaryForm {
-    /// One web page.
+pub enum Form {
+    /// Of one run its report, of several the report of their comparison: one web page.
     Html,
-    /// For a pull request.
-    Markdown,
-}
-
-/// What is made of a comparison.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum CompareForm {
-    /// The report: one web page.
-    Html,
-    /// The document.
+    /// The comparison of several runs as its document.
     Json,
-    /// For a pull request.
+    /// As `Html`, for a pull request.
     Markdown,
-    /// The picture of the median step of a run of this load, as a text; empty where it has none. Nothing is compared.
+    /// From the analyst: the picture of the median step of a run of this load, as a text; empty where it has none. Of no subjects.
     MedianStep {
         /// Number of the run within this load.
         run: u32,
     },
-    /// No text: from now on the timeline of a run of this load can show what its ops gained or lost.
+    /// From the deputy: what the ops of a run gained or lost, for `Colours`.
+    Changes {
+        /// Index of the run among the subjects.
+        side: u32,
+    },
+    /// From the analyst, empty: from now on the timeline of a run of this load can show what its ops gained or lost. Of no subjects;
+    /// attached: that.
     Colours {
         /// Number of the run within this load.
         run: u32,
-        /// Its index among the subjects.
-        side: u32,
     },
+    /// From the analyst: what a run says of memory, as bytes for `Remembered`. Of no subjects.
+    Recorded {
+        /// Number of the run within this load.
+        run: u32,
+    },
+    /// From the deputy, empty: it knows from now on what a run of this load says of memory. Of no subjects; attached: the bytes.
+    Remembered {
+        /// Number of the run within this load.
+        run: u32,
+    },
+}
+
+impl Form {
+    /// True where the events of a run are needed, which only the analyst has.
+    pub fn needs_events(self) -> bool {
+        matches!(self, Form::MedianStep { .. } | Form::Colours { .. } | Form::Recorded { .. })
+    }
 }
 
 /// What a table is written as.
@@ -253,9 +255,8 @@ requests! {
     Picture(PictureRequest) -> Document;
     Frame(FrameRequest) -> Frame;
     Timeline(TimelineRequest) -> Packed<Outcome>;
-    Compare(CompareRequest) -> Document;
+    Document(DocumentRequest) -> Document;
     ComparisonPage(ComparisonPageRequest) -> Packed<Page>;
-    Summary(SummaryRequest) -> Document;
 }
 
 /// From the decoder to the analyst.

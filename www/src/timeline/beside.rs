@@ -12,7 +12,7 @@ use super::bar::button;
 use super::pane::{Details, Pane};
 use super::surface::{Surface, interval};
 use crate::components::live::{follow, live, says};
-use crate::protocol::analyst::{CompareForm, SubjectEntry, Subjects};
+use crate::protocol::analyst::{Form, SubjectEntry, Subjects};
 use crate::protocol::wire::Document;
 use crate::state::{Run, State};
 use crate::{ask, browser};
@@ -120,19 +120,26 @@ fn pair(state: State, run: &Run, upper: Rc<Surface>, other: Run) -> AnyView {
     .into_any()
 }
 
-/// Lets each analyst compare the two, and colours the ops.
+/// Lets a deputy compare the two, and each analyst colour its ops.
 fn colour(state: State, runs: [(&Run, &Rc<Surface>); 2]) {
     let entry = |(run, _): (&Run, _)| SubjectEntry { name: state.name_of(run.id), ..SubjectEntry::default() };
     let subjects = Subjects { subjects: runs.map(entry).to_vec(), baseline: 0, weak_scaling: None };
-    // A buffer that was sent cannot be sent again: each analyst gets a copy.
+    // A buffer that was sent cannot be sent again.
     let profile =
         |(run, _): (&Run, _)| JsValue::from(run.report.with_untracked(|report| browser::buffer(&report.document)));
     for ((of, surface), side) in runs.into_iter().zip(0..) {
-        let surface = surface.clone();
+        let (run, surface) = (of.clone(), surface.clone());
         // Without it the ops keep their own colours.
-        let heard = move |done: Result<Document, String>| surface.update(|sight| sight.by_change = done.is_ok());
-        let form = CompareForm::Colours { run: of.index, side };
-        ask::compare(of, subjects.clone(), &runs.map(profile), form, Box::new(heard));
+        let coloured = move |done: Result<Document, String>| surface.update(|sight| sight.by_change = done.is_ok());
+        let colour = move |changes: Result<Document, String>| match changes {
+            Ok(changes) => {
+                let form = Form::Colours { run: run.index };
+                let changes = JsValue::from(changes.buffer());
+                ask::document(&run, Subjects::default(), &[changes], form, Box::new(coloured));
+            }
+            Err(reason) => coloured(Err(reason)),
+        };
+        ask::document(of, subjects.clone(), &runs.map(profile), Form::Changes { side }, Box::new(colour));
     }
 }
 

@@ -3,34 +3,31 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use crossprof::UnifiedProfile;
-use crossprof::compare::{Comparison, Options, Subject, compare};
-use crossprof::export::{comparison, csv, html, json, markdown};
+use crossprof::export::json;
 use crossprof::metrics::{Context, Settings};
-use crossprof::pages::timeline::Outcome;
+use crossprof::pages::timeline::{OpChanges, Outcome};
 use crossprof::pages::{self, Page, PageQuery, View};
 use crossprof::session::Session;
 use crossprof::timeline::{Origin, Raster, Sight, Stage, Strip, Timeline};
 use crossprof::trace::RowBlock;
 use crossprof::trace::snapshot::Reader;
-use js_sys::{Array, Uint8Array, Uint32Array};
+use js_sys::{Uint8Array, Uint32Array};
 use wasm_bindgen::JsValue;
 
 use super::asker::Asker;
 use super::export::Made;
 use super::pipe;
+use super::text::text;
 use super::timeline::Easel;
 use crate::protocol::analyst::{
-    AnalyseRequest, AnalystRequest, CompareForm, CompareRequest, ComparisonPageRequest, PageRequest, RehearseRequest,
-    ReportRequest, RowRequest, RunChunk, RunReport, SubjectEntry, Subjects, SummaryForm, SummaryRequest, TableRequest,
-    TextFormat,
+    AnalyseRequest, AnalystRequest, DocumentRequest, Form, PageRequest, RehearseRequest, ReportRequest, RowRequest,
+    RunChunk, RunReport, TableRequest,
 };
 use crate::protocol::packed;
 use crate::protocol::timeline::{
     Frame, FrameRequest, PictureForm, PictureRequest, PrepareRequest, Seen, StripPicture, StripRequest, TimelineRequest,
 };
 use crate::protocol::wire::{Body, Document, Packed};
-use crate::table::cell;
 
 const DAMAGED: &str = "A run was damaged on its way between two workers. Load the profile again.";
 const NO_RUN: &str = "This run is not loaded. Open its files again.";
@@ -38,8 +35,9 @@ const NO_PICTURE: &str =
     "This browser cannot draw the timeline outside of the page (it needs OffscreenCanvas). Use a newer one.";
 const NO_DOCUMENT: &str =
     "This browser cannot save this (it needs OffscreenCanvas and CompressionStream). Use a newer one.";
+const NO_CHANGES: &str = "What the ops gained or lost could not be read. Load the profiles again.";
 const NO_TABLE: &str = "This run has no such table.";
-const NO_PROFILE: &str = "The profile of a run could not be read. Load it again.";
+const NOT_MINE: &str = "This is a question to the analyst's deputy. Reload the page.";
 
 /// Does what the page asks for.
 pub fn begin(analyst: &Rc<RefCell<Analyst>>, request: AnalystRequest, asker: Asker) {
@@ -60,9 +58,6 @@ pub fn begin(analyst: &Rc<RefCell<Analyst>>, request: AnalystRequest, asker: Ask
         }
         AnalystRequest::Row(request) => {
             asker.answer::<RowRequest>(analyst.borrow_mut().row(request).map(Packed).ok_or(NO_RUN));
-        }
-        AnalystRequest::Summary(request) => {
-            asker.answer::<SummaryRequest>(analyst.borrow_mut().summary(request).ok_or(NO_RUN));
         }
         AnalystRequest::Prepare(PrepareRequest { run }) => {
             asker.answer::<PrepareRequest>(analyst.borrow_mut().prepare(run).ok_or(NO_RUN));
@@ -86,28 +81,17 @@ pub fn begin(analyst: &Rc<RefCell<Analyst>>, request: AnalystRequest, asker: Ask
         AnalystRequest::Timeline(request) => {
             asker.answer::<TimelineRequest>(analyst.borrow_mut().timeline(request).map(Packed).ok_or(NO_RUN));
         }
-        AnalystRequest::Compare(CompareRequest { form: CompareForm::MedianStep { run }, .. }) => {
-            let step = analyst.borrow_mut().median_step(run).ok_or(NO_RUN);
-            asker.answer::<CompareRequest>(step.map(|text| Document::new(&text)));
+        AnalystRequest::Document(DocumentRequest { form, .. }) => {
+            let mut analyst = analyst.borrow_mut();
+            let made = match form {
+                Form::MedianStep { run } => analyst.median_step(run).ok_or(NO_RUN),
+                Form::Recorded { run } => analyst.recorded(run).ok_or(NO_RUN),
+                Form::Colours { run } => analyst.colour(run, asker.attachments().get(0)),
+                _ => Err(NOT_MINE),
+            };
+            asker.answer::<DocumentRequest>(made);
         }
-        AnalystRequest::Compare(CompareRequest { subjects, form }) => {
-            let compared = compared(subjects, &asker.attachments()).ok_or(NO_PROFILE);
-            let made = compared.and_then(|(found, subjects)| match form {
-                CompareForm::Html => Ok(comparison::html(&found, &subjects)),
-                CompareForm::Json => Ok(comparison::json(&found)),
-                CompareForm::Markdown => Ok(comparison::markdown(&found)),
-                CompareForm::MedianStep { .. } => Ok(String::new()),
-                CompareForm::Colours { run, side } => {
-                    analyst.borrow_mut().colour(run, &found, side).map(|()| String::new()).ok_or(NO_RUN)
-                }
-            });
-            asker.answer::<CompareRequest>(made.map(|text| Document::new(&text)));
-        }
-        AnalystRequest::ComparisonPage(ComparisonPageRequest { subjects, filter }) => {
-            let compared = compared(subjects, &asker.attachments()).ok_or(NO_PROFILE);
-            let page = compared.map(|(found, _)| Packed(pages::compare::page(&found, &filter)));
-            asker.answer::<ComparisonPageRequest>(page);
-        }
+        AnalystRequest::ComparisonPage(_) => asker.refuse(NOT_MINE),
     }
 }
 
@@ -198,11 +182,7 @@ impl Analyst {
         let TableRequest { run, name, variant, area, query, format } = request;
         let settings = self.settings_of(run)?;
         let table = self.session.table_of_area(run, &settings, name, &variant, &area, &query)?.ok()?;
-        Some(Document::new(&match format {
-            TextFormat::Csv => csv::to_csv(&table),
-            TextFormat::Tsv => cell::tsv(&table.columns, &table.rows),
-            TextFormat::Markdown => markdown::to_markdown(&table),
-        }))
+        Some(Document::new(&text(&table, format)))
     }
 
     fn row(&mut self, RowRequest { run, name, variant, query, index }: RowRequest) -> Option<Page> {
@@ -285,28 +265,28 @@ impl Analyst {
         })
     }
 
-    fn colour(&mut self, run: u32, found: &Comparison, side: u32) -> Option<()> {
-        let settings = self.settings_of(run)?;
+    fn colour(&mut self, run: u32, changes: JsValue) -> Result<Document, &'static str> {
+        let settings = self.settings_of(run).ok_or(NO_RUN)?;
+        let changes = Document::from_js(changes).and_then(|text| crossprof::json::from_str(&text.text()).ok());
+        let changes: OpChanges = changes.ok_or(NO_CHANGES)?;
         let colours = |context: Context<'_>, kept: &Timeline| {
-            pages::timeline::colours(kept.source(context, Origin::Captured), found, side)
+            pages::timeline::colours(kept.source(context, Origin::Captured), &changes)
         };
-        let changes = self.session.timeline(run, &settings, colours);
-        self.stages.get_mut(run as usize)?.changes = changes;
-        Some(())
+        let colours = self.session.timeline(run, &settings, colours);
+        self.stages.get_mut(run as usize).ok_or(NO_RUN)?.changes = colours;
+        Ok(Document::new(""))
     }
 
-    fn median_step(&mut self, run: u32) -> Option<String> {
+    fn median_step(&mut self, run: u32) -> Option<Document> {
         let settings = self.settings_of(run)?;
-        Some(self.session.median_step(run, &settings).unwrap_or_default())
+        Some(Document::new(&self.session.median_step(run, &settings).unwrap_or_default()))
     }
 
-    fn summary(&mut self, SummaryRequest { run, form }: SummaryRequest) -> Option<Document> {
+    /// What a run says of memory as bytes, none where it is an earlier result.
+    fn recorded(&mut self, run: u32) -> Option<Document> {
         let settings = self.settings_of(run)?;
-        let report = self.session.report(run, &settings)?;
-        Some(Document::new(&match form {
-            SummaryForm::Html => html::report(&report),
-            SummaryForm::Markdown => markdown::report(&report),
-        }))
+        let bytes = self.session.memory(run, &settings).map(|recorded| recorded.to_bytes()).unwrap_or_default();
+        Some(Document::of(Uint8Array::from(&bytes[..]).buffer()))
     }
 }
 
@@ -316,24 +296,4 @@ fn rehearse() {
     let report = session.report(0, &settings).map(|report| json::profile(&report));
     let page = session.page(0, &settings, View::Overview, &PageQuery::default());
     drop((report, serde_json::to_value(&page).ok().as_ref().and_then(packed::write)));
-}
-
-/// The comparison of these runs; nothing where a profile of one cannot be read.
-fn compared(asked: Subjects, attachments: &Array) -> Option<(Comparison, Vec<Subject>)> {
-    let count = asked.subjects.len() as u32;
-    let subjects = asked.subjects.into_iter().zip(0..).map(|(entry, at)| {
-        let bytes = Document::from_js(attachments.get(at))?.to_vec();
-        let step = Document::from_js(attachments.get(count + at)).map(|step| step.text());
-        let median_step = step.filter(|step| !step.is_empty());
-        let mut profile: UnifiedProfile = crossprof::json::from_str(std::str::from_utf8(&bytes).ok()?).ok()?;
-        profile.metadata.compared.comparison_group = entry.group;
-        let SubjectEntry { name, watts_per_device, dollars_per_device_hour, .. } = entry;
-        Some(Subject { name, median_step, watts_per_device, dollars_per_device_hour, ..Subject::new(profile) })
-    });
-    let subjects: Vec<Subject> = subjects.collect::<Option<_>>()?;
-    // Captures of one group are one run.
-    let (subjects, run_of) = Subject::grouped(subjects);
-    let baseline = run_of.get(asked.baseline as usize).copied().unwrap_or(0);
-    let options = Options { baseline, weak_scaling: asked.weak_scaling, ..Options::of(&subjects) };
-    Some((compare(&subjects, &options), subjects))
 }

@@ -11,8 +11,14 @@ pub fn groups(entries: &[FileEntry]) -> Groups {
         entries.iter().map(|entry| Candidate { path: &entry.path, kind: entry.kind }).collect();
     let plan = plan::plan(&candidates);
     let mut groups = Groups::default();
-    for run in plan.runs {
-        let read = run.hosts.iter().map(|host| host.file).chain(run.sidecars.iter().copied()).collect();
+    // Device memory profiles are read together: each is held against the one before it.
+    let memory_profiles: Vec<usize> = plan.runs.iter().filter_map(|run| run.memory_profile).collect();
+    if !memory_profiles.is_empty() {
+        groups.loads.push((memory_profiles, Vec::new()));
+    }
+    for run in plan.runs.into_iter().filter(|run| run.memory_profile.is_none()) {
+        let of_run = [&run.programs, &run.sidecars].into_iter().flatten().copied();
+        let read = run.hosts.iter().map(|host| host.file).chain(of_run).collect();
         groups.loads.push((read, run.repeated.iter().map(|repeated| repeated.file).collect()));
     }
     groups.loads.extend(plan.archives.into_iter().map(|file| (vec![file], Vec::new())));
@@ -52,6 +58,14 @@ mod tests {
         assert_eq!(group(&folder).loads, [(vec![1], vec![0])]);
         let files = [("run-a.trace.json.gz", FileKind::TraceJson), ("run-b.trace.json.gz", FileKind::TraceJson)];
         assert_eq!(group(&files).loads, [(vec![0], vec![]), (vec![1], vec![])]);
+    }
+
+    #[test]
+    fn what_has_nothing_but_memory_is_read() {
+        let programs = [("dump/a.hlo.pb", FileKind::Program), ("dump/b.hlo.pb", FileKind::Program)];
+        assert_eq!(group(&programs).loads, [(vec![0, 1], vec![])]);
+        let memory = [("a.prof", FileKind::MemoryProfile), ("b.prof", FileKind::MemoryProfile)];
+        assert_eq!(group(&memory).loads, [(vec![0, 1], vec![])]);
     }
 
     #[test]

@@ -1,16 +1,20 @@
-//! The workers. Two programs: one reads files (looks at them, unpacks, decodes), the other analyses what was decoded. A load
-//! has two of the first, joined by a channel, and one of the second; the request to a reader says which part it takes.
+//! The workers. Three programs: one reads files (looks at them, unpacks, decodes), one analyses what was decoded, one is its
+//! deputy for what needs no events. A load has two of the first, joined by a channel, one of the second, and one of the third once it
+//! is asked for; the request to a reader says which part it takes.
 
 pub mod analyst;
 pub mod arguments;
 pub mod asker;
+pub mod compared;
 pub mod decode;
+pub mod deputy;
 pub mod export;
 pub mod groups;
 pub mod look;
 pub mod pipe;
 pub mod serve;
 pub mod stream;
+pub mod text;
 pub mod timeline;
 pub mod unpack;
 

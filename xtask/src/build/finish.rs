@@ -1,6 +1,6 @@
 //! What is left to do to dist/ after Trunk.
 
-use super::order;
+use super::{names, order};
 use crate::{Result, cache, sources};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -19,15 +19,22 @@ pub fn finish(dist: &Path, id: &str) -> Result {
     service_worker(dist, id)
 }
 
-/// Lays the functions of every program in an order that packs well: the page's text with the new digests of those that it names.
+/// Gives what every program and its script share short names, and lays its functions in an order that packs well: the page's text with the new digests
+/// of those that it names.
 fn pack(dist: &Path, mut page: String) -> Result<String> {
     let digest = |bytes: &[u8]| format!("sha384-{}", STANDARD.encode(Sha384::digest(bytes)));
     for file in sources::with_extension(dist, "wasm")? {
         let failed = |error: &dyn std::fmt::Display| format!("{}: {error}", file.display());
         let program = std::fs::read(&file).map_err(|error| failed(&error))?;
-        let ordered = order::order(&program).map_err(|error| failed(&error))?;
+        let stem = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let glue = file.with_file_name(format!("{}.js", stem.trim_end_matches("_bg")));
+        let script = cache::read(&glue)?;
+        let (short, short_script) = names::shorten(&program, &script).map_err(|error| failed(&error))?;
+        let ordered = order::order(&short).map_err(|error| failed(&error))?;
         page = page.replace(&digest(&program), &digest(&ordered));
+        page = page.replace(&digest(script.as_bytes()), &digest(short_script.as_bytes()));
         std::fs::write(&file, ordered).map_err(|error| failed(&error))?;
+        cache::write(&glue, short_script)?;
     }
     Ok(page)
 }

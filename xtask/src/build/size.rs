@@ -5,8 +5,10 @@ use flate2::{Compression, write::GzEncoder};
 use std::io::Write;
 use std::path::Path;
 
-/// The page's wasm and that of the worker that reads may each be this large, compressed.
+/// The page's wasm and the reader's may each be this large, compressed.
 const LIMIT_BYTES: usize = 400_000;
+/// The deputy's: pages and documents that need no events. It is fetched last.
+const DEPUTY_LIMIT_BYTES: usize = 600_000;
 /// The analyst's: all metrics, rules, tables and pages. It is fetched after the page can be used, while the user looks for a
 /// file, so its size delays nobody.
 const ANALYST_LIMIT_BYTES: usize = 1_000_000;
@@ -29,11 +31,12 @@ pub fn print(dist: &Path) -> Result {
 pub fn check(dist: &Path) -> Result {
     print(dist)?;
     let sizes = wasm_sizes(dist)?;
-    if sizes.len() < 3 {
-        return Err("dist/ does not hold the wasm of the page, of the reader and of the analyst.".into());
+    if sizes.len() < 4 {
+        return Err("dist/ does not hold the wasm of the page, of the reader, of the analyst and of its deputy.".into());
     }
     let limit = |size: &Size| match size.name.as_str() {
         name if name.starts_with("analyst") => ANALYST_LIMIT_BYTES,
+        name if name.starts_with("deputy") => DEPUTY_LIMIT_BYTES,
         _ => LIMIT_BYTES,
     };
     match sizes.iter().find(|size| size.gzip_bytes > limit(size)) {

@@ -34,7 +34,6 @@ pub(super) fn convert(document: &Value, notes: &mut Notes) -> UnifiedProfile {
             step_breakdown: None,
             roofline: None,
             kernel_statistics: None,
-            #[cfg(feature = "memory")]
             memory: None,
             launches: None,
             warnings: vec![],

@@ -95,8 +95,7 @@ pub(super) fn by_magic(head: &[u8]) -> Option<Format> {
 pub(super) fn by_appearance(head: &[u8]) -> Format {
     match odd_text(head) {
         Some(error) => Format::Other(error),
-        None if cfg!(feature = "memory") => Format::Log,
-        None => Format::Other(Error::not_a_profile("plain text", DROP_A_PROFILE)),
+        None => Format::Log,
     }
 }
 

@@ -269,6 +269,9 @@ pub struct Point {
     pub y: f64,
     /// Share of the largest point's area, 0 to 1.
     pub size: f64,
+    /// Where it is a rectangle that begins at `x` and `y`: its width and height, in the units of the axes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub extent: Option<(f64, f64)>,
     /// Its colour.
     pub class: ColourClass,
     /// What hovering says beyond its name, a line each.

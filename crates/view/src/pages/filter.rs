@@ -18,13 +18,18 @@ pub struct Applied {
     pub lacking: Vec<String>,
 }
 
-/// What of `filter` is about a table with these columns.
+/// What of `filter` is about a table with these columns, beside tables of all views but that of memory.
 pub fn applied(filter: &str, columns: &[Column]) -> Applied {
+    applied_among(filter, columns, tables::any_has_column)
+}
+
+/// What of `filter` is about a table with these columns, beside others that have the columns that `is_column` knows.
+pub fn applied_among(filter: &str, columns: &[Column], is_column: fn(&str) -> bool) -> Applied {
     let mut kept: Vec<&str> = Vec::new();
     let mut lacking: Vec<String> = Vec::new();
     // `category=` is still being typed.
-    for term in terms(filter).filter(|term| !is_unfinished(term)) {
-        match column_of(term).filter(|key| !has_column(columns, key)) {
+    for term in terms(filter).filter(|term| !is_unfinished(term, is_column)) {
+        match column_of(term, is_column).filter(|key| !has_column(columns, key)) {
             Some(key) if lacking.contains(&key) => {}
             Some(key) => lacking.push(key),
             None => kept.push(term),
@@ -63,16 +68,16 @@ pub fn terms(filter: &str) -> impl Iterator<Item = &str> {
 }
 
 /// Does a term name a column and an operator, and no value yet?
-fn is_unfinished(term: &str) -> bool {
+fn is_unfinished(term: &str, is_column: fn(&str) -> bool) -> bool {
     let name = term.trim_end_matches([':', '=', '<', '>']);
-    name.len() < term.len() && column_of(&format!("{term}0")).is_some()
+    name.len() < term.len() && column_of(&format!("{term}0"), is_column).is_some()
 }
 
 /// The column that a term is about, where any table has one of that name.
-fn column_of(term: &str) -> Option<String> {
+fn column_of(term: &str, is_column: fn(&str) -> bool) -> Option<String> {
     let filter = Filter::parse(term);
     let key = filter.columns().next()?;
-    (key == BETWEEN || tables::any_has_column(key)).then(|| key.to_owned())
+    (key == BETWEEN || is_column(key)).then(|| key.to_owned())
 }
 
 #[cfg(test)]

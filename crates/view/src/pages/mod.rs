@@ -17,6 +17,7 @@ mod headlines;
 mod host;
 mod kernels;
 mod link;
+pub mod memory;
 mod no_rows;
 mod ops;
 mod overview;
@@ -93,6 +94,8 @@ pub fn page(source: Source<'_>, view: View, query: &PageQuery) -> Page {
         View::Transfers => transfers::blocks(source, query),
         View::Devices => devices::blocks(source, query),
         View::Checklist => checklist::blocks(source, query),
+        // A run that was read from its trace has a page of what it says of memory, which is not all here.
+        View::Memory => vec![memory::of_earlier_result()],
         View::Model => Vec::new(),
     };
     let is_jax = !matches!(source.profile().metadata.framework.as_str(), "TensorFlow" | "PyTorch");
@@ -200,6 +203,15 @@ fn row_name(name: TableName, variant: &str) -> Option<RowName> {
         (TableName::Range, "name") => ("name", &["name"]),
         (TableName::TopKernels, _) => ("name", &["name"]),
         (TableName::Categories, _) => ("category", &["category"]),
+        (TableName::Buffers, "class") => ("class", &["class"]),
+        (TableName::Buffers, "scope") => ("scope", &["scope"]),
+        (TableName::Buffers, "source") => ("source", &["source"]),
+        (TableName::Buffers, _) => ("buffer", &["buffer"]),
+        (TableName::ProgramMemory, _) => ("module", &["module"]),
+        (TableName::Allocators | TableName::Allocations | TableName::MemoryTimeline, _) => {
+            ("allocator", &["allocator"])
+        }
+        (TableName::Heap, "line" | "") => ("line", &["line"]),
         _ => return None,
     };
     Some(RowName { key: key.to_owned(), columns: columns.iter().map(|&column| column.to_owned()).collect() })

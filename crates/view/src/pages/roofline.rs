@@ -402,6 +402,7 @@ fn placed(context: &Context<'_>, op: &Op) -> Option<(Point, roofline::Point)> {
         label: name.to_owned(),
         x,
         y,
+        extent: None,
         size: 0.0,
         class: op.family.into(),
         notes,

@@ -157,7 +157,7 @@ fn an_earlier_result_has_every_page_or_says_why_not() {
         assert_eq!(found.blocks.is_empty(), view == View::Model, "{view:?}");
         let is_empty = matches!(found.blocks[..], [Block::Empty { .. }]);
         let lacks = match view {
-            View::Ops | View::Timeline => true,
+            View::Ops | View::Timeline | View::Memory => true,
             View::Roofline => profile.roofline.is_none(),
             View::Communication => profile.communication.is_none(),
             _ => false,

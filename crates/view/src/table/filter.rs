@@ -219,7 +219,7 @@ fn measured(text: &str) -> Option<f64> {
 /// Is a column with this key and heading meant by this name? Headings count without their spaces and signs.
 pub fn is_called(key: &str, title: &str, name: &str) -> bool {
     fn bare(text: &str) -> impl Iterator<Item = char> {
-        text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase)
+        text.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase())
     }
     key == name || bare(title).eq(bare(name))
 }

@@ -118,6 +118,51 @@ pub fn leading(name: TableName) -> &'static [&'static str] {
             "max_gap_us",
         ],
         TableName::Arguments => &["argument", "shape", "bytes_per_device", "placement", "copies", "module"],
+        TableName::ProgramMemory => &[
+            "module",
+            "memory_space",
+            "peak_heap_bytes",
+            "parameter_bytes",
+            "output_bytes",
+            "aliased_bytes",
+            "temporary_bytes",
+            "fragmentation_percent",
+        ],
+        TableName::Buffers => &[
+            "buffer",
+            "class",
+            "scope",
+            "source",
+            "bytes",
+            "peak_percent",
+            "padding_bytes",
+            "shape",
+            "buffers",
+            "largest",
+        ],
+        TableName::Allocators => &[
+            "allocator",
+            "host",
+            "peak_bytes",
+            "peak_percent",
+            "capacity_bytes",
+            "peak_time_us",
+            "before_capture_bytes",
+            "fragmentation_percent",
+        ],
+        TableName::Allocations => {
+            &["allocator", "kind", "count", "bytes", "peak_percent", "time_us", "tf_op_name", "shape"]
+        }
+        TableName::MemoryTimeline => &[
+            "allocator",
+            "time_us",
+            "activity",
+            "allocation_bytes",
+            "used_bytes",
+            "available_bytes",
+            "fragmentation_percent",
+            "tf_op_name",
+        ],
         _ => &[],
     }
 }

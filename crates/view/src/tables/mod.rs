@@ -308,6 +308,11 @@ pub fn any_has_column(key: &str) -> bool {
     TableName::ALL.into_iter().any(|name| has_column(&columns_beside_memory(name), key))
 }
 
+/// Whether any table, those of memory included, has a column with this key.
+pub fn any_has_column_of_memory(key: &str) -> bool {
+    TableName::ALL.into_iter().any(|name| has_column(&columns_of(name), key))
+}
+
 /// A table without rows and columns: what a run has that this table cannot be made of.
 pub fn empty(name: TableName) -> Table {
     Table::new(name.key(), Vec::new(), Vec::new())

@@ -2,8 +2,8 @@
 
 use crate::wire::{bytes, message, number, write};
 
-/// A device memory profile of three lines of a program.
-pub fn heap_profile() -> Vec<u8> {
+/// A device memory profile of so many lines of a program.
+pub fn heap_profile(lines: u64) -> Vec<u8> {
     let texts = [
         "",
         "allocations",
@@ -18,7 +18,7 @@ pub fn heap_profile() -> Vec<u8> {
         "/home/me/train.py",
     ];
     let mut fields = vec![message(1, &[number(1, 1), number(2, 2)]), message(1, &[number(1, 3), number(2, 4)])];
-    for (line, size) in [(12, 1 << 20), (30, 24), (41, 76)] {
+    for (line, size) in (1..=lines).map(|at| (12 * at, (1 << 20) >> at)) {
         let label = |key, text| message(3, &[number(1, key), number(2, text)]);
         fields.push(message(2, &[number(1, line), number(2, 1), number(2, size), label(5, 6), label(7, 8)]));
         fields.push(message(4, &[number(1, line), message(4, &[number(1, 1), number(2, line)])]));
@@ -28,8 +28,16 @@ pub fn heap_profile() -> Vec<u8> {
     write(&fields)
 }
 
-/// Texts with their names: as the compilers of GPUs and TPUs write them.
-pub const ERRORS: [(&str, &str); 2] = [("gpu.log", GPU), ("tpu.log", TPU)];
+/// Texts with their names: as the compilers of GPUs and TPUs write them, and as logs repeat and mix them.
+pub fn errors() -> [(&'static str, String); 5] {
+    [
+        ("gpu.log", GPU.to_owned()),
+        ("tpu.log", TPU.to_owned()),
+        ("both.log", format!("{TPU}{GPU}")),
+        ("twice.log", format!("{GPU}step 2\n{GPU}")),
+        ("crlf.log", TPU.replace('\n', "\r\n")),
+    ]
+}
 
 const GPU: &str = r#"Limit:                     16777216
 InUse:                      9437184

@@ -60,9 +60,11 @@ pub fn all() -> Result<Vec<Sample>, String> {
             add(Format::Archives, name, bytes);
         }
     }
-    add(Format::MemoryProfile, "lines.prof".to_owned(), memory::heap_profile());
-    for (name, text) in memory::ERRORS {
-        add(Format::OutOfMemory, name.to_owned(), text.as_bytes().to_vec());
+    for lines in [0, 1, 3, 12, 60] {
+        add(Format::MemoryProfile, format!("{lines}-lines.prof"), memory::heap_profile(lines));
+    }
+    for (name, text) in memory::errors() {
+        add(Format::OutOfMemory, name.to_owned(), text.into_bytes());
     }
     let traces = generated::traces();
     for (format, name, bytes) in &traces {

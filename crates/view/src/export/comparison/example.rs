@@ -93,7 +93,6 @@ pub(crate) fn comparison() -> Comparison {
             check("batch_size", "Batch size", FairnessStatus::Differs, [Some("8"), Some("16")]),
             check("seq_length", "Sequence length", FairnessStatus::Unknown, [Some("128"), None]),
         ],
-        #[cfg(feature = "memory")]
         memory: Some(MemoryComparison {
             peak_bytes: vec![Some(3 << 30), Some(2 << 30)],
             peak_percent: vec![Some(75.0), None],

@@ -33,7 +33,6 @@ pub fn markdown(comparison: &Comparison) -> String {
     push_trend(&mut text, comparison);
     push_fairness(&mut text, comparison, &names);
     push_metrics(&mut text, comparison, &names);
-    #[cfg(feature = "memory")]
     push_memory(&mut text, comparison, &names);
     for run in others(comparison) {
         push_waterfall(&mut text, comparison, run);
@@ -48,7 +47,6 @@ pub fn markdown(comparison: &Comparison) -> String {
 }
 
 /// What fills the memory of the runs, and which buffers came and went.
-#[cfg(feature = "memory")]
 fn push_memory(text: &mut String, comparison: &Comparison, names: &[String]) {
     let Some(memory) = &comparison.memory else { return };
     let mut body = String::new();

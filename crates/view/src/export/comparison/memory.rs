@@ -57,7 +57,7 @@ mod tests {
         let rows = figures(&comparison);
         let expected = [
             ["Peak", "3.00 GiB", "2.00 GiB"],
-            ["Of the capacity", "75 %", "–"],
+            ["Of the capacity", "75.0 %", "–"],
             ["activation", "2.00 GiB", "1.00 GiB"],
         ];
         assert_eq!(rows, expected.map(|row| row.map(str::to_owned).to_vec()));

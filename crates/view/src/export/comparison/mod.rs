@@ -4,7 +4,6 @@
 mod html;
 mod json;
 mod markdown;
-#[cfg(feature = "memory")]
 mod memory;
 pub(crate) mod scaled;
 mod text;

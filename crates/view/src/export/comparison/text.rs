@@ -49,7 +49,6 @@ pub fn text(comparison: &Comparison) -> String {
     } else if comparison.trend.is_none() && comparison.scaling.is_none() {
         push_runs(&mut text, comparison);
     }
-    #[cfg(feature = "memory")]
     push_memory(&mut text, comparison);
     if comparison.runs.len() <= BESIDE {
         for run in others(comparison) {
@@ -130,7 +129,6 @@ fn push_metrics(text: &mut String, comparison: &Comparison) {
 }
 
 /// What fills the memory of the runs, and which buffers came and went.
-#[cfg(feature = "memory")]
 fn push_memory(text: &mut String, comparison: &Comparison) {
     let Some(memory) = &comparison.memory else { return };
     let names = comparison.runs.iter().map(|run| clean(&run.name, 24));
@@ -349,7 +347,7 @@ mod tests {
     #[test]
     fn it_fits_a_screen_and_says_the_answer_first() {
         let text = text(&example::comparison());
-        assert!(text.lines().count() <= 50, "{text}");
+        assert!(text.lines().count() <= 60, "{text}");
         assert!(text.lines().all(|line| line.chars().count() <= WIDTH + 30), "{text}");
         assert!(text.contains("2.00x faster (−50.0 ms)"), "{text}");
         assert!(text.contains("≠ differs") && text.contains("1 of 3 conditions are the same"), "{text}");

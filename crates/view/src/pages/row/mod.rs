@@ -33,8 +33,27 @@ pub fn row(source: Source<'_>, name: TableName, variant: &str, asked: &Query, in
     Page { blocks }
 }
 
+/// What is said of a row of which no more is known than the table and `links`. Empty where it is not there.
+pub fn plain(
+    table: &Table,
+    name: TableName,
+    variant: &str,
+    index: u32,
+    links: impl Fn(&Row<'_>) -> Vec<(String, Link)>,
+) -> Page {
+    let Some(cells) = table.rows.get(index as usize) else { return Page::default() };
+    let row = Row { table, cells, name, variant };
+    let mut blocks = vec![Block::Heading { text: row.title(), note: None }];
+    let links = links(&row);
+    if !links.is_empty() {
+        blocks.push(Block::Links { links });
+    }
+    blocks.push(Block::Facts(Facts { title: String::new(), facts: row.facts() }));
+    Page { blocks }
+}
+
 /// One row of a table.
-struct Row<'t> {
+pub struct Row<'t> {
     table: &'t Table,
     cells: &'t [Cell],
     name: TableName,
@@ -47,7 +66,7 @@ impl Row<'_> {
     }
 
     /// The text of a column; absent where it is empty.
-    fn text(&self, key: &str) -> Option<&str> {
+    pub fn text(&self, key: &str) -> Option<&str> {
         match self.cell(key)? {
             Cell::Text(text) if !text.is_empty() => Some(text),
             _ => None,

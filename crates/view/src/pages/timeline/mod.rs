@@ -10,7 +10,7 @@ mod linked;
 mod place;
 
 pub use arrange::TrackChange;
-pub use changes::{colours, tells_apart};
+pub use changes::{OpChanges, colours, tells_apart};
 pub use details::named_values;
 pub use keep::Keep;
 pub use place::{EVENT, RANGE, SELECTION};

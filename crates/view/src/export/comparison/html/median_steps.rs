@@ -35,11 +35,11 @@ const NO_OP: &str = "c-none";
 const LETTER: f64 = 6.1;
 
 /// A run with its picture.
-struct Drawn<'a> {
+struct Drawn {
     run: u32,
     picture: StepPicture,
     /// None where the ops have the colours of their classes.
-    changes: Option<OpChanges<'a>>,
+    changes: Option<OpChanges>,
 }
 
 /// Whether a run is drawn, where it has a picture: the baseline, and of the others those first in order.
@@ -80,7 +80,7 @@ pub fn section(comparison: &Comparison, subjects: &[Subject]) -> Markup {
     }
 }
 
-fn picture(comparison: &Comparison, drawn: &[Drawn<'_>]) -> Markup {
+fn picture(comparison: &Comparison, drawn: &[Drawn]) -> Markup {
     let longest = drawn.iter().map(|it| it.picture.length).max().unwrap_or_default();
     let scale = Scale { longest };
     let mut top = AXIS;
@@ -120,7 +120,7 @@ impl Scale {
     }
 }
 
-fn run(comparison: &Comparison, drawn: &Drawn<'_>, scale: &Scale, top: &mut f64) -> Markup {
+fn run(comparison: &Comparison, drawn: &Drawn, scale: &Scale, top: &mut f64) -> Markup {
     let StepPicture { step, device, length, names, lanes } = &drawn.picture;
     let captures = comparison.runs.get(drawn.run as usize).map_or(0, |run| run.captures.len());
     let of_captures = if captures > 1 { format!(" (the first of {captures} captures)") } else { String::new() };
@@ -136,7 +136,7 @@ fn run(comparison: &Comparison, drawn: &Drawn<'_>, scale: &Scale, top: &mut f64)
     }
 }
 
-fn lane(drawn: &Drawn<'_>, lane: &StepLane, names: &[MarkName], scale: &Scale, top: &mut f64) -> Markup {
+fn lane(drawn: &Drawn, lane: &StepLane, names: &[MarkName], scale: &Scale, top: &mut f64) -> Markup {
     let y = *top;
     *top += LANE + GAP;
     // One shape a colour.
@@ -180,7 +180,7 @@ fn add(path: &mut String, mark: &StepMark, scale: &Scale, y: f64) {
 }
 
 /// The class of a mark's colour.
-fn class(drawn: &Drawn<'_>, name: &MarkName) -> &'static str {
+fn class(drawn: &Drawn, name: &MarkName) -> &'static str {
     let is_op = !name.family.is_empty();
     match drawn.changes.as_ref().and_then(|changes| changes.of(&name.op, &name.name, is_op)) {
         Some(change) => class_of(change),
@@ -209,7 +209,7 @@ fn ink(class: &str) -> &'static str {
 }
 
 /// What the colours mean, and how far down that goes.
-fn legend(comparison: &Comparison, drawn: &[Drawn<'_>], y: f64) -> (Markup, f64) {
+fn legend(comparison: &Comparison, drawn: &[Drawn], y: f64) -> (Markup, f64) {
     let mut entries: Vec<(&'static str, String)> = Vec::new();
     if drawn.iter().any(|it| it.changes.is_some()) {
         let pair: Vec<u32> = others(comparison).collect();

@@ -1,0 +1,135 @@
+//! Memory over time, as the allocators of the devices report it.
+
+use memory::Recorded;
+use memory::allocator::{Allocator, AllocatorEvent};
+
+use super::super::{Block, Figure, PageQuery, Point, Scatter, Status};
+use super::{curve, tables};
+use crate::table::Unit;
+use crate::tables::TableName;
+use base::format;
+use metrics::OpFamily;
+
+/// Share of the capacity from which on little is left, percent.
+const NEARLY_FULL_PERCENT: f64 = 90.0;
+
+/// The blocks; none where no allocator reported anything.
+pub fn blocks(recorded: &Recorded, query: &PageQuery) -> Vec<Block> {
+    let mut fullest: Vec<(u64, &Allocator)> =
+        recorded.allocators.iter().filter_map(|it| Some((it.events.get(it.peak()?)?.used_bytes(), it))).collect();
+    fullest.sort_by_key(|(used, _)| std::cmp::Reverse(*used));
+    let values = fullest.iter().map(|(_, it)| (key(it), format!("{}{}", it.name, host(recorded, it)))).collect();
+    let (chosen, buttons) = super::choice("allocator", "Allocator", values, query);
+    let Some((_, allocator)) = fullest.iter().find(|(_, it)| key(it) == chosen) else { return Vec::new() };
+    let mut blocks = vec![Block::Heading { text: "Memory over time".to_owned(), note: None }];
+    blocks.extend(buttons);
+    blocks.extend(figures(allocator).map(|figures| Block::Figures { figures }));
+    blocks.push(Block::Scatter(over_time(allocator)));
+    for (name, form, title) in [
+        (TableName::Allocations, "peak", "Alive at the peak"),
+        (TableName::Allocators, "", "Allocators"),
+        (TableName::MemoryTimeline, "", "Every allocation and release"),
+    ] {
+        blocks.extend(tables::block(recorded, name, form, title, query));
+    }
+    blocks
+}
+
+fn key(allocator: &Allocator) -> String {
+    format!("{}/{}", allocator.host, allocator.name)
+}
+
+/// Which host, where there are several.
+fn host(recorded: &Recorded, allocator: &Allocator) -> String {
+    match recorded.hosts.get(usize::from(allocator.host)) {
+        Some(host) if recorded.hosts.len() > 1 => format!(" of {host}"),
+        _ => String::new(),
+    }
+}
+
+fn figures(allocator: &Allocator) -> Option<Vec<Figure>> {
+    let index = allocator.peak()?;
+    let peak = allocator.events.get(index)?;
+    let capacity = allocator.capacity_bytes(index).filter(|&bytes| bytes > 0);
+    let share = capacity.map(|capacity| 100.0 * peak.used_bytes() as f64 / capacity as f64);
+    let contents = allocator.contents(index);
+    let figure = |label: &str, bytes: u64, note: String| Figure {
+        label: label.to_owned(),
+        value: Some(bytes as f64),
+        unit: Unit::Bytes,
+        note,
+        ..Figure::default()
+    };
+    let of_capacity = capacity.zip(share).map_or_else(String::new, |(capacity, share)| {
+        format!(
+            "{} of {}, {} after the start",
+            format::percent(share),
+            format::bytes(capacity),
+            format::time_us(peak.time.as_us())
+        )
+    });
+    let status = share.map(|share| if share >= NEARLY_FULL_PERCENT { Status::Warning } else { Status::Good });
+    let mut figures = vec![
+        Figure {
+            status,
+            limits: format!("A warning from {NEARLY_FULL_PERCENT} % of the capacity."),
+            ..figure("Peak", peak.used_bytes(), of_capacity)
+        },
+        figure(
+            "Before the capture",
+            contents.before_capture_bytes,
+            "in use at the peak, allocated earlier: weights, optimizer state".to_owned(),
+        ),
+    ];
+    if contents.reserved_bytes > 0 {
+        figures.push(figure("Reserved", contents.reserved_bytes, "for the stack of programs".to_owned()));
+    }
+    if let Some(bytes) = allocator.lifetime_peak_bytes() {
+        figures.push(figure("Peak of the process", bytes, "since it began".to_owned()));
+    }
+    figures.extend(peak.fragmentation.map(|share| Figure {
+        label: "Fragmentation".to_owned(),
+        value: Some(100.0 * share),
+        unit: Unit::Percent,
+        note: "of the free memory lies outside its largest piece, at the peak".to_owned(),
+        ..Figure::default()
+    }));
+    Some(figures)
+}
+
+/// Used bytes in steps: what an event says holds until the next.
+fn over_time(allocator: &Allocator) -> Scatter {
+    let most = allocator.peak().and_then(|at| allocator.events.get(at)).map_or(0, AllocatorEvent::used_bytes);
+    let (unit, scale) = curve::unit_of(most);
+    let mut points: Vec<(f64, f64)> = Vec::with_capacity(2 * allocator.events.len());
+    for event in &allocator.events {
+        let (time_ms, used) = (event.time.as_us() / 1e3, event.used_bytes() as f64 / scale);
+        if let Some(&(_, before)) = points.last() {
+            points.push((time_ms, before));
+        }
+        points.push((time_ms, used));
+    }
+    let (first, last) = (points.first().map_or(0.0, |point| point.0), points.last().map_or(0.0, |point| point.0));
+    let mut lines = vec![curve::line("used", &points)];
+    if let Some(capacity) = allocator.peak().and_then(|at| allocator.capacity_bytes(at)) {
+        lines.push(curve::level("capacity", first, last, capacity as f64 / scale));
+    }
+    let peak = allocator.peak().and_then(|at| allocator.events.get(at)).map(|event| Point {
+        label: format!("Peak: {}", format::bytes(event.used_bytes())),
+        x: event.time.as_us() / 1e3,
+        y: event.used_bytes() as f64 / scale,
+        size: 0.0,
+        class: OpFamily::Communication.into(),
+        notes: vec![format!("{} after the start of the capture", format::time_us(event.time.as_us()))],
+        link: None,
+        extent: None,
+    });
+    Scatter {
+        title: format!("{} over time", allocator.name),
+        x_label: "Time from the start of the capture (ms)".to_owned(),
+        y_label: format!("Used ({unit})"),
+        logarithmic: false,
+        points: peak.into_iter().collect(),
+        lines,
+    }
+}

@@ -1,0 +1,54 @@
+//! The text of an out-of-memory error: what was needed, what there was, and the largest buffers.
+
+use memory::{ListedBuffer, OutOfMemory, Recorded};
+
+use super::super::{Block, Figure, PageQuery, Status};
+use super::{owners, tables};
+use crate::table::Unit;
+use base::format;
+
+/// The blocks; none where the run is no such text.
+pub fn blocks(recorded: &Recorded, query: &PageQuery) -> Vec<Block> {
+    let reports = recorded.errors();
+    let mut blocks = Vec::new();
+    for report in &reports {
+        blocks.push(Block::Heading { text: format!("Out of memory: {}", report.space_name()), note: None });
+        blocks.push(Block::Figures { figures: figures(report) });
+        let listed = report.buffers.iter().map(ListedBuffer::as_peak_buffer).collect();
+        let title = format!("The largest buffers, by class and scope: {}", format::printable(&report.space_name()));
+        blocks.push(Block::Icicle(owners::at_peak(title, report.peak_bytes(), listed)));
+    }
+    if !reports.is_empty() {
+        blocks.extend(tables::buffers(recorded, query));
+    }
+    blocks
+}
+
+fn figures(report: &OutOfMemory) -> Vec<Figure> {
+    let figure = |label: &str, bytes: Option<u64>, note: String| {
+        let value = Some(bytes? as f64);
+        Some(Figure { label: label.to_owned(), value, unit: Unit::Bytes, note, ..Figure::default() })
+    };
+    let over = report.capacity_bytes.map(|capacity| report.peak_bytes().saturating_sub(capacity));
+    let listed = report.buffers.len();
+    let needed = Figure {
+        status: Some(Status::Bad),
+        limits: "The program did not fit.".to_owned(),
+        ..figure(
+            "Needed",
+            Some(report.peak_bytes()),
+            over.filter(|&over| over > 0).map_or_else(
+                || "by the program in all".to_owned(),
+                |over| format!("{} more than there is", format::bytes(over)),
+            ),
+        )
+        .unwrap_or_default()
+    };
+    let rest = [
+        figure("Capacity", report.capacity_bytes, "what the memory holds".to_owned()),
+        figure("In use", report.in_use_bytes, "when it failed".to_owned()),
+        figure("Asked for", report.requested_bytes, "by the allocation that failed".to_owned()),
+        figure("Listed", Some(report.listed_bytes()), format!("by the text: its {listed} largest buffers")),
+    ];
+    std::iter::once(needed).chain(rest.into_iter().flatten()).collect()
+}

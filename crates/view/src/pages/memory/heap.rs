@@ -1,0 +1,114 @@
+//! A device memory profile: the arrays and executables that are there at one moment, by the code that made them.
+
+use memory::{HeapProfile, Recorded};
+use metrics::OpFamily;
+
+use super::super::{Block, ColourClass, Figure, Icicle, Node, PageQuery};
+use super::tables;
+use crate::table::Unit;
+use crate::tables::TableName;
+use base::format;
+
+/// Spans of the flame chart at most: the largest.
+const MOST_NODES: usize = 2_000;
+
+/// The blocks; none where the run is no device memory profile.
+pub fn blocks(recorded: &Recorded, query: &PageQuery) -> Vec<Block> {
+    let Some(profile) = recorded.heap_profile() else { return Vec::new() };
+    let (by, buttons) = super::choice(
+        "heap",
+        "Call stacks",
+        vec![("callers".into(), "From the outside in".into()), ("lines".into(), "From the line out".into())],
+        query,
+    );
+    let mut blocks = vec![Block::Figures { figures: figures(profile) }];
+    if !profile.problems.is_empty() {
+        blocks.push(Block::Note {
+            text: format!("The file is damaged; numbers are of what could be read: {}.", profile.problems),
+        });
+    }
+    blocks.extend(buttons);
+    blocks.push(Block::Icicle(flame(profile, by == "lines")));
+    for (form, title) in [("line", "By line"), ("stack", "By call stack"), ("kind", "By kind"), ("device", "By device")]
+    {
+        blocks.extend(tables::block(recorded, TableName::Heap, form, title, query));
+    }
+    blocks
+}
+
+fn figures(profile: &HeapProfile) -> Vec<Figure> {
+    let sum = |kind: &str| {
+        let of_kind = profile.samples.iter().filter(|sample| sample.kind == kind);
+        of_kind.fold((0i64, 0i64), |(bytes, count), sample| {
+            (bytes.saturating_add(sample.bytes), count.saturating_add(sample.count))
+        })
+    };
+    [("buffer", "Arrays"), ("executable", "Executables")]
+        .into_iter()
+        .map(|(kind, label)| {
+            let (bytes, count) = sum(kind);
+            Figure {
+                label: label.to_owned(),
+                value: Some(bytes as f64),
+                unit: Unit::Bytes,
+                note: format!(
+                    "{} of them on the devices when the profile was saved",
+                    format::count(count.max(0).cast_unsigned())
+                ),
+                ..Figure::default()
+            }
+        })
+        .collect()
+}
+
+/// The call stacks as nested spans, with the outermost call or with the innermost line at the top.
+fn flame(profile: &HeapProfile, is_from_line: bool) -> Icicle {
+    let mut nodes = vec![Node {
+        label: "all".to_owned(),
+        parent: None,
+        value: 0.0,
+        class: ColourClass::GROUP,
+        notes: Vec::new(),
+        link: None,
+    }];
+    let mut places = std::collections::BTreeMap::new();
+    let mut samples: Vec<_> = profile.samples.iter().filter(|sample| sample.bytes > 0).collect();
+    samples.sort_by_key(|sample| std::cmp::Reverse(sample.bytes));
+    for sample in samples {
+        let bytes = sample.bytes as f64;
+        let mut stack: Vec<usize> = sample.stack.clone();
+        if !is_from_line {
+            stack.reverse();
+        }
+        let mut parent = 0;
+        if let Some(root) = nodes.first_mut() {
+            root.value += bytes;
+        }
+        for frame in stack {
+            let known = places.get(&(parent, frame)).copied();
+            if known.is_none() && nodes.len() >= MOST_NODES {
+                break;
+            }
+            let at = known.unwrap_or_else(|| {
+                let found = profile.frames.get(frame);
+                let label = found.map(|frame| frame.function.clone()).unwrap_or_default();
+                let note = found.map(memory::Frame::place);
+                nodes.push(Node {
+                    label,
+                    parent: u32::try_from(parent).ok(),
+                    value: 0.0,
+                    class: OpFamily::Matmul.into(),
+                    notes: note.into_iter().collect(),
+                    link: None,
+                });
+                places.insert((parent, frame), nodes.len() - 1);
+                nodes.len() - 1
+            });
+            if let Some(node) = nodes.get_mut(at) {
+                node.value += bytes;
+            }
+            parent = at;
+        }
+    }
+    Icicle { title: "Memory by call stack".to_owned(), unit: Unit::Bytes, nodes }
+}

@@ -1,0 +1,127 @@
+//! The page of memory: what fills it when it is fullest, when that is, and whose it is.
+//!
+//! It is made of what a run says of memory ([`Recorded`]) and of nothing else, so that a worker without the events can make it. Each source
+//! stands alone: compiled programs (over the order of a program), allocators (over time), a device memory profile (at one
+//! moment), the text of an out-of-memory error (its largest buffers). What a run lacks is said, with what would record it.
+
+mod address_map;
+mod allocators;
+mod curve;
+mod errors;
+mod heap;
+mod owners;
+mod program;
+mod tables;
+
+use memory::{Class, Recorded};
+use metrics::{HostRole, OpFamily, StepPart};
+
+use super::{Block, Choice, ColourClass, Fact, Facts, Link, Page, PageQuery, View, row};
+use crate::table::{self, Query};
+use crate::tables::{TableName, rows_of_memory};
+
+/// The page; of an earlier result, which says nothing of memory, why there is none.
+pub fn page(recorded: Option<&Recorded>, query: &PageQuery) -> Page {
+    let Some(recorded) = recorded else { return Page { blocks: vec![of_earlier_result()] } };
+    let mut blocks = errors::blocks(recorded, query);
+    blocks.extend(heap::blocks(recorded, query));
+    blocks.extend(allocators::blocks(recorded, query));
+    blocks.extend(program::blocks(recorded, query));
+    blocks.extend(absent(recorded));
+    Page { blocks }
+}
+
+/// What is said of the row with this index among those that `asked` gives. Empty where there is none.
+pub fn row_of_memory(recorded: &Recorded, name: TableName, variant: &str, asked: &Query, index: u32) -> Page {
+    let asked = Query { top: Some(index.saturating_add(1)), ..asked.clone() };
+    let Some(rows) = rows_of_memory(recorded, name, variant) else { return Page::default() };
+    row::plain(&table::query(&*rows, &asked), name, variant, index, |row| links(recorded, row))
+}
+
+/// Where the op leads that makes a buffer. Of a part of a tuple it is the op without its number.
+fn links(recorded: &Recorded, row: &row::Row<'_>) -> Vec<(String, Link)> {
+    let buffer = row.text("buffer");
+    let views = [("Op", View::Ops), ("Timeline", View::Timeline)];
+    let link = |(label, view): (&str, View)| Some((label.to_owned(), owners::op(buffer?, view)?));
+    if recorded.has_events { views.into_iter().filter_map(link).collect() } else { Vec::new() }
+}
+
+/// In place of the page of an earlier result.
+pub(super) fn of_earlier_result() -> Block {
+    Block::Empty {
+        reason: "This is an earlier result: it holds the numbers of a run and not its programs and allocations."
+            .to_owned(),
+        remedy: Some("Open the profile that it was made from.".to_owned()),
+    }
+}
+
+/// The sources that this run lacks: why, and how to record each.
+fn absent(recorded: &Recorded) -> Option<Block> {
+    if recorded.heap_profile().is_some() || recorded.is_error() {
+        return None;
+    }
+    let mut facts = Vec::new();
+    let mut fact = |label: &str, value: &str| {
+        facts.push(Fact { label: label.to_owned(), value: value.to_owned(), definition: String::new() });
+    };
+    if recorded.programs.iter().all(|program| program.memory().is_none()) {
+        fact(
+            "Compiled programs",
+            if recorded.is_json {
+                "A trace in JSON holds no programs. Open the .xplane.pb of the same capture."
+            } else if recorded.programs.is_empty() {
+                "The capture holds no programs. Record them with jax.profiler.ProfileOptions().enable_hlo_proto = True, or set \
+                 XLA_FLAGS=--xla_dump_to=FOLDER and open that folder."
+            } else {
+                "The programs of this capture come without their buffer assignments. Set XLA_FLAGS=--xla_dump_to=FOLDER and open that folder."
+            },
+        );
+    }
+    if recorded.allocators.is_empty() {
+        fact(
+            "Memory over time",
+            match recorded.platform.as_str() {
+                _ if !recorded.has_events => {
+                    "This run holds no events: open the profile of the program, an .xplane.pb."
+                }
+                "CPU" => "XLA's CPU backend reports no allocations.",
+                _ => {
+                    "The capture holds no allocations. Allocators report them where \
+                     jax.profiler.ProfileOptions().host_tracer_level is 2 or more."
+                }
+            },
+        );
+    }
+    fact(
+        "Arrays by line of Python",
+        "Save a device memory profile, jax.profiler.save_device_memory_profile(\"memory.prof\"), and open it beside this run.",
+    );
+    Some(Block::Facts(Facts { title: "Not in this run".to_owned(), facts }))
+}
+
+/// The buttons of a choice, where there is more than one.
+fn choice(option: &str, label: &str, values: Vec<(String, String)>, query: &PageQuery) -> (String, Option<Block>) {
+    let keys: Vec<&str> = values.iter().map(|(key, _)| key.as_str()).collect();
+    let chosen = query.chosen(option, &keys).to_owned();
+    let choice = Choice { option: option.to_owned(), label: label.to_owned(), chosen: chosen.clone(), values };
+    (chosen, (choice.values.len() > 1).then_some(Block::Choice(choice)))
+}
+
+/// The colour of a class: those of the page's families, since they never stand beside ops.
+fn colour(class: Class) -> ColourClass {
+    match class {
+        Class::Parameter => OpFamily::Matmul.into(),
+        Class::OptimizerState => OpFamily::Convolution.into(),
+        Class::Gradient => OpFamily::Reduction.into(),
+        Class::Activation => OpFamily::Attention.into(),
+        Class::Input => StepPart::HostToDevice.into(),
+        Class::Output => OpFamily::DataMovement.into(),
+        Class::Constant => HostRole::Python.into(),
+        Class::CollectiveScratch => OpFamily::Communication.into(),
+        Class::Temporary => OpFamily::Elementwise.into(),
+        Class::Unknown => ColourClass::GROUP,
+    }
+}
+
+#[cfg(test)]
+mod tests;

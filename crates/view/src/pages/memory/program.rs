@@ -1,0 +1,161 @@
+//! A compiled program: its peak, the heap over the order of the program, what is alive at the peak, and where it lies.
+
+use memory::{Classifier, MAIN, ProgramMemory, Recorded, RecordedProgram, SpaceMemory, space_name, xla_peak};
+
+use super::super::{Block, Figure, Line, PageQuery, Point, Scatter, Status, View};
+use super::{address_map, curve, owners, tables};
+use crate::table::Unit;
+use crate::tables::TableName;
+use base::format;
+use metrics::OpFamily;
+
+/// Programs that one can choose among: those with the largest peak.
+const MOST_PROGRAMS: usize = 12;
+/// Share of a device's memory from which on little is left, percent.
+const NEARLY_FULL_PERCENT: f64 = 90.0;
+
+/// One memory space of one program, which the page shows.
+pub struct Shown<'r> {
+    /// Its memory.
+    pub memory: &'r ProgramMemory,
+    /// The space.
+    pub space: &'r SpaceMemory,
+    /// What the space is called.
+    pub space_name: String,
+}
+
+/// The blocks; none where no program comes with its buffers.
+pub fn blocks(recorded: &Recorded, query: &PageQuery) -> Vec<Block> {
+    let peak = |memory: &ProgramMemory| memory.space(MAIN).map_or(0, SpaceMemory::peak_bytes);
+    let mut programs: Vec<(&RecordedProgram, &ProgramMemory)> =
+        recorded.programs.iter().filter_map(|program| Some((program, program.memory()?))).collect();
+    programs.sort_by_key(|(_, memory)| std::cmp::Reverse(peak(memory)));
+    let values = programs.iter().take(MOST_PROGRAMS);
+    let values = values.map(|(program, _)| (program.name.clone(), format::printable(&program.name))).collect();
+    let (chosen, program_buttons) = super::choice("program", "Program", values, query);
+    let Some((_, memory)) = programs.iter().find(|(program, _)| program.name == chosen) else {
+        return Vec::new();
+    };
+    let is_shown = |space: &&SpaceMemory| space.space == MAIN || space.peak_bytes() > 0 || space.total_bytes > 0;
+    let spaces: Vec<&SpaceMemory> = memory.spaces.iter().filter(is_shown).collect();
+    let name = |space: &SpaceMemory| space_name(space.space, &recorded.platform);
+    let values = spaces.iter().map(|space| (space.space.to_string(), name(space))).collect();
+    let (chosen, space_buttons) = super::choice("space", "Memory space", values, query);
+    let Some(space) = spaces.into_iter().find(|space| space.space.to_string() == chosen) else { return Vec::new() };
+    let shown = Shown { memory, space, space_name: name(space) };
+
+    let mut blocks = vec![Block::Heading { text: "Memory of a program".to_owned(), note: None }];
+    blocks.extend(program_buttons);
+    blocks.extend(space_buttons);
+    blocks.push(Block::Figures { figures: figures(&shown, recorded.device_memory_bytes) });
+    let problems = memory.problems();
+    if !problems.is_empty() {
+        let text = format!("The buffer assignment is damaged; numbers are of what could be read: {problems}.");
+        blocks.push(Block::Note { text });
+    }
+    let title = format!("What is alive at the peak, by class and scope: {}", format::printable(&shown.space_name));
+    let classifier = Classifier::new(memory);
+    let alive = memory.peak_buffers(space, &classifier).collect();
+    blocks.push(Block::Icicle(owners::at_peak(title, space.peak_bytes(), alive)));
+    blocks.extend(over_program(&shown).map(Block::Scatter));
+    blocks.extend(address_map::block(&shown).map(Block::Scatter));
+    blocks.extend(what_if(recorded, query));
+    blocks.extend(tables::buffers(recorded, query));
+    blocks.extend(tables::block(recorded, TableName::ProgramMemory, "space", "Programs and memory spaces", query));
+    blocks
+}
+
+/// Estimates of the peak with something changed.
+fn what_if(recorded: &Recorded, query: &PageQuery) -> Vec<Block> {
+    let forms =
+        [("scope", "Rematerialized"), ("argument", "Donated"), ("batch", "Another batch"), ("buffer", "Without")];
+    tables::chosen(
+        recorded,
+        TableName::MemoryWhatIf,
+        ("change", "Change"),
+        &forms,
+        "What if (estimates), all programs",
+        query,
+    )
+}
+
+fn figures(shown: &Shown<'_>, device_memory_bytes: Option<u64>) -> Vec<Figure> {
+    let Shown { memory, space, .. } = shown;
+    let figure = |label: &str, bytes: u64, note: String| Figure {
+        label: label.to_owned(),
+        value: Some(bytes as f64),
+        unit: Unit::Bytes,
+        note,
+        ..Figure::default()
+    };
+    let device = device_memory_bytes.filter(|&bytes| bytes > 0 && space.space == MAIN);
+    let share = device.map(|bytes| (100.0 * space.peak_bytes() as f64 / bytes as f64, bytes));
+    let note = share.map_or_else(
+        || shown.space_name.clone(),
+        |(share, bytes)| format!("{} of the device's {}", format::percent(share), format::bytes(bytes)),
+    );
+    let peak = Figure {
+        status: share.map(|(share, _)| if share >= NEARLY_FULL_PERCENT { Status::Warning } else { Status::Good }),
+        limits: share
+            .map_or_else(String::new, |_| format!("A warning from {NEARLY_FULL_PERCENT} % of the device's memory.")),
+        ..figure("Peak", space.peak_bytes(), note)
+    };
+    let padding = space.peak_bytes().saturating_sub(space.peak_unpadded_bytes());
+    let aliased = match space.aliased_bytes {
+        0 => "none given back in place (donated)".to_owned(),
+        bytes => format!("{} given back in place (donated)", format::bytes(bytes)),
+    };
+    let mut figures = vec![
+        peak,
+        figure("Arguments", space.parameter_bytes, aliased),
+        figure("Results", space.output_bytes, "in memory of their own or of arguments".to_owned()),
+        figure(
+            "Temporary values",
+            space.temporary_bytes,
+            match space.fragmentation_percent() {
+                Some(free) => format!("{} of it free at the peak", format::percent(free)),
+                None => "allocated for them".to_owned(),
+            },
+        ),
+        figure("Padding", padding, "of temporary values at the peak, by their layouts".to_owned()),
+    ];
+    if space.space == MAIN {
+        figures.push(figure(
+            "Peak by XLA",
+            xla_peak(&memory.assignment),
+            "as memory_analysis() counts: without memory of calls".to_owned(),
+        ));
+    }
+    figures
+}
+
+/// The heap over the order of the program, with what is there all the time; none where nothing comes and goes.
+fn over_program(shown: &Shown<'_>) -> Option<Scatter> {
+    let heap = shown.space.heap.as_ref()?;
+    let (unit, scale) = curve::unit_of(shown.space.peak_bytes());
+    let bytes: Vec<u64> = shown.space.bytes_over_program().collect();
+    let points: Vec<(f64, f64)> =
+        bytes.iter().enumerate().map(|(at, &bytes)| (at as f64, bytes as f64 / scale)).collect();
+    let resident = shown.space.peak_bytes().saturating_sub(heap.peak.bytes) as f64 / scale;
+    let end = points.len().saturating_sub(1) as f64;
+    let at = heap.instructions.get(heap.peak_event).copied().flatten().and_then(|index| shown.memory.module.at(index));
+    let peak = Point {
+        label: format!("Peak: {}", format::bytes(shown.space.peak_bytes())),
+        x: (heap.peak_event + 1) as f64,
+        y: shown.space.peak_bytes() as f64 / scale,
+        size: 0.0,
+        class: OpFamily::Communication.into(),
+        notes: at.map(|instruction| format!("at {}", instruction.name)).into_iter().collect(),
+        link: at.and_then(|it| owners::op(&it.name, View::Ops)),
+        extent: None,
+    };
+    let lines: Vec<Line> = vec![curve::line("alive", &points), curve::level("there all the time", 0.0, end, resident)];
+    Some(Scatter {
+        title: "Memory over the order of the program".to_owned(),
+        x_label: "Allocations and releases, in the order of the program (not time)".to_owned(),
+        y_label: format!("Alive ({unit})"),
+        logarithmic: false,
+        points: vec![peak],
+        lines,
+    })
+}

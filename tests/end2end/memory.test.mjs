@@ -1,0 +1,85 @@
+// The page of memory: its figures and tables are those of the command line, for compiled programs, allocators and device memory profiles.
+
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { readdirSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { drop } from "./browser.mjs";
+import { test } from "./harness.mjs";
+import { downloaded, figure, fits, load, open, settled, trace, view } from "./page.mjs";
+
+const PROGRAMS = join(import.meta.dirname, "../data/jax-cpu-memory");
+
+/** A table that the command line prints of these files, as objects. */
+function rows(cli, paths, name, options = []) {
+  const args = ["table", name, "--format", "json", ...options, ...paths.map((path) => basename(path))];
+  return JSON.parse(execFileSync(cli, args, { cwd: dirname(paths[0]), maxBuffer: 1 << 28, stdio: ["ignore", "pipe", "ignore"] }));
+}
+
+/** The lines of the CSV that the page saves of a table with this heading. */
+async function saved(page, heading) {
+  const csv = await downloaded(page, `.table-box:has(h2:text-is("${heading}")) button:has-text("CSV")`);
+  return csv.trim().split("\r\n");
+}
+
+test("a capture's memory is that of the command line", async ({ page, site, cli, artifacts }) => {
+  const path = trace("tpu-v6e-4chip/host.xplane.pb");
+  if (!path) return;
+  await open(page, site);
+  await load(page, path);
+  await view(page, "memory");
+  const [program] = rows(cli, [path], "program-memory", ["--sort", "-peak_heap_bytes"]);
+  assert.equal(await page.locator('[data-card="arguments"] .figure').getAttribute("data-exact").then((it) => it.replace(/\D/g, "")), String(program.parameter_bytes));
+  const buffers = rows(cli, [path], "buffers");
+  assert.equal((await saved(page, "Alive at the peak, all programs")).length - 1, buffers.length);
+  const events = rows(cli, [path], "memory-timeline");
+  assert.equal((await saved(page, "Every allocation and release")).length - 1, events.length);
+  assert.ok(await fits(page), "the page scrolls sideways");
+  assert.doesNotMatch(await page.locator(".blocks").innerText(), /NaN|undefined|Infinity/);
+  // A row leads to its details, which a worker makes.
+  const table = page.locator('.table-box:has(h2:text-is("Alive at the peak, all programs"))');
+  await table.locator("tbody tr:not(.pad)").first().click();
+  await page.locator(".row-details h2").waitFor();
+  assert.match(await page.locator(".row-details").innerText(), /Class/);
+  await page.screenshot({ path: join(artifacts, "memory-tpu.png"), fullPage: true });
+});
+
+test("programs that XLA dumped open by themselves, at their memory", async ({ page, site, cli, artifacts }) => {
+  const paths = readdirSync(PROGRAMS).filter((name) => name.endsWith(".pb.gz")).map((name) => join(PROGRAMS, name));
+  await open(page, site);
+  await drop(page, "#main", paths);
+  await page.locator(".page.memory .card").first().waitFor({ timeout: 60_000 });
+  await settled(page);
+  const programs = rows(cli, paths, "program-memory");
+  assert.equal(programs.length, 5);
+  assert.equal(await figure(page, "peak"), programs[0].peak_heap_bytes);
+  // Another program has other figures.
+  const last = programs.at(-1);
+  await page.locator(`button:has-text("${last.module}")`).click();
+  await settled(page);
+  assert.equal(await figure(page, "peak"), last.peak_heap_bytes);
+  await page.screenshot({ path: join(artifacts, "memory-programs.png"), fullPage: true });
+});
+
+test("a device memory profile opens at its call stacks", async ({ page, site, cli, artifacts }) => {
+  const path = trace("memory-prof/cuda-led-getter.prof");
+  if (!path) return;
+  await open(page, site);
+  await drop(page, "#main", [path]);
+  await page.locator(".page.memory .card").first().waitFor({ timeout: 60_000 });
+  await settled(page);
+  const kinds = rows(cli, [path], "heap", ["--by", "kind"]);
+  assert.equal(await figure(page, "arrays"), kinds.find((row) => row.kind === "buffer").bytes);
+  assert.equal((await saved(page, "By line")).length - 1, rows(cli, [path], "heap").length);
+  await page.screenshot({ path: join(artifacts, "memory-heap.png"), fullPage: true });
+});
+
+test("a capture without allocations and programs says what would record them", async ({ page, site }) => {
+  await open(page, site);
+  await page.locator(".example").first().click();
+  await page.locator(".page.overview .card").first().waitFor();
+  await view(page, "memory");
+  const text = await page.locator(".blocks").innerText();
+  assert.match(text, /A trace in JSON holds no programs/);
+  assert.match(text, /save_device_memory_profile/);
+});

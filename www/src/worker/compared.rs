@@ -1,0 +1,36 @@
+//! The comparison of runs, whoever analysed them, of their profiles alone.
+
+use crossprof::UnifiedProfile;
+use crossprof::compare::{Comparison, Options, Subject, compare};
+use js_sys::Array;
+
+use crate::protocol::analyst::{SubjectEntry, Subjects};
+use crate::protocol::wire::{Body, Document};
+
+/// Why there is none.
+pub const NO_PROFILE: &str = "The profile of a run could not be read. Load it again.";
+
+/// The profile of a run, as it came with a request; nothing where it cannot be read.
+pub fn profile(attachments: &Array, at: u32) -> Option<UnifiedProfile> {
+    let bytes = Document::from_js(attachments.get(at))?.to_vec();
+    crossprof::json::from_str(std::str::from_utf8(&bytes).ok()?).ok()
+}
+
+/// The comparison of these runs; nothing where a profile of one cannot be read.
+pub fn compared(asked: Subjects, attachments: &Array) -> Option<(Comparison, Vec<Subject>)> {
+    let count = asked.subjects.len() as u32;
+    let subjects = asked.subjects.into_iter().zip(0..).map(|(entry, at)| {
+        let step = Document::from_js(attachments.get(count + at)).map(|step| step.text());
+        let median_step = step.filter(|step| !step.is_empty());
+        let mut profile = profile(attachments, at)?;
+        profile.metadata.compared.comparison_group = entry.group;
+        let SubjectEntry { name, watts_per_device, dollars_per_device_hour, .. } = entry;
+        Some(Subject { name, median_step, watts_per_device, dollars_per_device_hour, ..Subject::new(profile) })
+    });
+    let subjects: Vec<Subject> = subjects.collect::<Option<_>>()?;
+    // Captures of one group are one run.
+    let (subjects, run_of) = Subject::grouped(subjects);
+    let baseline = run_of.get(asked.baseline as usize).copied().unwrap_or(0);
+    let options = Options { baseline, weak_scaling: asked.weak_scaling, ..Options::of(&subjects) };
+    Some((compare(&subjects, &options), subjects))
+}

@@ -1,0 +1,86 @@
+//! Answers in the analyst's place what needs no events: pages and documents of comparisons, reports of runs, and the page and tables
+//! of memory, of what an analyst passes on of its runs. It is a program apart, which runs only where somebody looks at these: the
+//! analyst has no room for it.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use crossprof::export::{comparison, html, markdown};
+use crossprof::memory::Recorded;
+use crossprof::pages::timeline::OpChanges;
+use crossprof::pages::{compare, memory};
+use crossprof::table::query;
+use crossprof::tables::rows_of_memory;
+use js_sys::Array;
+
+use super::asker::Asker;
+use super::compared::{NO_PROFILE, compared, profile};
+use super::text::text;
+use crate::protocol::analyst::{
+    AnalystRequest, ComparisonPageRequest, DocumentRequest, Form, PageRequest, RowRequest, Subjects, TableRequest,
+};
+use crate::protocol::wire::{Body, Document, Packed};
+
+const NOT_MINE: &str = "This is a question to the analyst. Reload the page.";
+const NO_TABLE: &str = "This run has no such table.";
+
+/// What the runs of a load say of memory, by their number; nothing of an earlier result.
+#[derive(Default)]
+pub struct Deputy {
+    memory: BTreeMap<u32, Option<Recorded>>,
+}
+
+/// Does what the page asks for.
+pub fn begin(deputy: &Rc<RefCell<Deputy>>, request: AnalystRequest, asker: Asker) {
+    let mut deputy = deputy.borrow_mut();
+    let recorded = |run: u32| deputy.memory.get(&run).and_then(Option::as_ref);
+    match request {
+        AnalystRequest::Page(PageRequest { run, query, .. }) => {
+            asker.respond::<PageRequest>(&Packed(memory::page(recorded(run), &query)));
+        }
+        AnalystRequest::Table(TableRequest { run, name, variant, query: asked, format, .. }) => {
+            let rows = recorded(run).and_then(|recorded| rows_of_memory(recorded, name, &variant));
+            let made = rows.map(|rows| Document::new(&text(&query(&*rows, &asked), format)));
+            asker.answer::<TableRequest>(made.ok_or(NO_TABLE));
+        }
+        AnalystRequest::Row(RowRequest { run, name, variant, query, index }) => {
+            let made = recorded(run).map(|recorded| memory::row_of_memory(recorded, name, &variant, &query, index));
+            asker.answer::<RowRequest>(made.map(Packed).ok_or(NO_TABLE));
+        }
+        AnalystRequest::ComparisonPage(ComparisonPageRequest { subjects, filter }) => {
+            let found = compared(subjects, &asker.attachments()).ok_or(NO_PROFILE);
+            let page = found.map(|(found, _)| Packed(compare::page(&found, &filter)));
+            asker.answer::<ComparisonPageRequest>(page);
+        }
+        AnalystRequest::Document(DocumentRequest { form: Form::Remembered { run }, .. }) => {
+            let bytes = Document::from_js(asker.attachments().get(0)).map(|bytes| bytes.to_vec()).unwrap_or_default();
+            deputy.memory.insert(run, Recorded::from_bytes(&bytes));
+            asker.respond::<DocumentRequest>(&Document::new(""));
+        }
+        AnalystRequest::Document(DocumentRequest { form, subjects }) => {
+            let made = document(form, subjects, &asker.attachments());
+            asker.answer::<DocumentRequest>(made.map(|text| Document::new(&text)));
+        }
+        _ => asker.refuse(NOT_MINE),
+    }
+}
+
+fn document(form: Form, subjects: Subjects, attachments: &Array) -> Result<String, &'static str> {
+    if subjects.subjects.len() == 1 {
+        let profile = profile(attachments, 0).ok_or(NO_PROFILE)?;
+        return match form {
+            Form::Html => Ok(html::report(&profile)),
+            Form::Markdown => Ok(markdown::report(&profile)),
+            _ => Err(NOT_MINE),
+        };
+    }
+    let (found, subjects) = compared(subjects, attachments).ok_or(NO_PROFILE)?;
+    match form {
+        Form::Html => Ok(comparison::html(&found, &subjects)),
+        Form::Json => Ok(comparison::json(&found)),
+        Form::Markdown => Ok(comparison::markdown(&found)),
+        Form::Changes { side } => serde_json::to_string(&OpChanges::new(&found, side)).map_err(|_| NO_PROFILE),
+        _ => Err(NOT_MINE),
+    }
+}
