@@ -62,8 +62,9 @@ fn links(path: &Path) -> usize {
                     count += 1;
                 }
             }
-            // They lead to whole views.
-            Block::Figures { .. } | Block::Findings { .. } | Block::Stack(_) | Block::Fold { .. } => {}
+            // They lead to whole views, or state facts.
+            Block::Figures { .. } | Block::Findings { .. } | Block::Stack(_) | Block::Fold { .. } | Block::Facts(_) => {
+            }
             Block::Table(table) if matches!(table.table, TableName::OtherDevices | TableName::OtherDeviceEvents) => {}
             Block::Table(table) => {
                 assert_eq!(table.links.len(), table.rows.len());
