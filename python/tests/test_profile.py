@@ -227,7 +227,11 @@ def test_ctrl_c_ends_the_waiting(tmp_path: Path) -> None:
 
     # Nothing ever comes out of it.
     os.mkfifo(tmp_path / "pipe.trace.json")
-    code = "import crossprof, sys; print('reading', flush=True); crossprof.open(sys.argv[1])"
+    # Whoever runs the tests in the background ignores Ctrl-C, and so would what they start.
+    code = (
+        "import crossprof, signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); "
+        "print('reading', flush=True); crossprof.open(sys.argv[1])"
+    )
     waiting = subprocess.Popen([sys.executable, "-c", code, tmp_path / "pipe.trace.json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert waiting.stdout.readline() == b"reading\n"
     time.sleep(0.3)
