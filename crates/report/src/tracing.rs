@@ -21,3 +21,10 @@ pub struct Tracing {
     /// Steps behind `untraced_step_time_us`.
     pub untraced_steps: u64,
 }
+
+impl Tracing {
+    /// How much longer a step takes while it is traced, in percent; below 0 where it was shorter, which is chance.
+    pub fn slowed_percent(&self) -> f64 {
+        100.0 * (self.slowdown - 1.0)
+    }
+}

@@ -7,7 +7,7 @@ use crate::table::{Cell, Column, Table, Unit};
 use crate::tables::{TableName, of_report};
 use base::format::{self, optional_percent, optional_time_us, percent, printable, shorten, time_us};
 use base::{Severity, Warning};
-use report::{LayerFreezing, UnifiedProfile, distinct_names};
+use report::{LayerFreezing, Tracing, UnifiedProfile, distinct_names};
 
 /// Columns of the terminal that the report is made for.
 const WIDTH: usize = 100;
@@ -120,6 +120,17 @@ fn title_called(profile: &UnifiedProfile, name: &str) -> String {
     parts.join(", ")
 }
 
+/// How far to trust the times of the capture.
+fn tracing(measured: &Tracing) -> String {
+    let (traced, untraced) = (time_us(measured.traced_step_time_us), time_us(measured.untraced_step_time_us));
+    let percent = measured.slowed_percent();
+    if percent > 0.0 {
+        format!("slowed the steps by {}: {traced} instead of {untraced}", format::percent(percent))
+    } else {
+        format!("did not slow the steps: {traced}, and {untraced} without")
+    }
+}
+
 /// The headline figures: label and value. What was not measured says so or is left out.
 pub fn headlines(profile: &UnifiedProfile) -> Vec<(&'static str, String)> {
     let mut lines = vec![("Read from", origin(profile))];
@@ -139,12 +150,7 @@ pub fn headlines(profile: &UnifiedProfile) -> Vec<(&'static str, String)> {
         lines.push(("Steps", steps(profile)));
     }
     if let Some(measured) = &profile.tracing {
-        let (traced, untraced) = (time_us(measured.traced_step_time_us), time_us(measured.untraced_step_time_us));
-        let times = format::number(measured.slowdown);
-        lines.push((
-            "Tracing",
-            format!("a step takes {times} times as long as without: {traced} instead of {untraced}"),
-        ));
+        lines.push(("Tracing", tracing(measured)));
     }
     if let Some(busy) = &profile.compute_utilization {
         let per = match busy.window.as_deref() {
@@ -440,6 +446,21 @@ mod tests {
         assert_eq!(lines.last(), Some(&"  damage: demo.json, byte 77: The file ends inside an event. Copy it again."));
         assert!(lines.len() < 50 && lines.iter().all(|line| line.chars().count() <= WIDTH + 20), "{text}");
         assert!(!text.contains('\u{1b}'), "{text}");
+    }
+
+    #[test]
+    fn the_slow_down_by_tracing_stands_below_the_steps() {
+        let mut profile = report::example::profile();
+        let mut line = |traced_step_time_us: f64| {
+            let slowdown = traced_step_time_us / 50_000.0;
+            let measured =
+                Tracing { slowdown, traced_step_time_us, untraced_step_time_us: 50_000.0, ..Tracing::default() };
+            profile.tracing = Some(measured);
+            let lines = headlines(&profile);
+            lines.into_iter().find(|(label, _)| *label == "Tracing").map(|(_, text)| text)
+        };
+        assert_eq!(line(52_000.0).as_deref(), Some("slowed the steps by 4.0 %: 52.0 ms instead of 50.0 ms"));
+        assert_eq!(line(49_000.0).as_deref(), Some("did not slow the steps: 49.0 ms, and 50.0 ms without"));
     }
 
     /// A warning as a profile of another program may have it.

@@ -5,7 +5,7 @@ use crate::metric;
 use crate::metric::Metric;
 use crate::table::Unit;
 use base::format;
-use report::{Kernels, UnifiedProfile};
+use report::{Kernels, Tracing, UnifiedProfile};
 
 /// Two limits: beyond the first lies good, up to the second warning, beyond it bad.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -28,6 +28,12 @@ const KERNEL_US: Thresholds =
 /// `compilation.compilation_time_us`
 const COMPILATION_US: Thresholds =
     Thresholds { good: 2e6, bad: 1e7, text: "Good below 2 s, warning up to 10 s, bad above." };
+/// [`report::Tracing::slowed_percent`], from what the finding says on.
+const SLOWED_PERCENT: Thresholds = Thresholds {
+    good: 10.0,
+    bad: 50.0,
+    text: "Good below 10 %, warning up to 50 %, bad above: idle time and launches are then not those of the program.",
+};
 
 impl Thresholds {
     /// The status of a value. Values at a limit are a warning; what is no number has no status.
@@ -53,6 +59,7 @@ impl Thresholds {
 pub(super) fn figures(source: Source<'_>) -> Vec<Figure> {
     let mut figures =
         vec![step_time(source), busy(source), mean_kernel(source), compilation(source), throughput(source)];
+    figures.extend(source.profile().tracing.as_ref().map(slowed_by_tracing));
     if source.profile().metadata.source_format.as_deref() == Some("unified_profile") {
         figures.retain(|figure| figure.value.is_some() || figure.note_link.is_some());
     }
@@ -85,6 +92,21 @@ fn step_time(source: Source<'_>) -> Figure {
         None => format!("over {steps}"),
     };
     Figure { value: Some(mean), note, ..figure }
+}
+
+/// How far to trust the times: a figure of captures of which it was measured.
+fn slowed_by_tracing(measured: &Tracing) -> Figure {
+    let percent = measured.slowed_percent();
+    let (traced, untraced) = (measured.traced_step_time_us, measured.untraced_step_time_us);
+    let figure = Figure {
+        label: "Slowed by tracing".to_owned(),
+        value: Some(percent),
+        unit: Unit::Percent,
+        note: format!("{} a step, {} without", format::time_us(traced), format::time_us(untraced)),
+        link: Some(Link::to(View::Steps, "")),
+        ..Figure::of(metric!("tracing.slowdown"))
+    };
+    judged(figure, &SLOWED_PERCENT, percent)
 }
 
 fn busy(source: Source<'_>) -> Figure {
@@ -270,6 +292,23 @@ mod tests {
         let busy = all(&profile).swap_remove(1);
         assert_eq!(busy.status, Some(Status::Bad));
         assert!(busy.note.ends_with("96.6 % of it only waits"), "{}", busy.note);
+    }
+
+    #[test]
+    fn the_slow_down_by_tracing_is_shown_where_it_was_measured() {
+        let mut profile = profile();
+        assert_eq!(all(&profile).len(), 5);
+        let mut at = |traced_step_time_us: f64| {
+            let slowdown = traced_step_time_us / 50_000.0;
+            let measured =
+                Tracing { slowdown, traced_step_time_us, untraced_step_time_us: 50_000.0, ..Tracing::default() };
+            profile.tracing = Some(measured);
+            let figure = all(&profile).swap_remove(5);
+            (figure.value.map(f64::round), figure.status, figure.note)
+        };
+        assert_eq!(at(52_000.0), (Some(4.0), Some(Status::Good), "52.0 ms a step, 50.0 ms without".to_owned()));
+        assert_eq!((at(60_000.0).1, at(80_000.0).1), (Some(Status::Warning), Some(Status::Bad)));
+        assert_eq!(at(49_000.0).0, Some(-2.0));
     }
 
     #[test]
