@@ -54,6 +54,10 @@ struct Server {
 
 impl Server {
     fn start(path: &Path) -> Server {
+        Server::start_with(path, &[])
+    }
+
+    fn start_with(path: &Path, words: &[&str]) -> Server {
         let page = path.parent().unwrap().join("page");
         fs::create_dir_all(&page).unwrap();
         fs::write(page.join("index.html"), "<script src=\"offline.js\" defer></script>").unwrap();
@@ -61,6 +65,7 @@ impl Server {
         let mut child = Command::new(env!("CARGO_BIN_EXE_crossprof"))
             .args(["view", "--no-browser", "--port", "0", "--page"])
             .args([&page, path])
+            .args(words)
             .env_remove("SSH_CONNECTION")
             .stdout(Stdio::piped())
             .spawn()
@@ -168,6 +173,19 @@ fn who_does_not_know_the_token_or_comes_under_another_name_gets_nothing() {
     assert_eq!(at(&wrong, &server.host), 404);
     assert_eq!(status(&server.ask("POST", &list, &server.host).0), 405);
     assert_eq!(status(&server.ask("DELETE", &list, &server.host).0), 405);
+}
+
+#[test]
+fn a_proxy_in_front_is_answered_by_its_name_alone() {
+    let proxy = "8321-gpu.prod.proxy.example";
+    let server = Server::start_with(&log_folder("proxy", &[60]), &["--proxy", proxy]);
+    let at = |host: &str| status(&server.ask("GET", &format!("{}/runs.json", server.base), host).0);
+    assert_eq!((at(proxy), at(&proxy.to_uppercase()), at(&server.host)), (200, 200, 200));
+    for other in
+        ["8322-gpu.prod.proxy.example", "prod.proxy.example", "evil.8321-gpu.prod.proxy.example", "evil.example"]
+    {
+        assert_eq!(at(other), 403, "{other}");
+    }
 }
 
 #[test]

@@ -5,9 +5,11 @@ from __future__ import annotations
 import atexit
 import html
 import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
+from urllib.parse import urljoin, urlsplit
 
 from ._profile import Profile, ProfileError
 
@@ -16,7 +18,7 @@ class Shown:
     """The page on some profiles, in a frame. The server behind it ends with this process, or by :meth:`close`."""
 
     def __init__(self, address: str, server: subprocess.Popen[str], height: int) -> None:
-        #: Where the page is, on this machine. It holds a secret: who has it can read the profiles.
+        #: Where the page is: on this machine, in Colab behind its proxy. It holds a secret: who has it can read the profiles.
         self.address = address
         self._server = server
         self._height = height
@@ -41,7 +43,7 @@ def show(
     what: Profile | str | os.PathLike[str], *, height: int = 800, page: str | os.PathLike[str] | None = None
 ) -> Shown:
     """Shows a profile, or all that lie below a folder, as the page in a notebook: ``crossprof view`` runs behind it, and answers on this machine
-    alone. A browser on another machine needs a tunnel to the port of the ``address``.
+    alone. A browser on another machine needs a tunnel to the port of the ``address``; in Colab the proxy of the notebook passes it on.
 
     Args:
         what: A profile that was read, a file or a folder.
@@ -58,15 +60,36 @@ def show(
     if len(paths) > 1:
         raise ProfileError("This profile was read together with others: show one file, or the folder that holds all.")
     path = paths[0]
-    words = [sys.executable, "-m", "crossprof", "view", str(path), "--no-browser", "--port", "0"]
+    port, proxy = _behind_colab() or (0, "")
+    words = [sys.executable, "-m", "crossprof", "view", str(path), "--no-browser", "--port", str(port)]
+    if proxy:
+        # Under that name alone the server answers, too.
+        words += ["--proxy", urlsplit(proxy).netloc]
     if page is not None:
         words += ["--page", os.fspath(page)]
     server = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True)
     assert server.stdout is not None and server.stderr is not None
     for line in server.stdout:
         if line.startswith("http://"):
-            shown = Shown(line.strip(), server, height)
+            address = line.strip()
+            shown = Shown(urljoin(proxy, urlsplit(address)._replace(scheme="", netloc="").geturl()) if proxy else address, server, height)
             atexit.register(shown.close)
             return shown
     server.wait()
     raise ProfileError(server.stderr.read().strip() or "crossprof view ended before it said its address.")
+
+
+def _behind_colab() -> tuple[int, str] | None:
+    """A port that is free, and the address under which the browser of a Colab notebook reaches it; None elsewhere. The address is known before
+    the server starts, for it answers under no name that it was not told."""
+    if "google.colab" not in sys.modules:
+        return None
+    from google.colab import output
+
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    address = output.eval_js(f"google.colab.kernel.proxyPort({port})")
+    if not isinstance(address, str) or not urlsplit(address).netloc:
+        raise ProfileError(f"Colab gives no address for the port {port}: open the page with crossprof view on a machine of your own.")
+    return port, address

@@ -25,6 +25,9 @@ pub struct View {
     /// Listen at this port; without it at 8321 or, where that is taken, at any
     #[arg(long, value_name = "PORT")]
     pub port: Option<u16>,
+    /// Answer under this name as well: that of a proxy which passes a browser's requests on to this machine
+    #[arg(long, value_name = "NAME")]
+    pub proxy: Option<String>,
     /// Start no browser
     #[arg(long, alias = "no_browser")]
     pub no_browser: bool,

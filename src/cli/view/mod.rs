@@ -47,7 +47,7 @@ fn serve(command: &View) -> Result<u8, String> {
     if !command.no_browser && remote.is_none() && has_screen() && open::that_detached(&link).is_err() {
         complain("No browser could be started: open the address in one.");
     }
-    let server = Server::new(page, token, catalogue);
+    let server = Server::new(page, token, command.proxy.clone(), catalogue);
     http::serve(&listener, &|request| server.answer(request));
     Ok(READ)
 }

@@ -42,6 +42,8 @@ pub struct Server {
     page: Page,
     /// Stands in front of every path.
     token: String,
+    /// The name of a proxy in front of this server.
+    proxy: Option<String>,
     runs: Mutex<Listed>,
 }
 
@@ -53,13 +55,15 @@ struct Listed {
 
 impl Server {
     /// Of a catalogue that was just made.
-    pub fn new(page: Page, token: String, catalogue: Catalogue) -> Server {
-        Server { page, token, runs: Mutex::new(Listed { catalogue, at: Instant::now() }) }
+    pub fn new(page: Page, token: String, proxy: Option<String>, catalogue: Catalogue) -> Server {
+        Server { page, token, proxy, runs: Mutex::new(Listed { catalogue, at: Instant::now() }) }
     }
 
     /// Answers one request.
     pub fn answer(&self, request: &Request) -> Response {
-        if !request.host.as_deref().is_some_and(is_own_name) {
+        let is_known =
+            |host: &str| is_own_name(host) || self.proxy.as_ref().is_some_and(|it| it.eq_ignore_ascii_case(host));
+        if !request.host.as_deref().is_some_and(is_known) {
             return refusal(403, "This server answers only where it is asked for as localhost or by its number.");
         }
         if !matches!(request.method.as_str(), "GET" | "HEAD") {
