@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import array
 import json
 import os
 from collections.abc import Iterator, Sequence
@@ -36,15 +35,17 @@ class Column:
 class Table:
     """Rows under columns. Values that were not measured are None (in pandas and Arrow: missing)."""
 
-    def __init__(self, name: str, rows: int, columns: list[tuple[Any, ...]]) -> None:
+    def __init__(self, name: str, columns: _native.Columns) -> None:
         self.name = name
+        about = columns.about()
         #: What the columns mean, in their order.
-        self.columns = [Column(*column[:4]) for column in columns]
-        self._rows = rows
-        self._data = {column[0]: column[4:] for column in columns}
+        self.columns = [Column(*words) for *words, _ in about]
+        self._has_values = [has_values for *_, has_values in about]
+        self._places = {column.key: place for place, column in enumerate(self.columns)}
+        self._native = columns
 
     def __len__(self) -> int:
-        return self._rows
+        return len(self._native)
 
     def __getitem__(self, key: str) -> list[Any]:
         """The values of a column, by its key.
@@ -52,21 +53,7 @@ class Table:
         Raises:
             KeyError: There is no such column.
         """
-        kind, validity, offsets, data = self._data[key]
-        is_there = _bits(validity, self._rows)
-        values: Sequence[Any]
-        if kind == "float":
-            values = array.array("d", data)
-        elif kind == "int":
-            values = array.array("Q", data)
-        elif kind == "flag":
-            values = _bits(data, self._rows)
-        elif kind == "text":
-            ends = array.array("q", offsets)
-            values = [data[start:end].decode() for start, end in zip(ends, ends[1:])]
-        else:
-            values = [None] * self._rows
-        return [value if there else None for value, there in zip(values, is_there)]
+        return self._native.values(self._places[key], len(self))
 
     def rows(self) -> list[dict[str, Any]]:
         """Each row as a dict by the keys of the columns."""
@@ -77,26 +64,18 @@ class Table:
         return iter(self.rows())
 
     def arrow(self) -> Any:
-        """The table as ``pyarrow.Table``; numbers and texts are not copied. The metadata of each field are its title, unit and
-        description.
+        """The table as ``pyarrow.Table``; nothing is copied. The metadata of each field are its title, unit and description.
 
         Raises:
             ImportError: pyarrow is not installed.
         """
         import pyarrow
 
-        types = {"float": pyarrow.float64(), "int": pyarrow.uint64(), "flag": pyarrow.bool_(), "text": pyarrow.large_string()}
-        fields, arrays = [], []
-        for column in self.columns:
-            kind, validity, offsets, data = self._data[column.key]
-            if kind == "absent":
-                arrays.append(pyarrow.nulls(self._rows))
-            else:
-                parts = [validity, offsets, data] if kind == "text" else [validity, data]
-                arrays.append(pyarrow.Array.from_buffers(types[kind], self._rows, [pyarrow.py_buffer(part) for part in parts]))
-            about = {"title": column.title, "unit": column.unit, "description": column.description}
-            fields.append(pyarrow.field(column.key, arrays[-1].type, metadata=about))
-        return pyarrow.Table.from_arrays(arrays, schema=pyarrow.schema(fields, metadata={"table": self.name}))
+        return pyarrow.table(self)
+
+    def __arrow_c_array__(self, requested_schema: object = None) -> tuple[object, object]:
+        """The table for whatever knows Arrow's interface, without a copy: ``polars.DataFrame(table)``, ``pyarrow.record_batch(table)``."""
+        return self._native.__arrow_c_array__(requested_schema)
 
     def pandas(self) -> Any:
         """The table as ``pandas.DataFrame``, with the keys of the columns.
@@ -109,29 +88,23 @@ class Table:
         return pandas.DataFrame({column.key: self[column.key] for column in self.columns})
 
     def __repr__(self) -> str:
-        return f"<crossprof table {self.name}: {self._rows} rows, {len(self.columns)} columns>"
+        return f"<crossprof table {self.name}: {len(self)} rows, {len(self.columns)} columns>"
 
     def _repr_html_(self) -> str:
         """The first rows, for a notebook."""
         import html
 
         most = 20
-        shown = [column for column in self.columns if self._data[column.key][0] != "absent"]
+        shown = [column for column, has_values in zip(self.columns, self._has_values) if has_values]
         head = "".join(
             f'<th title="{html.escape(column.description)}">{html.escape(column.title)}'
             f"{f' ({html.escape(column.unit)})' if column.unit else ''}</th>"
             for column in shown
         )
-        body = "".join(
-            "<tr>" + "".join(f"<td>{html.escape(_shown(row[column.key]))}</td>" for column in shown) + "</tr>"
-            for row in self.rows()[:most]
-        )
-        more = f"<p>{self._rows - most} more rows</p>" if self._rows > most else ""
+        rows = zip(*(self._native.values(self._places[column.key], most) for column in shown))
+        body = "".join("<tr>" + "".join(f"<td>{html.escape(_shown(value))}</td>" for value in row) + "</tr>" for row in rows)
+        more = f"<p>{len(self) - most} more rows</p>" if len(self) > most else ""
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
-
-
-def _bits(data: bytes, count: int) -> list[bool]:
-    return [bool(data[index >> 3] >> (index & 7) & 1) for index in range(count)]
 
 
 def _shown(value: Any) -> str:
@@ -181,7 +154,7 @@ class Profile:
             ProfileError: There is no such table, form or column.
         """
         try:
-            return Table(name, *self._runs.table(self._index, name, by, filter, sort, top))
+            return Table(name, self._runs.table(self._index, name, by, filter, sort, top))
         except ValueError as error:
             raise ProfileError(str(error)) from None
 

@@ -1,172 +1,160 @@
-//! A table as columns, in the memory layout of Apache Arrow: what Python makes arrays of without looking at a single cell.
+//! A table as columns, in the memory layout of Apache Arrow: programs for tables take them over without a copy.
 
-use std::borrow::Cow;
+use std::collections::HashMap;
+use std::panic::resume_unwind;
+use std::thread::{self, available_parallelism};
 
+use arrow_buffer::BooleanBuffer;
+use arrow_data::ArrayData;
+use arrow_data::ffi::FFI_ArrowArray;
+use arrow_schema::ffi::FFI_ArrowSchema;
+use arrow_schema::{ArrowError, DataType, Field, Schema};
+use crossprof::Column;
 use crossprof::table::unit::word;
 use crossprof::table::{CellRef, Rows};
+use pyo3::exceptions::{PyIndexError, PyRuntimeError};
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
+use pyo3::types::{PyCapsule, PyList};
 
-/// A column.
-pub struct Column {
-    key: &'static str,
-    title: &'static str,
-    unit: &'static str,
-    description: &'static str,
-    /// `float`, `int`, `flag`, `text`, or `absent` where no cell has a value.
-    kind: &'static str,
-    /// A bit a row, the lowest of the first byte first: whether it has a value.
-    validity: Vec<u8>,
-    /// Where the text of each row begins in `data`, and where the last one ends: 64 bits each. Empty where the cells are no texts.
-    offsets: Vec<u8>,
-    /// Eight bytes a row; a bit a row of flags; the texts one after the other.
-    data: Vec<u8>,
-}
+use crate::building::Builder;
 
-/// `(key, title, unit, description, kind, validity, offsets, data)`
-impl<'py> IntoPyObject<'py> for Column {
-    type Target = PyAny;
-    type Output = Bound<'py, PyAny>;
-    type Error = PyErr;
+/// Rows that a column takes before the next one does: what their cells are made of stays in the processor's cache.
+const BLOCK: usize = 512;
 
-    fn into_pyobject(self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let bytes = |bytes: &[u8]| PyBytes::new(py, bytes);
-        let (validity, offsets, data) = (bytes(&self.validity), bytes(&self.offsets), bytes(&self.data));
-        let fields = (self.key, self.title, self.unit, self.description, self.kind, validity, offsets, data);
-        Ok(fields.into_pyobject(py)?.into_any())
-    }
-}
+/// With fewer, a thread more would cost more than it saves.
+const ROWS_OF_A_THREAD: usize = 16_384;
 
-/// The columns of the rows with these indices.
-pub fn of(rows: &dyn Rows, asked: &[u32]) -> Vec<Column> {
-    let columns = rows.columns().iter().enumerate();
-    let of_column = |(index, column): (usize, &crossprof::Column)| {
-        let cells = || asked.iter().map(move |&row| rows.cell(row as usize, index));
-        let Values { kind, validity, offsets, data } = values(cells, asked.len());
-        let (key, title, unit, description) = (column.key, column.title, word(column.unit), column.definition);
-        Column { key, title, unit, description, kind, validity, offsets, data }
-    };
-    columns.map(of_column).collect()
-}
+/// Each walks all rows: more would wait for memory.
+const MOST_THREADS: usize = 8;
 
-/// What the cells of a column come to; see [`Column`]. Where there is no value stands a 0 or an empty text.
-struct Values {
-    kind: &'static str,
-    validity: Vec<u8>,
-    offsets: Vec<u8>,
-    data: Vec<u8>,
-}
-
-/// The values of a column. Whole numbers among real ones count as these; anything beside texts is written as a text.
-fn values<'t, Cells: Iterator<Item = CellRef<'t>>>(cells: impl Fn() -> Cells, rows: usize) -> Values {
-    let real = || numbers("float", cells(), rows, |cell| real(cell).map(f64::to_ne_bytes));
-    let of_one_kind = match cells().find(|cell| *cell != CellRef::Absent) {
-        None => return absent(rows),
-        Some(CellRef::Flag(_)) => flags(cells(), rows),
-        Some(CellRef::Float(_)) => real(),
-        Some(CellRef::Int(_)) => numbers("int", cells(), rows, |cell| whole(cell).map(u64::to_ne_bytes)).or_else(real),
-        Some(_) => None,
-    };
-    of_one_kind.unwrap_or_else(|| texts(cells(), rows))
-}
-
-/// `None` where a cell is no such number.
-fn numbers<'t>(
-    kind: &'static str,
-    cells: impl Iterator<Item = CellRef<'t>>,
+/// The columns of a table, each with as many rows.
+#[pyclass(frozen)]
+pub struct Columns {
+    name: &'static str,
     rows: usize,
-    number: impl Fn(CellRef<'t>) -> Option<[u8; 8]>,
-) -> Option<Values> {
-    let (mut validity, mut data) = (Bits::with_capacity(rows), Vec::with_capacity(8 * rows));
-    for cell in cells {
-        let is_there = cell != CellRef::Absent;
-        data.extend_from_slice(&if is_there { number(cell)? } else { [0; 8] });
-        validity.push(is_there);
+    columns: Vec<(Column, ArrayData)>,
+}
+
+impl Columns {
+    /// Of the rows with these indices.
+    pub fn of(table: &dyn Rows, asked: &[u32]) -> Result<Columns, ArrowError> {
+        let cores = available_parallelism().map_or(1, usize::from).min(MOST_THREADS);
+        let threads = cores.min(asked.len() / ROWS_OF_A_THREAD).max(1);
+        let made = thread::scope(|scope| {
+            let start = |first| scope.spawn(move || share(table, asked, first, threads));
+            let others: Vec<_> = (1..threads).map(start).collect();
+            let own = share(table, asked, 0, threads);
+            let others = others.into_iter().map(|other| other.join().unwrap_or_else(|panic| resume_unwind(panic)));
+            std::iter::once(own).chain(others).collect::<Result<Vec<_>, _>>()
+        })?;
+        let mut made: Vec<_> = made.into_iter().flatten().collect();
+        made.sort_by_key(|(place, _)| *place);
+        let columns = table.columns().iter().copied().zip(made.into_iter().map(|(_, data)| data));
+        Ok(Columns { name: table.name(), rows: asked.len(), columns: columns.collect() })
     }
-    Some(Values { kind, validity: validity.finish(), offsets: Vec::new(), data })
+
+    fn schema(&self) -> Schema {
+        let fields = self.columns.iter().map(|(column, data)| {
+            let about = [("title", column.title), ("unit", word(column.unit)), ("description", column.definition)];
+            Field::new(column.key, data.data_type().clone(), true).with_metadata(metadata(&about))
+        });
+        Schema::new_with_metadata(fields.collect::<Vec<_>>(), metadata(&[("table", self.name)]))
+    }
 }
 
-fn absent(rows: usize) -> Values {
-    Values { kind: "absent", validity: vec![0; rows.div_ceil(8)], offsets: Vec::new(), data: Vec::new() }
+fn metadata(entries: &[(&str, &str)]) -> HashMap<String, String> {
+    entries.iter().map(|&(name, text)| (name.to_owned(), text.to_owned())).collect()
 }
 
-/// `None` where a cell is something else than yes, no or absent.
-fn flags<'t>(cells: impl Iterator<Item = CellRef<'t>>, rows: usize) -> Option<Values> {
-    let (mut validity, mut set) = (Bits::with_capacity(rows), Bits::with_capacity(rows));
-    for cell in cells {
-        let (is_there, is_set) = match cell {
-            CellRef::Absent => (false, false),
-            CellRef::Flag(is_set) => (true, is_set),
-            _ => return None,
+/// Every column whose place is `first`, `first + step`, ..., with its place.
+fn share(table: &dyn Rows, asked: &[u32], first: usize, step: usize) -> Result<Vec<(usize, ArrayData)>, ArrowError> {
+    let texts = table.shared_texts();
+    let places = (first..table.columns().len()).step_by(step);
+    let mut columns: Vec<_> =
+        places.map(|place| (place, table.shared_column(place), Builder::new(asked.len()))).collect();
+    for rows in asked.chunks(BLOCK) {
+        for (place, shared, builder) in &mut columns {
+            for row in rows.iter().map(|&row| row as usize) {
+                builder.push(match shared.map(|shared| shared.number(row)) {
+                    None => table.cell(row, *place),
+                    Some(0) => CellRef::Absent,
+                    Some(number) => CellRef::text(texts.get(number as usize)),
+                });
+            }
+        }
+    }
+    columns.into_iter().map(|(place, _, builder)| Ok((place, builder.finish()?))).collect()
+}
+
+#[pymethods]
+impl Columns {
+    /// The number of rows.
+    fn __len__(&self) -> usize {
+        self.rows
+    }
+
+    /// Of each column its key, title, unit and description, and whether any cell has a value.
+    fn about(&self) -> Vec<(&'static str, &'static str, &'static str, &'static str, bool)> {
+        let about = |(column, data): &(Column, ArrayData)| {
+            let has_values = *data.data_type() != DataType::Null;
+            (column.key, column.title, word(column.unit), column.definition, has_values)
         };
-        validity.push(is_there);
-        set.push(is_set);
+        self.columns.iter().map(about).collect()
     }
-    Some(Values { kind: "flag", validity: validity.finish(), offsets: Vec::new(), data: set.finish() })
+
+    /// The first values of a column, by its place; None where there is no value.
+    fn values<'py>(&self, py: Python<'py>, place: usize, most: usize) -> PyResult<Bound<'py, PyList>> {
+        let (_, data) = self.columns.get(place).ok_or_else(|| PyIndexError::new_err("There is no such column."))?;
+        let rows = most.min(self.rows);
+        match data.data_type() {
+            DataType::Float64 => list(py, data, rows, |row| data.buffer::<f64>(0).get(row).copied()),
+            DataType::UInt64 => list(py, data, rows, |row| data.buffer::<u64>(0).get(row).copied()),
+            DataType::LargeUtf8 => list(py, data, rows, |row| text(data, row)),
+            DataType::Boolean => {
+                let bits = data.buffers().first().map(|bits| BooleanBuffer::new(bits.clone(), 0, self.rows));
+                list(py, data, rows, |row| bits.as_ref().map(|bits| bits.value(row)))
+            }
+            _ => PyList::new(py, vec![None::<bool>; rows]),
+        }
+    }
+
+    /// All of it as Arrow has it among programs (<https://arrow.apache.org/docs/format/CDataInterface/PyCapsuleInterface.html>): its schema
+    /// and a batch. What is asked for is not looked at, as the interface allows.
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_array__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<(Bound<'py, PyCapsule>, Bound<'py, PyCapsule>)> {
+        drop(requested_schema);
+        let (schema, batch) = self.exported().map_err(|error| PyRuntimeError::new_err(error.to_string()))?;
+        let schema = PyCapsule::new_with_value(py, schema, c"arrow_schema")?;
+        Ok((schema, PyCapsule::new_with_value(py, batch, c"arrow_array")?))
+    }
 }
 
-fn texts<'t>(cells: impl Iterator<Item = CellRef<'t>>, rows: usize) -> Values {
-    let (mut validity, mut offsets, mut data) =
-        (Bits::with_capacity(rows), Vec::with_capacity(8 * rows + 8), Vec::new());
-    offsets.extend(0_i64.to_ne_bytes());
-    for cell in cells {
-        validity.push(cell != CellRef::Absent);
-        data.extend_from_slice(text(cell).as_bytes());
-        offsets.extend((data.len() as i64).to_ne_bytes());
+impl Columns {
+    fn exported(&self) -> Result<(FFI_ArrowSchema, FFI_ArrowArray), ArrowError> {
+        let schema = self.schema();
+        let columns = self.columns.iter().map(|(_, data)| data.clone()).collect();
+        let batch =
+            ArrayData::builder(DataType::Struct(schema.fields.clone())).len(self.rows).child_data(columns).build()?;
+        Ok((FFI_ArrowSchema::try_from(&schema)?, FFI_ArrowArray::new(&batch)))
     }
-    Values { kind: "text", validity: validity.finish(), offsets, data }
 }
 
-/// A bit a row, the lowest of the first byte first.
-struct Bits {
-    bytes: Vec<u8>,
-    /// What comes behind them.
-    last: u8,
+fn list<'py, T: IntoPyObject<'py>>(
+    py: Python<'py>,
+    data: &ArrayData,
     rows: usize,
+    value: impl Fn(usize) -> Option<T>,
+) -> PyResult<Bound<'py, PyList>> {
+    PyList::new(py, (0..rows).map(|row| if data.is_valid(row) { value(row) } else { None }))
 }
 
-impl Bits {
-    fn with_capacity(rows: usize) -> Bits {
-        Bits { bytes: Vec::with_capacity(rows.div_ceil(8)), last: 0, rows: 0 }
-    }
-
-    fn push(&mut self, bit: bool) {
-        self.last |= u8::from(bit) << (self.rows % 8);
-        self.rows += 1;
-        if self.rows.is_multiple_of(8) {
-            self.bytes.push(std::mem::take(&mut self.last));
-        }
-    }
-
-    fn finish(mut self) -> Vec<u8> {
-        if !self.rows.is_multiple_of(8) {
-            self.bytes.push(self.last);
-        }
-        self.bytes
-    }
-}
-
-fn real(cell: CellRef<'_>) -> Option<f64> {
-    match cell {
-        CellRef::Float(number) => Some(number),
-        CellRef::Int(number) => Some(number as f64),
-        _ => None,
-    }
-}
-
-fn whole(cell: CellRef<'_>) -> Option<u64> {
-    match cell {
-        CellRef::Int(number) => Some(number),
-        _ => None,
-    }
-}
-
-fn text(cell: CellRef<'_>) -> Cow<'_, str> {
-    match cell {
-        CellRef::Absent => Cow::Borrowed(""),
-        CellRef::Text(text) => Cow::Borrowed(text),
-        CellRef::Int(number) => Cow::Owned(number.to_string()),
-        CellRef::Float(number) => Cow::Owned(number.to_string()),
-        CellRef::Flag(flag) => Cow::Owned(flag.to_string()),
-    }
+/// The text of a row.
+fn text(data: &ArrayData, row: usize) -> Option<&str> {
+    let ends = data.buffer::<i64>(0);
+    let [start, end] = [ends.get(row)?, ends.get(row + 1)?].map(|&at| usize::try_from(at).unwrap_or(usize::MAX));
+    std::str::from_utf8(data.buffers().get(1)?.get(start..end)?).ok()
 }

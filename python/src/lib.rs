@@ -1,5 +1,6 @@
 //! `crossprof._native`: the library for Python. What a user calls is in `python/crossprof`, which gives these functions their shape.
 
+mod building;
 mod columns;
 
 use std::path::PathBuf;
@@ -7,10 +8,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 use std::time::Duration;
 
 use crossprof::cli::open::{Known, Opened, Watched, compared, peak_flops};
-use crossprof::table::Rows;
 use crossprof::{Query, Sort, UnifiedProfile, export};
-use pyo3::exceptions::{PyKeyError, PyValueError};
+use pyo3::exceptions::{PyKeyError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
+
+use columns::Columns;
 
 /// While another thread works, Ctrl+C is looked for this often.
 const POLL: Duration = Duration::from_millis(50);
@@ -58,7 +60,7 @@ impl Runs {
         card.ok_or_else(|| PyKeyError::new_err(format!("There is no run {run}.")))
     }
 
-    /// A table of a run: the number of rows, and its columns as `columns::Column`.
+    /// A table of a run.
     #[pyo3(signature = (run, name, by, filter, sort, top))]
     #[expect(clippy::too_many_arguments, reason = "what a table is asked for")]
     fn table(
@@ -70,10 +72,11 @@ impl Runs {
         filter: &str,
         sort: Option<&str>,
         top: Option<u32>,
-    ) -> PyResult<(usize, Vec<columns::Column>)> {
+    ) -> PyResult<Columns> {
         let query = Query { filter: filter.to_owned(), sort: sort.map(Sort::parse), top };
-        let look = |rows: &dyn Rows, asked: &[u32]| (asked.len(), columns::of(rows, asked));
-        py.detach(|| self.opened().rows(run, name, by, &query, look)).map_err(PyValueError::new_err)
+        let columns =
+            py.detach(|| self.opened().rows(run, name, by, &query, Columns::of)).map_err(PyValueError::new_err)?;
+        columns.map_err(|error| PyRuntimeError::new_err(format!("{error}. This is a mistake of crossprof.")))
     }
 }
 

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import html
+import http.client
 import importlib.metadata
+import importlib.util
 import io
 import json
+import re
 import shutil
 import signal
 import subprocess
 import sys
 import threading
+import types
+import urllib.parse
 import urllib.request
 from pathlib import Path
 
@@ -103,11 +109,58 @@ def test_tables_are_arrow_and_pandas() -> None:
     assert frame["total_self_time_us"].sum() == pytest.approx(sum(table["total_self_time_us"]))
 
 
+def test_a_long_table_holds_what_the_trace_does(tmp_path: Path) -> None:
+    # So many that several threads build its columns.
+    names, times = [f"fusion.{i}" for i in range(50_000)], [float(i + 1) for i in range(50_000)]
+    events = [{"ph": "M", "pid": 1, "name": "process_name", "args": {"name": "/device:TPU:0"}}]
+    events += [{"ph": "M", "pid": 1, "tid": 3, "name": "thread_name", "args": {"name": "XLA Ops"}}]
+    start = 0.0
+    for index, (name, time) in enumerate(zip(names, times)):
+        # Every third has a category.
+        args = {"hlo_category": "loop fusion"} if index % 3 == 0 else {}
+        events.append({"ph": "X", "pid": 1, "tid": 3, "ts": start, "dur": time, "name": name, "args": args})
+        start += time
+    (tmp_path / "long.trace.json").write_text(json.dumps({"traceEvents": events}))
+    table = crossprof.open(tmp_path / "long.trace.json").table("ops", sort="total_time_us")
+    assert table["hlo_op_name"] == names and table["total_time_us"] == pytest.approx(times)
+    assert table["rank"] == list(range(50_000, 0, -1)) and table["occurrences"] == [1] * 50_000
+    categories = table["category"]
+    assert set(categories[::3]) == {"loop fusion"} and "loop fusion" not in categories[1::3] + categories[2::3]
+    if importlib.util.find_spec("pyarrow"):
+        arrow = table.arrow()
+        arrow.validate(full=True)
+        assert arrow["hlo_op_name"].to_pylist() == names and arrow["category"].to_pylist() == categories
+
+
+def test_whole_numbers_among_real_ones_are_real(tmp_path: Path) -> None:
+    def varint(number: int) -> bytes:
+        number %= 1 << 64
+        return bytes([number & 127 | 128]) + varint(number >> 7) if number > 127 else bytes([number])
+
+    def message(*fields: tuple[int, int | bytes]) -> bytes:
+        packed = [varint(key << 3 | 2) + varint(len(value)) + value if isinstance(value, bytes) else varint(key << 3) + varint(value) for key, value in fields]
+        return b"".join(packed)
+
+    texts = ["", "allocations", "count", "space", "bytes", "kind", "buffer", "program"]
+    samples = [(5, 700, "buffer"), (-2, 300, "program")]
+    profile = message(
+        (1, message((1, 1), (2, 2))),
+        (1, message((1, 3), (2, 4))),
+        # A damaged count: differences have such, too.
+        *((2, message((2, count), (2, size), (3, message((1, 5), (2, texts.index(kind)))))) for count, size, kind in samples),
+        *((6, text.encode()) for text in texts),
+    )
+    (tmp_path / "memory.prof").write_bytes(profile)
+    table = crossprof.open(tmp_path / "memory.prof").table("heap", by="kind")
+    assert (table["kind"], table["bytes"], table["count"]) == (["buffer", "program"], [700, 300], [5.0, -2.0])
+    assert [type(count) for count in table["count"]] == [float, float]
+
+
 def test_an_empty_table_is_one(tmp_path: Path) -> None:
     table = crossprof.open(TPU).table("ops", filter="no-op-is-called-this")
     assert (len(table), table.rows()) == (0, [])
     assert "ops: 0 rows" in repr(table)
-    if "pyarrow" in sys.modules:
+    if importlib.util.find_spec("pyarrow"):
         assert table.arrow().num_rows == 0
 
 
@@ -200,6 +253,48 @@ def test_the_page_is_shown_in_a_frame(tmp_path: Path) -> None:
         shown.close()
     with pytest.raises(crossprof.ProfileError, match="cannot be read"):
         crossprof.show(tmp_path / "none", page=tmp_path / "page")
+
+
+def test_in_colab_the_frame_goes_through_its_proxy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "page").mkdir()
+    (tmp_path / "page" / "index.html").write_text("the page")
+    output = types.ModuleType("google.colab.output")
+    colab = types.ModuleType("google.colab")
+    colab.output = output  # type: ignore[attr-defined]
+    for module in (types.ModuleType("google"), colab, output):
+        monkeypatch.setitem(sys.modules, module.__name__, module)
+    asked: list[str] = []
+
+    def eval_js(script: str) -> str:
+        asked.append(script)
+        port = re.fullmatch(r"google\.colab\.kernel\.proxyPort\((\d+)\)", script)
+        assert port is not None
+        return f"https://{port[1]}-m-s-1abc.us-east1-0.prod.colab.dev/"
+
+    output.eval_js = eval_js  # type: ignore[attr-defined]
+    shown = crossprof.show(TPU, page=tmp_path / "page")
+    try:
+        parts = urllib.parse.urlsplit(shown.address)
+        port = int(parts.netloc.split("-")[0])
+        assert parts.scheme == "https" and parts.path.endswith("/app/") and parts.query.startswith("open=")
+        assert f'src="{html.escape(shown.address)}"' in shown._repr_html_()
+
+        def status(host: str) -> int:
+            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+            connection.request("GET", f"{parts.path}?{parts.query}", headers={"Host": host})
+            with contextlib.closing(connection):
+                return connection.getresponse().status
+
+        # The browser asks the proxy, which passes on whom it was asked for.
+        assert (status(parts.netloc), status("127.0.0.1")) == (200, 200)
+        other = f"{port + 1}-m-s-1abc.us-east1-0.prod.colab.dev"
+        assert (status(other), status(f"{parts.netloc}.evil.example"), status("colab.dev")) == (403, 403, 403)
+    finally:
+        shown.close()
+    output.eval_js = lambda script: None  # type: ignore[attr-defined]
+    with pytest.raises(crossprof.ProfileError, match="Colab gives no address"):
+        crossprof.show(TPU, page=tmp_path / "page")
+    assert len(asked) == 1
 
 
 def test_a_long_read_says_how_far_it_is_as_tqdm_does() -> None:

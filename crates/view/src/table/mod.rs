@@ -119,8 +119,8 @@ impl Cell {
     }
 }
 
-/// A table that says any of its cells. Rows are in the table's own order, which a query without a sort keeps.
-pub trait Rows {
+/// A table that says any of its cells, to several threads at once. The values of a column are texts, numbers or flags, not some of each. Rows are in the table's own order, which a query without a sort keeps.
+pub trait Rows: Sync {
     /// Word of the command line and of file names.
     fn name(&self) -> &'static str;
     /// The columns.

@@ -1,7 +1,7 @@
 //! Statistics of an area of the timeline: what a range of time and some lines hold, by name, op, category, scope or line.
 
-use std::cell::RefCell;
 use std::cmp::Ordering;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use base::sort;
 use metrics::Percentiles;
@@ -95,7 +95,7 @@ pub(super) struct RangeRows<'a> {
     /// By group the number of its name.
     names: Vec<u32>,
     /// Of the groups that were asked for.
-    percentiles: RefCell<Vec<Option<Percentiles>>>,
+    percentiles: Mutex<Vec<Option<Percentiles>>>,
     columns: Vec<Column>,
 }
 
@@ -106,12 +106,12 @@ impl<'a> RangeRows<'a> {
         let mut groups = groups(of.source, &of.area, &grouping);
         sort::by_number(&mut groups, |group| group.sums.total.as_ps(), |_, _| Ordering::Equal);
         let names = groups.iter().map(|group| group.number).collect();
-        RangeRows { of, grouping, groups, names, percentiles: RefCell::default(), columns: columns(&COLUMNS) }
+        RangeRows { of, grouping, groups, names, percentiles: Mutex::default(), columns: columns(&COLUMNS) }
     }
 
     /// Works out the percentiles of those of these rows that are not known: in one walk, however many they are.
     fn ask(&self, rows: impl Iterator<Item = usize>) {
-        let Ok(mut known) = self.percentiles.try_borrow_mut() else { return };
+        let mut known = self.known();
         known.resize(self.groups.len(), None);
         let asked: Vec<usize> = rows.filter(|&row| known.get(row).is_some_and(Option::is_none)).collect();
         let groups: Vec<Group> = asked.iter().filter_map(|&row| self.groups.get(row).copied()).collect();
@@ -124,8 +124,13 @@ impl<'a> RangeRows<'a> {
         }
     }
 
+    fn known(&self) -> MutexGuard<'_, Vec<Option<Percentiles>>> {
+        // What is there is right whoever ended before the rest was.
+        self.percentiles.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn percentiles(&self, row: usize) -> Option<Percentiles> {
-        let known = |row: usize| self.percentiles.borrow().get(row).copied().flatten();
+        let known = |row: usize| self.known().get(row).copied().flatten();
         known(row).or_else(|| {
             // An order or a filter by them asks for all.
             self.ask(0..self.groups.len());

@@ -135,6 +135,20 @@ fn table_holds(table: &Table) -> Kept {
             }
         }
     }
+    for (index, column) in table.columns.iter().enumerate() {
+        let kind = |row: &Vec<Cell>| match row[index] {
+            Cell::Absent => None,
+            Cell::Text(_) => Some("text"),
+            // A difference is real where it is below 0.
+            Cell::Int(_) | Cell::Float(_) => Some("number"),
+            Cell::Flag(_) => Some("flag"),
+        };
+        let mut kinds = table.rows.iter().filter_map(kind);
+        let first = kinds.next();
+        if kinds.any(|kind| Some(kind) != first) {
+            return Err(format!("{}: {} has values of several kinds", table.name, column.key));
+        }
+    }
     Ok(())
 }
 
