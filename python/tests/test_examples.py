@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import shutil
 import subprocess
@@ -17,20 +18,34 @@ EXAMPLES = Path(__file__).parents[1] / "examples"
 TPU = Path(__file__).parents[2] / "www" / "assets" / "examples" / "tpu-training.trace.json.gz"
 
 
-def test_a_training_with_flax_optax_and_grain_is_captured(tmp_path: Path) -> None:
-    for package in ("flax", "optax", "grain"):
-        pytest.importorskip(package)
+def run_example(name: str, folder: Path) -> str:
+    """Runs an example in a folder, where its ``profiles`` lie then; returns what it printed."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("JAX_", "XLA_", "CROSSPROF_"))}
     package = os.environ.get("CROSSPROF_PACKAGE", str(Path(__file__).parent.parent))
     done = subprocess.run(
-        [sys.executable, EXAMPLES / "flax_optax.py"],
-        cwd=tmp_path,
+        [sys.executable, EXAMPLES / name],
+        cwd=folder,
         env={**environment, "PYTHONPATH": package, "JAX_PLATFORMS": "cpu"},
         capture_output=True,
         text=True,
         check=False,
     )
     assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def fetched_batches(session: Path) -> int:
+    """How often the program fetched the input of a step, as JAX's own reader finds it."""
+    import jax
+
+    data = jax.profiler.ProfileData.from_file(str(next(session.glob("*.xplane.pb"))))
+    return sum(event.name == "next_batch" for plane in data.planes for line in plane.lines for event in line.events)
+
+
+def test_a_training_with_flax_optax_and_grain_is_captured(tmp_path: Path) -> None:
+    for package in ("flax", "optax", "grain"):
+        pytest.importorskip(package)
+    run_example("flax_optax.py", tmp_path)
     (session,) = sessions(tmp_path / "profiles")
     assert step_numbers(next(session.glob("*.xplane.pb"))) == [11, 12, 13, 14]
     report = crossprof.open(tmp_path / "profiles").report
@@ -39,12 +54,21 @@ def test_a_training_with_flax_optax_and_grain_is_captured(tmp_path: Path) -> Non
     step_s = report["step_timing"]["avg_step_time_us"] / 1e6
     assert report["throughput"]["samples_per_sec"] == pytest.approx(32 / step_s)
     assert report["metadata"]["framework"] == "Flax"
-    # The input of each step.
-    import jax
+    assert fetched_batches(session) == 4
 
-    data = jax.profiler.ProfileData.from_file(str(next(session.glob("*.xplane.pb"))))
-    fetched = [event.name for plane in data.planes for line in plane.lines for event in line.events if event.name == "next_batch"]
-    assert len(fetched) == 4
+
+def test_a_training_that_tf_data_feeds_is_captured(tmp_path: Path) -> None:
+    # Looked for, not imported: TensorFlow takes seconds to start, and starts in the example.
+    if importlib.util.find_spec("tensorflow") is None:
+        pytest.skip("tensorflow is not installed")
+    # It learns from what it is fed: of zeros the mean error is 16, the variance of a sum of so many.
+    assert float(run_example("tf_data.py", tmp_path).removeprefix("loss ").split(",")[0]) < 1
+    (session,) = sessions(tmp_path / "profiles")
+    assert step_numbers(next(session.glob("*.xplane.pb"))) == [11, 12, 13, 14]
+    report = crossprof.open(tmp_path / "profiles").report
+    assert report["parameter_counts"]["total_params"] == 16 + 1
+    assert fetched_batches(session) == 4
+    assert 0 < report["io_operations"]["io_total_time_us"] < report["step_timing"]["total_time_us"]
 
 
 @pytest.mark.parametrize(
