@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Sequence
-from statistics import median
 from typing import Any
 
 log = logging.getLogger("crossprof")
@@ -78,17 +77,20 @@ def agreed(key: str, is_leader: bool, make: Callable[[], str]) -> str:
 
 
 def clock_offsets(key: str, process: int, count: int) -> dict[str, Any] | None:
-    """How far the clocks of the processes stand from that of process 0, in seconds: all leave a barrier at nearly the same instant and
-    look at their clocks. The spread of several rounds says how exact that is. None without a connection."""
+    """How far the clocks of the processes are ahead of that of process 0, and by how much that may be wrong, in seconds. None without a connection.
+
+    All meet at a barrier and look at their clocks before and after. It opens once everybody is there and before anybody leaves, so the clock of
+    one process before it and that of another after it are in order; where their readings say otherwise, the clocks differ by that, at least."""
     connection = client()
     if connection is None or count == 1:
         return None
     try:
-        times = []
+        own = []
         for number in range(_ROUNDS):
+            before = time.time_ns()
             connection.wait_at_barrier(f"crossprof/{key}/clock/{number}", _PATIENCE_MS)
-            times.append(time.time_ns())
-        connection.key_value_set(f"crossprof/{key}/times/{process}", " ".join(map(str, times)))
+            own += [before, time.time_ns()]
+        connection.key_value_set(f"crossprof/{key}/times/{process}", " ".join(map(str, own)))
         of_all = [
             [int(word) for word in connection.blocking_key_value_get(f"crossprof/{key}/times/{other}", _PATIENCE_MS).split()]
             for other in range(count)
@@ -96,9 +98,13 @@ def clock_offsets(key: str, process: int, count: int) -> dict[str, Any] | None:
     except Exception as error:
         log.warning("The clocks of the processes could not be compared: %s", error)
         return None
-    offsets, spread = [], 0.0
-    for of_process in of_all:
-        differences = [(own - first) / 1e9 for own, first in zip(of_process, of_all[0])]
-        offsets.append(median(differences))
-        spread = max(spread, max(differences) - min(differences))
-    return {"offset_s": offsets, "spread_s": spread}
+    offsets = [_between(of_all[0], of_process) for of_process in of_all[1:]]
+    return {"offset_s": [0.0, *(offset for offset, _ in offsets)], "error_s": [0.0, *(error for _, error in offsets)]}
+
+
+def _between(first: Sequence[int], other: Sequence[int]) -> tuple[float, float]:
+    """How far one clock is ahead of the first, and how much more or less that may be, in seconds, by their readings in nanoseconds before and
+    after each barrier."""
+    least = max(before - after for before, after in zip(other[::2], first[1::2]))
+    most = min(after - before for after, before in zip(other[1::2], first[::2]))
+    return (least + most) / 2e9, abs(most - least) / 2e9

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import subprocess
+import threading
+import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from crossprof import CaptureError, parameter_counts
+from crossprof import CaptureError, _processes, parameter_counts
 from crossprof._names import claim_session, file_stem, publish
 from crossprof._profiler import check_xspace
 from crossprof._schedule import Schedule
@@ -49,6 +52,47 @@ def test_publishing_never_takes_the_place_of_a_file(tmp_path: Path) -> None:
     assert (tmp_path / "old").read_text() == "old"
     publish(tmp_path / "new", tmp_path / "other")
     assert not (tmp_path / "new").exists() and (tmp_path / "other").read_text() == "new"
+
+
+@pytest.mark.parametrize("ahead_s", [0.0, 3.25, -86.5])
+def test_clocks_that_differ_are_found_to_differ_by_that(ahead_s: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Two processes, here threads, of which the second has another clock and always comes late to the barrier.
+    barrier, values, is_there = threading.Barrier(2), {}, threading.Condition()
+    own = threading.local()
+
+    class Connection:
+        def wait_at_barrier(self, name: str, patience_ms: int) -> None:
+            time.sleep(0.002 * own.process)
+            barrier.wait(patience_ms / 1000)
+
+        def key_value_set(self, key: str, value: str) -> None:
+            with is_there:
+                values[key] = value
+                is_there.notify_all()
+
+        def blocking_key_value_get(self, key: str, patience_ms: int) -> str:
+            with is_there:
+                assert is_there.wait_for(lambda: key in values, patience_ms / 1000)
+                return values[key]
+
+    clock = SimpleNamespace(time_ns=lambda: time.time_ns() + round(1e9 * ahead_s * own.process))
+    monkeypatch.setattr(_processes, "client", Connection)
+    monkeypatch.setattr(_processes, "time", clock)
+    found: list[dict] = []
+
+    def process(number: int) -> None:
+        own.process = number
+        found.append(_processes.clock_offsets("key", number, 2))
+
+    threads = [threading.Thread(target=process, args=(number,)) for number in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found[0] == found[1]
+    (_, offset), (_, error) = found[0]["offset_s"], found[0]["error_s"]
+    # The bounds hold however long the barrier takes.
+    assert abs(offset - ahead_s) <= error + 1e-6 and 0 < error < 1
 
 
 def xspace(*fields: tuple[int, bytes]) -> bytes:

@@ -379,9 +379,13 @@ fn build_runs(members: &mut [Member], planned: &PlannedRun) -> Vec<LoadedRun> {
     let (sidecar, files) = sidecars(members, planned);
     run.files.extend(files);
     run.warnings.extend(cut_between_planes(&hosts, &run.files));
+    if hosts.len() > 1 {
+        hosts.iter_mut().for_each(|(_, trace)| set_to_the_clock_of_all(trace));
+    }
     run.trace = if hosts.is_empty() { programs } else { merge(hosts) };
     let sidecar = embedded_sidecar(&run.trace).unwrap_or_default().overridden_by(&sidecar);
-    Sidecar { model: run.model, device: run.device, tracing: run.tracing, capture_notes: run.capture_notes } = sidecar;
+    Sidecar { model: run.model, device: run.device, tracing: run.tracing, capture_notes: run.capture_notes, .. } =
+        sidecar;
     vec![LoadedRun::Traced(Box::new(Traced::new(run)))]
 }
 
@@ -459,6 +463,13 @@ fn embedded_sidecar(trace: &Trace) -> Option<Sidecar> {
         _ => None,
     })?;
     input::read_sidecar(written.as_bytes()).ok()
+}
+
+/// Times the capture of a host by the clock of the job's first process, where the capture kit found its own to differ.
+fn set_to_the_clock_of_all(trace: &mut Trace) {
+    if let Some(ahead_ns) = embedded_sidecar(trace).and_then(|sidecar| sidecar.clock_ahead_ns) {
+        trace.capture = trace.capture.by_clock_behind(ahead_ns);
+    }
 }
 
 /// The configuration that a run's sidecars add up to, and their files.

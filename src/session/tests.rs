@@ -75,6 +75,51 @@ fn several_hosts_are_one_run() {
     assert_eq!(report.metadata.num_hosts, Some(2));
 }
 
+/// Both hosts start their capture and an op at the same instant; the clock of the second is 7 s ahead, as the capture kit found out.
+///
+/// ```text
+/// s      12:00:00                12:00:07
+/// a      [op)                                by the clock of all: both at 12:00:00
+/// b                              [op)
+/// ```
+#[test]
+fn hosts_whose_clocks_were_compared_are_laid_on_one() {
+    let start_ns = 1_700_000_000_000_000_000;
+    let host = |process: i64, ahead_ns: i64, known: &str| {
+        let op = message().int(1, 1).int(2, 0).int(3, 5_000_000);
+        let line = message().int(1, 7).bytes(2, "Stream #7(Compute)").message(4, op);
+        let device = message().bytes(2, "/device:GPU:0").message(3, line).event_metadata(1, "gemm");
+        let sidecar = format!(r#"{{"capture":{{"process":{process},"clocks":{known}}}}}"#);
+        let times = message()
+            .bytes(2, "Task Environment")
+            .stat_metadata(1, "profile_start_time")
+            .stat_metadata(2, "crossprof")
+            .message(6, message().int(1, 1).int(3, start_ns + ahead_ns))
+            .message(6, message().int(1, 2).bytes(5, sidecar));
+        message().message(1, device).message(1, times).0
+    };
+    let skew = |ahead_ns: i64, known: &str| {
+        let mut session = Session::new();
+        add(&mut session, "log/plugins/profile/r/a.xplane.pb", &host(0, 0, known));
+        add(&mut session, "log/plugins/profile/r/b.xplane.pb", &host(1, ahead_ns, known));
+        assert_eq!(names(&mut session), ["r"]);
+        let report = session.report(0, &Settings::default()).unwrap();
+        (report.multi_device.unwrap().start_skew_us, report.metadata.timestamp)
+    };
+    let seven = 7_000_000_000;
+    let (aligned, timestamp) = skew(seven, r#"{"offset_s":[0,7.0],"error_s":[0,0.001]}"#);
+    assert_eq!(aligned, Some(0.0));
+    assert_eq!(skew(-seven, r#"{"offset_s":[0,-7.0],"error_s":[0,0.001]}"#), (Some(0.0), timestamp));
+    // The ops are 3 ms apart where the clocks are not.
+    assert_eq!(skew(seven + 3_000_000, r#"{"offset_s":[0,7.0],"error_s":[0,0.001]}"#).0, Some(3_000.0));
+    // What is no larger than its error is no difference; nor is what does not say its error.
+    for unknown in
+        [r#"{"offset_s":[0,0.002],"error_s":[0,0.002]}"#, r#"{"offset_s":[0,0.002]}"#, r#"{"offset_s":[0]}"#, "{}"]
+    {
+        assert_eq!(skew(2_000_000, unknown).0, Some(2_000.0), "{unknown}");
+    }
+}
+
 /// The first host's file ends with the times of the capture; the second's does not, and neither does that of a run by itself.
 #[test]
 fn a_host_without_the_last_plane_is_cut() {

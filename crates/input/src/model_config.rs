@@ -58,6 +58,9 @@ pub struct Sidecar {
     pub device: Option<String>,
     /// How much tracing slowed the program down, where the capture kit measured it.
     pub tracing: Option<Tracing>,
+    /// How far the clock of the process that was captured is ahead of that of the job's first process, in nanoseconds, where the capture kit
+    /// found them to differ.
+    pub clock_ahead_ns: Option<i64>,
     /// What else the capture kit noted, by the names that `metadata.environment` has for it.
     pub capture_notes: BTreeMap<String, String>,
 }
@@ -70,6 +73,7 @@ impl Sidecar {
             model: self.model.overridden_by(&other.model),
             device: other.device.clone().or(self.device),
             tracing: other.tracing.clone().or(self.tracing),
+            clock_ahead_ns: other.clock_ahead_ns.or(self.clock_ahead_ns),
             capture_notes: self.capture_notes,
         }
     }
@@ -108,7 +112,13 @@ pub fn read_sidecar(text: &[u8]) -> Result<Sidecar, Error> {
         return Err(malformed(format!("it has an unknown field \"{}\"", shortened(unknown))));
     }
     let model = json::from_foreign_tree(Value::Object(object)).map_err(|error| malformed(error.to_string()))?;
-    Ok(Sidecar { model, device, tracing: capture::tracing(&capture), capture_notes: capture::notes(&capture) })
+    Ok(Sidecar {
+        model,
+        device,
+        tracing: capture::tracing(&capture),
+        clock_ahead_ns: capture::clock_ahead_ns(&capture),
+        capture_notes: capture::notes(&capture),
+    })
 }
 
 /// Reads a Hugging Face `config.json`.

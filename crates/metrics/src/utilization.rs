@@ -52,7 +52,7 @@ pub fn multi_device(trace: &Trace, devices: &Devices, is_cut: bool) -> Option<Mu
         utilization_stddev: stddev(&utilization),
         utilization_range: range(&utilization),
         kernel_count_stddev: stddev(&column(|device| device.kernel_count as f64)),
-        busy_imbalance_percent: most.zip(mean(&busy)).map(|(most, mean)| 100.0 * (1.0 - mean / most)),
+        busy_imbalance_percent: most.zip(mean(&busy)).map(|(most, mean)| (100.0 * (1.0 - mean / most)).max(0.0)),
         start_skew_us: skew.map(|(latest, earliest)| (latest - earliest).as_us()),
         device_stats: stats,
     })
@@ -103,7 +103,7 @@ fn ratio(part: Ps, whole: Ps) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use trace::TraceBuilder;
+    use trace::{IntervalSet, TraceBuilder};
 
     /// ```text
     /// us     0      10     20     30     40
@@ -138,6 +138,22 @@ mod tests {
         assert_eq!(multi.start_skew_us, Some(10.0));
         // Mean busy time 25 of the busiest 30.
         assert_eq!(multi.busy_imbalance_percent, Some(100.0 * (1.0 - 25.0 / 30.0)));
+    }
+
+    /// The mean of three times 0.1 us is rounded to more than 0.1 us.
+    #[test]
+    fn devices_that_are_equally_busy_are_balanced() {
+        let mut b = TraceBuilder::new();
+        for device in 0..3 {
+            let line = b.line(&format!("/device:GPU:{device}"), "Stream #1(Compute)");
+            b.event(line, "k", 0, 1);
+        }
+        let trace = b.build();
+        let mut devices = Devices::of(&trace);
+        for device in &mut devices.used {
+            device.busy = IntervalSet::union_of([Interval::new(Ps::ZERO, Ps::new(100_000))]);
+        }
+        assert_eq!(multi_device(&trace, &devices, false).unwrap().busy_imbalance_percent, Some(0.0));
     }
 
     /// A step that only GPU:0 ran leaves nothing to compare it with.

@@ -240,7 +240,7 @@ pub struct MultiDevice {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub busy_imbalance_percent: Option<f64>,
     /// Latest minus earliest first op of the devices in the capture; absent for one device. Clocks of several hosts are only as
-    /// equal as they were set. Added in 1.1.0.
+    /// equal as they were set, or measured to differ ([Clocks](#clocks)). Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start_skew_us: Option<f64>,
 }

@@ -158,6 +158,19 @@ pub struct Capture {
     pub stop_unix_ns: Option<i64>,
 }
 
+impl Capture {
+    /// The capture by a clock that the one which timed it is ahead of.
+    pub fn by_clock_behind(self, ahead_ns: i64) -> Capture {
+        let moved = |ns: i64| ns.saturating_sub(ahead_ns);
+        Capture {
+            // A file that counts from 0 has no clock to be moved.
+            anchor_ns: if self.anchor_ns == 0 { 0 } else { moved(self.anchor_ns) },
+            start_unix_ns: self.start_unix_ns.map(moved),
+            stop_unix_ns: self.stop_unix_ns.map(moved),
+        }
+    }
+}
+
 /// One run's events, from one host or several.
 #[derive(Clone, Debug, Default)]
 pub struct Trace {

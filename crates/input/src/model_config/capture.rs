@@ -38,6 +38,16 @@ pub(super) fn tracing(capture: &Map<String, Value>) -> Option<Tracing> {
     })
 }
 
+/// How far the clock of this process is ahead of that of the first one, in nanoseconds; `None` where the difference is smaller than what
+/// the kit may be wrong by.
+pub(super) fn clock_ahead_ns(capture: &Map<String, Value>) -> Option<i64> {
+    let process = usize::try_from(capture.get("process")?.as_u64()?).ok()?;
+    let clocks = capture.get("clocks")?;
+    let seconds = |key: &str| clocks.get(key)?.as_array()?.get(process)?.as_f64();
+    let (ahead, error) = (seconds("offset_s")?, seconds("error_s")?);
+    (ahead.abs() > error).then_some((1e9 * ahead) as i64)
+}
+
 /// Everything that people may want to know of the capture: names as the profiler has them for the same things, and texts.
 pub(super) fn notes(capture: &Map<String, Value>) -> BTreeMap<String, String> {
     let versions =
