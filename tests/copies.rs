@@ -1,4 +1,4 @@
-//! Copies whose direction only the call on the host says (ROCm's) are one thing in every section, table and page.
+//! Copies whose direction only the call on the host states (ROCm's) are one thing in every section, table and page.
 //!
 //! The truths were counted in the files by a separate program: the events of the streams named `__amd_rocclr_copyBuffer` or
 //! `__amd_rocclr_fillBufferAligned`, by the name of the first host event with the same correlation id.

@@ -99,7 +99,7 @@ fn a_json_of_another_program() {
     assert_eq!(common, ["__amd_rocclr_copyBuffer.kd"; 2]);
 }
 
-/// What the HLO says of a JAX run on GPUs is in the xplane only.
+/// The HLO of a JAX run on GPUs is in the xplane only.
 #[test]
 #[ignore = "reads real profiles"]
 fn two_gpus_of_jax() {

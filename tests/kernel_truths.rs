@@ -11,7 +11,7 @@ use crossprof::pages::{Block, PageQuery, View};
 use crossprof::{Cell, Query, Table, TableName};
 use support::{samples, xprof};
 
-/// What distinguishes a row of XProf's from another, and its numbers.
+/// What tells a row of XProf's from another, and its numbers.
 type Key = (String, String, String, String);
 
 #[derive(Debug, PartialEq)]

@@ -18,7 +18,7 @@ fn with<T>(name: &str, look: impl FnOnce(&ProgramMemory, &WhatIf<'_>) -> T) -> T
     look(&program, &WhatIf::new(&program, program.space(MAIN).unwrap()))
 }
 
-/// Arguments, results that are none, and temporary values, as XLA says.
+/// Arguments, results that are none, and temporary values, as XLA reports them.
 fn xla(name: &str) -> f64 {
     let path = samples::root().join("tests/data/jax-cpu-memory-findings/expected.json");
     let all: Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();

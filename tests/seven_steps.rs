@@ -124,7 +124,7 @@ fn copies_are_told_by_direction_with_their_bytes() {
     assert_eq!(memory.transfers.len(), 3);
     for (direction, us) in [("h2d", 40.0), ("d2h", 30.0), ("d2d", 20.0)] {
         let transfer = memory.transfers.iter().find(|it| it.direction == direction).unwrap();
-        // Only the first of the two copies to the device says its bytes.
+        // Only the first of the two copies to the device states its bytes.
         assert_eq!((transfer.total_bytes, transfer.sized_count), (Some(7 * 1_048_576), 7), "{direction}");
         let bandwidth = transfer.bandwidth_gb_per_sec.unwrap();
         assert!((bandwidth - 1_048_576.0 / us / 1e3).abs() < 1e-9, "{bandwidth}");

@@ -1,4 +1,4 @@
-//! The fields that a profile can have, as its JSON Schema says them: which paths exist, and what stands there.
+//! The fields that a profile can have, as its JSON Schema lists them: which paths exist, and what stands there.
 //!
 //! A path that the schema does not know is a mistake in the rule; one that it knows and a run lacks was not measured. Hence the
 //! schema is asked, and no profile.
@@ -31,7 +31,7 @@ enum Node {
 /// Where a path leads.
 struct PathEnd<'a> {
     node: &'a Node,
-    /// As the name of the last field says it.
+    /// As the name of the last field states it.
     unit: Option<Unit>,
     /// It is an entry of a list or the value of a key of a map.
     is_entry: bool,
@@ -79,7 +79,7 @@ impl Catalogue {
         found
     }
 
-    /// The unit of the number at `path`, as the name of its field says it.
+    /// The unit of the number at `path`, as the name of its field states it.
     ///
     /// # Errors
     ///

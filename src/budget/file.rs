@@ -24,7 +24,7 @@ use super::limit::{self, Limit};
 use super::rule::{Bound, Relation, Subject};
 use super::suggest;
 
-/// A budget as its file says it.
+/// A budget as its file states it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct BudgetFile {
     /// Paths of the profiles to compare with, relative to the folder of the budget: of several the median counts.

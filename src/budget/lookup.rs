@@ -197,7 +197,7 @@ fn not_measured(profile: &Value, path: &Path, whole: &Path) -> Option<String> {
     let (lack, whole) = (pattern(path), pattern(whole));
     for entry in profile.get("not_measured")?.as_array()? {
         let Some(field) = entry.get("field").and_then(Value::as_str) else { continue };
-        // "a.b" holds "a.b.c", and says of "a" where that is absent altogether.
+        // "a.b" holds "a.b.c", and stands for "a" where that is absent altogether.
         if is_within(&whole, field) || is_within(field, &lack) {
             let better = best.is_none_or(|(length, _)| field.len() > length);
             if better {

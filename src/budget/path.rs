@@ -43,7 +43,7 @@ pub struct Path {
 }
 
 impl Path {
-    /// A path that no text says.
+    /// A path that no text has.
     pub fn of(parts: Vec<PathPart>) -> Path {
         Path { parts, spans: Vec::new() }
     }

@@ -115,7 +115,7 @@ pub fn named(text: &str) -> Option<Unit> {
     UNITS.iter().find(|unit| unit.symbol == symbol).copied()
 }
 
-/// The unit that the name of a field says; `None` for counts and numbers without one. `gaps_under_10us` counts gaps: only whole
+/// The unit in the name of a field; `None` for counts and numbers without one. `gaps_under_10us` counts gaps: only whole
 /// words of a name are looked at.
 pub fn of_field(name: &str) -> Option<Unit> {
     let fits = |ending: &str| name.strip_suffix(ending).is_some_and(|rest| rest.is_empty() || rest.ends_with('_'));
@@ -166,7 +166,7 @@ pub fn show_exactly(value: f64, unit: Option<Unit>) -> String {
     unit.map_or_else(|| digits.clone(), |unit| format!("{digits} {}", unit.symbol))
 }
 
-/// Two numbers as people read them; with every digit where that is needed to distinguish them.
+/// Two numbers as people read them; with every digit where they would look equal without.
 pub fn show_apart(a: f64, b: f64, unit: Option<Unit>) -> (String, String) {
     let short = (show(a, unit), show(b, unit));
     if a != b && short.0 == short.1 { (show_exactly(a, unit), show_exactly(b, unit)) } else { short }

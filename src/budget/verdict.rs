@@ -1,6 +1,6 @@
 //! Whether a limit holds for a run.
 //!
-//! A path may lead to several numbers (`[*]`). The limit holds where it holds for each of them, and the verdict says of the one that
+//! A path may lead to several numbers (`[*]`). The limit holds where it holds for each of them, and the verdict is about the one that
 //! is worst: fails before holds, then by the margin.
 
 use std::collections::BTreeMap;

@@ -114,7 +114,7 @@ struct Capture {
     file: String,
 }
 
-/// A run a capture, with names that distinguish them.
+/// A run a capture, each under a name of its own.
 fn named(captures: Vec<Capture>) -> Vec<Subject> {
     let namings = captures.iter().map(|it| Naming { file: Some(&it.file), ..it.profile.metadata.naming() });
     let names = distinct_names(&namings.collect::<Vec<_>>());

@@ -1,8 +1,6 @@
 //! Runs handed from one session to another, as bytes: the page decodes in one worker and analyses in another, whose
 //! programs are half the size each, and frees the memory of the first.
 
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Serialize};
 
 use super::runs::{Imported, LoadedRun, Traced, link_heap_profiles};
@@ -10,7 +8,7 @@ use super::{FileId, Session};
 use base::{Warning, json};
 use input::Sidecar;
 use metrics::Run;
-use report::{ModelConfig, SourceFile, Tracing, UnifiedProfile};
+use report::{SourceFile, UnifiedProfile};
 use trace::snapshot::{Damaged, Reader, Writer};
 use trace::{RowBlock, Trace};
 
@@ -21,10 +19,7 @@ const END_OF_TEXT: u8 = 0;
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Notes {
     name: String,
-    model: ModelConfig,
-    device: Option<String>,
-    tracing: Option<Tracing>,
-    capture_notes: BTreeMap<String, String>,
+    sidecar: Sidecar,
     files: Vec<SourceFile>,
     warnings: Vec<Warning>,
     trace_warnings: Vec<Warning>,
@@ -66,29 +61,15 @@ impl Session {
                 } = traced.into_run();
                 let trace_warnings = std::mem::take(&mut trace.warnings);
                 let memory_error = memory_error.map(|text| text.to_string());
-                let notes = Notes {
-                    name,
-                    model,
-                    device,
-                    tracing,
-                    capture_notes,
-                    files,
-                    warnings,
-                    trace_warnings,
-                    memory_error,
-                    ..Notes::default()
-                };
+                let sidecar = Sidecar { model, device, tracing, capture_notes };
+                let notes = Notes { name, sidecar, files, warnings, trace_warnings, memory_error, ..Notes::default() };
                 (notes, trace, heap_profile)
             }
             LoadedRun::Imported(imported) => {
                 let Imported { name, file, profile, sidecar, sidecar_files: files, warnings, median_step } = *imported;
                 let imported = Some((file, Box::new(profile)));
-                let Sidecar { model, device, .. } = sidecar;
-                (
-                    Notes { name, model, device, files, warnings, imported, median_step, ..Notes::default() },
-                    Trace::default(),
-                    None,
-                )
+                let notes = Notes { name, sidecar, files, warnings, imported, median_step, ..Notes::default() };
+                (notes, Trace::default(), None)
             }
         };
         // Only a map with keys that are not strings could fail here, and there is none.
@@ -111,26 +92,14 @@ impl Session {
         let (notes, heap_profile) = (parts.next().unwrap_or_default(), parts.next());
         let notes = std::str::from_utf8(notes).map_err(|_| Damaged)?;
         let notes: Notes = json::from_str(notes).map_err(|_| Damaged)?;
-        let Notes {
-            name,
-            model,
-            device,
-            tracing,
-            capture_notes,
-            files,
-            warnings,
-            trace_warnings,
-            imported,
-            median_step,
-            memory_error,
-        } = notes;
+        let Notes { name, sidecar, files, warnings, trace_warnings, imported, median_step, memory_error } = notes;
         trace.warnings = trace_warnings;
         self.runs.push_back(match imported {
             Some((file, profile)) => LoadedRun::Imported(Box::new(Imported {
                 name,
                 file,
                 profile: *profile,
-                sidecar: Sidecar { model, device, ..Sidecar::default() },
+                sidecar,
                 sidecar_files: files,
                 warnings,
                 median_step,
@@ -138,10 +107,10 @@ impl Session {
             None => LoadedRun::Traced(Box::new(Traced::new(Run {
                 name,
                 trace,
-                model,
-                device,
-                tracing,
-                capture_notes,
+                model: sidecar.model,
+                device: sidecar.device,
+                tracing: sidecar.tracing,
+                capture_notes: sidecar.capture_notes,
                 files,
                 warnings,
                 heap_profile: heap_profile.map(Into::into),

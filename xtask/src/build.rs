@@ -1,7 +1,7 @@
 //! `cargo xtask build`: the page in dist/, ready for any static host.
 //!
 //! Trunk compiles and links; `finish` then lays the functions of each program in an order that packs well, moves the page's
-//! inline start script into a file (so that its Content-Security-Policy needs no exception) and says the service worker its files.
+//! inline start script into a file (so that its Content-Security-Policy needs no exception) and gives the service worker the list of its files.
 
 mod finish;
 mod names;

@@ -1,6 +1,6 @@
 //! The build id: a digest of everything the page is built from.
 //!
-//! It needs no git, is the same on every machine for the same sources, and says when dist/ is
+//! It needs no git, is the same on every machine for the same sources, and tells when dist/ is
 //! already what a build would make.
 
 use crate::{Result, cache};

@@ -40,7 +40,7 @@ pub struct Difference {
     pub theirs_us: f64,
     /// What the noise is estimated from.
     pub basis: ComparisonBasis,
-    /// Standard error of the difference and its degrees of freedom; `None` where nothing gives them.
+    /// Standard error of the difference and its degrees of freedom; `None` where they are unknown.
     pub noise: Option<(f64, f64)>,
 }
 
@@ -191,7 +191,7 @@ impl Inflation {
     }
 }
 
-/// How much a step says of the next one, 0 to [`MOST_CORRELATION`]: that is a property of the machine, so that all captures together know it
+/// How strongly a step predicts the next one, 0 to [`MOST_CORRELATION`]: that is a property of the machine, so that all captures together know it
 /// best. Short captures show too little of it: the mean that steps are compared with follows them.
 fn correlation<'l>(levels: impl Iterator<Item = &'l Level>) -> f64 {
     let known: Vec<Correlation> = levels.filter_map(|level| level.correlation).collect();

@@ -109,13 +109,13 @@ pub fn fairness(subjects: &[Subject]) -> Vec<FairnessCheck> {
         .collect()
 }
 
-/// Checks that are made where a run says what they compare.
+/// Checks that are made where a run has what they compare.
 const OPTIONAL: [&str; 2] = ["model_name", "parameters"];
 
 /// Parts of a value: the name for people, whether it has to be known, and the value as text.
 type Named = Vec<(&'static str, bool, Option<String>)>;
 
-/// Each part on its own; those that no run says do not matter unless they have to be known.
+/// Each part on its own; those that no run has do not matter unless they have to be known.
 fn status_of_parts(runs: &[Named]) -> FairnessStatus {
     let mut unknown = false;
     for (at, (_, needed, _)) in runs.first().into_iter().flatten().enumerate() {
@@ -274,7 +274,7 @@ mod tests {
         assert_eq!(check(&both, "model_dimensions"), said("differs", ["items 3261", "items 99"]));
         assert_eq!(check(&both, "model_name"), said("differs", ["google/gemma-2b", "gpt2"]));
         assert_eq!(check(&both, "parameters"), said("differs", ["trainable 60, frozen 40", "trainable 100, frozen 0"]));
-        // What no run says is not asked.
+        // What no run has is not asked.
         let unknown = [subject(ModelConfig::default(), None), subject(ModelConfig::default(), None)];
         assert_eq!((check(&unknown, "parameters"), check(&unknown, "model_name")), (None, None));
     }

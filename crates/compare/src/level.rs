@@ -36,7 +36,7 @@ pub struct Level {
     pub variance_us2: Option<f64>,
     /// Degrees of freedom of that variance.
     pub degrees_of_freedom: f64,
-    /// How much a step says of the next one; `None` where the capture has too few steps to tell.
+    /// How strongly a step predicts the next one; `None` where the capture has too few steps to tell.
     pub correlation: Option<Correlation>,
 }
 

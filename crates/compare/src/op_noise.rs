@@ -36,7 +36,7 @@ impl OpNoise {
         }
     }
 
-    /// What the difference of a group of ops has to exceed; `None` where nothing gives it. `group` has the positions of its ops on each side,
+    /// What the difference of a group of ops has to exceed; `None` where it is unknown. `group` has the positions of its ops on each side,
     /// `stddevs_us` how much each side varies from step to step.
     pub fn margin_us(&self, group: &[Vec<usize>; 2], stddevs_us: [Option<f64>; 2]) -> Option<f64> {
         let of_side = |(times, group): (&CaptureTimes, &Vec<usize>)| -> Vec<f64> {

@@ -85,7 +85,7 @@ fn of_parts(parts: &StepParts) -> Vec<WaterfallPart> {
     STEP_PARTS.into_iter().zip(parts.values_us()).map(part).chain([rest]).collect()
 }
 
-/// What a profile without a breakdown says.
+/// What a profile without a breakdown has to offer.
 fn busy_and_idle(profile: &UnifiedProfile) -> Option<Vec<WaterfallPart>> {
     let busy = profile.compute_utilization.as_ref()?;
     let part = |name, title, us: f64| WaterfallPart { name, title, time: us_to_ps(us), told: true };

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use super::pattern::{Name, Pattern, Patterns};
 use super::table;
 
-/// Whose names a row distinguishes.
+/// Of what a row holds the names apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
     /// Names of kernels of libraries and kernel compilers (`ncclDevKernel_AllReduce_Sum_f32_RING_LL`).

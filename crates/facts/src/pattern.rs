@@ -75,7 +75,7 @@ pub struct Name {
     words: Vec<(usize, usize)>,
 }
 
-/// What distinguishes kernels stands at the front of their names, while template arguments can go on for kilobytes.
+/// What tells kernels apart stands at the front of their names, while template arguments can go on for kilobytes.
 const LONGEST: usize = 256;
 
 impl Name {

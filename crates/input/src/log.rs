@@ -7,7 +7,7 @@ use memchr::memmem;
 const MARKS: [&[u8]; 2] = [b"Peak buffers:", b"Largest program allocations in "];
 /// What each buffer of a list is introduced by.
 const SIZE: &[u8] = b"Size: ";
-/// Bytes before the first list that are kept: the error itself, and what the allocator said of its use.
+/// Bytes before the first list that are kept: the error itself, and what the allocator reported of its use.
 const BEFORE: usize = 64 << 10;
 /// Bytes from there on that are kept: XLA lists some twenty buffers.
 const MOST: usize = 16 << 20;

@@ -11,6 +11,7 @@ mod capture;
 
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use architecture::Architecture;
@@ -49,8 +50,8 @@ pub const DEVICE_FIELD: &str = "device";
 /// Name of the sidecar's field that says how the profile beside it was captured.
 pub const CAPTURE_FIELD: &str = "capture";
 
-/// What a sidecar file says.
-#[derive(Clone, Debug, Default, PartialEq)]
+/// What a sidecar file holds.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Sidecar {
     /// Dimensions of the model.
     pub model: ModelConfig,
@@ -66,7 +67,7 @@ pub struct Sidecar {
 }
 
 impl Sidecar {
-    /// This sidecar with everything that `other` says in place of its own.
+    /// This sidecar, with the values of `other` wherever it has any.
     pub fn overridden_by(mut self, other: &Sidecar) -> Sidecar {
         self.capture_notes.extend(other.capture_notes.clone());
         Sidecar {

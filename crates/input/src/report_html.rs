@@ -2,7 +2,7 @@
 //! that a report can be opened where a profile can.
 //!
 //! ```html
-//! <meta name="crossprof-report" content="1">                         near the start: says what the page is
+//! <meta name="crossprof-report" content="1">                         near the start: marks the page as a report
 //! <script type="application/json" id="crossprof-profiles">[ ... ]</script>
 //! <script type="application/json" id="crossprof-median-steps">[ ... ]</script>    a text or null a profile; not in every report
 //! ```

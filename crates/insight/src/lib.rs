@@ -70,6 +70,7 @@ mod waiting;
 mod warm_up_in_window;
 mod while_loop_overhead;
 
+pub use near_memory_limit::NEARLY_FULL_PERCENT;
 use numbers::Numbers;
 
 use base::sort;

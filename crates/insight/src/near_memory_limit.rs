@@ -10,8 +10,8 @@ use report::{Confidence, FindingSeverity, MemoryClass};
 /// The rule.
 pub(super) const RULE: Rule = Rule { id: "near_memory_limit", title: "The device's memory is nearly full", check };
 
-/// Share of the capacity (JAX guide: peak memory below 90 %).
-const WARNING_PERCENT: f64 = 90.0;
+/// Share of the capacity from which on little is left, percent (JAX guide: peak memory below 90 %).
+pub const NEARLY_FULL_PERCENT: f64 = 90.0;
 /// A program that needs more than there is does not run.
 const CRITICAL_PERCENT: f64 = 100.0;
 
@@ -21,7 +21,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         Err(verdict) => return verdict,
     };
     let (Some(peak), Some(capacity)) = (device.peak_bytes, device.capacity_bytes) else { return Verdict::Fine };
-    if percent < WARNING_PERCENT {
+    if percent < NEARLY_FULL_PERCENT {
         return Verdict::Fine;
     }
     let is_measured = device.source != "programs";
@@ -42,7 +42,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         message,
     )
     .remedy(remedy(device.by_class.first().map_or("", |class| &class.class)))
-    .passed("peak_percent", percent, if percent > CRITICAL_PERCENT { CRITICAL_PERCENT } else { WARNING_PERCENT })
+    .passed("peak_percent", percent, if percent > CRITICAL_PERCENT { CRITICAL_PERCENT } else { NEARLY_FULL_PERCENT })
     .evidence("peak_bytes", peak as f64)
     .evidence("capacity_bytes", capacity as f64)
     .link(VIEW, "")

@@ -33,7 +33,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         window.words(),
         format::percent(share)
     );
-    // XProf also asks that less than half of the memory is in use, which a trace seldom says.
+    // XProf also asks that less than half of the memory is in use, which a trace seldom states.
     Draft::new(FindingSeverity::Note, Confidence::Low, "SparseCores could run collectives", message)
         .remedy(
             "Try LIBTPU_INIT_ARGS with --xla_tpu_sparse_core_all_gather_latency_multiplier and \

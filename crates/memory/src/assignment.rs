@@ -64,7 +64,7 @@ pub struct Allocation {
     pub buffers: Vec<BufferIndex>,
 }
 
-/// What an allocation is for, as XProf's memory viewer says it: the first of these that holds.
+/// What an allocation is for, in the words of XProf's memory viewer: the first of these that holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Category {
     /// An argument of the program.

@@ -301,7 +301,7 @@ fn backward_begins(module: &Module, space: &SpaceMemory) -> Option<usize> {
     space.heap.as_ref()?.reached.iter().position(is_backward)
 }
 
-/// The pass of an instruction; `None` where nothing says it.
+/// The pass of an instruction; `None` where nothing tells it.
 pub(crate) fn pass_of(module: &Module, instruction: &Instruction) -> Option<Pass> {
     pass(module, instruction, MOST_STEPS)
 }

@@ -227,7 +227,7 @@ impl<'p> WhatIf<'p> {
             *size = (u128::from(*size) * u128::from(new) / u128::from(old)).try_into().unwrap_or(u64::MAX);
         }
         let linear = u128::from(taken.bytes) * u128::from(new) / u128::from(old);
-        // Where the tiles of the layout explain the size as it is, they say the new one.
+        // Where the tiles of the layout explain the size as it is, they give the new one.
         let tiled = tiled_bytes(array).filter(|&bytes| bytes == taken.bytes).and_then(|_| tiled_bytes(&scaled));
         tiled.unwrap_or_else(|| linear.try_into().unwrap_or(u64::MAX))
     }

@@ -1,6 +1,6 @@
 //! What the threads of the hosts do, and when.
 //!
-//! Reads all events of host threads but the ops of a CPU backend, which are device work. An event says what its thread does
+//! Reads all events of host threads but the ops of a CPU backend, which are device work. An event tells what its thread does
 //! by its name (`facts/host_spans.csv`); else the thread's own name does (`facts/host_threads.csv`). On one thread the more
 //! telling work wins, so that a program's first call, which compiles inside a launch, is compilation:
 //!
@@ -21,7 +21,7 @@ use facts::host_spans::{self, HostWork};
 use facts::host_threads;
 use trace::{EventKind, Interval, IntervalSet, Line, LineEvents, LineKind, Platform, Trace, Union};
 
-/// What a host thread is for, or what it is doing where an event says better.
+/// What a host thread is for, or what it is doing where an event knows better.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum HostRole {
     /// Runs Python.
@@ -230,11 +230,11 @@ struct Works {
 /// What a thread does.
 #[derive(Clone, Copy)]
 struct LineWork {
-    /// Where no event says better.
+    /// Where no event knows better.
     own: HostRole,
     /// It also launches work or runs Python.
     launches: bool,
-    /// No event says better, and all are its work.
+    /// No event knows better, and all are its work.
     is_plain: bool,
 }
 

@@ -82,7 +82,7 @@ pub fn is_amd(device_type: &str) -> bool {
     device_type.contains("AMD")
 }
 
-/// The model of a device: its own name where the profile has it, else what its compute capability says. `None` where
+/// The model of a device: its own name where the profile has it, else by its compute capability. `None` where
 /// the profile says neither (a JSON trace of JAX never does).
 pub fn device_model(trace: &Trace, plane: &Plane) -> Option<String> {
     let text = |name: &str| match trace.plane_stat(plane, name)? {

@@ -2,7 +2,7 @@
 //!
 //! A plane that is neither a TPU, a GPU nor a host is one where its name or label says so (`/device:CUSTOM:0`, `Ascend Hardware`, a process
 //! with the label `NPU 0`). In a Chrome trace in which no device op of a known kind ran, its other processes are listed too, as
-//! processes: what ran there is all that such a file says.
+//! processes: what ran there is all that such a file has.
 
 use super::devices::Devices;
 use super::host_activity::{by_name, cover};

@@ -64,7 +64,7 @@ pub fn parameter_counts(model: &ModelConfig) -> Option<ParameterCounts> {
     })
 }
 
-/// The section with what the compiled training step says: all counts where nothing else gives them, and which part is trained
+/// The section with what the compiled training step shows: all counts where nothing else has them, and which part is trained
 /// where both agree on the total. A program holds only the parameters that it uses, so another total stays.
 pub fn with_program(counts: Option<ParameterCounts>, program: Option<&LayerFreezing>) -> Option<ParameterCounts> {
     let Some(program) = program else { return counts };

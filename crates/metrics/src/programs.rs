@@ -1,4 +1,4 @@
-//! What distinguishes compiled programs: their instructions, and the types and shapes of what they take.
+//! How compiled programs are told apart: by their instructions, and by the types and shapes of their arguments.
 
 use super::ops::Ops;
 use base::{Ps, sort};

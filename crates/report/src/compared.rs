@@ -25,7 +25,7 @@ pub struct Compared {
     /// Name of the run that this capture is one of several of, in the comparison whose report this profile is in. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub comparison_group: Option<String>,
-    /// Share from which on a difference counts, where the user said so in the comparison whose report this profile is
+    /// Share from which on a difference counts, where the user set it in the comparison whose report this profile is
     /// in. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub comparison_threshold: Option<f64>,

@@ -112,7 +112,7 @@ impl<'a> Naming<'a> {
 
 /// Names that distinguish runs, whatever their order. Where runs have equal names from their paths, all names from paths are made of
 /// what differs in these (`paths::differing`: `4gpu lcam`). Names that are still equal get the other one behind them, where that
-/// distinguishes them, else what differs of their devices, their times and their files, else a number.
+/// tells them apart, else what differs of their devices, their times and their files, else a number.
 pub fn distinct(runs: &[Naming<'_>]) -> Vec<String> {
     let runs: &[Naming<'_>] = &runs.iter().map(|run| run.as_read(runs)).collect::<Vec<_>>();
     let of_path: Vec<bool> = runs.iter().map(Naming::is_of_path).collect();
@@ -150,7 +150,7 @@ pub fn distinct(runs: &[Naming<'_>]) -> Vec<String> {
     names
 }
 
-/// What of a run's details distinguishes it from the others of its name: the first that is another of each of them,
+/// What of a run's details tells it from the others of its name: the first that is another of each of them,
 /// else all that differ.
 fn telling(own: &[String; 4], alike: &[&[String; 4]]) -> Option<String> {
     let times = |at: usize| alike.iter().filter(|it| it.get(at) == own.get(at)).count();

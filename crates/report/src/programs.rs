@@ -1,4 +1,4 @@
-//! The compiled programs of a run in the unified profile: what distinguishes programs and the work that they do.
+//! The compiled programs of a run in the unified profile: how programs are told apart, and the work that they do.
 
 use base::fields::Fields;
 use schemars::JsonSchema;

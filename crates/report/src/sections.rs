@@ -94,7 +94,7 @@ pub struct Throughput {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct ComputeUtilization {
     /// Share of a step in which a device is busy. `100 * kernel_time_us / (kernel_time_us + overhead_time_us)`. Busy
-    /// with anything: copies and collectives count; it says nothing of how well the arithmetic units are used.
+    /// with anything: copies and collectives count; it does not tell how well the arithmetic units are used.
     pub compute_util_percent: f64,
     /// Busy time of the window, all devices, over the windows of steps on devices that make it up. Over the used devices where
     /// the window is none of steps.

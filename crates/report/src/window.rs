@@ -4,7 +4,7 @@ use base::fields::Fields;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The part of the run that its numbers are of, where a section does not say that it is of the whole capture. Absent
+/// The part of the run that its numbers are of, where a section is not marked as of the whole capture. Absent
 /// where no device was used. Added in 1.1.0.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct MainWindow {

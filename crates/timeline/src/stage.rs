@@ -63,7 +63,7 @@ pub struct Stage {
     bookmarks: Option<(String, Bookmarks)>,
     /// The filter, the recorded events that pass it, and whether each kind of derived event does.
     passing: Option<(String, Found, Vec<bool>)>,
-    /// The colour of each kind of recorded event that says what became of it in another run.
+    /// The colour of each kind of recorded event for what became of it in another run.
     pub changes: Option<Vec<Option<Paint>>>,
     /// The selected event and what it is linked with.
     linked: Option<(EventRef, Vec<Linked>)>,

@@ -1,4 +1,4 @@
-//! The events of every line, and what one walk over all of them says besides.
+//! The events of every line, and what one walk over all of them finds besides.
 
 use std::ops::Range;
 

@@ -103,7 +103,7 @@ pub fn direction(trace: &Trace, name: StrId, args: ArgsId) -> Option<Direction> 
     told.or_else(|| of_call(trace, args.copy_call)).or(Some(Direction::Other))
 }
 
-/// The direction that the name of a call on the host says: `cuMemcpyHtoDAsync_v2`, `hipMemsetAsync`.
+/// The direction in the name of a call on the host: `cuMemcpyHtoDAsync_v2`, `hipMemsetAsync`.
 fn of_call(trace: &Trace, name: StrId) -> Option<Direction> {
     let call: String = trace.text(name).chars().take(64).map(|c| c.to_ascii_lowercase()).collect();
     let is_copy = call.contains("memcpy") || call.contains("memset");
@@ -140,7 +140,7 @@ pub fn bytes(trace: &Trace, args: &Args) -> Option<u64> {
 }
 
 /// Gives copies that do not tell their direction or size those of the call that launched them: of the events on hosts with the same
-/// correlation id the one that starts first. Linear in the events, and nothing where every copy says both.
+/// correlation id the one that starts first. Linear in the events, and nothing where every copy states both.
 pub fn complete(trace: &mut Trace) {
     let incomplete: Vec<bool> = (0..trace.events.kinds().len()).map(|kind| is_incomplete(trace, kind)).collect();
     if !incomplete.contains(&true)

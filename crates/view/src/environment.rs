@@ -50,7 +50,7 @@ fn moment(timestamp: &str) -> String {
     format!("{}{zone}", second.replacen('T', " ", 1))
 }
 
-/// What a profiler says of a device or a program, with its unit; nothing where it is the peak of a memory that the device lacks.
+/// What a profiler reports of a device or a program, with its unit; nothing where it is the peak of a memory that the device lacks.
 fn in_words(key: &str, value: &str) -> Option<(String, String)> {
     let number = decimal(value);
     let (name, value) = match (key, number) {

@@ -121,7 +121,7 @@ struct TextField {
     label: &'static str,
     /// What was given.
     given: Box<dyn Fn() -> String + Send>,
-    /// What holds where nothing is given.
+    /// The default.
     found: Box<dyn Fn() -> String + Send>,
     /// Uses what was typed; false where it refuses it.
     accept: Box<dyn Fn(&str) -> bool + Send>,

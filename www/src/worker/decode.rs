@@ -42,7 +42,7 @@ pub fn run(request: DecodeRequest, asker: Asker) {
     });
 }
 
-/// Decodes chunks into a session and says the page what comes of them.
+/// Decodes chunks into a session and tells the page what comes of them.
 struct Decoder {
     asker: Asker,
     entries: Vec<FileEntry>,

@@ -56,7 +56,7 @@ pub fn serve<Q: Body + 'static>(begin: impl FnMut(Q, Asker) + 'static) {
     let _ = scope.post_message(&JsValue::from_str(BUILD_ID));
 }
 
-/// The requests that wait, and the port through which the worker says itself to begin one.
+/// The requests that wait, and the port through which the worker tells itself to begin one.
 struct Turns<Q> {
     queue: RefCell<Queue<(Q, Asker)>>,
     port: MessagePort,

@@ -21,7 +21,7 @@ use wasmparser::{CodeSectionReader, FunctionSectionReader, Parser, Payload, Type
 const PIECE_BYTES: usize = 6;
 /// How far back a function counts as within reach: less than gzip's window, of which the function itself takes a part.
 const REACH_BYTES: usize = 20_000;
-/// A piece that more functions have distinguishes none of them from the rest.
+/// A piece that more functions have tells none of them from the rest.
 const MAX_HOLDERS: usize = 100;
 /// Pieces that every function is taken to have beside its own, so that long functions come before short ones that match by chance.
 const EXTRA_PIECES: usize = 100;

@@ -13,7 +13,7 @@ pub struct Check {
     pub run: fn(&mut Run) -> Result,
 }
 
-/// What a check is told of the run that it is part of, and what it says.
+/// What a check gets from its run, and what it reports.
 pub struct Run {
     pub real: real::Profiles,
     /// Tests that did not run for want of real profiles.

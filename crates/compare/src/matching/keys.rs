@@ -4,7 +4,7 @@ use super::Item;
 use crate::MatchedBy;
 use base::framework_path;
 
-/// What both sides tell of their ops: what only one says is no witness.
+/// What both sides know of their ops: what only one knows is no witness.
 #[derive(Clone, Copy)]
 pub(super) struct Witnesses {
     /// Both have framework paths.
@@ -30,7 +30,7 @@ pub(super) type MatchKey = fn(&Item<'_>, Witnesses) -> Option<String>;
 pub(super) const PASSES: [(MatchedBy, MatchKey); 7] = [
     (MatchedBy::Name, |item, witnesses| {
         let detail = detail(item, witnesses);
-        // A bare number after a general name says nothing without a second witness.
+        // A bare number after a general name is no evidence without a second witness.
         let is_general = framework_path::name_without_number(item.name) != item.name;
         (!detail.is_empty() || !is_general).then(|| format!("{}\n{detail}", item.name))
     }),

@@ -15,7 +15,7 @@
 //! the error, over the variance that is left, is the square of Student's t (of one change: of the two samples on its sides).
 //! The variance is that of all runs about the means of their levels (degrees of freedom: runs less levels), and never less than
 //! what the steps of the runs say of the errors of their means: runs that agree by accident are not that exact. It is pooled
-//! rather than Welch's, because the noise of a machine does not change with the program's level and a side of two runs says
+//! rather than Welch's, because the noise of a machine does not change with the program's level and a side of two runs tells
 //! little of its own. The best of many places exceeds the limit of a single test by accident too, so t has to exceed
 //! [`SEARCH_FACTOR`] times the 95 % limit: of series of 3 to 40 runs of nothing but noise, at most one in twenty then has a
 //! change (a test counts them). And levels have to differ by 1 %, since long series find differences that matter to nobody.

@@ -21,7 +21,7 @@ enum PlaceKey {
     Time(String, String),
 }
 
-/// The runs in order and what gives it; `None` where nothing does for all of them, or where two stand at the same place.
+/// The runs in order and what the order is from; `None` where nothing does for all of them, or where two stand at the same place.
 pub(super) fn places(subjects: &[Subject]) -> Option<(OrderedBy, Vec<OrderedRun>)> {
     let by = |place: &dyn Fn(&Subject) -> Option<(PlaceKey, String)>| {
         let places = subjects.iter().enumerate().map(|(index, subject)| {

@@ -16,7 +16,7 @@ use trace::{Args, ColumnValues, EventColumn, EventStat, Holds, StrId, Strings};
 pub(super) enum ArgKey {
     /// What an xplane has as a stat; `name` is also the name in metadata events.
     Stat(EventStat),
-    /// What Kineto says of a kernel's launch and of a collective.
+    /// What Kineto records of a kernel's launch and of a collective.
     Kineto(kineto::Detail),
     /// Of a `process_labels` event.
     Labels,

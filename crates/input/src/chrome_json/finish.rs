@@ -154,7 +154,7 @@ fn name_the_nameless(store: &mut Store) {
     }
 }
 
-/// Kineto says what ran where by category, not by the names of processes: a process with GPU work is a device (its
+/// Kineto states what ran where by category, not by the names of processes: a process with GPU work is a device (its
 /// number stands in `device` or is the process id), one with host work is a host. A plane whose name says what it is
 /// (`/device:GPU:0`) is left to that name.
 fn kineto_kinds(trace: &mut Trace, plane_ids: &[Id]) {
@@ -237,7 +237,7 @@ fn top_level_stats(store: &mut Store, top_level: &TopLevel) {
     }
 }
 
-/// Kineto's times count from its base time, or where it gives none from the Unix epoch: the first event says when the
+/// Kineto's times count from its base time, or where it gives none from the Unix epoch: the first event tells when the
 /// capture started.
 fn set_unix_time(trace: &mut Trace, top_level: &TopLevel) {
     let starts = trace.events.iter().map(|event| event.start.as_ps());

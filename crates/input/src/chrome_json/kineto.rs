@@ -1,4 +1,4 @@
-//! What PyTorch's Kineto says of a kernel, in the words of `kernel_details`, in which XLA's collectors tell it:
+//! What PyTorch's Kineto records of a kernel, in the words of `kernel_details`, as XLA's collectors write it:
 //!
 //! ```text
 //! "registers per thread": 168, "shared memory": 231424, "grid": [56, 2, 1], "block": [384, 1, 1]
@@ -80,7 +80,7 @@ impl Details {
         self.text.push_str(&value);
     }
 
-    /// All of them as one text; `None` where the event says neither a launch nor a collective.
+    /// All of them as one text; `None` where the event states neither a launch nor a collective.
     pub fn text(&self) -> Option<&str> {
         (self.told && !self.text.is_empty()).then_some(self.text.as_str())
     }

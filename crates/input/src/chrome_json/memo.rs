@@ -31,7 +31,7 @@ const MAX_DIGITS: usize = 18;
 pub(super) struct Stored {
     pub name: StrId,
     pub args: ArgsId,
-    /// Step number that the name itself says.
+    /// Step number that the name itself states.
     pub step_num: Option<i64>,
 }
 

@@ -98,7 +98,7 @@ impl OutOfMemory {
         self.needed_bytes.or_else(|| self.sum("total allocation")).unwrap_or_else(|| self.listed_bytes())
     }
 
-    /// What stands for the program, whose name the text does not say.
+    /// What stands for the program, whose name the text does not give.
     pub fn title(&self) -> String {
         let space = if self.memory_space.is_empty() { String::new() } else { format!(" in {}", self.memory_space) };
         format!("out of memory{space}")

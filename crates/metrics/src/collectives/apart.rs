@@ -146,7 +146,7 @@ fn messages(trace: &Trace, devices: &Devices, windows: &[IntervalSet], found: &m
     }
 }
 
-/// A message stands at its end and says how long it took.
+/// A message stands at its end and states how long it took.
 fn message(trace: &Trace, kinds: &[(StrId, &'static str)], id: EventId) -> Option<Apart> {
     let event = trace.events.get(id)?;
     let &(_, kind) = kinds.iter().find(|(name, _)| *name == event.name)?;

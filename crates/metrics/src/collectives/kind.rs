@@ -14,7 +14,7 @@ const KINDS: [(&str, &str); 10] = [
     ("recv", "Recv"),
 ];
 
-/// The kind that an instruction's or category's name says: `all-reduce` of `all-reduce-start.3` and `all_reduce.1`.
+/// The kind in an instruction's or category's name: `all-reduce` of `all-reduce-start.3` and `all_reduce.1`.
 pub fn of_instruction(name: &str) -> Option<&'static str> {
     let name = name.to_ascii_lowercase().replace('_', "-");
     KINDS.iter().map(|kind| kind.0).find(|kind| name.contains(kind))

@@ -16,7 +16,7 @@ pub struct Message {
     pub pairs: Vec<(u32, u32)>,
     /// Element type.
     pub data_type: Option<DataType>,
-    /// Channel that distinguishes the collectives of a program.
+    /// Channel by which a program's collectives are told apart.
     pub channel_id: Option<u64>,
     /// Sharding annotation of the instruction, where it has one.
     pub sharding: Option<String>,

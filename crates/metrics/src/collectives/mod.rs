@@ -63,9 +63,9 @@ pub struct CollectiveOp {
     pub members: u32,
     /// Path of the framework's op (`jit(f)/shard_map/psum`): the trace's, or the embedded HLO's; empty where neither says it.
     pub framework_op: String,
-    /// `RING`, `TREE`, ... where a kernel's name says it.
+    /// `RING`, `TREE`, ... where a kernel's name has it.
     pub algorithm: Option<String>,
-    /// `LL`, `SIMPLE`, ... where a kernel's name says it.
+    /// `LL`, `SIMPLE`, ... where a kernel's name has it.
     pub protocol: Option<String>,
     /// What its runs add up to.
     pub sums: CollectiveSums,
@@ -128,7 +128,7 @@ pub struct Run {
     pub counts: bool,
     /// What it lacks to a whole run, in billionths: 0 for one that no edge of the window cuts.
     pub parts: i64,
-    /// Number that this run has on all devices, where the trace says it.
+    /// Number that this run has on all devices, where the trace states it.
     pub id: Option<i64>,
     /// Time until the last device arrived; `None` where the same run was not found on another device.
     pub wait: Option<Ps>,

@@ -179,7 +179,7 @@ fn messages_of_one_pytorch_kernel_are_told_apart() {
     assert_eq!(found.ops[0].message.group_size, Some(4));
 }
 
-/// A gather that is two ops and a span in flight, and two messages of which one says its bytes late.
+/// A gather that is two ops and a span in flight, and two messages of which one states its bytes late.
 #[test]
 fn what_repeats_an_op_or_is_none_is_part_of_no_sum() {
     let mut b = TraceBuilder::new();

@@ -21,7 +21,7 @@ use hlo::DataType;
 use trace::copies::Direction;
 use trace::{Args, ArgsId, Event, Interval, LineKind, StrId, Trace};
 
-/// What an op's expression says.
+/// What an op's expression states.
 #[derive(Clone, Copy)]
 enum CopyOfExpression {
     /// Begins a copy with one end in host memory.

@@ -77,7 +77,7 @@ fn role_of(trace: &Trace, name: StrId, args: ArgsId) -> Role<'_> {
     role(if expression.is_empty() { trace.text(name) } else { expression })
 }
 
-/// From `%copy-start.3 = (...) copy-start(...)` and `%copy-done.3 = ... copy-done((...) %copy-start.3)`. The opcode says, since an
+/// From `%copy-start.3 = (...) copy-start(...)` and `%copy-done.3 = ... copy-done((...) %copy-start.3)`. The opcode decides, since an
 /// instruction can have any name.
 fn role(expression: &str) -> Role<'_> {
     let Some((name, shapes)) = expression.split_once(" = ") else { return Role::Neither };

@@ -20,7 +20,7 @@ pub struct OpParts<'a> {
 #[derive(Clone, Copy)]
 enum OfCategory {
     Is(StepPart),
-    /// A copy that XLA wrote: its expression says the memories.
+    /// A copy that XLA wrote: its expression names the memories.
     Copy,
 }
 

@@ -93,7 +93,7 @@ pub struct KernelRow {
     pub name: Text,
     /// Without types and arguments.
     pub short_name: Text,
-    /// The framework op: that of the HLO instruction, else what the event says; empty where neither says.
+    /// The framework op: that of the HLO instruction, else the event's own; empty where neither has one.
     pub op_name: Text,
     /// The HLO instruction, the first where several of one framework op ran this kernel; empty where unknown.
     pub hlo_op: Text,
@@ -111,7 +111,7 @@ pub struct KernelRow {
     pub tensor_core_eligible: Option<bool>,
     /// Does it use them, by its name? `None` where it did not run on a GPU.
     pub uses_tensor_core: Option<bool>,
-    /// Type of the values it computes with, in HLO's words (`bf16`, and `tf32` where a name says it).
+    /// Type of the values it computes with, in HLO's words (`bf16`, and `tf32` where a name has it).
     pub data_type: Option<&'static str>,
     /// A part of them was launched by a CUDA graph.
     pub in_graph: bool,

@@ -10,6 +10,7 @@ use report::{DeviceMemory, MemoryClass};
 use trace::StatValue;
 
 use super::programs::ProgramUse;
+use super::share::share;
 use crate::{Device, Devices, Run, metadata};
 
 /// The class of what a device holds beside its program.
@@ -17,11 +18,6 @@ pub const OUTSIDE: &str = "outside the program";
 
 /// Bytes of a gigabyte as makers write the size of a memory.
 const GIGABYTE: f64 = (1u64 << 30) as f64;
-
-/// A part of a whole, percent; 0 of nothing.
-pub(super) fn share(part: u64, whole: u64) -> f64 {
-    if whole > 0 { 100.0 * part as f64 / whole as f64 } else { 0.0 }
-}
 
 /// Those that ran something or whose allocators reported something.
 pub(super) fn devices(

@@ -1,11 +1,11 @@
-//! What the text of an out-of-memory error says, as a program that needs it and a device that lacks it.
+//! What the text of an out-of-memory error states, as a program that needs it and a device that lacks it.
 
 use memory::{OutOfMemory, Summary};
 use report::{DeviceMemory, MemoryClass};
 
 use super::MemoryUse;
-use super::devices::share;
 use super::programs::{ProgramUse, Replicated, buffers, by_class};
+use super::share::share;
 
 /// The class of what is needed and not listed: the text names the largest buffers only.
 pub const NOT_LISTED: &str = "not listed";
@@ -42,7 +42,7 @@ fn program(report: &OutOfMemory) -> ProgramUse {
     ProgramUse { host: 0, program_id: 0, figures, summary, unshared, replicated }
 }
 
-/// Where an allocator says how full it was, that with what was asked for; else what the program needs.
+/// Where an allocator reports how full it was, that with what was asked for; else what the program needs.
 fn device(report: &OutOfMemory) -> DeviceMemory {
     let in_use = report.in_use_bytes.zip(report.requested_bytes);
     let peak = in_use.map_or(report.peak_bytes(), |(in_use, requested)| in_use.saturating_add(requested));

@@ -8,6 +8,7 @@ mod absent;
 mod devices;
 mod errors;
 mod programs;
+mod share;
 
 pub(crate) use absent::not_measured;
 pub use devices::OUTSIDE;
@@ -76,6 +77,3 @@ fn of_heap_profile(profile: &HeapProfile) -> MemoryUse {
         warnings: damaged.into_iter().collect(),
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -6,6 +6,8 @@ use memory::{Classifier, MAIN, ProgramMemory, Summary, UnsharedArgument, space_n
 use report::{MemoryBuffers, MemoryClass};
 use trace::{Platform, Trace};
 
+use super::share::share;
+
 /// The memory of a program.
 #[derive(Clone, Debug)]
 pub struct ProgramUse {
@@ -95,7 +97,7 @@ pub(super) fn by_class(summary: &Summary) -> Vec<MemoryClass> {
     let class = |class: &memory::ClassSum| MemoryClass {
         class: class.class.label().to_owned(),
         bytes: class.bytes,
-        percent: super::devices::share(class.bytes, summary.bytes),
+        percent: share(class.bytes, summary.bytes),
     };
     summary.classes.iter().filter(|class| class.bytes > 0).map(class).collect()
 }

@@ -101,7 +101,7 @@ impl Builder {
     }
 }
 
-/// What gives the group of an op.
+/// What decides the group of an op.
 fn group(op: &Op, grouping: Grouping) -> [Text; 3] {
     let none = Text::default();
     match grouping {

@@ -105,7 +105,7 @@ pub struct Op {
     pub min: Ps,
     /// Longest duration.
     pub max: Ps,
-    /// Time in which it waited for a copy of its operands or results; `None` where the trace says it of no op.
+    /// Time in which it waited for a copy of its operands or results; `None` where the trace states it of no op.
     pub dma_stall: Option<Ps>,
     /// FLOPs of all occurrences.
     pub flops: Option<f64>,
@@ -119,7 +119,7 @@ pub struct Op {
     pub cost_source: Option<CostSource>,
     /// Type of the main arithmetic's operands.
     pub data_type: Option<DataType>,
-    /// It was computed again to save memory; `None` where neither name nor path says.
+    /// It was computed again to save memory; `None` where neither name nor path tells.
     pub rematerialized: Option<bool>,
     /// What occurrences cut by an edge of the window lack to whole ones, in billionths; see [`Tally::missing`].
     pub missing: i64,

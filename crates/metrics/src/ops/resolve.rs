@@ -326,7 +326,7 @@ fn is_counted(args: &Args) -> bool {
     [args.flops, args.model_flops, args.bytes_accessed].into_iter().flatten().any(|amount| amount > 0)
 }
 
-/// The cost of all occurrences from that of one: the profile's own where it says one.
+/// The cost of all occurrences from that of one: the profile's own where it has one.
 fn cost(trace: &Trace, op: &mut Op, is_custom_call: bool) {
     let args = trace.args.get(op.args);
     let count = op.executions_of_cost();

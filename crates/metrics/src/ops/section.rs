@@ -8,7 +8,7 @@ use trace::Trace;
 /// Ops that the section lists.
 const TOP_OPS: usize = 50;
 
-/// `None` where no op ran. `bound_by` says what limits an op.
+/// `None` where no op ran. `bound_by` names what limits an op.
 pub fn section(trace: &Trace, ops: &Ops, bound_by: &dyn Fn(&Op) -> Option<&'static str>) -> Option<OpStatistics> {
     if ops.rows.is_empty() {
         return None;

@@ -29,7 +29,7 @@ pub struct Tally {
     pub min: Ps,
     /// Longest duration.
     pub max: Ps,
-    /// Time in which it waited for a copy of its operands or results, where the trace says it.
+    /// Time in which it waited for a copy of its operands or results, where the trace states it.
     pub dma_stall: Ps,
     /// What the occurrences that an edge of the window cuts lack to whole ones, in billionths: the cost of a part is that part of
     /// the op's. An op that started before the window adds its part, one that goes on behind it takes off what lies there.

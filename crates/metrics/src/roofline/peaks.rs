@@ -88,7 +88,7 @@ pub struct Peaks {
     pub facts: Option<&'static Device>,
     /// Dense arithmetic, FLOP/s.
     pub rates: Rates,
-    /// Where `rates` come from: several sources where a TPU's profile says one of them.
+    /// Where `rates` come from: several sources where a TPU's profile states one of them.
     pub rates_source: Source,
     /// By [`Level`]; absent for levels that the device lacks or whose bandwidth is unknown.
     levels: [Option<Bandwidth>; Level::ALL.len()],
@@ -208,7 +208,7 @@ impl Stats<'_> {
     }
 }
 
-/// The peaks as the profile says them, by numbers or by the device's name.
+/// The peaks as the profile states them, by numbers or by the device's name.
 fn told(stats: &Stats<'_>) -> Option<Peaks> {
     let name = device_model(stats.trace, stats.plane);
     let named = name.as_deref().and_then(devices::find);

@@ -1,7 +1,7 @@
 //! When the host launched what a device began to run, gap by gap.
 //!
 //! On a GPU a launch and its op carry the same correlation id. On a TPU the host enqueues a whole program: its event on the host and
-//! the program's on `XLA Modules` carry the same run id. A CPU backend says neither.
+//! the program's on `XLA Modules` carry the same run id. A CPU backend records neither.
 
 use crate::devices::{Device, Devices};
 use crate::launches::{CallIndex, Scope, scope_of};

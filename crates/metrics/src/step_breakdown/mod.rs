@@ -82,7 +82,7 @@ pub struct Breakdown {
     pub mean: Option<MeanPart>,
     /// Mean number of streams that run an op at once, while one runs, all devices; absent where nothing ran.
     pub concurrency: Option<f64>,
-    /// The trace says when device work was launched: only then are `host_bound` and `kernel_wait` known.
+    /// The trace states when device work was launched: only then are `host_bound` and `kernel_wait` known.
     pub knows_launches: bool,
     /// The devices are TPUs: others have no `barrier` and no infeed.
     is_tpu: bool,

@@ -72,7 +72,7 @@ impl<'a> Equal<'a> {
         let fingerprint = (!expression.is_empty()).then(|| hlo::fingerprint(expression));
         let name = match &fingerprint {
             Some(_) => "",
-            // A bare number after a general name says nothing without a second witness.
+            // A bare number after a general name is no evidence without a second witness.
             None if layered_path.is_empty() => name,
             None => framework_path::name_without_number(name),
         };

@@ -59,7 +59,7 @@ pub enum StepSource {
     ModuleRuns,
     /// Spans on a host thread that repeat.
     HostSpans,
-    /// Nothing in the trace says.
+    /// Nothing in the trace tells.
     Unknown,
 }
 
@@ -81,7 +81,7 @@ impl StepSource {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Mark {
     interval: Interval,
-    /// Number by which the trace distinguishes this step from others (`step_num`, `run_id`).
+    /// Number by which the trace tells this step from others (`step_num`, `run_id`).
     key: Option<i64>,
 }
 

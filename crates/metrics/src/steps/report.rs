@@ -14,7 +14,7 @@ use trace::{Interval, IntervalSet, Trace};
 pub struct StepReport {
     /// `step_timing`.
     pub timing: StepTiming,
-    /// `steps`: empty where no device op says what happened in them, or where the user's count says they are wrong.
+    /// `steps`: empty where no device op shows what happened in them, or where the user's count proves them wrong.
     pub rows: Vec<Step>,
     /// What the reader should know about the steps.
     pub warnings: Vec<Warning>,

@@ -167,7 +167,7 @@ fn a_steps_line_is_read_by_its_numbers() {
     let (steps, report) = report_of(&b.build(), None);
     assert_eq!(steps.source, StepSource::StepsLine);
     assert_eq!(steps.names.len(), 4);
-    // Step 6 is the last of device 0, but device 1 says its length.
+    // Step 6 is the last of device 0, but device 1 shows its length.
     assert_eq!(durations(&report), [10.0, 10.0, 10.0, 9.0]);
     assert_eq!(report.rows.iter().map(|row| row.partial).collect::<Vec<_>>(), [false, false, false, true]);
 }

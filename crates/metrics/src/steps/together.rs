@@ -1,7 +1,7 @@
 //! Whether the devices run their steps together: as parts of one program, or each for itself.
 //!
 //! The steps of devices are aligned by number or rank, never by time (`align`), which says nothing about whether the i-th step of
-//! one device has to do with the i-th of another. Collectives tie devices. Where none runs in the steps, time says:
+//! one device has to do with the i-th of another. Collectives tie devices. Where none runs in the steps, time decides:
 //!
 //! ```text
 //! together            device 0  [=0==][=1==][=2==]          same step at about the same time
@@ -67,7 +67,7 @@ impl Relation {
 }
 
 impl Steps {
-    /// Says how the devices run the steps together ([`Steps::relation`]), and says apart the steps of devices that run one after
+    /// Finds how the devices run the steps together ([`Steps::relation`]), and separates the steps of devices that run one after
     /// another. `times` are as [`Devices::used`](crate::devices::Devices::used).
     #[must_use]
     pub fn related(mut self, times: &[DeviceTime]) -> Steps {

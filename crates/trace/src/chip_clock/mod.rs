@@ -131,7 +131,7 @@ impl ChipClocks {
 }
 
 impl Trace {
-    /// Appends an event; `chip` is when it ran by the clock of its chip, where the file says. `None` past 2^32 - 1 events.
+    /// Appends an event; `chip` is when it ran by the clock of its chip, where the file has that time. `None` past 2^32 - 1 events.
     #[inline]
     pub fn push_event(&mut self, event: Event, chip: Option<ChipTime>) -> Option<EventId> {
         let line = event.line;

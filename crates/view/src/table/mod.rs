@@ -1,6 +1,6 @@
 //! Tables as values: columns with units, rows of cells, and the questions asked of them (filter, order, the first so many).
 //!
-//! A table that is made from a run may have a million rows, so it is not built: [`Rows`] says any cell of it, and
+//! A table that is made from a run may have a million rows, so it is not built: [`Rows`] gives any cell of it, and
 //! [`query`](query()) copies out those rows that are asked for.
 
 mod column;
@@ -119,7 +119,8 @@ impl Cell {
     }
 }
 
-/// A table that says any of its cells, to several threads at once. The values of a column are texts, numbers or flags, not some of each. Rows are in the table's own order, which a query without a sort keeps.
+/// A table that gives any of its cells on request, to several threads at once. The values of a column are texts, numbers or flags, not some of
+/// each. Rows are in the table's own order, which a query without a sort keeps.
 pub trait Rows: Sync {
     /// Word of the command line and of file names.
     fn name(&self) -> &'static str;

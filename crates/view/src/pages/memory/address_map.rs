@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use memory::{Classifier, LiveBuffer, blocks};
 
 use super::super::{Link, Point, Scatter, View};
-use super::program::Shown;
+use super::shown::Shown;
 use super::{colour, curve};
 use base::format;
 

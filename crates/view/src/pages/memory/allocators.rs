@@ -3,15 +3,13 @@
 use memory::Recorded;
 use memory::allocator::{Allocator, AllocatorEvent};
 
-use super::super::{Block, Figure, PageQuery, Point, Scatter, Status};
+use super::super::{Block, Figure, PageQuery, Point, Scatter};
+use super::figures::{bytes_figure, fullness};
 use super::{curve, tables};
 use crate::table::Unit;
 use crate::tables::TableName;
 use base::format;
 use metrics::OpFamily;
-
-/// Share of the capacity from which on little is left, percent.
-const NEARLY_FULL_PERCENT: f64 = 90.0;
 
 /// The blocks; none where no allocator reported anything.
 pub fn blocks(recorded: &Recorded, query: &PageQuery) -> Vec<Block> {
@@ -53,13 +51,6 @@ fn figures(allocator: &Allocator) -> Option<Vec<Figure>> {
     let capacity = allocator.capacity_bytes(index).filter(|&bytes| bytes > 0);
     let share = capacity.map(|capacity| 100.0 * peak.used_bytes() as f64 / capacity as f64);
     let contents = allocator.contents(index);
-    let figure = |label: &str, bytes: u64, note: String| Figure {
-        label: label.to_owned(),
-        value: Some(bytes as f64),
-        unit: Unit::Bytes,
-        note,
-        ..Figure::default()
-    };
     let of_capacity = capacity.zip(share).map_or_else(String::new, |(capacity, share)| {
         format!(
             "{} of {}, {} after the start",
@@ -68,24 +59,19 @@ fn figures(allocator: &Allocator) -> Option<Vec<Figure>> {
             format::time_us(peak.time.as_us())
         )
     });
-    let status = share.map(|share| if share >= NEARLY_FULL_PERCENT { Status::Warning } else { Status::Good });
     let mut figures = vec![
-        Figure {
-            status,
-            limits: format!("A warning from {NEARLY_FULL_PERCENT} % of the capacity."),
-            ..figure("Peak", peak.used_bytes(), of_capacity)
-        },
-        figure(
+        fullness(bytes_figure("Peak", peak.used_bytes(), of_capacity), share),
+        bytes_figure(
             "Before the capture",
             contents.before_capture_bytes,
             "in use at the peak, allocated earlier: weights, optimizer state".to_owned(),
         ),
     ];
     if contents.reserved_bytes > 0 {
-        figures.push(figure("Reserved", contents.reserved_bytes, "for the stack of programs".to_owned()));
+        figures.push(bytes_figure("Reserved", contents.reserved_bytes, "for the stack of programs".to_owned()));
     }
     if let Some(bytes) = allocator.lifetime_peak_bytes() {
-        figures.push(figure("Peak of the process", bytes, "since it began".to_owned()));
+        figures.push(bytes_figure("Peak of the process", bytes, "since it began".to_owned()));
     }
     figures.extend(peak.fragmentation.map(|share| Figure {
         label: "Fragmentation".to_owned(),
@@ -97,7 +83,7 @@ fn figures(allocator: &Allocator) -> Option<Vec<Figure>> {
     Some(figures)
 }
 
-/// Used bytes in steps: what an event says holds until the next.
+/// Used bytes in steps: what an event states holds until the next.
 fn over_time(allocator: &Allocator) -> Scatter {
     let most = allocator.peak().and_then(|at| allocator.events.get(at)).map_or(0, AllocatorEvent::used_bytes);
     let (unit, scale) = curve::unit_of(most);

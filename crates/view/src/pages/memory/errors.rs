@@ -3,8 +3,8 @@
 use memory::{ListedBuffer, OutOfMemory, Recorded};
 
 use super::super::{Block, Figure, PageQuery, Status};
+use super::figures::bytes_figure;
 use super::{owners, tables};
-use crate::table::Unit;
 use base::format;
 
 /// The blocks; none where the run is no such text.
@@ -25,30 +25,26 @@ pub fn blocks(recorded: &Recorded, query: &PageQuery) -> Vec<Block> {
 }
 
 fn figures(report: &OutOfMemory) -> Vec<Figure> {
-    let figure = |label: &str, bytes: Option<u64>, note: String| {
-        let value = Some(bytes? as f64);
-        Some(Figure { label: label.to_owned(), value, unit: Unit::Bytes, note, ..Figure::default() })
-    };
     let over = report.capacity_bytes.map(|capacity| report.peak_bytes().saturating_sub(capacity));
     let listed = report.buffers.len();
     let needed = Figure {
         status: Some(Status::Bad),
         limits: "The program did not fit.".to_owned(),
-        ..figure(
+        ..bytes_figure(
             "Needed",
-            Some(report.peak_bytes()),
+            report.peak_bytes(),
             over.filter(|&over| over > 0).map_or_else(
                 || "by the program in all".to_owned(),
                 |over| format!("{} more than there is", format::bytes(over)),
             ),
         )
-        .unwrap_or_default()
     };
     let rest = [
-        figure("Capacity", report.capacity_bytes, "what the memory holds".to_owned()),
-        figure("In use", report.in_use_bytes, "when it failed".to_owned()),
-        figure("Asked for", report.requested_bytes, "by the allocation that failed".to_owned()),
-        figure("Listed", Some(report.listed_bytes()), format!("by the text: its {listed} largest buffers")),
+        ("Capacity", report.capacity_bytes, "what the memory holds".to_owned()),
+        ("In use", report.in_use_bytes, "when it failed".to_owned()),
+        ("Asked for", report.requested_bytes, "by the allocation that failed".to_owned()),
+        ("Listed", Some(report.listed_bytes()), format!("by the text: its {listed} largest buffers")),
     ];
-    std::iter::once(needed).chain(rest.into_iter().flatten()).collect()
+    let rest = rest.into_iter().filter_map(|(label, bytes, note)| Some(bytes_figure(label, bytes?, note)));
+    std::iter::once(needed).chain(rest).collect()
 }

@@ -8,9 +8,11 @@ mod address_map;
 mod allocators;
 mod curve;
 mod errors;
+mod figures;
 mod heap;
 mod owners;
 mod program;
+mod shown;
 mod tables;
 
 use memory::{Class, Recorded};

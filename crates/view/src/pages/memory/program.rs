@@ -2,27 +2,16 @@
 
 use memory::{Classifier, MAIN, ProgramMemory, Recorded, RecordedProgram, SpaceMemory, space_name, xla_peak};
 
-use super::super::{Block, Figure, Line, PageQuery, Point, Scatter, Status, View};
+use super::super::{Block, Figure, Line, PageQuery, Point, Scatter, View};
+use super::figures::{bytes_figure, fullness};
+use super::shown::Shown;
 use super::{address_map, curve, owners, tables};
-use crate::table::Unit;
 use crate::tables::TableName;
 use base::format;
 use metrics::OpFamily;
 
 /// Programs that one can choose among: those with the largest peak.
 const MOST_PROGRAMS: usize = 12;
-/// Share of a device's memory from which on little is left, percent.
-const NEARLY_FULL_PERCENT: f64 = 90.0;
-
-/// One memory space of one program, which the page shows.
-pub struct Shown<'r> {
-    /// Its memory.
-    pub memory: &'r ProgramMemory,
-    /// The space.
-    pub space: &'r SpaceMemory,
-    /// What the space is called.
-    pub space_name: String,
-}
 
 /// The blocks; none where no program comes with its buffers.
 pub fn blocks(recorded: &Recorded, query: &PageQuery) -> Vec<Block> {
@@ -81,25 +70,13 @@ fn what_if(recorded: &Recorded, query: &PageQuery) -> Vec<Block> {
 
 fn figures(shown: &Shown<'_>, device_memory_bytes: Option<u64>) -> Vec<Figure> {
     let Shown { memory, space, .. } = shown;
-    let figure = |label: &str, bytes: u64, note: String| Figure {
-        label: label.to_owned(),
-        value: Some(bytes as f64),
-        unit: Unit::Bytes,
-        note,
-        ..Figure::default()
-    };
     let device = device_memory_bytes.filter(|&bytes| bytes > 0 && space.space == MAIN);
     let share = device.map(|bytes| (100.0 * space.peak_bytes() as f64 / bytes as f64, bytes));
     let note = share.map_or_else(
         || shown.space_name.clone(),
         |(share, bytes)| format!("{} of the device's {}", format::percent(share), format::bytes(bytes)),
     );
-    let peak = Figure {
-        status: share.map(|(share, _)| if share >= NEARLY_FULL_PERCENT { Status::Warning } else { Status::Good }),
-        limits: share
-            .map_or_else(String::new, |_| format!("A warning from {NEARLY_FULL_PERCENT} % of the device's memory.")),
-        ..figure("Peak", space.peak_bytes(), note)
-    };
+    let peak = fullness(bytes_figure("Peak", space.peak_bytes(), note), share.map(|(share, _)| share));
     let padding = space.peak_bytes().saturating_sub(space.peak_unpadded_bytes());
     let aliased = match space.aliased_bytes {
         0 => "none given back in place (donated)".to_owned(),
@@ -107,9 +84,9 @@ fn figures(shown: &Shown<'_>, device_memory_bytes: Option<u64>) -> Vec<Figure> {
     };
     let mut figures = vec![
         peak,
-        figure("Arguments", space.parameter_bytes, aliased),
-        figure("Results", space.output_bytes, "in memory of their own or of arguments".to_owned()),
-        figure(
+        bytes_figure("Arguments", space.parameter_bytes, aliased),
+        bytes_figure("Results", space.output_bytes, "in memory of their own or of arguments".to_owned()),
+        bytes_figure(
             "Temporary values",
             space.temporary_bytes,
             match space.fragmentation_percent() {
@@ -117,10 +94,10 @@ fn figures(shown: &Shown<'_>, device_memory_bytes: Option<u64>) -> Vec<Figure> {
                 None => "allocated for them".to_owned(),
             },
         ),
-        figure("Padding", padding, "of temporary values at the peak, by their layouts".to_owned()),
+        bytes_figure("Padding", padding, "of temporary values at the peak, by their layouts".to_owned()),
     ];
     if space.space == MAIN {
-        figures.push(figure(
+        figures.push(bytes_figure(
             "Peak by XLA",
             xla_peak(&memory.assignment),
             "as memory_analysis() counts: without memory of calls".to_owned(),

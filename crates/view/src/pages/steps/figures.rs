@@ -115,7 +115,7 @@ fn figures(shown: &Shown<'_>) -> Vec<Figure> {
     let mut figures = vec![length(shown)];
     figures.extend(shown.has_steps.then(|| worst(shown)));
     figures.push(biggest("Biggest part", mean, mean.biggest_part()));
-    // Where the biggest part is idle time, its cause is said already.
+    // Where the biggest part is idle time, its cause is named already.
     if mean.biggest_idle_cause() != mean.biggest_part() {
         let mut cause = biggest("Biggest idle cause", mean, mean.biggest_idle_cause());
         if !shown.knows_launches {

@@ -1,8 +1,7 @@
 //! What is alive when the memory of a program is fullest: buffer by buffer, or by class, scope or source line.
 
-use std::collections::BTreeMap;
-
 use super::errors;
+use super::groups::{Part, groups, said, share};
 use crate::table::{Cell, Column, Table, Unit, column};
 use crate::tables::profile_table::{float, int, text};
 use base::sort;
@@ -166,64 +165,6 @@ pub fn table(recorded: &Recorded, variant: &str) -> Table {
     };
     let columns = OF_PROGRAM.into_iter().chain([key]).chain(SIZES).chain([COUNT, LARGEST]).collect();
     Table::new("buffers", columns, cells)
-}
-
-/// A buffer as a part of a group.
-pub(super) struct Part {
-    /// What its group is called.
-    pub key: String,
-    /// What it is called.
-    pub name: String,
-    pub bytes: u64,
-    pub unpadded_bytes: u64,
-}
-
-/// Sums of buffers.
-#[derive(Default)]
-struct Group {
-    bytes: u64,
-    unpadded_bytes: u64,
-    padding_bytes: u64,
-    buffers: u64,
-    largest: Option<String>,
-}
-
-/// Appends a row for each group of the buffers of one memory space, the largest first. The parts are in that order, too.
-pub(super) fn groups(of: [&str; 2], peak: u64, parts: impl Iterator<Item = Part>, cells: &mut Vec<Vec<Cell>>) {
-    let mut found: BTreeMap<String, Group> = BTreeMap::new();
-    for part in parts {
-        let group = found.entry(part.key).or_default();
-        group.bytes = group.bytes.saturating_add(part.bytes);
-        group.unpadded_bytes = group.unpadded_bytes.saturating_add(part.unpadded_bytes);
-        group.padding_bytes = group.padding_bytes.saturating_add(part.bytes.saturating_sub(part.unpadded_bytes));
-        group.buffers += 1;
-        group.largest.get_or_insert(part.name);
-    }
-    let mut found: Vec<(String, Group)> = found.into_iter().collect();
-    sort::sort_by(&mut found, |a, b| b.1.bytes.cmp(&a.1.bytes));
-    cells.extend(found.into_iter().map(|(key, group)| {
-        vec![
-            text(of[0]),
-            text(of[1]),
-            said(key),
-            Cell::Int(group.bytes),
-            float(share(group.bytes, peak)),
-            Cell::Int(group.unpadded_bytes),
-            Cell::Int(group.padding_bytes),
-            Cell::Int(group.buffers),
-            said(group.largest.unwrap_or_default()),
-        ]
-    }));
-}
-
-/// A part of a peak, percent.
-pub(super) fn share(bytes: u64, peak: u64) -> Option<f64> {
-    (peak > 0).then(|| 100.0 * bytes as f64 / peak as f64)
-}
-
-/// A text; absent where it is empty.
-pub(super) fn said(value: String) -> Cell {
-    if value.is_empty() { Cell::Absent } else { Cell::Text(value) }
 }
 
 impl Space<'_> {

@@ -3,7 +3,7 @@
 use base::sort;
 use memory::{ListedBuffer, OutOfMemory};
 
-use super::buffers::{Part, groups, said, share};
+use super::groups::{Part, groups, said, share};
 use crate::table::{Cell, Column};
 use crate::tables::profile_table::{float, int, text};
 

@@ -3,6 +3,7 @@
 pub(super) mod allocations;
 pub(super) mod buffers;
 mod errors;
+mod groups;
 pub(super) mod heap;
 pub(super) mod programs;
 pub(super) mod timeline;

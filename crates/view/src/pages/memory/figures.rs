@@ -1,0 +1,20 @@
+//! Figures of the page: sizes, and how near one is to what there is.
+
+use super::super::{Figure, Status};
+use crate::table::Unit;
+use insight::NEARLY_FULL_PERCENT;
+
+/// A size with its label and a note.
+pub fn bytes_figure(label: &str, bytes: u64, note: String) -> Figure {
+    Figure { label: label.to_owned(), value: Some(bytes as f64), unit: Unit::Bytes, note, ..Figure::default() }
+}
+
+/// A figure of which `percent` says how much of the memory it fills, where that is known: a warning where little is left.
+pub fn fullness(figure: Figure, percent: Option<f64>) -> Figure {
+    let Some(percent) = percent else { return figure };
+    Figure {
+        status: Some(if percent >= NEARLY_FULL_PERCENT { Status::Warning } else { Status::Good }),
+        limits: format!("A warning from {NEARLY_FULL_PERCENT} % of the memory."),
+        ..figure
+    }
+}
