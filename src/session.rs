@@ -257,20 +257,6 @@ impl Session {
         self.runs.get_mut(run as usize)?.memory(settings)
     }
 
-    /// The table of a device memory profile beside that of an earlier one: what came and what went. `None` where a run is none.
-    pub fn heap_difference(
-        &mut self,
-        before: u32,
-        after: u32,
-        settings: &Settings,
-        variant: &str,
-        query: &Query,
-    ) -> Option<Table> {
-        let mut read = |run: u32| self.memory(run, settings)?.heap_profile().cloned();
-        let (before, after) = (read(before)?, read(after)?);
-        Some(view::table::query(&tables::heap_table(Some(&after), Some(&before), variant), query))
-    }
-
     /// What is said of one row of a table of a run: of that with this index among those that `query` gives. `None` where there is no such
     /// run.
     pub fn row(

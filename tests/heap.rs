@@ -88,15 +88,15 @@ fn lines_are_those_of_the_program() {
 #[test]
 fn two_profiles_are_a_difference() {
     let mut session = open(&[profile(&[(1000, 12), (24, 30)]).0, profile(&[(500, 12), (90, 41)]).0]);
-    let found = session.heap_difference(0, 1, &Settings::default(), "line", &Query::default()).unwrap();
+    let found = session.table(1, &Settings::default(), TableName::Heap, "line", &Query::default()).unwrap();
     assert_eq!(
         (sum(&found, "bytes_change"), sum(&found, "bytes_before"), sum(&found, "bytes")),
         (-434.0, 1031.0, 597.0)
     );
     let changes: Vec<_> = found.rows.iter().map(|row| row[5].clone()).collect();
     assert_eq!(changes, [Cell::Float(-500.0), Cell::Int(90), Cell::Float(-24.0)]);
-    let mut session = open(&[profile(&[(1, 1)]).0]);
-    assert_eq!(session.heap_difference(0, 1, &Settings::default(), "", &Query::default()), None, "one run only");
+    let before = table(&mut session, "line");
+    assert!(before.rows.iter().all(|row| row[5] == Cell::Absent), "nothing was read before it: {:?}", before.rows);
 }
 
 #[test]

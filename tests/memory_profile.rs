@@ -4,12 +4,52 @@
 
 mod support;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use crossprof::Settings;
 use crossprof::memory::allocator::{Activity, Allocator, AllocatorEvent, xprof as xprof_mode};
+use crossprof::table::Cell;
+use crossprof::tables::AreaQuery;
+use crossprof::{Query, Settings, TableName};
 use serde_json::Value;
 use support::{samples, xprof};
+
+/// The counters of the timeline of a folder's xplane, by name: samples and largest value.
+fn counters(folder: &str) -> BTreeMap<String, (u64, f64)> {
+    let mut session = xprof::open(&xprof::xplane(folder));
+    let (everything, query) = (AreaQuery::default(), Query::default());
+    let table = session.table_of_area(0, &Settings::default(), TableName::Range, "counter", &everything, &query);
+    let table = table.unwrap().unwrap();
+    let at = |key: &str| table.columns.iter().position(|column| column.key == key).unwrap();
+    let (name, samples, largest) = (at("name"), at("samples"), at("max_value"));
+    let cells = |row: &Vec<Cell>| match (&row[name], &row[samples], &row[largest]) {
+        (Cell::Text(name), Cell::Int(samples), Cell::Float(largest)) => (name.clone(), (*samples, *largest)),
+        other => panic!("{folder}: {other:?}"),
+    };
+    table.rows.iter().map(cells).collect()
+}
+
+#[test]
+#[ignore = "reads real profiles"]
+fn the_timeline_counts_memory_as_xprof_does() {
+    let mut compared = 0;
+    for folder in xprof::folders("memory_profile") {
+        let output = xprof::output(&folder, "memory_profile");
+        let theirs = output["memoryProfilePerAllocator"].as_object().unwrap();
+        let ours = counters(&folder);
+        for (name, profile) in theirs {
+            let (samples, largest) = ours[&format!("Memory in use of {name} (bytes)")];
+            assert_eq!(
+                samples as usize,
+                profile["sampledTimelineSnapshots"].as_array().unwrap().len(),
+                "{folder} {name}"
+            );
+            let peak = &profile["profileSummary"]["peakStats"]["peakBytesInUse"];
+            assert_eq!(largest, int(peak) as f64, "{folder} {name}");
+            compared += 1;
+        }
+    }
+    assert!(compared >= 3, "{compared} allocators");
+}
 
 /// Looks at the allocators of a folder's xplane, and at them with times as XProf has them.
 fn with_allocators(folder: &str, look: impl FnOnce(&[Allocator], &[Allocator])) {

@@ -5,6 +5,7 @@ use crossprof::export::{csv, json, text};
 use crossprof::memory::Change;
 use crossprof::{Column, Query, Sort, TableName};
 
+use super::analyze::Reports;
 use super::args::{Table, TableFormat};
 use super::output::Outputs;
 use super::{DAMAGED, FAILED, READ, area, arguments, complain, print_result};
@@ -33,20 +34,13 @@ pub fn run(command: &Table) -> u8 {
     if reports.profiles.is_empty() {
         return FAILED;
     }
-    let several = reports.profiles.len() > 1;
     let query =
         Query { filter: command.filter.clone(), sort: command.sort.as_deref().map(Sort::parse), top: command.top };
     let mut is_lost = false;
     let titles = text::titles(&reports.profiles);
-    // Of two device memory profiles the difference is asked for.
-    if command.table == TableName::Heap
-        && reports.profiles.len() == 2
-        && let Some(table) = reports.session.heap_difference(0, 1, &reports.settings, &command.by, &query)
-    {
-        return print_one(command, &table, &query, &reports);
-    }
-    for (index, title) in titles.iter().enumerate() {
-        let run = u32::try_from(index).unwrap_or(u32::MAX);
+    let runs = asked_runs(command.table, &mut reports, &titles);
+    let several = runs.len() > 1;
+    for (index, (run, title)) in runs.into_iter().enumerate() {
         let settings = &reports.settings;
         let listed = if command.arguments { reports.session.listed_events(run, settings, &area, &query) } else { None };
         let asked = listed.or_else(|| {
@@ -100,22 +94,19 @@ pub fn run(command: &Table) -> u8 {
     }
 }
 
-/// Prints a table that is of several runs, and returns the exit status.
-fn print_one(command: &Table, table: &crossprof::Table, query: &Query, reports: &super::analyze::Reports) -> u8 {
-    if let Err(message) = known_column(table.name, &table.columns, query) {
-        complain(&message);
-        return FAILED;
+/// The runs whose tables are printed, with their titles: all of them. Of several device memory profiles those that have an earlier one, since
+/// their difference is what is asked for.
+fn asked_runs<'t>(name: TableName, reports: &mut Reports, titles: &'t [String]) -> Vec<(u32, &'t String)> {
+    let all: Vec<(u32, &String)> = (0..).zip(titles).collect();
+    if name != TableName::Heap {
+        return all;
     }
-    let text = match command.format {
-        TableFormat::Text => text::table_text(table),
-        TableFormat::Csv => csv::to_csv(table),
-        TableFormat::Json => json::table(table),
+    let has_earlier = |&(run, _): &(u32, &String)| {
+        let recorded = reports.session.memory(run, &reports.settings);
+        recorded.is_some_and(|recorded| recorded.earlier_heap_profile().is_some())
     };
-    if print_result(&text, READ) == FAILED {
-        return FAILED;
-    }
-    reports.print_warnings();
-    reports.status()
+    let later: Vec<(u32, &String)> = all.iter().copied().filter(has_earlier).collect();
+    if later.is_empty() { all } else { later }
 }
 
 /// A form that the table lacks is a wrong call: another one would answer another question.

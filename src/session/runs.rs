@@ -104,8 +104,11 @@ impl Traced {
         memory.get_or_init(|| {
             let start = context.analysis.devices.capture.map_or(Ps::ZERO, |capture| capture.start);
             let metadata = &context.profile.metadata;
-            let mut recorded = Recorded::new(context.captured_trace(), start, context.run.heap_profile.clone())
-                .with_error(context.run.memory_error.as_deref());
+            let run = context.run;
+            let earlier = run.earlier_heap_profile.as_ref().map(|it| (it.name.clone(), it.bytes.clone()));
+            let mut recorded = Recorded::new(context.captured_trace(), start)
+                .with_heap_profile(run.heap_profile.clone(), earlier)
+                .with_error(run.memory_error.as_deref());
             recorded.platform.clone_from(&metadata.platform);
             recorded.device_memory_bytes = metadata.environment.get("memory_size").and_then(|size| size.parse().ok());
             recorded

@@ -33,6 +33,8 @@ pub struct Recorded {
     pub allocators: Vec<Allocator>,
     /// Where it is a device memory profile (pprof), its bytes.
     heap: Option<RecordedHeap>,
+    /// The device memory profile that was saved before it, with the name of its run.
+    earlier: Option<(String, RecordedHeap)>,
     /// Where it is the text of an out-of-memory error, that.
     error: Option<String>,
 }
@@ -62,9 +64,8 @@ struct RecordedHeap {
 }
 
 impl Recorded {
-    /// What a trace says of memory, and the device memory profile of the run where it is one. `start` is when the capture begins. The
-    /// platform and the memory of a device are not known here.
-    pub fn new(trace: &Trace, start: Ps, heap_profile: Option<Arc<[u8]>>) -> Recorded {
+    /// What a trace says of memory. `start` is when the capture begins. The platform and the memory of a device are not known here.
+    pub fn new(trace: &Trace, start: Ps) -> Recorded {
         let program = |proto: &trace::HloProto| RecordedProgram {
             name: trace.text(proto.name).to_owned(),
             program_id: proto.program_id,
@@ -80,9 +81,14 @@ impl Recorded {
             hosts: trace.hosts.clone(),
             programs: trace.hlo.iter().map(program).collect(),
             allocators: allocators(trace, start),
-            heap: heap_profile.map(|bytes| RecordedHeap { bytes, profile: OnceLock::new() }),
-            error: None,
+            ..Recorded::default()
         }
+    }
+
+    /// With the device memory profile that the run is, and the one that was saved before it with the name of its run.
+    pub fn with_heap_profile(self, own: Option<Arc<[u8]>>, earlier: Option<(String, Arc<[u8]>)>) -> Recorded {
+        let heap = |bytes| RecordedHeap { bytes, profile: OnceLock::new() };
+        Recorded { heap: own.map(heap), earlier: earlier.map(|(name, bytes)| (name, heap(bytes))), ..self }
     }
 
     /// With the text of an out-of-memory error, where the run is one.
@@ -102,7 +108,12 @@ impl Recorded {
 
     /// The device memory profile, where the run is one.
     pub fn heap_profile(&self) -> Option<&HeapProfile> {
-        self.heap.as_ref().map(|heap| heap.profile.get_or_init(|| HeapProfile::read(&heap.bytes)))
+        self.heap.as_ref().map(RecordedHeap::profile)
+    }
+
+    /// The device memory profile that was saved before it, with the name of its run.
+    pub fn earlier_heap_profile(&self) -> Option<(&str, &HeapProfile)> {
+        self.earlier.as_ref().map(|(name, heap)| (name.as_str(), heap.profile()))
     }
 
     /// All of it as bytes, for [`Recorded::from_bytes`] of the same build.
@@ -114,6 +125,12 @@ impl Recorded {
     /// What [`Recorded::to_bytes`] wrote; `None` where these are other bytes.
     pub fn from_bytes(bytes: &[u8]) -> Option<Recorded> {
         postcard::from_bytes(bytes).ok()
+    }
+}
+
+impl RecordedHeap {
+    fn profile(&self) -> &HeapProfile {
+        self.profile.get_or_init(|| HeapProfile::read(&self.bytes))
     }
 }
 

@@ -1,7 +1,11 @@
-//! The tracks that no profiler records and that have events of their own: steps, what each device does and why it is idle, moments.
+//! The tracks that no profiler records: steps, what each device does and why it is idle, moments, memory in use.
 
+use base::Ps;
+use memory::allocator::allocators;
 use metrics::{Context, DeviceTime, StepPart, exposed_communication};
-use trace::{ArgsId, Event, EventId, Interval, Line, LineId, LineKind, Plane, PlaneId, StrId, Trace};
+use trace::{
+    ArgsId, CounterTrack, Event, EventId, Interval, Line, LineId, LineKind, Plane, PlaneId, PlaneKind, StrId, Trace,
+};
 
 /// Names of the tracks, each with its definition.
 pub const STEPS: (&str, &str) =
@@ -19,9 +23,15 @@ pub const EXPOSED: (&str, &str) = (
 /// See [`STEPS`].
 pub const INSTANTS: (&str, &str) = ("Instants", "The moments without a duration that the file holds.");
 
-/// The definition of a derived line.
+/// See [`STEPS`].
+pub const MEMORY: (&str, &str) = (
+    "Memory in use",
+    "Bytes that the allocator has given out or reserved, after each allocation and release that it reported: the curve of the memory page.",
+);
+
+/// The definition of a derived line or counter.
 pub fn definition(name: &str) -> Option<&'static str> {
-    let known = [STEPS, PARTS, EXPOSED, INSTANTS].into_iter().find(|(title, _)| name.starts_with(title));
+    let known = [STEPS, PARTS, EXPOSED, INSTANTS, MEMORY].into_iter().find(|(title, _)| name.starts_with(title));
     known.map(|(_, definition)| definition)
 }
 
@@ -39,6 +49,7 @@ pub(crate) fn trace(context: Context<'_>) -> Trace {
     let parts = derived.parts(context, &times);
     derived.exposed(context, &times);
     derived.instants(whole);
+    derived.memory(context);
     derived.pack(parts);
     derived.trace
 }
@@ -64,7 +75,7 @@ impl Derived {
     fn steps(&mut self, context: Context<'_>) {
         let (steps, captured) = (&context.analysis.steps, &context.analysis.captured);
         for (index, windows) in steps.windows.iter().enumerate() {
-            let host = || context.captured_trace().planes.iter().position(|plane| plane.kind == trace::PlaneKind::Host);
+            let host = || context.captured_trace().planes.iter().position(|plane| plane.kind == PlaneKind::Host);
             let Some(plane) = captured.used.get(index).map(|device| device.plane).or_else(host) else { continue };
             if windows.iter().all(Option::is_none) {
                 continue;
@@ -138,6 +149,24 @@ impl Derived {
             };
             let name = self.trace.strings.intern(whole.text(instant.name));
             self.event(line, name, Interval::new(instant.time, instant.time));
+        }
+    }
+
+    /// A counter for each allocator, on its device, else on its host.
+    fn memory(&mut self, context: Context<'_>) {
+        let whole = context.captured_trace();
+        for allocator in allocators(whole, Ps::ZERO) {
+            let ordinal = allocator.device_ordinal();
+            let mut devices = context.analysis.captured.used.iter();
+            let device = devices.find(|it| it.host == allocator.host && Some(it.ordinal) == ordinal);
+            let is_host = |plane: &Plane| plane.kind == PlaneKind::Host && plane.host == allocator.host;
+            let plane = device.map(|it| it.plane).or_else(|| whole.planes.iter().position(is_host));
+            let Some(&plane) = plane.and_then(|plane| self.planes.get(plane)) else { continue };
+            let name = format!("{} of {} (bytes)", MEMORY.0, allocator.name);
+            let name = self.trace.strings.intern(&name);
+            let times = allocator.events.iter().map(|event| event.time).collect();
+            let values = allocator.events.iter().map(|event| event.used_bytes() as f64).collect();
+            self.trace.counters.push(CounterTrack { plane, name, times, values });
         }
     }
 }

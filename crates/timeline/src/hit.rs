@@ -81,7 +81,7 @@ impl<'a> Scene<'a> {
                 (origin, self.source(origin).lanes(line).get(lane..=lane).unwrap_or_default())
             }
             Some(Shows::Scopes(_, line)) => (Origin::Captured, self.source(Origin::Captured).lanes(line)),
-            Some(Shows::Counter(_)) | None => Default::default(),
+            Some(Shows::Counter(..)) | None => Default::default(),
         }
     }
 

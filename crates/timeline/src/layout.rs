@@ -90,7 +90,7 @@ impl Layout {
         let process = processes.get(id.process as usize);
         let Some(track) = process.and_then(|process| process.tracks.get(id.track as usize)) else { return };
         let lane_height = match track.shows {
-            Shows::Counter(_) => COUNTER_HEIGHT,
+            Shows::Counter(..) => COUNTER_HEIGHT,
             Shows::Events(..) | Shows::Scopes(..) if arrangement.narrow.contains(&id) => NARROW_HEIGHT,
             Shows::Events(..) | Shows::Scopes(..) => LANE_HEIGHT,
         };

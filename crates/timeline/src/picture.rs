@@ -5,7 +5,7 @@
 
 use base::Ps;
 use base::format::printable;
-use trace::LineId;
+use trace::{CounterTrack, LineId};
 
 use crate::canvas::{Canvas, Rect, TextStyle};
 use crate::coverage::Columns;
@@ -56,7 +56,11 @@ impl Scene<'_> {
                             let scopes = if flame == Flame::NameScopes { names } else { sources };
                             self.draw_scopes(canvas, scopes, line, &columns, (y, lane_height));
                         }
-                        Some(Shows::Counter(counter)) => self.counter(canvas, counter, &columns, y, row),
+                        Some(Shows::Counter(origin, counter)) => {
+                            let counters = &self.source(origin).trace.counters;
+                            let track = counters.get(counter as usize);
+                            track.into_iter().for_each(|track| self.counter(canvas, track, &columns, y, row));
+                        }
                         None => {}
                     }
                 }
@@ -107,8 +111,7 @@ impl Scene<'_> {
     }
 
     /// The step function of a counter: in each column its last value, as a share of the largest of all.
-    fn counter(&self, canvas: &mut dyn Canvas, counter: usize, columns: &Columns, y: i32, row: &Row) {
-        let Some(track) = self.source(Origin::Captured).trace.counters.get(counter) else { return };
+    fn counter(&self, canvas: &mut dyn Canvas, track: &CounterTrack, columns: &Columns, y: i32, row: &Row) {
         let largest = track.values.iter().copied().fold(0.0, f64::max);
         let height = self.px(row.height as i32 - 6);
         let mut at = 0;

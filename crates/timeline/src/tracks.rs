@@ -34,8 +34,8 @@ pub enum Shows {
     Events(Origin, LineId),
     /// The name scopes or source lines of the ops of a recorded line.
     Scopes(Flame, LineId),
-    /// A counter, as an index into [`Trace::counters`].
-    Counter(usize),
+    /// A counter, as an index into [`Trace::counters`] of that trace.
+    Counter(Origin, u32),
 }
 
 /// One row of the timeline, or several: one a lane.
@@ -111,9 +111,12 @@ pub(crate) fn processes([captured, derived]: [Source<'_>; 2], flames: &[Scopes; 
                 process.tracks.push(Track { name, shows: Shows::Events(origin, id), lanes, definition });
             }
         }
-        for (counter, of) in whole.counters.iter().enumerate().filter(|(_, of)| of.plane.index() == index) {
-            let name = whole.text(of.name).to_owned();
-            process.tracks.push(Track { name, shows: Shows::Counter(counter), lanes: 1, definition: None });
+        for (origin, source) in [captured, derived] {
+            for (counter, of) in (0..).zip(&source.trace.counters).filter(|(_, of)| of.plane.index() == index) {
+                let name = source.trace.text(of.name).to_owned();
+                let definition = derived::definition(&name).filter(|_| origin == Origin::Derived);
+                process.tracks.push(Track { name, shows: Shows::Counter(origin, counter), lanes: 1, definition });
+            }
         }
         if !process.tracks.is_empty() {
             found.push(process);

@@ -135,6 +135,12 @@ impl Allocator {
         self.labels.get(event.labels as usize)
     }
 
+    /// The number of its device on its host: the last number of its name. `GPU_0_bfc` is of device 0, and TPUs' are called by the number of
+    /// their device.
+    pub fn device_ordinal(&self) -> Option<u32> {
+        self.name.split(|c: char| !c.is_ascii_digit()).rfind(|digits| !digits.is_empty())?.parse().ok()
+    }
+
     /// Index of the event after which most bytes are used, the first of equals; `None` without events.
     pub fn peak(&self) -> Option<usize> {
         let used = self.events.iter().map(AllocatorEvent::used_bytes).enumerate();

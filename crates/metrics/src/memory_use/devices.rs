@@ -32,7 +32,7 @@ pub(super) fn devices(
     let mut found = Vec::new();
     for device in &devices.used {
         let own =
-            of_allocators.iter().position(|it| it.host == device.host && number(&it.name) == Some(device.ordinal));
+            of_allocators.iter().position(|it| it.host == device.host && it.device_ordinal() == Some(device.ordinal));
         let ran_here = |program: &&ProgramUse| {
             program.host == device.host && (ran.is_empty() || ran.contains(&program.program_id))
         };
@@ -50,11 +50,6 @@ pub(super) fn devices(
     });
     found.extend(others);
     found
-}
-
-/// The last number in the name of an allocator: `GPU_0_bfc` is of device 0. TPUs' are called by the number of their device.
-fn number(name: &str) -> Option<u32> {
-    name.split(|c: char| !c.is_ascii_digit()).rfind(|digits| !digits.is_empty())?.parse().ok()
 }
 
 fn of_allocator(allocator: &Allocator) -> Option<DeviceMemory> {

@@ -21,9 +21,10 @@ pub struct AreaQuery {
     /// The lines.
     #[serde(default)]
     pub lines: LineQuery,
-    /// The counters, by their indices in [`Trace::counters`](trace::Trace::counters); where absent those of the processes of the lines.
+    /// The counters, by their indices in [`Trace::counters`](trace::Trace::counters) of what was captured or derived; where absent those of
+    /// the processes of the lines.
     #[serde(default)]
-    pub counters: Option<Vec<u32>>,
+    pub counters: Option<Vec<(Origin, u32)>>,
 }
 
 /// Which lines.
@@ -57,8 +58,6 @@ pub(super) struct AreaOf<'a> {
     pub context: Context<'a>,
     pub source: Source<'a>,
     pub area: Area,
-    /// The counters, by their places in the trace.
-    pub counters: Vec<usize>,
     /// Start of the capture: what times count from.
     pub origin: Ps,
     /// How long the range is; of an open one the part in the capture.
@@ -81,20 +80,8 @@ impl<'a> AreaOf<'a> {
             lines: lines(source, &asked.lines)?,
         };
         let length = Interval::new(from.unwrap_or(capture.start), to.unwrap_or(capture.end)).length();
-        let counters = counters(source, asked, &area.lines);
-        Ok(AreaOf { context: *context, source, area, counters, origin: capture.start, length })
+        Ok(AreaOf { context: *context, source, area, origin: capture.start, length })
     }
-}
-
-fn counters(source: Source<'_>, asked: &AreaQuery, lines: &[LineId]) -> Vec<usize> {
-    let trace = source.trace;
-    let is_meant = |(place, plane): (usize, usize)| match (&asked.counters, &asked.lines) {
-        (Some(chosen), _) => chosen.iter().any(|&counter| counter as usize == place),
-        (None, LineQuery::All) => true,
-        (None, _) => lines.iter().filter_map(|line| trace.lines.get(line.index())).any(|it| it.plane.index() == plane),
-    };
-    let all = trace.counters.iter().enumerate();
-    all.filter(|(place, track)| is_meant((*place, track.plane.index()))).map(|(place, _)| place).collect()
 }
 
 /// In the order of the file, each once.

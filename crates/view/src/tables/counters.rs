@@ -1,11 +1,11 @@
 //! Counters of an area of the timeline: what each shows in a range of time.
 
 use base::Ps;
-use timeline::process_name;
 use timeline::statistics::{Area, counter_in};
-use trace::{CounterTrack, Interval};
+use timeline::{Origin, Timeline, process_name};
+use trace::{CounterTrack, Interval, Trace};
 
-use super::area::{AreaOf, NAME};
+use super::area::{AreaOf, AreaQuery, LineQuery, NAME};
 use crate::table::{Cell, Column, Table, Unit, column};
 
 /// What only the form by counter has.
@@ -25,10 +25,9 @@ pub(super) const COLUMNS: [Column; 7] = [
     column("last_value", "Last value", Unit::Number, "The value just before the end of the range."),
 ];
 
-/// The counters that have a value in the range, in the order of the file.
-pub(super) fn table(of: &AreaOf<'_>) -> Table {
-    let trace = of.source.trace;
-    let row = |track: &CounterTrack| {
+/// The counters that have a value in the range, in the order of the file, then the derived ones.
+pub(super) fn table(of: &AreaOf<'_>, timeline: &Timeline, asked: &AreaQuery) -> Table {
+    let row = |(trace, track): (&Trace, &CounterTrack)| {
         let values = counter_in(track, range_of(of, track))?;
         let process = trace.planes.get(track.plane.index()).map(|plane| process_name(trace, plane).into_owned());
         let numbers = [values.mean, values.min, values.max, values.first, values.last];
@@ -37,8 +36,30 @@ pub(super) fn table(of: &AreaOf<'_>) -> Table {
         row.extend(numbers.map(Cell::Float));
         Some(row)
     };
-    let tracks = of.counters.iter().filter_map(|&counter| trace.counters.get(counter));
-    Table::new("range", std::iter::once(NAME).chain(COLUMNS).collect(), tracks.filter_map(row).collect())
+    Table::new(
+        "range",
+        std::iter::once(NAME).chain(COLUMNS).collect(),
+        counters(of, timeline, asked).filter_map(row).collect(),
+    )
+}
+
+/// The counters of the area, each with the trace that it stands in.
+fn counters<'a>(
+    of: &'a AreaOf<'a>,
+    timeline: &'a Timeline,
+    asked: &'a AreaQuery,
+) -> impl Iterator<Item = (&'a Trace, &'a CounterTrack)> {
+    let lines = || of.area.lines.iter().filter_map(|line| of.source.trace.lines.get(line.index()));
+    let is_meant = move |origin: Origin, place: u32, track: &CounterTrack| match (&asked.counters, &asked.lines) {
+        (Some(chosen), _) => chosen.contains(&(origin, place)),
+        (None, LineQuery::All) => true,
+        (None, _) => lines().any(|line| line.plane.index() == track.plane.index()),
+    };
+    [Origin::Captured, Origin::Derived].into_iter().flat_map(move |origin| {
+        let trace = timeline.source(of.context, origin).trace;
+        let meant = (0..).zip(&trace.counters).filter(move |&(place, track)| is_meant(origin, place, track));
+        meant.map(move |(_, track)| (trace, track))
+    })
 }
 
 /// An open edge is that of the capture, or of the samples where they reach further.

@@ -32,7 +32,6 @@ mod transfers;
 
 pub use area::{AreaQuery, LineQuery};
 pub use leading::leading;
-pub use memory::heap::of_profiles as heap_table;
 pub(crate) use step_breakdown::part_metric;
 
 use serde::de::Error as _;
@@ -260,18 +259,18 @@ impl TableName {
     }
 }
 
-/// A table of a run of which some are of an area of its timeline: those have the rows of `area`. A sentence where no line is meant.
+/// A table of a run of which some are of an area of its timeline: those have the rows of `asked`. A sentence where no line is meant.
 pub fn rows_of_area<'a>(
     context: &Context<'a>,
     timeline: &'a Timeline,
-    area: &AreaQuery,
+    asked: &AreaQuery,
     name: TableName,
     variant: &str,
 ) -> Result<Box<dyn Rows + 'a>, String> {
-    let area = || AreaOf::new(context, timeline, area);
+    let area = || AreaOf::new(context, timeline, asked);
     Ok(match name {
         TableName::Events => Box::new(events::EventRows::new(area()?)),
-        TableName::Range if variant == COUNTER => Box::new(counters::table(&area()?)),
+        TableName::Range if variant == COUNTER => Box::new(counters::table(&area()?, timeline, asked)),
         TableName::Range => Box::new(range::RangeRows::new(area()?, variant)),
         _ => rows(context, name, variant),
     })

@@ -4,6 +4,7 @@ use memory::{HeapProfile, Recorded};
 use metrics::OpFamily;
 
 use super::super::{Block, ColourClass, Figure, Icicle, Node, PageQuery};
+use super::figures::bytes_figure;
 use super::tables;
 use crate::table::Unit;
 use crate::tables::TableName;
@@ -21,7 +22,7 @@ pub fn blocks(recorded: &Recorded, query: &PageQuery) -> Vec<Block> {
         vec![("callers".into(), "From the outside in".into()), ("lines".into(), "From the line out".into())],
         query,
     );
-    let mut blocks = vec![Block::Figures { figures: figures(profile) }];
+    let mut blocks = vec![Block::Figures { figures: figures(profile, recorded.earlier_heap_profile()) }];
     if !profile.problems.is_empty() {
         blocks.push(Block::Note {
             text: format!("The file is damaged; numbers are of what could be read: {}.", profile.problems),
@@ -31,34 +32,41 @@ pub fn blocks(recorded: &Recorded, query: &PageQuery) -> Vec<Block> {
     blocks.push(Block::Icicle(flame(profile, by == "lines")));
     for (form, title) in [("line", "By line"), ("stack", "By call stack"), ("kind", "By kind"), ("device", "By device")]
     {
-        blocks.extend(tables::block(recorded, TableName::Heap, form, title, query));
+        let title = match recorded.earlier_heap_profile() {
+            Some((name, _)) => format!("{title}, since {}", format::printable(name)),
+            None => title.to_owned(),
+        };
+        blocks.extend(tables::block(recorded, TableName::Heap, form, &title, query));
     }
     blocks
 }
 
-fn figures(profile: &HeapProfile) -> Vec<Figure> {
-    let sum = |kind: &str| {
-        let of_kind = profile.samples.iter().filter(|sample| sample.kind == kind);
-        of_kind.fold((0i64, 0i64), |(bytes, count), sample| {
-            (bytes.saturating_add(sample.bytes), count.saturating_add(sample.count))
-        })
-    };
+fn figures(profile: &HeapProfile, earlier: Option<(&str, &HeapProfile)>) -> Vec<Figure> {
     [("buffer", "Arrays"), ("executable", "Executables")]
         .into_iter()
         .map(|(kind, label)| {
-            let (bytes, count) = sum(kind);
-            Figure {
-                label: label.to_owned(),
-                value: Some(bytes as f64),
-                unit: Unit::Bytes,
-                note: format!(
-                    "{} of them on the devices when the profile was saved",
-                    format::count(count.max(0).cast_unsigned())
-                ),
-                ..Figure::default()
-            }
+            let (bytes, count) = sums(profile, kind);
+            let count = format::count(count.max(0).cast_unsigned());
+            let note = match earlier {
+                Some((name, earlier)) => {
+                    let change = bytes.saturating_sub(sums(earlier, kind).0);
+                    let sign = if change < 0 { "less" } else { "more" };
+                    let change = format::bytes(change.unsigned_abs());
+                    format!("{count} of them, {change} {sign} than in {}", format::printable(name))
+                }
+                None => format!("{count} of them on the devices when the profile was saved"),
+            };
+            bytes_figure(label, bytes.max(0).cast_unsigned(), note)
         })
         .collect()
+}
+
+/// Bytes and count of what is of a kind.
+fn sums(profile: &HeapProfile, kind: &str) -> (i64, i64) {
+    let of_kind = profile.samples.iter().filter(|sample| sample.kind == kind);
+    of_kind.fold((0i64, 0i64), |(bytes, count), sample| {
+        (bytes.saturating_add(sample.bytes), count.saturating_add(sample.count))
+    })
 }
 
 /// The call stacks as nested spans, with the outermost call or with the innermost line at the top.

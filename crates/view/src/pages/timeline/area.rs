@@ -33,7 +33,9 @@ pub fn outcome(
     };
     let area = AreaQuery { from_ps: Some(from), to_ps: Some(to), lines, counters };
     let forms = TableName::Range.forms();
-    let has_counters = !context.captured_trace().counters.is_empty();
+    let has_counters = [Origin::Captured, Origin::Derived]
+        .into_iter()
+        .any(|origin| !kept.source(context, origin).trace.counters.is_empty());
     let by = asked.chosen(OPTION, forms);
     let length = time_us(Ps::new(to.saturating_sub(from)).as_us());
     let title = format!("{length} of {line_count}");
@@ -84,14 +86,14 @@ fn shown_between(scene: &Scene<'_>, top: u32, bottom: u32) -> Vec<Shows> {
 fn lines_of(shown: &[Shows]) -> Vec<u32> {
     let line = |shows: &Shows| match shows {
         Shows::Events(Origin::Captured, line) | Shows::Scopes(_, line) => Some(line.get()),
-        Shows::Events(Origin::Derived, _) | Shows::Counter(_) => None,
+        Shows::Events(Origin::Derived, _) | Shows::Counter(..) => None,
     };
     shown.iter().filter_map(line).collect()
 }
 
-fn counters_of(shown: &[Shows]) -> Vec<u32> {
+fn counters_of(shown: &[Shows]) -> Vec<(Origin, u32)> {
     let counter = |shows: &Shows| match shows {
-        Shows::Counter(counter) => u32::try_from(*counter).ok(),
+        Shows::Counter(origin, counter) => Some((*origin, *counter)),
         Shows::Events(..) | Shows::Scopes(..) => None,
     };
     shown.iter().filter_map(counter).collect()

@@ -30,7 +30,7 @@ const SUMS: [Column; 6] = [
         "Bytes more than in the earlier profile, less than 0 where there are fewer.",
     )
     .caveat(
-        "Of two profiles only: the first one is the earlier one. Rows are then in the order of the largest change.",
+        "Of profiles that are read after another only: that is the earlier one. Rows are then in the order of the largest change.",
     ),
     column("bytes_before", "Before", Unit::Bytes, "Bytes in the earlier profile."),
     column("count_before", "Count before", Unit::Count, "Arrays and executables in the earlier profile."),
@@ -39,11 +39,6 @@ const SUMS: [Column; 6] = [
 /// The columns of all forms.
 pub fn columns() -> Vec<Column> {
     [LINE, FUNCTION, STACK, KIND, DEVICE].into_iter().chain(SUMS).collect()
-}
-
-/// The device memory profile of a run; nothing where it is none.
-pub fn table(recorded: &Recorded, variant: &str) -> Table {
-    of_profiles(recorded.heap_profile(), None, variant)
 }
 
 /// What rows are of: a text for each column of the form.
@@ -64,8 +59,11 @@ impl Sums {
     }
 }
 
-/// A profile by `line`, which is the usual form, `stack`, `kind` or `device`, beside an earlier one where there is one.
-pub fn of_profiles(profile: Option<&HeapProfile>, before: Option<&HeapProfile>, variant: &str) -> Table {
+/// The device memory profile of a run by `line`, which is the usual form, `stack`, `kind` or `device`, beside the earlier one where there
+/// is one. Without rows where the run is none.
+pub fn table(recorded: &Recorded, variant: &str) -> Table {
+    let profile = recorded.heap_profile();
+    let before = recorded.earlier_heap_profile().map(|(_, earlier)| earlier);
     let (keys, key): (Vec<Column>, KeyOf) = match variant {
         "stack" => (vec![STACK], |profile, sample| vec![stack(profile, sample)]),
         "kind" => (vec![KIND], |_, sample| vec![sample.kind.clone()]),
