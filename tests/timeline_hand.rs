@@ -28,7 +28,11 @@ struct Hand {
 
 impl Hand {
     fn new() -> Hand {
-        let (mut session, bytes) = (Session::new(), hand_made().to_string());
+        Hand::with(&hand_made())
+    }
+
+    fn with(trace: &Value) -> Hand {
+        let (mut session, bytes) = (Session::new(), trace.to_string());
         let file = session.begin("hand.trace.json", Some(bytes.len() as u64));
         session.push(file, bytes.as_bytes());
         session.finish(file);
@@ -167,11 +171,31 @@ fn a_kept_range_is_selected_again_with_its_statistics() {
     let range = Keep::Range { range_ps: (0, 20_000_000), rows: None };
     let made = hand.act(Action::Keep(range));
     assert_eq!(hand.sight.bookmarks, "0-20000000!1");
-    let area = hand.act(Action::Area { range_ps: (0, 20_000_000), rows: None });
+    let area = hand.act(Action::Area { range_ps: (0, 20_000_000), rows: None, first_look: false });
     assert_eq!((area.bookmark.clone(), &area.page), (Some((0, "1".to_owned())), &made.page));
-    assert_eq!(hand.act(Action::Area { range_ps: (0, 20_000_001), rows: None }).bookmark, None);
+    assert_eq!(hand.act(Action::Area { range_ps: (0, 20_000_001), rows: None, first_look: false }).bookmark, None);
     assert_eq!(hand.act(Action::Keep(Keep::Show(0))).page, made.page);
     assert_eq!(hand.act(Action::Keep(Keep::Show(7))).bookmark, None);
+}
+
+#[test]
+fn a_first_look_at_a_range_is_the_beginning_of_its_table() {
+    let event = |at: u32| json!({"ph":"X","pid":1,"tid":1,"name":format!("f{at}"),"ts":at * 10,"dur":at % 7 + 1});
+    let mut hand = Hand::with(&json!({"traceEvents": (0..250).map(event).collect::<Vec<_>>()}));
+    let mut rows = |first_look: bool| {
+        let area = hand.act(Action::Area { range_ps: (0, 2_600_000_000), rows: None, first_look });
+        let table = area.page.blocks.into_iter().find_map(|block| match block {
+            Block::Table(table) => Some(table),
+            _ => None,
+        });
+        let table = table.unwrap();
+        assert_eq!((table.matched_rows, table.total_rows), (250, 250));
+        (table.rows, area.has_more_rows)
+    };
+    let ((first, has_more), (whole, has_yet_more)) = (rows(true), rows(false));
+    assert_eq!((has_more, has_yet_more), (true, false));
+    assert_eq!((first.len(), whole.len()), (100, 250));
+    assert_eq!(first, whole[..100]);
 }
 
 #[test]

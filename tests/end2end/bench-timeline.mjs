@@ -10,6 +10,7 @@ import { load, open } from "./page.mjs";
 import { serve } from "./server.mjs";
 
 const SECONDS = 4;
+const RUNS = 5;
 const [dist, file] = process.argv.slice(2);
 
 /** Runs in the page: shows the timeline, and says how long it took until its first picture was there. */
@@ -50,6 +51,15 @@ async function moved({ how, seconds }) {
   return `frames p50 ${at(frames, 0.5)}, p95 ${at(frames, 0.95)}, worst ${at(frames, 1)} ms; the page's own p95 ${at(own, 0.95)} ms; ${Math.round(pictures / seconds)} pictures a second`;
 }
 
+/** Runs in the page: waits for the end of a drag, and says how long it took from there until the statistics of what it selected were on the screen. */
+async function measured() {
+  const end = await new Promise((done) => addEventListener("pointerup", () => done(performance.now()), { once: true, capture: true }));
+  while (!document.querySelector(".timeline-details tbody tr")) await new Promise(requestAnimationFrame);
+  // The frame with the table is painted when the next one begins.
+  await new Promise(requestAnimationFrame);
+  return performance.now() - end;
+}
+
 const site = await serve(resolve(dist), "/bench/");
 const browser = await launch();
 const page = await browser.newPage({ viewport: { width: 1600, height: 1000 } });
@@ -59,5 +69,23 @@ await load(page, file);
 await page.waitForTimeout(4000);
 console.log(`\nThe timeline of ${file.split("/").at(-1)} in a tab: first picture ${(await page.evaluate(first)).toFixed(0)} ms`);
 for (const how of ["zoom", "pan", "hover"]) console.log(`  ${how.padEnd(6)} ${await page.evaluate(moved, { how, seconds: SECONDS })}`);
+// All of it again, so that the drag over the axis selects nearly everything.
+await page.locator(".timeline-scroll").focus();
+await page.keyboard.press("0");
+await page.waitForTimeout(1000);
+const box = await page.locator(".timeline-window").boundingBox();
+const areas = [];
+for (let run = 0; run < RUNS; run++) {
+  await page.mouse.move(box.x + 2 + run, box.y + 10);
+  await page.mouse.down();
+  await page.mouse.move(box.x + box.width - 2, box.y + 10, { steps: 4 });
+  const time = page.evaluate(measured);
+  await page.waitForTimeout(300);
+  await page.mouse.up();
+  areas.push(await time);
+  await page.keyboard.press("Escape");
+  await page.locator(".timeline-details tbody tr").first().waitFor({ state: "detached" });
+}
+console.log(`  statistics of everything on the screen ${areas.map((ms) => ms.toFixed(0)).join(", ")} ms after the drag's end`);
 await browser.close();
 await site.stop();

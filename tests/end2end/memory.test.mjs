@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { readdirSync } from "node:fs";
+import { readdirSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { drop } from "./browser.mjs";
 import { test } from "./harness.mjs";
@@ -10,10 +10,15 @@ import { downloaded, figure, fits, load, open, settled, trace, view } from "./pa
 
 const PROGRAMS = join(import.meta.dirname, "../data/jax-cpu-memory");
 
-/** A table that the command line prints of these files, as objects. */
+/** A table that the command line prints of these files. */
+function printed(cli, paths, name, options) {
+  const args = ["table", name, ...options, ...paths.map((path) => basename(path))];
+  return execFileSync(cli, args, { cwd: dirname(paths[0]), maxBuffer: 1 << 28, stdio: ["ignore", "pipe", "ignore"] }).toString();
+}
+
+/** The same as objects. */
 function rows(cli, paths, name, options = []) {
-  const args = ["table", name, "--format", "json", ...options, ...paths.map((path) => basename(path))];
-  return JSON.parse(execFileSync(cli, args, { cwd: dirname(paths[0]), maxBuffer: 1 << 28, stdio: ["ignore", "pipe", "ignore"] }));
+  return JSON.parse(printed(cli, paths, name, ["--format", "json", ...options]));
 }
 
 /** The lines of the CSV that the page saves of a table with this heading. */
@@ -82,4 +87,58 @@ test("a capture without allocations and programs says what would record them", a
   const text = await page.locator(".blocks").innerText();
   assert.match(text, /A trace in JSON holds no programs/);
   assert.match(text, /save_device_memory_profile/);
+});
+
+test("device memory profiles of one drop say what came since the one before", async ({ page, site, cli }) => {
+  const paths = ["memory-prof/cuda-poscidyn.prof", "memory-prof/cuda-led-getter.prof"].map(trace);
+  if (!paths.every(Boolean)) return;
+  await open(page, site);
+  await drop(page, "#main", paths);
+  await page.locator(".page.memory .card").first().waitFor({ timeout: 60_000 });
+  await settled(page);
+  // In the order of their names; the later one has what changed.
+  const [, later] = paths.map((path) => basename(path)).sort();
+  await page.locator(`.runs a:has-text("${later.replace(".prof", "")}")`).first().click();
+  const heading = await page.locator('h2:has-text("By kind, since")').innerText();
+  const told = rows(cli, paths.sort(), "heap", ["--by", "kind"]);
+  assert.ok(told.every((row) => row.bytes_change === row.bytes - row.bytes_before) && told.some((row) => row.bytes_change !== 0));
+  assert.deepEqual(await saved(page, heading), printed(cli, paths, "heap", ["--by", "kind", "--format", "csv"]).trim().split("\r\n"));
+});
+
+const OUT_OF_MEMORY = `jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate 8388608 bytes.
+Peak buffers:
+	Buffer 1:
+		Size: 8.00MiB
+		Operator: op_name="jit(step)/jit(main)/jvp(layer_3)/tanh" source_file="/home/me/model.py" source_line=31
+		XLA Label: loop_tanh_fusion
+		Shape: f32[2048,1024]
+		==========================
+
+	Buffer 2:
+		Size: 1.00MiB
+		Entry Parameter Subshape: f32[256,1024]
+		==========================
+`;
+
+test("the text of an out-of-memory error opens by a drop and by pasting", async ({ page, site, cli, artifacts }) => {
+  const path = join(artifacts, "train.log");
+  writeFileSync(path, OUT_OF_MEMORY);
+  const look = async () => {
+    await page.locator(".page.memory .card").first().waitFor({ timeout: 60_000 });
+    await settled(page);
+    assert.equal(await figure(page, "asked-for"), 8388608);
+    const told = printed(cli, [path], "buffers", ["--format", "csv"]);
+    assert.deepEqual(await saved(page, "Alive at the peak, all programs"), told.trim().split("\r\n"));
+    assert.match(told, /model.py:31.*8388608|8388608.*model.py:31/);
+  };
+  await open(page, site);
+  await drop(page, "#main", [path]);
+  await look();
+  await open(page, site);
+  await page.evaluate((text) => {
+    const clipboardData = new DataTransfer();
+    clipboardData.setData("text/plain", text);
+    document.body.dispatchEvent(new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true }));
+  }, OUT_OF_MEMORY);
+  await look();
 });

@@ -1,8 +1,10 @@
 //! Where profiles come in: dropped anywhere on the page, or picked.
 
+use js_sys::Array;
 use leptos::prelude::*;
+use wasm_bindgen::convert::FromWasmAbi;
 use wasm_bindgen::prelude::*;
-use web_sys::{DragEvent, HtmlInputElement};
+use web_sys::{Blob, ClipboardEvent, DragEvent, Element, HtmlInputElement};
 
 use crate::client;
 use crate::files::PickedFile;
@@ -57,7 +59,10 @@ pub fn open_example(state: State, file: &'static str) {
     });
 }
 
-/// Lets files be dropped anywhere on the page.
+/// What a pasted text is called.
+const PASTED: &str = "pasted.log";
+
+/// Lets files be dropped anywhere on the page, and files and the text of an error be pasted.
 pub fn listen(state: State) {
     let over = move |event: DragEvent| {
         event.prevent_default();
@@ -83,13 +88,32 @@ pub fn listen(state: State) {
             open(state, if entries.is_empty() { plain } else { files::walk(entries).await }).await
         });
     };
+    let paste = move |event: ClipboardEvent| {
+        let Some(transfer) = event.clipboard_data() else { return };
+        // What is typed into a field is the field's.
+        let target = event.target().and_then(|target| target.dyn_into::<Element>().ok());
+        if target.is_some_and(|target| target.matches("input, textarea, select").unwrap_or(true)) {
+            return;
+        }
+        let mut pasted = transfer.files().map(|list| files::picked(&list)).unwrap_or_default();
+        let text = transfer.get_data("text/plain").unwrap_or_default();
+        if pasted.is_empty() && !text.trim().is_empty() {
+            let blob = Blob::new_with_str_sequence(&Array::of1(&text.into()));
+            pasted.extend(blob.map(|blob| PickedFile { path: PASTED.to_owned(), blob }));
+        }
+        if !pasted.is_empty() {
+            event.prevent_default();
+            wasm_bindgen_futures::spawn_local(open(state, pasted));
+        }
+    };
+    on_window("paste", paste);
     on_window("dragover", over);
     on_window("dragleave", leave);
     on_window("drop", drop);
 }
 
-fn on_window(name: &str, handler: impl FnMut(DragEvent) + 'static) {
-    let closure = Closure::<dyn FnMut(DragEvent)>::new(handler);
+fn on_window<E: FromWasmAbi + 'static>(name: &str, handler: impl FnMut(E) + 'static) {
+    let closure = Closure::<dyn FnMut(E)>::new(handler);
     // The window takes any listener.
     let _ = window().add_event_listener_with_callback(name, closure.as_ref().unchecked_ref());
     closure.forget();
@@ -119,6 +143,7 @@ pub fn DropZone() -> impl IntoView {
         <section class="drop-zone" class:dragging=move || state.dragging.get() id="drop">
             <p class="drop-lead">"Drop a profile, an archive or a whole profile folder here"</p>
             <p class="quiet">"*.xplane.pb, *.trace.json.gz, perfetto_trace.json.gz, zip, tar.gz, unified profile JSON; several at once"</p>
+            <p class="quiet">"Of memory alone: memory.prof, *.hlo.pb of an XLA dump, the log of an out-of-memory error, also pasted"</p>
             <p class="pickers">
                 <label class="button primary">"Choose files"<input class="visually-hidden" id="pick-files" type="file" multiple on:change=picked /></label>
                 <label class="button">"Choose a folder"<input class="visually-hidden" id="pick-folder" type="file" multiple node_ref=folder on:change=picked /></label>

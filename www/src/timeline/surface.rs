@@ -371,8 +371,10 @@ impl Surface {
         }
         if !self.is_waiting.get() && self.is_dropped.replace(false) {
             self.dragged.set(None);
-            self.update(|sight| sight.is_dragging = false);
+            self.sight.borrow_mut().is_dragging = false;
+            // Before the next picture, which can wait.
             self.measure_area();
+            self.refresh();
         }
     }
 
@@ -416,6 +418,12 @@ impl Surface {
             self.said.outcome.update(|known| known.get_or_insert_default().kept = outcome.kept);
             return;
         }
+        if let Action::Area { range_ps, rows, .. } = action
+            && self.said.area.get_untracked() != Some(Area { range_ps, rows })
+        {
+            // Something else was selected since.
+            return;
+        }
         let (is_area, is_kept) = (matches!(action, Action::Area { .. }), matches!(action, Action::Keep(_)));
         if let Some(bookmarks) = outcome.bookmarks.take() {
             self.update(|sight| sight.bookmarks = bookmarks);
@@ -441,6 +449,11 @@ impl Surface {
                 self.wanted.set(Some((top, height)));
                 self.reveal();
             }
+        }
+        if let Action::Area { range_ps, rows, .. } = action
+            && outcome.has_more_rows
+        {
+            self.act(Action::Area { range_ps, rows, first_look: false });
         }
         let blocks = std::mem::take(&mut outcome.page.blocks);
         self.said.blocks.set(blocks.into_iter().map(Arc::new).collect());
@@ -485,7 +498,7 @@ impl Surface {
     /// Asks for what is in the selected range.
     pub fn measure_area(self: &Rc<Surface>) {
         if let Some(Area { range_ps, rows }) = self.said.area.get_untracked() {
-            self.act(Action::Area { range_ps, rows });
+            self.act(Action::Area { range_ps, rows, first_look: true });
         }
     }
 

@@ -12,6 +12,8 @@ use timeline::{Bookmark, Origin, RowContent, Scene, Shows, Timeline};
 /// By what events are grouped, as the page sends it back.
 const OPTION: &str = "area";
 
+/// Rows that a first look has: more than are in sight at once.
+const FIRST_ROWS: u32 = 100;
 /// Counters that are listed below the table; the form by counter has all.
 const MAX_COUNTERS: u32 = 50;
 
@@ -23,6 +25,7 @@ pub fn outcome(
     (from, to): (i64, i64),
     rows: Option<(u32, u32)>,
     asked: &PageQuery,
+    first_look: bool,
 ) -> Outcome {
     let shown = rows.map(|(top, bottom)| shown_between(scene, top, bottom));
     let lines = shown.as_ref().map_or(LineQuery::All, |shown| LineQuery::Indices(lines_of(shown)));
@@ -49,10 +52,15 @@ pub fn outcome(
             .collect(),
         chosen: by.to_owned(),
     })];
+    let mut has_more_rows = false;
     match tables::rows_of_area(&context, kept, &area, TableName::Range, by) {
         Ok(rows) => {
-            let table =
-                table_block_of(TableName::Range, by, &title, asked, rows.columns(), &mut |asked| query(&*rows, asked));
+            let mut ask = |asked: &Query| match first_look {
+                true => query(&*rows, &Query { top: Some(FIRST_ROWS), ..asked.clone() }),
+                false => query(&*rows, asked),
+            };
+            let table = table_block_of(TableName::Range, by, &title, asked, rows.columns(), &mut ask);
+            has_more_rows = first_look && table.matched_rows > table.rows.len() as u64;
             let list = counter_list(&context, kept, &area).filter(|_| by != COUNTER);
             blocks.push(Block::Table(crate::pages::TableBlock { area: Some(Box::new(area)), ..table }));
             blocks.extend(list);
@@ -68,6 +76,7 @@ pub fn outcome(
         bookmark: kept.map(|(index, bookmark)| (index, bookmark.name.clone())),
         said: format!("Selected {title}"),
         page: Page { blocks },
+        has_more_rows,
         ..Outcome::default()
     }
 }

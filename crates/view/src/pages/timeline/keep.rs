@@ -73,7 +73,7 @@ pub(super) fn outcome(
         let Bookmark { range_ps, rows, name } = bookmark;
         let outcome = match bookmark.is_flag() {
             true => flag(&bookmarks, bookmark),
-            false => area::outcome(context, kept, scene, *range_ps, *rows, query),
+            false => area::outcome(context, kept, scene, *range_ps, *rows, query, false),
         };
         Outcome { bookmark: Some((shown, name.clone())), ..outcome }
     });

@@ -46,6 +46,8 @@ pub enum Action {
         range_ps: (i64, i64),
         /// From which height among the rows to which; all tracks where absent.
         rows: Option<(u32, u32)>,
+        /// Only as many rows of its table as are in sight at first, which takes a fraction of the time.
+        first_look: bool,
     },
     /// Nothing is selected; the answer is when a step is.
     WhenIs {
@@ -99,6 +101,8 @@ pub struct Outcome {
     pub extent_ps: Option<(i64, i64)>,
     /// Events that pass the filter, where there is one.
     pub passing: Option<u64>,
+    /// The table of a range has more rows than the page has here.
+    pub has_more_rows: bool,
 }
 
 /// Below the picture of a run nothing stands; an earlier result has no picture, and says why.
@@ -153,7 +157,9 @@ fn done(
         // Where a step leads nowhere, what is selected stays.
         Action::Step(step) => scene.step(step).or(scene.selected),
         Action::Find { forward } => scene.next_passing(forward),
-        Action::Area { range_ps, rows } => return area::outcome(context, kept, scene, range_ps, rows, query),
+        Action::Area { range_ps, rows, first_look } => {
+            return area::outcome(context, kept, scene, range_ps, rows, query, first_look);
+        }
         Action::Arrange(change) => return arrange::outcome(scene, change, arrange::meant(scene, sight)),
         Action::WhenIs { step } => {
             let step = step.map_or_else(|| median_step(context), |step| Some(step as usize));
