@@ -4,9 +4,11 @@ use std::time::Instant;
 
 use crossprof::input::{Decoded, Decoder, Unpacked, Unpacker};
 use crossprof::metrics::Run;
+use crossprof::pages::PageQuery;
+use crossprof::pages::timeline::{Action, act};
 use crossprof::table::Filter;
 use crossprof::timeline::statistics::{Area, GroupBy, Grouping, groups, percentiles_of};
-use crossprof::timeline::{Found, Origin, Timeline};
+use crossprof::timeline::{Found, Origin, Sight, Stage, Timeline};
 use crossprof::trace::Interval;
 use crossprof::{Ps, Settings};
 
@@ -36,7 +38,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         return Err("no trace".into());
     };
     let mut run = Run { trace: *trace, ..Run::default() };
-    crossprof::metrics::complete_cpu_ops(&mut run.trace);
+    run.complete_cpu_ops();
     let by_line = run.by_line();
     let trace = &run.trace;
     let count = trace.events.len();
@@ -74,6 +76,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 println!("{ms:7.1} ms      percentiles of {}", shown.len());
             }
         }
+    }
+    println!("as the page asks, all lines from the first event to the last:");
+    let (mut stage, sight) = (Stage::default(), Sight { width: 1127, height: 690, ..Sight::default() });
+    for (what, first_look) in [("what is in sight", true), ("the whole table", false)] {
+        let range_ps = (0, extent.length().as_ps());
+        let action = || Action::Area { range_ps, rows: None, first_look };
+        let (ms, _) = best_ms(7, || act(context, &timeline, &mut stage, &sight, action(), &PageQuery::default()));
+        println!("{ms:7.1} ms  {what}");
     }
     println!("finding:");
     let (ms, _) = best_ms(1, || source.counts().len());

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use crossprof::hlo::{self, Conventions, CostSource, Instruction, Modules};
 use crossprof::input::XPlaneDecoder;
 use crossprof::metrics::analyse;
-use crossprof::metrics::{Run, Settings, WindowChoice, complete_cpu_ops};
+use crossprof::metrics::{Run, Settings, WindowChoice};
 use serde_json::Value;
 
 fn data() -> std::path::PathBuf {
@@ -29,9 +29,9 @@ fn run(path: &str) -> Run {
     let bytes = if path.ends_with(".gz") { support::gunzip(&bytes) } else { bytes };
     let mut decoder = XPlaneDecoder::new(path);
     decoder.push(&bytes).unwrap();
-    let mut trace = decoder.finish().unwrap();
-    complete_cpu_ops(&mut trace);
-    Run { trace, ..Run::default() }
+    let mut run = Run { trace: decoder.finish().unwrap(), ..Run::default() };
+    run.complete_cpu_ops();
+    run
 }
 
 #[test]

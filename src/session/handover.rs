@@ -58,6 +58,7 @@ impl Session {
                     earlier_heap_profile: _,
                     memory_error,
                     sorted: _,
+                    compiled: _,
                 } = traced.into_run();
                 let trace_warnings = std::mem::take(&mut trace.warnings);
                 let memory_error = memory_error.map(|text| text.to_string());

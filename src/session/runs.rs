@@ -72,10 +72,8 @@ impl Traced {
     }
 
     /// The run as it was read, without what an analysis wrote into its events.
-    pub(super) fn into_run(mut self) -> Run {
-        metrics::undo_cpu_ops(&mut self.run.trace);
-        self.run.sorted.take();
-        self.run
+    pub(super) fn into_run(self) -> Run {
+        self.run.as_read()
     }
 
     /// The analysis with these settings: made once, until others are given.
@@ -90,7 +88,7 @@ impl Traced {
     }
 
     fn asked(&mut self, settings: &Settings) -> (Context<'_>, &Timeline, &OnceCell<Recorded>) {
-        metrics::complete_cpu_ops(&mut self.run.trace);
+        self.run.complete_cpu_ops();
         let answers = self.answers.get_or_insert_with(|| Box::new(Answers::default())).answers();
         let known = answers.examined.take().filter(|(known, _)| known == settings);
         let known = known.unwrap_or_else(|| (settings.clone(), insight::examine(&self.run, settings)));

@@ -55,8 +55,12 @@ async function moved({ how, seconds }) {
 async function measured() {
   const end = await new Promise((done) => addEventListener("pointerup", () => done(performance.now()), { once: true, capture: true }));
   while (!document.querySelector(".timeline-details tbody tr")) await new Promise(requestAnimationFrame);
-  // The frame with the table is painted when the next one begins.
-  await new Promise(requestAnimationFrame);
+  // A message of this frame arrives when it is painted.
+  await new Promise((done) => {
+    const { port1, port2 } = new MessageChannel();
+    port1.onmessage = done;
+    port2.postMessage(0);
+  });
   return performance.now() - end;
 }
 

@@ -1,6 +1,6 @@
-//! The modules that a trace embeds, each read when it is first asked for.
+//! The modules that a trace embeds, each read when it is first asked for, and once for all who ask.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -10,19 +10,19 @@ use trace::{HloProto, Trace};
 
 /// The modules of a trace.
 #[derive(Debug)]
-pub struct Modules<'t> {
-    protos: Vec<(&'t HloProto, &'t str)>,
-    parsed: Vec<OnceLock<Module>>,
+pub struct Modules {
+    protos: Vec<(HloProto, Box<str>)>,
+    parsed: Vec<OnceLock<Arc<Module>>>,
     /// Place of the first module of each program of a host.
     places: FxHashMap<(u16, i64), usize>,
     /// The hosts that embed any.
     hosts: FxHashSet<u16>,
 }
 
-impl<'t> Modules<'t> {
+impl Modules {
     /// The modules of `trace`. Nothing is read yet.
-    pub fn new(trace: &'t Trace) -> Modules<'t> {
-        let protos: Vec<_> = trace.hlo.iter().map(|proto| (proto, trace.text(proto.name))).collect();
+    pub fn new(trace: &Trace) -> Modules {
+        let protos: Vec<_> = trace.hlo.iter().map(|proto| (proto.clone(), trace.text(proto.name).into())).collect();
         let parsed = protos.iter().map(|_| OnceLock::new()).collect();
         let places =
             protos.iter().enumerate().rev().map(|(at, (proto, _))| ((proto.host, proto.program_id), at)).collect();
@@ -48,7 +48,7 @@ impl<'t> Modules<'t> {
     /// The module of a host by its name, for traces whose kernels name the module only: `jit_f`, or
     /// `jit_f(12190760917235803885)`. `None` where several programs have this name, since their instructions differ.
     pub fn find_by_name(&self, host: u16, name: &str) -> Option<&Module> {
-        let exact = self.protos.iter().position(|(proto, full)| proto.host == host && *full == name);
+        let exact = self.protos.iter().position(|(proto, full)| proto.host == host && **full == *name);
         let bare = || {
             let mut found = self.protos.iter().enumerate();
             let mut matching = found.by_ref().filter(|(_, (proto, full))| proto.host == host && base(full) == name);
@@ -59,22 +59,19 @@ impl<'t> Modules<'t> {
     }
 
     /// `(host, program id, name with the program's number, module)` of all, in file order. Reads all of them.
-    pub fn all(&self) -> impl Iterator<Item = (u16, i64, &'t str, &Module)> {
-        self.protos
-            .iter()
-            .enumerate()
-            .filter_map(|(index, &(proto, name))| Some((proto.host, proto.program_id, name, self.get(index)?)))
+    pub fn all(&self) -> impl Iterator<Item = (u16, i64, &str, &Module)> {
+        self.with_bytes().map(|(proto, name, module)| (proto.host, proto.program_id, name, &**module))
     }
 
     /// All of them with the bytes that they are read from, in file order; each is read when it comes up.
-    pub fn with_bytes(&self) -> impl Iterator<Item = (&'t HloProto, &'t str, &Module)> {
-        let all = self.protos.iter().enumerate();
-        all.filter_map(|(index, &(proto, name))| Some((proto, name, self.get(index)?)))
+    pub fn with_bytes(&self) -> impl Iterator<Item = (&HloProto, &str, &Arc<Module>)> {
+        let all = self.protos.iter().zip(&self.parsed);
+        all.map(|((proto, name), parsed)| (proto, &**name, parsed.get_or_init(|| read(proto))))
     }
 
     /// Those that something asked for so far, in file order.
     pub fn read(&self) -> impl Iterator<Item = &Module> {
-        self.parsed.iter().filter_map(OnceLock::get)
+        self.parsed.iter().filter_map(OnceLock::get).map(Arc::as_ref)
     }
 
     /// Those of the programs that are wanted, in file order. The others are not read.
@@ -92,8 +89,12 @@ impl<'t> Modules<'t> {
 
     fn get(&self, index: usize) -> Option<&Module> {
         let (proto, _) = self.protos.get(index)?;
-        Some(self.parsed.get(index)?.get_or_init(|| read::proto(&proto.bytes)))
+        Some(self.parsed.get(index)?.get_or_init(|| read(proto)))
     }
+}
+
+fn read(proto: &HloProto) -> Arc<Module> {
+    Arc::new(read::proto(&proto.bytes))
 }
 
 /// The name without the program's number.

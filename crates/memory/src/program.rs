@@ -1,5 +1,7 @@
 //! The memory of a compiled program: what each memory space holds, how full it gets, and what is alive when it is fullest.
 
+use std::sync::Arc;
+
 use hlo::{Instruction, Module};
 use rustc_hash::FxHashSet;
 
@@ -13,7 +15,7 @@ use crate::unpadded::{part, unpadded_bytes};
 #[derive(Clone, Debug)]
 pub struct ProgramMemory {
     /// The program.
-    pub module: Module,
+    pub module: Arc<Module>,
     /// Its buffers.
     pub assignment: Assignment,
     /// Its memory spaces, by number. The main one is always there.
@@ -74,18 +76,22 @@ pub struct LiveBuffer {
 impl ProgramMemory {
     /// The memory of a program from its `xla.HloProto`; `None` where that holds no buffer assignment.
     pub fn read(hlo_proto: &[u8]) -> Option<ProgramMemory> {
-        let module = hlo::read_proto(hlo_proto);
-        let assignment = Assignment::read(hlo_proto, &module)?;
+        ProgramMemory::of(&Arc::new(hlo::read_proto(hlo_proto)), hlo_proto)
+    }
+
+    /// The memory of a program that was read from this `xla.HloProto`; `None` where that holds no buffer assignment.
+    pub fn of(module: &Arc<Module>, hlo_proto: &[u8]) -> Option<ProgramMemory> {
+        let assignment = Assignment::read(hlo_proto, module)?;
         let unpadded: Vec<u64> = assignment
             .buffers
             .iter()
-            .map(|buffer| shape_of(&module, buffer).and_then(unpadded_bytes).unwrap_or(buffer.size))
+            .map(|buffer| shape_of(module, buffer).and_then(unpadded_bytes).unwrap_or(buffer.size))
             .collect();
         let mut numbers: Vec<i64> = assignment.allocations.iter().map(|it| it.space).chain([MAIN]).collect();
         numbers.sort_unstable();
         numbers.dedup();
         let spaces = numbers.into_iter().map(|space| SpaceMemory::new(&assignment, space, &unpadded)).collect();
-        Some(ProgramMemory { module, assignment, spaces, unpadded })
+        Some(ProgramMemory { module: Arc::clone(module), assignment, spaces, unpadded })
     }
 
     /// What it keeps in a memory space; `None` where it keeps nothing there.

@@ -58,7 +58,7 @@ pub struct Analysis {
 
 /// What only the making of the document needs of what was measured.
 pub(crate) struct ForDocument<'r> {
-    pub modules: Modules<'r>,
+    pub modules: &'r Modules,
     pub tallies: Tallies,
     pub steps: StepReport,
     pub warnings: Vec<Warning>,
@@ -74,7 +74,7 @@ pub(crate) fn measure<'r>(run: &'r Run, settings: &'r Settings) -> (Analysis, Fo
     let whole = &run.trace;
     // Steps are found and judged in the whole capture, whatever is measured.
     let captured = Devices::new(whole, Arc::clone(run.by_line()));
-    let modules = Modules::new(whole);
+    let modules = &run.programs().modules;
     let hosts = host_threads::host_times(whole, &captured);
     let compile = host_threads::compiling(&hosts);
     let cut = base::cut(run.warnings.iter().chain(&whole.warnings));
@@ -117,17 +117,17 @@ pub(crate) fn measure<'r>(run: &'r Run, settings: &'r Settings) -> (Analysis, Fo
         warnings.extend(no_device_ops(&captured));
     }
     warnings.extend(device_clocks::warnings(&captured));
-    let ops = Ops::new(trace, &devices, &tallies, &modules);
+    let ops = Ops::new(trace, &devices, &tallies, modules);
     let roofline = Roofline::new(trace, &devices, &ops, device);
     warnings.extend(roofline::warning(&roofline));
     let memory = MemoryUse::new(run, &captured, &ops, device);
     warnings.extend(memory.warnings.iter().cloned());
     let analysis = Analysis {
         memory,
-        kernel_stats: KernelStats::new(trace, &devices, &modules, &calls),
+        kernel_stats: KernelStats::new(trace, &devices, modules, &calls),
         launches: Launches::new(trace, &devices, &calls),
         copies: Copies::new(whole, &captured, &steps, &calls, Some(&window)),
-        collectives: Collectives::new(whole, &captured, &times, &modules, &window.of_device),
+        collectives: Collectives::new(whole, &captured, &times, modules, &window.of_device),
         ops,
         roofline,
         step_breakdown,

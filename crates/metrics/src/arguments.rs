@@ -54,7 +54,7 @@ impl Argument {
 }
 
 /// The arguments of all programs in the file: programs in its order, their arguments by number. Reads every module.
-pub fn arguments(modules: &Modules<'_>) -> Vec<Argument> {
+pub fn arguments(modules: &Modules) -> Vec<Argument> {
     let mut found = Vec::new();
     for (host, program_id, program, module) in modules.all() {
         let Some(entry) = module.entry() else { continue };

@@ -17,10 +17,10 @@ pub(crate) fn document(run: &Run, settings: &Settings, found: &Analysis, rest: F
     let all_devices = found.steps.relation.filter(|_| !steps.rows.is_empty()).and_then(|it| it.steps_per_sec());
     let num_devices = found.devices.used.len() as u64;
     let ran = sort::set(found.ops.rows.iter().filter_map(|op| op.program_id));
-    let layer_freezing = freezing::layer_freezing(&modules, &ran);
+    let layer_freezing = freezing::layer_freezing(modules, &ran);
     let devices = &found.devices;
     let mut profile = UnifiedProfile {
-        metadata: metadata::metadata(run, &found.captured, framework::framework(trace, &found.ops, &modules), device),
+        metadata: metadata::metadata(run, &found.captured, framework::framework(trace, &found.ops, modules), device),
         parameter_counts: parameters::with_program(
             parameters::parameter_counts(&model_config),
             layer_freezing.as_ref(),
@@ -53,7 +53,7 @@ pub(crate) fn document(run: &Run, settings: &Settings, found: &Analysis, rest: F
             &found.step_breakdown,
             &found.window,
         ),
-        programs: programs::section(trace, &found.ops, &modules, found.window.device_steps),
+        programs: programs::section(trace, &found.ops, modules, found.window.device_steps),
         communication: collectives::section(trace, devices, &found.collectives),
         findings: Vec::new(),
         host_activity: host_activity::host_activity(trace, devices, found.step_breakdown.host_threads.as_ref()),

@@ -12,7 +12,7 @@ use hlo::Modules;
 use trace::{Framework, LineKind, StrId, Trace};
 
 /// `metadata.framework`.
-pub fn framework(trace: &Trace, ops: &Ops, modules: &Modules<'_>) -> &'static str {
+pub fn framework(trace: &Trace, ops: &Ops, modules: &Modules) -> &'static str {
     match trace.framework {
         Framework::TensorFlow => "TensorFlow",
         Framework::PyTorch => "PyTorch",
@@ -22,7 +22,7 @@ pub fn framework(trace: &Trace, ops: &Ops, modules: &Modules<'_>) -> &'static st
 }
 
 /// The library on top of JAX. Each distinct text is looked at once.
-fn on_jax(trace: &Trace, ops: &Ops, modules: &Modules<'_>) -> Option<&'static str> {
+fn on_jax(trace: &Trace, ops: &Ops, modules: &Modules) -> Option<&'static str> {
     let mut found = FrameworkClues::default();
     let mut seen = FxHashSet::default();
     for op in &ops.rows {

@@ -21,7 +21,7 @@ use report::LayerFreezing;
 const MOST_NAMES: usize = 100;
 
 /// What the training step of a run freezes; `None` where no program says so.
-pub fn layer_freezing(modules: &Modules<'_>, ran: &BTreeSet<i64>) -> Option<LayerFreezing> {
+pub fn layer_freezing(modules: &Modules, ran: &BTreeSet<i64>) -> Option<LayerFreezing> {
     let is_known = |program: i64| ran.is_empty() || ran.contains(&program);
     let found = modules.of_programs(is_known).filter_map(of_module);
     // Of equals the first.

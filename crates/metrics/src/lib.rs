@@ -11,6 +11,7 @@ mod categories;
 mod civil;
 mod collectives;
 mod compilation;
+mod compiled_programs;
 mod context;
 mod copies;
 mod cpu_ops;
@@ -62,9 +63,9 @@ pub use arguments::Argument;
 pub use categories::{OpClass, OpFamily, family_of};
 pub use collectives::{CollectiveOp, CollectiveSums, Collectives, exposed_communication};
 pub use compilation::compilation;
+pub use compiled_programs::CompiledPrograms;
 pub use context::{Context, Examined, analyse};
 pub use copies::{Copies, CopyRow, StepCopies, bandwidth_gb_per_sec};
-pub use cpu_ops::{complete as complete_cpu_ops, undo as undo_cpu_ops};
 pub use device_time::DeviceTime;
 pub use devices::{Device, Devices, interval};
 pub use freezing::of_module as layer_freezing_of;
@@ -147,6 +148,8 @@ pub struct Run {
     pub memory_error: Option<Arc<str>>,
     /// What [`Run::by_line`] has made. Whoever changes the trace empties it.
     pub sorted: OnceLock<Arc<ByLine>>,
+    /// What [`Run::programs`] has made.
+    pub compiled: OnceLock<Arc<CompiledPrograms>>,
 }
 
 /// A device memory profile (pprof) that was given before another.
@@ -162,6 +165,23 @@ impl Run {
     /// The events of every line in order: sorted when first asked for, for all who look at the trace, however often it is analysed.
     pub fn by_line(&self) -> &Arc<ByLine> {
         self.sorted.get_or_init(|| Arc::new(ByLine::new(&self.trace)))
+    }
+
+    /// Its compiled programs: each is read when first asked for, for all who ask, however often the run is analysed.
+    pub fn programs(&self) -> &Arc<CompiledPrograms> {
+        self.compiled.get_or_init(|| Arc::new(CompiledPrograms::new(&self.trace)))
+    }
+
+    /// Makes the events of the ops of XLA's CPU backend last as long as the ops do, once. Costs nothing where there are no such ops.
+    pub fn complete_cpu_ops(&mut self) {
+        let compiled = Arc::clone(self.programs());
+        cpu_ops::complete(&mut self.trace, &compiled.modules);
+    }
+
+    /// The run as it was read: without what an analysis wrote into its events, and without what is made when it is first asked for.
+    pub fn as_read(mut self) -> Run {
+        cpu_ops::undo(&mut self.trace);
+        Run { sorted: OnceLock::new(), compiled: OnceLock::new(), ..self }
     }
 
     /// The file that holds an event, by its path, and the event's index among those that it holds. The files of the hosts come first, in

@@ -12,7 +12,7 @@ const MOST_PROGRAMS: usize = 20;
 const MOST_SHAPES: usize = 100;
 
 /// The programs of the ops in the window, `device_steps` as in `step_ops`.
-pub fn section(trace: &Trace, ops: &Ops, modules: &Modules<'_>, device_steps: u64) -> Vec<Program> {
+pub fn section(trace: &Trace, ops: &Ops, modules: &Modules, device_steps: u64) -> Vec<Program> {
     if modules.is_empty() || device_steps == 0 {
         return Vec::new();
     }

@@ -9,7 +9,6 @@ use crate::ops::tree::{OpTree, Wasted};
 use crate::ops::{Coverage, Grouping, Groups, OpColumns, TreeColumns};
 use crate::placement::Placement;
 use crate::roofline::OpLabels;
-use hlo::Modules;
 
 /// A chart shows no op that takes less of the whole: it would be a hair on the screen.
 pub const LEAST_SHARE: f64 = 0.0005;
@@ -46,7 +45,7 @@ impl<'a> Context<'a> {
 
     /// The arguments of the compiled programs; the first question reads all modules of the file.
     pub fn arguments(&self) -> &'a [Argument] {
-        self.answers.arguments.get_or_init(|| arguments::arguments(&Modules::new(self.trace())))
+        self.answers.arguments.get_or_init(|| arguments::arguments(&self.run.programs().modules))
     }
 
     /// Where the ops ran.

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use crossprof::export::json;
 use crossprof::metrics::{Context, Settings};
-use crossprof::pages::timeline::{OpChanges, Outcome};
+use crossprof::pages::timeline::{Action, OpChanges, Outcome};
 use crossprof::pages::{self, Page, PageQuery, View};
 use crossprof::session::Session;
 use crossprof::timeline::{Origin, Raster, Sight, Stage, Strip, Timeline};
@@ -191,15 +191,17 @@ impl Analyst {
     }
 
     /// A part of what the first picture needs; at last the picture itself, for which the browser compiles what draws and finds its letters:
-    /// that takes five times as long as the next one.
+    /// that takes five times as long as the next one. So do the first statistics of a range, three times as long.
     fn prepare(&mut self, run: u32) -> Option<bool> {
         let settings = self.settings_of(run)?;
         let is_unmade = self.session.timeline(run, &settings, |context, kept| kept.prepare(context))?;
         if !is_unmade {
             let sight = Sight { width: 1_200, height: 700, names_width: 200, scale: 1.0, ..Sight::default() };
-            if let Ok(Frame { names, events, .. }) = self.frame(FrameRequest { run, sight }) {
+            if let Ok(Frame { names, events, seen }) = self.frame(FrameRequest { run, sight: sight.clone() }) {
                 names.close();
                 events.close();
+                let action = Action::Area { range_ps: seen.all_ps, rows: None, first_look: true };
+                drop(self.timeline(TimelineRequest { run, sight, action, query: PageQuery::default() }));
             }
         }
         Some(is_unmade)

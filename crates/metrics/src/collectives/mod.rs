@@ -174,7 +174,7 @@ impl Collectives {
         trace: &Trace,
         devices: &Devices,
         times: &[DeviceTime],
-        modules: &Modules<'_>,
+        modules: &Modules,
         windows: &[IntervalSet],
     ) -> Collectives {
         let mut all =
@@ -377,7 +377,7 @@ impl Groups {
 /// The instruction that an op is, in the module that it belongs to.
 fn instruction<'m>(
     trace: &Trace,
-    modules: &'m Modules<'_>,
+    modules: &'m Modules,
     host: u16,
     name: &str,
     set: &Args,
@@ -393,7 +393,7 @@ fn instruction<'m>(
 #[expect(clippy::too_many_arguments, reason = "all of them say which instruction it is")]
 fn op(
     trace: &Trace,
-    modules: &Modules<'_>,
+    modules: &Modules,
     host: u16,
     kind: &'static str,
     name: StrId,

@@ -60,7 +60,7 @@ enum Role {
 
 /// Makes the events of the ops of XLA's CPU backend last as long as the ops do, and keeps what the ops are to each other, once.
 /// Linear in the number of events, but for sorting those of the ops. Costs nothing where there are no such ops.
-pub fn complete(trace: &mut Trace) {
+pub(crate) fn complete(trace: &mut Trace, modules: &Modules) {
     if trace.cpu_ops.is_some() {
         return;
     }
@@ -69,7 +69,7 @@ pub fn complete(trace: &mut Trace) {
         trace.cpu_ops = Some(CpuOps::default());
         return;
     }
-    let found = find(trace, &roles);
+    let found = find(trace, &roles, modules);
     let count = found.ends.len() as u64;
     let mut relations = found.relations;
     for (id, end) in found.ends {
@@ -86,7 +86,7 @@ pub fn complete(trace: &mut Trace) {
 }
 
 /// Takes back what [`complete`] did: the trace is as it was read.
-pub fn undo(trace: &mut Trace) {
+pub(crate) fn undo(trace: &mut Trace) {
     let Some(relations) = trace.cpu_ops.take() else { return };
     for (id, duration) in relations.on_thread.iter() {
         trace.events.set_duration(id, Ps::new(duration));
@@ -136,7 +136,7 @@ struct OpEnds {
     is_untold: bool,
 }
 
-fn find(trace: &Trace, roles: &[Role]) -> OpEnds {
+fn find(trace: &Trace, roles: &[Role], modules: &Modules) -> OpEnds {
     let kinds = trace.events.kinds();
     let mut ops: Vec<OpEvent> = Vec::new();
     let mut markers: FxHashMap<(u16, i64), Marker> = FxHashMap::default();
@@ -165,8 +165,7 @@ fn find(trace: &Trace, roles: &[Role]) -> OpEnds {
     let marker_of =
         |op: &OpEvent| markers.get(&(host(op.line)?, trace.events.column(EventColumn::Producer).get(op.id)?)).copied();
     let marked: Vec<Option<Marker>> = ops.iter().map(marker_of).collect();
-    let modules = Modules::new(trace);
-    let runs = Runs::new(trace, &modules, &ops, &|line| host(line).unwrap_or(0));
+    let runs = Runs::new(trace, modules, &ops, &|line| host(line).unwrap_or(0));
     let ready = bounds::went_on_with(trace, &ops, &marked);
     let nested = bounds::on_thread_of(&ops, trace.lines.len());
     let mut ends: Vec<Ps> = Vec::with_capacity(ops.len());

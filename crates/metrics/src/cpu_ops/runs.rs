@@ -60,7 +60,7 @@ pub(super) struct Runs {
 
 impl Runs {
     /// `ops` by start. `host` is that of a line.
-    pub(super) fn new(trace: &Trace, modules: &Modules<'_>, ops: &[OpEvent], host: &dyn Fn(usize) -> u16) -> Runs {
+    pub(super) fn new(trace: &Trace, modules: &Modules, ops: &[OpEvent], host: &dyn Fn(usize) -> u16) -> Runs {
         let mut programs: FxHashMap<ProgramKey, usize> = FxHashMap::default();
         let mut keys: Vec<ProgramKey> = Vec::new();
         // The ops of each program in the order in which they first occur, and their numbers.

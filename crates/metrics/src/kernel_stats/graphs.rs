@@ -53,7 +53,7 @@ impl GraphOps {
     /// Of a run's `kernels`: nothing where none of those that a graph launched lacks its op.
     pub fn new(
         trace: &Trace,
-        modules: &Modules<'_>,
+        modules: &Modules,
         texts: &mut Texts,
         kernels: impl Iterator<Item = Distinct> + Clone,
     ) -> GraphOps {
@@ -105,7 +105,7 @@ fn add<K: std::hash::Hash + Eq>(map: &mut FxHashMap<K, Option<Op>>, key: K, op: 
 }
 
 /// The instructions that kernels are named after, where just one instruction of all modules has that name.
-fn by_instruction(trace: &Trace, modules: &Modules<'_>, texts: &mut Texts, wanted: &[StrId]) -> FxHashMap<StrId, Op> {
+fn by_instruction(trace: &Trace, modules: &Modules, texts: &mut Texts, wanted: &[StrId]) -> FxHashMap<StrId, Op> {
     let mut found: FxHashMap<StrId, Option<Op>> = FxHashMap::default();
     if !wanted.is_empty() {
         let kernel = |&name: &StrId| (trace.text(name).strip_suffix(".kd").unwrap_or(trace.text(name)), name);

@@ -169,7 +169,7 @@ type KernelKey = (StrId, u32, Text);
 
 impl KernelStats {
     /// Measures `trace`. `calls` are its launch calls.
-    pub fn new(trace: &Trace, devices: &Devices, modules: &Modules<'_>, calls: &CallIndex) -> KernelStats {
+    pub fn new(trace: &Trace, devices: &Devices, modules: &Modules, calls: &CallIndex) -> KernelStats {
         let mut stats = KernelStats { platform: devices.platform, ..KernelStats::default() };
         let tallies = tally(trace, devices, calls, &mut stats.histogram);
         let mut resolver = Resolver::new(trace, devices, modules, tallies.iter().map(|it| it.of));

@@ -37,7 +37,7 @@ struct Names {
 
 pub(super) struct Resolver<'a> {
     trace: &'a Trace,
-    modules: &'a Modules<'a>,
+    modules: &'a Modules,
     categorizer: Categorizer<'a>,
     graphs: GraphOps,
     on_gpu: bool,
@@ -53,7 +53,7 @@ impl<'a> Resolver<'a> {
     pub fn new(
         trace: &'a Trace,
         devices: &Devices,
-        modules: &'a Modules<'a>,
+        modules: &'a Modules,
         kernels: impl Iterator<Item = Distinct> + Clone,
     ) -> Resolver<'a> {
         let mut texts = Texts::default();

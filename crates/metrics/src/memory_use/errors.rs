@@ -1,5 +1,7 @@
 //! What the text of an out-of-memory error states, as a program that needs it and a device that lacks it.
 
+use std::sync::Arc;
+
 use memory::{OutOfMemory, Summary};
 use report::{DeviceMemory, MemoryClass};
 
@@ -16,7 +18,7 @@ pub(super) fn of_text(text: &str) -> MemoryUse {
     base::sort::sort_by(&mut reports, |a, b| b.peak_bytes().cmp(&a.peak_bytes()));
     MemoryUse {
         devices: reports.iter().map(device).collect(),
-        programs: reports.iter().map(program).collect(),
+        programs: Arc::new(reports.iter().map(program).collect()),
         warnings: Vec::new(),
     }
 }

@@ -14,6 +14,9 @@ pub(crate) use absent::not_measured;
 pub use devices::OUTSIDE;
 pub use errors::NOT_LISTED;
 pub use programs::ProgramUse;
+pub(crate) use programs::programs;
+
+use std::sync::Arc;
 
 use base::{Warning, WarningCode, sort};
 use memory::HeapProfile;
@@ -30,7 +33,7 @@ pub struct MemoryUse {
     /// The devices, as the profile has them.
     pub devices: Vec<DeviceMemory>,
     /// The programs whose buffers the file says, those with the largest peak first.
-    pub programs: Vec<ProgramUse>,
+    pub programs: Arc<Vec<ProgramUse>>,
     /// What could not be read.
     pub(crate) warnings: Vec<Warning>,
 }
@@ -45,7 +48,7 @@ impl MemoryUse {
         if let Some(profile) = run.heap_profile.as_deref() {
             return of_heap_profile(&HeapProfile::read(profile));
         }
-        let programs = programs::programs(&run.trace, devices.platform);
+        let programs = Arc::clone(run.programs().memory(devices.platform));
         let devices = devices::devices(run, devices, &programs, &ran, device);
         MemoryUse { devices, programs, warnings: Vec::new() }
     }
@@ -73,7 +76,7 @@ fn of_heap_profile(profile: &HeapProfile) -> MemoryUse {
     });
     MemoryUse {
         devices: devices::of_heap_profile(profile),
-        programs: Vec::new(),
+        programs: Arc::default(),
         warnings: damaged.into_iter().collect(),
     }
 }

@@ -1,10 +1,10 @@
 //! What compiled programs keep in the main memory of a device.
 
 use base::sort;
-use hlo::Placement;
+use hlo::{Modules, Placement};
 use memory::{Classifier, MAIN, ProgramMemory, Summary, UnsharedArgument, space_name, unshared_arguments, xla_peak};
 use report::{MemoryBuffers, MemoryClass};
-use trace::{Platform, Trace};
+use trace::Platform;
 
 use super::share::share;
 
@@ -41,15 +41,15 @@ pub struct Replicated {
 }
 
 /// The programs whose buffers the file says, those with the largest peak first. Only here are buffer assignments decoded.
-pub(super) fn programs(trace: &Trace, platform: Option<Platform>) -> Vec<ProgramUse> {
+pub(crate) fn programs(modules: &Modules, platform: Option<Platform>) -> Vec<ProgramUse> {
     let mut found = Vec::new();
-    for proto in &trace.hlo {
-        let Some(memory) = ProgramMemory::read(&proto.bytes) else { continue };
+    for (proto, name, module) in modules.with_bytes() {
+        let Some(memory) = ProgramMemory::of(module, &proto.bytes) else { continue };
         let Some(main) = memory.space(MAIN) else { continue };
         let classifier = Classifier::new(&memory);
         let summary = Summary::of(memory.peak_buffers(main, &classifier));
         let figures = report::ProgramMemory {
-            module: trace.text(proto.name).to_owned(),
+            module: name.to_owned(),
             memory_space: space_name(MAIN, platform.map_or("", Platform::label)),
             peak_heap_bytes: main.peak_bytes(),
             peak_unpadded_heap_bytes: Some(main.peak_unpadded_bytes()),

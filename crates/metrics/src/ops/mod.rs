@@ -232,7 +232,7 @@ pub struct Ops {
 
 impl Ops {
     /// The ops that `tallies` counted, with what the embedded modules say of them.
-    pub fn new(trace: &Trace, devices: &Devices, tallies: &Tallies, modules: &Modules<'_>) -> Ops {
+    pub fn new(trace: &Trace, devices: &Devices, tallies: &Tallies, modules: &Modules) -> Ops {
         let mut ops = resolve::resolve(trace, devices, tallies, modules);
         ops.device_time = devices.used.iter().map(|device| device.window.length()).sum();
         in_flight::find_pairs(trace, devices, &mut ops);

@@ -24,7 +24,7 @@ struct OpKey {
 
 struct Resolver<'a> {
     trace: &'a Trace,
-    modules: &'a Modules<'a>,
+    modules: &'a Modules,
     platform: Option<Platform>,
     host: u16,
     categorizer: Categorizer<'a>,
@@ -42,7 +42,7 @@ struct Resolver<'a> {
 }
 
 /// One row an op, by descending self time.
-pub(super) fn resolve(trace: &Trace, devices: &Devices, tallies: &Tallies, modules: &Modules<'_>) -> Ops {
+pub(super) fn resolve(trace: &Trace, devices: &Devices, tallies: &Tallies, modules: &Modules) -> Ops {
     let mut resolver = Resolver {
         trace,
         modules,
@@ -244,7 +244,7 @@ impl Resolver<'_> {
         op
     }
 
-    fn instruction<'m>(&self, modules: &'m Modules<'_>, op: &Op, args: &Args) -> Option<(&'m Module, &'m Instruction)> {
+    fn instruction<'m>(&self, modules: &'m Modules, op: &Op, args: &Args) -> Option<(&'m Module, &'m Instruction)> {
         let module = match args.program_id {
             Some(program_id) => modules.find(self.host, program_id),
             None if args.hlo_module.is_empty() => None,

@@ -114,7 +114,7 @@ impl<'a> Op<'a> {
 
     /// The instructions inside of it, where it is a fusion.
     fn fused(&self) -> Vec<Fact> {
-        let modules = hlo::Modules::new(self.context.trace());
+        let modules = &self.context.run.programs().modules;
         let (name, module_name) = (self.text(self.op.name), self.text(self.op.module));
         // Hosts number their programs each by themselves; the first that has it will do.
         let mut hosts = self.context.analysis.devices.used.iter().map(|device| device.host);

@@ -13,7 +13,7 @@ use timeline::{Bookmark, Origin, RowContent, Scene, Shows, Timeline};
 const OPTION: &str = "area";
 
 /// Rows that a first look has: more than are in sight at once.
-const FIRST_ROWS: u32 = 100;
+const FIRST_ROWS: u32 = 50;
 /// Counters that are listed below the table; the form by counter has all.
 const MAX_COUNTERS: u32 = 50;
 
