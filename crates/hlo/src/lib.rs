@@ -16,6 +16,7 @@ mod argument_names;
 mod arguments;
 mod attributes;
 mod backend_config;
+mod by_name;
 mod category;
 pub(crate) mod collective;
 pub mod cost;

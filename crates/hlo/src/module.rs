@@ -1,7 +1,6 @@
 //! A compiled module: its computations and instructions.
 
-use rustc_hash::FxHashMap;
-
+use super::by_name::ByName;
 use super::instruction::{ComputationIndex, Instruction, InstructionIndex};
 
 /// A compiled module. Constants' values are not kept, but for single numbers.
@@ -12,7 +11,7 @@ pub struct Module {
     pub(super) computations: Vec<Computation>,
     pub(super) instructions: Vec<Instruction>,
     pub(super) entry: Option<ComputationIndex>,
-    pub(super) by_name: FxHashMap<Box<str>, InstructionIndex>,
+    pub(super) by_name: ByName,
     pub(super) damaged: bool,
     pub(super) files: Vec<String>,
     /// What the module's device assignment says.
@@ -68,7 +67,7 @@ impl Module {
 
     /// Instruction by name (`loop_add_fusion.3`), with or without a leading `%`.
     pub fn instruction(&self, name: &str) -> Option<&Instruction> {
-        self.at(*self.by_name.get(name.strip_prefix('%').unwrap_or(name))?)
+        self.at(self.by_name.find(&self.instructions, name.strip_prefix('%').unwrap_or(name))?)
     }
 
     /// Instruction by index.
@@ -98,7 +97,7 @@ impl Module {
 
     /// Index of an instruction of this module.
     pub fn index_of(&self, instruction: &Instruction) -> Option<InstructionIndex> {
-        self.by_name.get(instruction.name.as_str()).copied()
+        self.by_name.find(&self.instructions, &instruction.name)
     }
 
     /// Operand number `n` of an instruction.

@@ -2,6 +2,8 @@
 
 use std::cell::Cell;
 
+use base::wire::Value;
+
 use super::attributes;
 use super::fields::{bytes, fields, int, ints, text};
 use super::{literal, mesh, shape, sharding};
@@ -15,19 +17,48 @@ pub(super) struct Parsed {
     pub(super) called_ids: Vec<i64>,
 }
 
-/// Reads one instruction of computation number `computation`.
-pub(super) fn read(message: &[u8], damaged: &Cell<bool>, computation: ComputationIndex) -> Parsed {
+/// A field that few instructions have.
+pub(super) type Rare<'a> = (u32, Value<'a>);
+
+/// Reads one instruction of computation number `computation`. `rare` is room for its rare fields.
+pub(super) fn read<'a>(
+    message: &'a [u8],
+    damaged: &Cell<bool>,
+    computation: ComputationIndex,
+    rare: &mut Vec<Rare<'a>>,
+) -> Parsed {
     let mut instruction = Instruction { computation, ..Instruction::default() };
     let (mut operand_ids, mut called_ids) = (Vec::new(), Vec::new());
-    let mut own = Attributes::NONE;
+    let mut parameter_number = None;
+    rare.clear();
     for (number, value) in fields(message, damaged) {
         match number {
             1 => instruction.name = text(value),
             2 => instruction.opcode = text(value),
             3 => instruction.shape = shape::shape(bytes(value), damaged),
             7 => instruction.metadata = metadata(bytes(value), damaged),
+            9 => parameter_number = Some(int(value)),
+            35 => instruction.id = int(value),
+            36 => ints(value, &mut operand_ids),
+            38 => ints(value, &mut called_ids),
+            _ => rare.push((number, value)),
+        }
+    }
+    // Written in every instruction, but meant by few; the number 0 is not written.
+    let parameter_number = (instruction.opcode == "parameter").then(|| parameter_number.unwrap_or(0));
+    if parameter_number.is_some() || !rare.is_empty() {
+        let own = Attributes { parameter_number, ..attributes_of(rare, damaged) };
+        instruction.attributes = (own != Attributes::NONE).then(|| Box::new(own));
+    }
+    Parsed { instruction, operand_ids, called_ids }
+}
+
+/// What rare fields say. Made of them apart, since it is larger than all the rest of an instruction.
+fn attributes_of(rare: &[Rare<'_>], damaged: &Cell<bool>) -> Attributes {
+    let mut own = Attributes::NONE;
+    for &(number, value) in rare {
+        match number {
             8 => own.literal = literal::scalar(bytes(value), damaged).unwrap_or_default(),
-            9 => own.parameter_number = Some(int(value)),
             11 => own.fusion_kind = text(value),
             13 => own.tuple_index = int(value),
             14 => ints(value, &mut own.dimensions),
@@ -43,9 +74,6 @@ pub(super) fn read(message: &[u8], damaged: &Cell<bool>, computation: Computatio
             32 => ints(value, &mut own.fft_length),
             33 | 48 => own.gather = Some(Box::new(attributes::gather(bytes(value), damaged))),
             34 => ints(value, &mut own.gather_slice_sizes),
-            35 => instruction.id = int(value),
-            36 => ints(value, &mut operand_ids),
-            38 => ints(value, &mut called_ids),
             40 => own.sharding = sharding::text(bytes(value), damaged),
             43 => own.backend_config = std::str::from_utf8(bytes(value)).unwrap_or_default().to_owned(),
             45 if own.channel_id <= 0 => own.channel_id = int(value),
@@ -70,12 +98,7 @@ pub(super) fn read(message: &[u8], damaged: &Cell<bool>, computation: Computatio
             _ => {}
         }
     }
-    // Written in every instruction, but meant by few; the number 0 is not written.
-    own.parameter_number = (instruction.opcode == "parameter").then(|| own.parameter_number.unwrap_or(0));
-    if own != Attributes::NONE {
-        instruction.attributes = Some(Box::new(own));
-    }
-    Parsed { instruction, operand_ids, called_ids }
+    own
 }
 
 fn metadata(message: &[u8], damaged: &Cell<bool>) -> Metadata {

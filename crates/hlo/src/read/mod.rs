@@ -19,7 +19,8 @@ use std::cell::Cell;
 use rustc_hash::FxHashMap;
 
 use self::fields::{bytes, fields, int, ints, text};
-use self::instruction::Parsed;
+use self::instruction::{Parsed, Rare};
+use super::by_name::ByName;
 use super::cost::elementwise;
 use super::instruction::{ComputationIndex, InstructionIndex};
 use super::module::{Assignment, Computation, Module};
@@ -38,13 +39,13 @@ pub fn module(message: &[u8]) -> Module {
     let damaged = Cell::new(false);
     let mut module = Module::default();
     let mut entry = (None, String::new());
-    let mut parsed = Vec::new();
+    let (mut parsed, mut rare) = (Vec::new(), Vec::new());
     let mut frames = None;
     for (number, value) in fields(message, &damaged) {
         match number {
             1 => module.name = text(value),
             2 => entry.1 = text(value),
-            3 => computation(bytes(value), &damaged, &mut module, &mut parsed),
+            3 => computation(bytes(value), &damaged, &mut module, (&mut parsed, &mut rare)),
             5 => module.id = int(value),
             6 => entry.0 = Some(int(value)),
             8 => aliases(bytes(value), &damaged, &mut module.aliases),
@@ -63,7 +64,12 @@ pub fn module(message: &[u8]) -> Module {
 }
 
 /// Appends a computation to the module and its instructions to `parsed`.
-fn computation(message: &[u8], damaged: &Cell<bool>, module: &mut Module, parsed: &mut Vec<Parsed>) {
+fn computation<'a>(
+    message: &'a [u8],
+    damaged: &Cell<bool>,
+    module: &mut Module,
+    (parsed, rare): (&mut Vec<Parsed>, &mut Vec<Rare<'a>>),
+) {
     let index = |len: usize| InstructionIndex::try_from(len).unwrap_or(InstructionIndex::MAX);
     let mut computation = Computation { instructions: index(parsed.len())..0, ..Computation::default() };
     let mut root_id = None;
@@ -71,7 +77,7 @@ fn computation(message: &[u8], damaged: &Cell<bool>, module: &mut Module, parsed
     for (number, value) in fields(message, damaged) {
         match number {
             1 => computation.name = text(value),
-            2 => parsed.push(instruction::read(bytes(value), damaged, this)),
+            2 => parsed.push(instruction::read(bytes(value), damaged, this, rare)),
             5 => computation.id = int(value),
             6 => root_id = Some(int(value)),
             _ => {}
@@ -109,8 +115,9 @@ fn link(module: &mut Module, parsed: Vec<Parsed>, (entry_id, entry_name): (Optio
 
     let mut local: FxHashMap<u32, InstructionIndex> = FxHashMap::default();
     let mut of = None;
+    module.instructions.reserve_exact(parsed.len());
     let ids: Vec<u32> = parsed.iter().map(|parsed| low(parsed.instruction.id)).collect();
-    for (index, Parsed { mut instruction, operand_ids, called_ids }) in (0..).zip(parsed) {
+    for Parsed { mut instruction, operand_ids, called_ids } in parsed {
         if of != Some(instruction.computation) {
             of = Some(instruction.computation);
             let range = module.computations.get(instruction.computation as usize).map(|c| c.instructions.clone());
@@ -121,9 +128,9 @@ fn link(module: &mut Module, parsed: Vec<Parsed>, (entry_id, entry_name): (Optio
         }
         instruction.operands = operand_ids.iter().filter_map(|&id| local.get(&low(id)).copied()).collect();
         instruction.called = called_ids.iter().filter_map(|&id| computations.get(&low(id)).copied()).collect();
-        module.by_name.entry(instruction.name.as_str().into()).or_insert(index);
         module.instructions.push(instruction);
     }
+    module.by_name = ByName::new(&module.instructions);
     find_elementwise(module);
 }
 

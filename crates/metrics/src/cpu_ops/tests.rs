@@ -51,9 +51,14 @@ impl Timeline {
 
     fn complete(self) -> Trace {
         let mut trace = self.b.build();
-        complete(&mut trace, &Modules::new(&Trace::default()));
+        complete_all(&mut trace);
         trace
     }
+}
+
+fn complete_all(trace: &mut Trace) {
+    let modules = Modules::new(trace);
+    complete(trace, &modules);
 }
 
 /// Ends of the events of this name in microseconds, in file order.
@@ -228,11 +233,11 @@ fn it_is_done_once_and_costs_nothing_without_such_ops() {
     let dot = t.op(1, 0, "ynn_fusion", 10, 2);
     t.marker(dot, 1, 60);
     let mut trace = t.complete();
-    complete(&mut trace, &Modules::new(&Trace::default()));
+    complete_all(&mut trace);
     assert_eq!((ends(&trace, "ynn_fusion"), trace.warnings.len()), (vec![60], 1));
     undo(&mut trace);
     assert_eq!((ends(&trace, "ynn_fusion"), trace.warnings.len()), (vec![12], 0));
-    complete(&mut trace, &Modules::new(&Trace::default()));
+    complete_all(&mut trace);
     assert_eq!((ends(&trace, "ynn_fusion"), trace.warnings.len()), (vec![60], 1));
     let mut b = TraceBuilder::new();
     let stream = b.line("/device:GPU:0", "Stream #1");
@@ -241,6 +246,6 @@ fn it_is_done_once_and_costs_nothing_without_such_ops() {
     b.event(host, "dot.1", 0, 5).hlo_op("dot.1").value(EventColumn::Producer, 1);
     b.event(host, "end: dot.1", 9, 0).value(EventColumn::Consumer, 1);
     let mut trace = b.build();
-    complete(&mut trace, &Modules::new(&Trace::default()));
+    complete_all(&mut trace);
     assert_eq!(ends(&trace, "dot.1"), [5]);
 }
