@@ -62,7 +62,8 @@ impl Session {
                 } = traced.into_run();
                 let trace_warnings = std::mem::take(&mut trace.warnings);
                 let memory_error = memory_error.map(|text| text.to_string());
-                let sidecar = Sidecar { model, device, tracing, capture_notes };
+                // The clocks were laid on each other when the run was made.
+                let sidecar = Sidecar { model, device, tracing, capture_notes, clock_ahead_ns: None };
                 let notes = Notes { name, sidecar, files, warnings, trace_warnings, memory_error, ..Notes::default() };
                 (notes, trace, heap_profile)
             }
