@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use base::wire::Value;
+use base::wire::{Reader, Value};
 
 use super::attributes;
 use super::fields::{bytes, fields, int, ints, text};
@@ -10,25 +10,18 @@ use super::{literal, mesh, shape, sharding};
 use crate::attributes::{Attributes, ReplicaGroups, SliceDimension};
 use crate::instruction::{ComputationIndex, Instruction, Metadata};
 
-/// An instruction whose operands are still ids.
-pub(super) struct Parsed {
-    pub(super) instruction: Instruction,
-    pub(super) operand_ids: Vec<i64>,
-    pub(super) called_ids: Vec<i64>,
-}
-
 /// A field that few instructions have.
 pub(super) type Rare<'a> = (u32, Value<'a>);
 
-/// Reads one instruction of computation number `computation`. `rare` is room for its rare fields.
+/// Reads one instruction of computation number `computation`. Its operands and what it calls are still the [lower halves](low) of ids.
+/// `rare` is room for its rare fields.
 pub(super) fn read<'a>(
     message: &'a [u8],
     damaged: &Cell<bool>,
     computation: ComputationIndex,
     rare: &mut Vec<Rare<'a>>,
-) -> Parsed {
+) -> Instruction {
     let mut instruction = Instruction { computation, ..Instruction::default() };
-    let (mut operand_ids, mut called_ids) = (Vec::new(), Vec::new());
     let mut parameter_number = None;
     rare.clear();
     for (number, value) in fields(message, damaged) {
@@ -39,8 +32,8 @@ pub(super) fn read<'a>(
             7 => instruction.metadata = metadata(bytes(value), damaged),
             9 => parameter_number = Some(int(value)),
             35 => instruction.id = int(value),
-            36 => ints(value, &mut operand_ids),
-            38 => ints(value, &mut called_ids),
+            36 => ids(value, &mut instruction.operands),
+            38 => ids(value, &mut instruction.called),
             _ => rare.push((number, value)),
         }
     }
@@ -50,7 +43,25 @@ pub(super) fn read<'a>(
         let own = Attributes { parameter_number, ..attributes_of(rare, damaged) };
         instruction.attributes = (own != Attributes::NONE).then(|| Box::new(own));
     }
-    Parsed { instruction, operand_ids, called_ids }
+    instruction
+}
+
+/// Appends the lower halves of a repeated field of ids, packed or not.
+fn ids(value: Value<'_>, out: &mut Vec<u32>) {
+    match value {
+        Value::Varint(id) => out.push(low(id.cast_signed())),
+        Value::Bytes(packed) => {
+            let mut packed = Reader::new(packed);
+            out.extend(std::iter::from_fn(|| packed.varint()).map(|id| low(id.cast_signed())));
+        }
+        _ => {}
+    }
+}
+
+/// The half of an id that is always there: some writers put the computation's id into the upper half of an instruction's id and leave it out
+/// where they refer to it.
+pub(super) fn low(id: i64) -> u32 {
+    id as u32
 }
 
 /// What rare fields say. Made of them apart, since it is larger than all the rest of an instruction.

@@ -19,7 +19,7 @@ use std::cell::Cell;
 use rustc_hash::FxHashMap;
 
 use self::fields::{bytes, fields, int, ints, text};
-use self::instruction::{Parsed, Rare};
+use self::instruction::{Rare, low};
 use super::by_name::ByName;
 use super::cost::elementwise;
 use super::instruction::{ComputationIndex, InstructionIndex};
@@ -39,13 +39,13 @@ pub fn module(message: &[u8]) -> Module {
     let damaged = Cell::new(false);
     let mut module = Module::default();
     let mut entry = (None, String::new());
-    let (mut parsed, mut rare) = (Vec::new(), Vec::new());
+    let mut rare = Vec::new();
     let mut frames = None;
     for (number, value) in fields(message, &damaged) {
         match number {
             1 => module.name = text(value),
             2 => entry.1 = text(value),
-            3 => computation(bytes(value), &damaged, &mut module, (&mut parsed, &mut rare)),
+            3 => computation(bytes(value), &damaged, &mut module, &mut rare),
             5 => module.id = int(value),
             6 => entry.0 = Some(int(value)),
             8 => aliases(bytes(value), &damaged, &mut module.aliases),
@@ -54,7 +54,7 @@ pub fn module(message: &[u8]) -> Module {
             _ => {}
         }
     }
-    link(&mut module, parsed, entry);
+    link(&mut module, entry);
     if let Some(frames) = frames {
         module.instructions.iter_mut().for_each(|instruction| frames.resolve(&mut instruction.metadata));
         module.files = frames.into_files();
@@ -63,48 +63,32 @@ pub fn module(message: &[u8]) -> Module {
     module
 }
 
-/// Appends a computation to the module and its instructions to `parsed`.
-fn computation<'a>(
-    message: &'a [u8],
-    damaged: &Cell<bool>,
-    module: &mut Module,
-    (parsed, rare): (&mut Vec<Parsed>, &mut Vec<Rare<'a>>),
-) {
+/// Appends a computation and its instructions to the module.
+fn computation<'a>(message: &'a [u8], damaged: &Cell<bool>, module: &mut Module, rare: &mut Vec<Rare<'a>>) {
     let index = |len: usize| InstructionIndex::try_from(len).unwrap_or(InstructionIndex::MAX);
-    let mut computation = Computation { instructions: index(parsed.len())..0, ..Computation::default() };
+    let mut computation = Computation { instructions: index(module.instructions.len())..0, ..Computation::default() };
     let mut root_id = None;
     let this = index(module.computations.len());
     for (number, value) in fields(message, damaged) {
         match number {
             1 => computation.name = text(value),
-            2 => parsed.push(instruction::read(bytes(value), damaged, this, rare)),
+            2 => module.instructions.push(instruction::read(bytes(value), damaged, this, rare)),
             5 => computation.id = int(value),
             6 => root_id = Some(int(value)),
             _ => {}
         }
     }
-    computation.instructions.end = index(parsed.len());
-    let own = parsed.get(computation.instructions.start as usize..).unwrap_or_default();
-    let at = |id: i64| own.iter().position(|parsed| same(parsed.instruction.id, id));
+    computation.instructions.end = index(module.instructions.len());
+    let own = module.instructions.get(computation.instructions.start as usize..).unwrap_or_default();
+    let at = |id: i64| own.iter().position(|instruction| low(instruction.id) == low(id));
     // Very old modules say no root: there it is the last instruction.
     let root = root_id.map_or_else(|| own.len().checked_sub(1), at);
     computation.root = root.map(|root| index(root).saturating_add(computation.instructions.start));
     module.computations.push(computation);
 }
 
-/// Are two ids the same? Some writers put the computation's id into the upper half of an instruction's id and leave it
-/// out where they refer to it.
-fn same(a: i64, b: i64) -> bool {
-    a == b || low(a) == low(b)
-}
-
-/// The half of an id that is always there.
-fn low(id: i64) -> u32 {
-    id as u32
-}
-
 /// Turns ids into indices. Instructions refer to others of their own computation only.
-fn link(module: &mut Module, parsed: Vec<Parsed>, (entry_id, entry_name): (Option<i64>, String)) {
+fn link(module: &mut Module, (entry_id, entry_name): (Option<i64>, String)) {
     let mut computations: FxHashMap<u32, ComputationIndex> = FxHashMap::default();
     for (index, computation) in (0..).zip(&module.computations) {
         computations.entry(low(computation.id)).or_insert(index);
@@ -114,24 +98,28 @@ fn link(module: &mut Module, parsed: Vec<Parsed>, (entry_id, entry_name): (Optio
     module.entry = by_id.or_else(|| ComputationIndex::try_from(by_name()?).ok());
 
     let mut local: FxHashMap<u32, InstructionIndex> = FxHashMap::default();
-    let mut of = None;
-    module.instructions.reserve_exact(parsed.len());
-    let ids: Vec<u32> = parsed.iter().map(|parsed| low(parsed.instruction.id)).collect();
-    for Parsed { mut instruction, operand_ids, called_ids } in parsed {
-        if of != Some(instruction.computation) {
-            of = Some(instruction.computation);
-            let range = module.computations.get(instruction.computation as usize).map(|c| c.instructions.clone());
-            let range = range.unwrap_or_default();
-            let own = ids.get(range.start as usize..range.end as usize).unwrap_or_default();
-            local.clear();
-            local.extend(own.iter().copied().zip(range.start..));
+    for computation in &module.computations {
+        let range = computation.instructions.clone();
+        let own = module.instructions.get_mut(range.start as usize..range.end as usize).unwrap_or_default();
+        local.clear();
+        local.extend(own.iter().map(|instruction| low(instruction.id)).zip(range));
+        for instruction in own {
+            replace(&mut instruction.operands, &local);
+            replace(&mut instruction.called, &computations);
         }
-        instruction.operands = operand_ids.iter().filter_map(|&id| local.get(&low(id)).copied()).collect();
-        instruction.called = called_ids.iter().filter_map(|&id| computations.get(&low(id)).copied()).collect();
-        module.instructions.push(instruction);
     }
     module.by_name = ByName::new(&module.instructions);
     find_elementwise(module);
+}
+
+/// Puts indices in the place of ids; those of what the file does not hold are left out.
+fn replace(ids: &mut Vec<u32>, indices: &FxHashMap<u32, u32>) {
+    ids.retain_mut(|id| {
+        indices.get(id).is_some_and(|&index| {
+            *id = index;
+            true
+        })
+    });
 }
 
 /// Callees come before their callers, so each computation is looked at once; one that calls itself or a later one is not
