@@ -173,8 +173,15 @@ fn lifetimes_and_the_address_map_are_those_of_xprof() {
             assert_eq!(ours, theirs, "{name}");
             let ours: BTreeSet<_> = blocks(program, space)
                 .map(|block| {
-                    let id: u64 = id(block.buffer).parse().unwrap();
-                    (id, program.name(block.buffer), block.offset, block.size, block.start as u64, block.end as u64)
+                    let id: u64 = id(block.lifetime.memory_of).parse().unwrap();
+                    (
+                        id,
+                        program.name(block.lifetime.memory_of),
+                        block.offset,
+                        block.size,
+                        block.start as u64,
+                        block.end as u64,
+                    )
                 })
                 .collect();
             let theirs: BTreeSet<_> = output["bufferBlocks"]

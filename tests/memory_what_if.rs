@@ -4,18 +4,20 @@
 
 mod support;
 
+use std::sync::Arc;
+
 use crossprof::memory::{Change, MAIN, ProgramMemory, Taken, WhatIf};
 use crossprof::{Query, Session, Settings, TableName};
 use serde_json::Value;
 use support::{gunzip, samples};
 
 /// Looks at a program of the fixture.
-fn with<T>(name: &str, look: impl FnOnce(&ProgramMemory, &WhatIf<'_>) -> T) -> T {
+fn with<T>(name: &str, look: impl FnOnce(&ProgramMemory, &WhatIf) -> T) -> T {
     let folder = samples::root().join("tests/data/jax-cpu-memory-findings");
     let suffix = format!(".jit_{name}.cpu_after_optimizations.hlo.pb.gz");
     let [path] = samples::files(&folder, &[&suffix]).try_into().unwrap();
-    let program = ProgramMemory::read(&gunzip(&std::fs::read(path).unwrap())).unwrap();
-    look(&program, &WhatIf::new(&program, program.space(MAIN).unwrap()))
+    let program = Arc::new(ProgramMemory::read(&gunzip(&std::fs::read(path).unwrap())).unwrap());
+    look(&program, &WhatIf::new(&program).unwrap())
 }
 
 /// Arguments, results that are none, and temporary values, as XLA reports them.

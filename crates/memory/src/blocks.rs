@@ -1,13 +1,13 @@
 //! The address map: which addresses of an allocation belong to which buffer, and when.
 
-use crate::assignment::BufferIndex;
+use crate::heap::Lifetime;
 use crate::program::{ProgramMemory, SpaceMemory};
 
 /// A rectangle of addresses by order of the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Block {
-    /// The buffer whose memory it is.
-    pub buffer: BufferIndex,
+    /// When it is taken, and by which buffer.
+    pub lifetime: Lifetime,
     /// Index of the allocation that it lies in.
     pub allocation: usize,
     /// First byte in the allocation.
@@ -27,6 +27,6 @@ pub fn blocks<'a>(program: &'a ProgramMemory, space: &'a SpaceMemory) -> impl It
         let buffer = program.assignment.buffers.get(lifetime.memory_of)?;
         let (start, end) = (lifetime.start, lifetime.end.unwrap_or(events));
         let (allocation, offset, size) = (buffer.allocation?, buffer.offset, buffer.size);
-        Some(Block { buffer: lifetime.memory_of, allocation, offset, size, start, end })
+        Some(Block { lifetime: *lifetime, allocation, offset, size, start, end })
     })
 }

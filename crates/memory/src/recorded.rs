@@ -13,6 +13,7 @@ use crate::donation::{UnsharedArgument, unshared_arguments};
 use crate::heap_profile::HeapProfile;
 use crate::oom::OutOfMemory;
 use crate::program::ProgramMemory;
+use crate::what_if::WhatIf;
 
 /// What a run says of memory. What needs decoding is decoded once, when somebody asks.
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -52,7 +53,9 @@ pub struct RecordedProgram {
     #[serde(with = "shared_bytes")]
     bytes: Arc<[u8]>,
     #[serde(skip)]
-    memory: OnceLock<Option<ProgramMemory>>,
+    memory: OnceLock<Option<Arc<ProgramMemory>>>,
+    #[serde(skip)]
+    what_if: OnceLock<Option<WhatIf>>,
 }
 
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -71,7 +74,7 @@ impl Recorded {
             program_id: proto.program_id,
             host: proto.host,
             bytes: proto.bytes.clone(),
-            memory: OnceLock::new(),
+            ..RecordedProgram::default()
         };
         Recorded {
             platform: String::new(),
@@ -137,7 +140,16 @@ impl RecordedHeap {
 impl RecordedProgram {
     /// Its memory; `None` where the file does not say it.
     pub fn memory(&self) -> Option<&ProgramMemory> {
-        self.memory.get_or_init(|| ProgramMemory::read(&self.bytes)).as_ref()
+        self.shared_memory().map(Arc::as_ref)
+    }
+
+    fn shared_memory(&self) -> Option<&Arc<ProgramMemory>> {
+        self.memory.get_or_init(|| ProgramMemory::read(&self.bytes).map(Arc::new)).as_ref()
+    }
+
+    /// Estimates of its main memory with something changed; `None` where the file does not say its memory.
+    pub fn what_if(&self) -> Option<&WhatIf> {
+        self.what_if.get_or_init(|| WhatIf::new(self.shared_memory()?)).as_ref()
     }
 
     /// Its arguments that share their memory with no result, though one could have it.

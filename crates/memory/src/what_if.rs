@@ -9,13 +9,17 @@
 //! at batch size   what has a dimension that the old batch size divides, and is no parameter, state or constant, grows with it
 //! ```
 
+use std::sync::Arc;
+
 use hlo::DataType;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::assignment::BufferIndex;
 use crate::class::{Class, Classifier, Pass, pass_of};
+use crate::heap::Heap;
 use crate::peak::scope_of;
 use crate::program::{LiveBuffer, ProgramMemory, SpaceMemory};
+use crate::space::MAIN;
 use crate::tiling::tiled_bytes;
 
 /// What would be different.
@@ -81,18 +85,17 @@ pub struct Taken {
     pub end: usize,
 }
 
-/// A program and memory space that questions are asked of.
+/// A program whose main memory questions are asked of. It is made once for all of them, since most of the work is to find what each buffer is.
 #[derive(Debug)]
-pub struct WhatIf<'p> {
-    program: &'p ProgramMemory,
-    space: &'p SpaceMemory,
+pub struct WhatIf {
+    program: Arc<ProgramMemory>,
     /// What is there, as it is.
     taken: Vec<Taken>,
     classes: Vec<Class>,
     /// The scope of each of them.
     scopes: Vec<String>,
     /// Types and shapes of parameters: what has one does not grow with the batch.
-    parameters: FxHashSet<(DataType, &'p [u64])>,
+    parameters: FxHashSet<(DataType, Vec<u64>)>,
     events: usize,
     /// The pass and the index of the scope that the program has reached at each event.
     reached: Vec<(Option<Pass>, usize)>,
@@ -101,9 +104,10 @@ pub struct WhatIf<'p> {
     readers: FxHashMap<BufferIndex, Vec<String>>,
 }
 
-impl<'p> WhatIf<'p> {
-    /// For a memory space of a program.
-    pub fn new(program: &'p ProgramMemory, space: &'p SpaceMemory) -> WhatIf<'p> {
+impl WhatIf {
+    /// Of a program; `None` where it keeps nothing in the main memory.
+    pub fn new(program: &Arc<ProgramMemory>) -> Option<WhatIf> {
+        let space = program.space(MAIN)?;
         let classifier = Classifier::new(program);
         // What is there all the time is there also where no heap has events.
         let events = space.heap.as_ref().map_or(0, |heap| heap.instructions.len()).max(1);
@@ -120,12 +124,17 @@ impl<'p> WhatIf<'p> {
         let parameters = of_parameters.filter_map(|(taken, _)| shape(program, taken.buffer)).collect();
         let (reached, reached_scopes) = reached(program, space);
         let readers = readers(program);
-        WhatIf { program, space, taken, classes, scopes, parameters, events, reached, reached_scopes, readers }
+        let program = Arc::clone(program);
+        Some(WhatIf { program, taken, classes, scopes, parameters, events, reached, reached_scopes, readers })
+    }
+
+    fn heap(&self) -> Option<&Heap> {
+        self.program.space(MAIN)?.heap.as_ref()
     }
 
     /// The peak as it is.
     pub fn peak_bytes(&self) -> u64 {
-        self.space.peak_bytes()
+        self.program.space(MAIN).map_or(0, SpaceMemory::peak_bytes)
     }
 
     /// The peak with a change.
@@ -135,12 +144,17 @@ impl<'p> WhatIf<'p> {
 
     /// What is there with a change: activations that are computed again are there twice, one after the other.
     pub fn taken_with(&self, change: &Change) -> Vec<Taken> {
-        let without: FxHashSet<&str> = change.without.iter().map(String::as_str).collect();
+        let module = &self.program.module;
+        // By the instruction first: a name is made for each buffer that is looked at.
+        let made_by = |name: &str| module.index_of(module.instruction(name.split('{').next().unwrap_or(name))?);
+        let without: Vec<_> = change.without.iter().map(|name| (made_by(name), name)).collect();
         let shared = self.results_of(&change.donated);
         let mut found = Vec::with_capacity(self.taken.len());
         let scopes: Vec<ScopeEvents<'_>> = change.rematerialized.iter().map(|scope| self.events_of(scope)).collect();
         for (index, (taken, &class)) in self.taken.iter().zip(&self.classes).enumerate() {
-            let is_without = !without.is_empty() && without.contains(self.program.name(taken.buffer).as_str());
+            let made_by = self.program.assignment.buffers.get(taken.buffer).and_then(|buffer| buffer.instruction);
+            let is_without =
+                without.iter().any(|(by, name)| *by == made_by && self.program.name(taken.buffer) == **name);
             if is_without || shared.contains(&taken.buffer) {
                 continue;
             }
@@ -170,7 +184,7 @@ impl<'p> WhatIf<'p> {
 
     /// The scopes whose activations are alive at the peak, the one with most bytes first.
     pub fn scopes(&self) -> Vec<String> {
-        let at = self.space.heap.as_ref().map_or(0, |heap| heap.peak_event);
+        let at = self.heap().map_or(0, |heap| heap.peak_event);
         let mut sums: std::collections::BTreeMap<&str, u64> = std::collections::BTreeMap::new();
         for ((taken, class), scope) in self.taken.iter().zip(&self.classes).zip(&self.scopes) {
             if *class == Class::Activation && taken.start <= at && at < taken.end {
@@ -185,10 +199,16 @@ impl<'p> WhatIf<'p> {
 
     /// What is alive at the peak and comes and goes, the largest first.
     pub fn largest(&self) -> Vec<LiveBuffer> {
-        let live = self.program.live_at_peak(self.space).filter(|live| live.lifetime.is_some());
+        let main = self.program.space(MAIN).into_iter();
+        let live = main.flat_map(|space| self.program.live_at_peak(space)).filter(|live| live.lifetime.is_some());
         let mut live: Vec<LiveBuffer> = live.collect();
         base::sort::sort_by(&mut live, |a, b| b.bytes.cmp(&a.bytes));
         live
+    }
+
+    /// The name of a buffer.
+    pub fn name(&self, buffer: BufferIndex) -> String {
+        self.program.name(buffer)
     }
 
     /// The results that would take the memory of donated arguments: of each the first result of its type and shape that shares with none.
@@ -198,7 +218,8 @@ impl<'p> WhatIf<'p> {
         for number in donated {
             let is_argument = |of: &&crate::Allocation| of.parameter == Some(*number) && !of.is_output;
             let Some(argument) = allocations.iter().find(is_argument) else { continue };
-            let results = self.space.residents.iter().filter(|(index, buffer)| {
+            let residents = self.program.space(MAIN).map(|space| space.residents.as_slice()).unwrap_or_default();
+            let results = residents.iter().filter(|(index, buffer)| {
                 let is_result = allocations
                     .get(*index)
                     .is_some_and(|it| it.is_output && it.parameter.is_none() && it.size == argument.size);
@@ -216,7 +237,7 @@ impl<'p> WhatIf<'p> {
         let Some((old, new)) = batch.filter(|(old, _)| *old > 0) else { return taken.bytes };
         let keeps = matches!(class, Class::Parameter | Class::OptimizerState | Class::Gradient | Class::Constant);
         let Some(array) = self.program.array(taken.buffer).filter(|_| !keeps) else { return taken.bytes };
-        let is_like_a_parameter = self.parameters.contains(&(array.data_type, array.dimensions.as_slice()));
+        let is_like_a_parameter = self.parameters.contains(&(array.data_type, array.dimensions.clone()));
         // Merged with others a batch is the slowest dimension.
         let divides = |(place, size): (usize, &u64)| *size == old || (place == 0 && *size > 0 && size % old == 0);
         let Some(place) = array.dimensions.iter().enumerate().position(divides).filter(|_| !is_like_a_parameter) else {
@@ -298,8 +319,8 @@ fn reached(program: &ProgramMemory, space: &SpaceMemory) -> (Vec<(Option<Pass>, 
 }
 
 /// Type and shape of a buffer's value.
-fn shape(program: &ProgramMemory, buffer: BufferIndex) -> Option<(DataType, &[u64])> {
-    program.array(buffer).map(|array| (array.data_type, array.dimensions.as_slice()))
+fn shape(program: &ProgramMemory, buffer: BufferIndex) -> Option<(DataType, Vec<u64>)> {
+    program.array(buffer).map(|array| (array.data_type, array.dimensions.clone()))
 }
 
 /// The most bytes that are taken at once.

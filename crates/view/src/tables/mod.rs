@@ -259,6 +259,15 @@ impl TableName {
     }
 }
 
+/// Has a table of what a run says of memory rows in this form? Told without making a table that takes long.
+pub fn has_rows_of_memory(recorded: &Recorded, name: TableName, variant: &str) -> bool {
+    match name {
+        TableName::Buffers => memory::buffers::has_rows(recorded),
+        TableName::MemoryWhatIf => memory::what_if::has_rows(recorded, variant),
+        _ => rows_of_memory(recorded, name, variant).is_some_and(|rows| !rows.is_empty()),
+    }
+}
+
 /// A table of a run of which some are of an area of its timeline: those have the rows of `asked`. A sentence where no line is meant.
 pub fn rows_of_area<'a>(
     context: &Context<'a>,

@@ -29,24 +29,19 @@ pub fn block(shown: &Shown<'_>) -> Option<Scatter> {
     let whole = allocations.iter().fold(0u64, |sum, &it| sum.saturating_add(size(it)));
     let (unit, scale) = curve::unit_of(whole);
     let classifier = Classifier::new(memory);
-    let lifetimes = || space.heap.iter().flat_map(|heap| &heap.lifetimes);
     let point = |block: &memory::Block| {
-        let live = LiveBuffer {
-            buffer: block.buffer,
-            bytes: block.size,
-            unpadded_bytes: block.size,
-            lifetime: lifetimes().find(|it| it.memory_of == block.buffer && it.start == block.start).copied(),
-        };
+        let buffer = block.lifetime.memory_of;
+        let live = LiveBuffer { buffer, bytes: block.size, unpadded_bytes: block.size, lifetime: Some(block.lifetime) };
         let class = classifier.classify(space, &live);
-        let name = memory.name(block.buffer);
-        let op = memory.instruction(block.buffer).map(|it| it.name.clone()).unwrap_or_default();
+        let name = memory.name(buffer);
+        let op = memory.instruction(buffer).map(|it| it.name.clone()).unwrap_or_default();
         Point {
             label: format!("{name}: {}", format::bytes(block.size)),
             x: block.start as f64,
             y: base(block.allocation).saturating_add(block.offset) as f64 / scale,
             size: 0.0,
             class: colour(class.class),
-            notes: vec![format!("{}: {}", class.class.label(), class.rule), memory.shape(block.buffer)],
+            notes: vec![format!("{}: {}", class.class.label(), class.rule), memory.shape(buffer)],
             link: Link::equal(View::Ops, "hlo_op_name", &op),
             extent: Some((block.end.saturating_sub(block.start) as f64, block.size as f64 / scale)),
         }

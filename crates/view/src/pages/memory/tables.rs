@@ -5,7 +5,7 @@ use memory::Recorded;
 use super::super::filter::{Applied, applied_among};
 use super::super::{Block, PageQuery, table_block_of};
 use crate::table::query;
-use crate::tables::{TableName, any_has_column_of_memory, rows_of_memory};
+use crate::tables::{TableName, any_has_column_of_memory, has_rows_of_memory, rows_of_memory};
 
 /// What is alive at the peak, in the form that is chosen.
 pub fn buffers(recorded: &Recorded, asked: &PageQuery) -> Vec<Block> {
@@ -22,8 +22,7 @@ pub fn chosen(
     title: &str,
     asked: &PageQuery,
 ) -> Vec<Block> {
-    let has_rows = |form: &str| rows_of_memory(recorded, name, form).is_some_and(|rows| !rows.is_empty());
-    let forms = forms.iter().filter(|(form, _)| has_rows(form));
+    let forms = forms.iter().filter(|(form, _)| has_rows_of_memory(recorded, name, form));
     let forms = forms.map(|&(form, title)| (form.to_owned(), title.to_owned())).collect();
     let (form, buttons) = super::choice(option, label, forms, asked);
     buttons.into_iter().chain(block(recorded, name, &form, title, asked)).collect()

@@ -118,6 +118,14 @@ struct Space<'p> {
     name: String,
 }
 
+/// Is anything alive at a peak? Then the table has rows in every form.
+pub fn has_rows(recorded: &Recorded) -> bool {
+    let has_any =
+        |memory: &ProgramMemory| memory.spaces.iter().any(|space| memory.live_at_peak(space).next().is_some());
+    recorded.programs.iter().filter_map(RecordedProgram::memory).any(has_any)
+        || recorded.errors().iter().any(|error| !error.buffers.is_empty())
+}
+
 /// The table of a run, programs with the largest peak first, of each the largest buffers first. `variant` is `class`, `scope` or `source`
 /// for a row for each of these.
 pub fn table(recorded: &Recorded, variant: &str) -> Table {

@@ -1,6 +1,6 @@
 //! What if: estimates of each program's peak with some of its memory gone, from the lifetimes of its buffers.
 
-use memory::{Change, MAIN, ProgramMemory, Recorded, RecordedProgram, WhatIf};
+use memory::{Change, Recorded, RecordedProgram, WhatIf};
 
 use crate::table::{Cell, Column, Table, Unit, column};
 use crate::tables::profile_table::{float, text};
@@ -45,18 +45,16 @@ pub fn columns() -> Vec<Column> {
 /// The table of a run, programs with the largest peak first. `variant` is `scope`, `buffer`, `argument` or `batch` for each of these alone, or a
 /// change as [`Change::parse`] reads it.
 pub fn table(recorded: &Recorded, variant: &str) -> Table {
-    let mut programs: Vec<(u64, &RecordedProgram, &ProgramMemory)> = Vec::new();
+    let mut programs: Vec<(u64, &RecordedProgram, &WhatIf)> = Vec::new();
     for program in &recorded.programs {
-        if let Some(memory) = program.memory() {
-            programs.push((memory.space(MAIN).map_or(0, memory::SpaceMemory::peak_bytes), program, memory));
+        if let Some(what_if) = program.what_if() {
+            programs.push((what_if.peak_bytes(), program, what_if));
         }
     }
     base::sort::sort_by(&mut programs, |a, b| b.0.cmp(&a.0).then_with(|| a.1.name.cmp(&b.1.name)));
     let mut cells = Vec::new();
-    for (_, program, memory) in programs {
-        let Some(space) = memory.space(MAIN) else { continue };
-        let what_if = WhatIf::new(memory, space);
-        cells.extend(changes(program, &what_if, memory, variant).into_iter().map(|(name, change, assumes)| {
+    for (_, program, what_if) in programs {
+        cells.extend(changes(program, what_if, variant).into_iter().map(|(name, change, assumes)| {
             let (peak, estimate) = (what_if.peak_bytes(), what_if.peak_with(&change));
             let saved = i128::from(peak) - i128::from(estimate);
             let saved_cell = u64::try_from(saved).map_or(Cell::Float(saved as f64), Cell::Int);
@@ -75,16 +73,17 @@ pub fn table(recorded: &Recorded, variant: &str) -> Table {
     Table::new("memory-what-if", columns(), cells)
 }
 
+/// Has the table rows of this form? Answered without an estimate.
+pub fn has_rows(recorded: &Recorded, variant: &str) -> bool {
+    let mut all = recorded.programs.iter().filter_map(|program| Some((program, program.what_if()?)));
+    all.any(|(program, what_if)| !changes(program, what_if, variant).is_empty())
+}
+
 /// Changes with their names and what they assume.
-fn changes(
-    program: &RecordedProgram,
-    what_if: &WhatIf<'_>,
-    memory: &ProgramMemory,
-    variant: &str,
-) -> Vec<(String, Change, &'static str)> {
+fn changes(program: &RecordedProgram, what_if: &WhatIf, variant: &str) -> Vec<(String, Change, &'static str)> {
     match variant {
         "buffer" => {
-            let names = what_if.largest().into_iter().take(MOST).map(|live| memory.name(live.buffer));
+            let names = what_if.largest().into_iter().take(MOST).map(|live| what_if.name(live.buffer));
             let without = |name: String| {
                 (format!("without={name}"), Change { without: vec![name], ..Change::default() }, WITHOUT)
             };
