@@ -25,6 +25,7 @@ pub fn ViewIcon(
         View::Of(Page::Devices) => {
             "M4 4h8v8H4zM6.5 1.5V4M9.5 1.5V4M6.5 12v2.5M9.5 12v2.5M1.5 6.5H4M1.5 9.5H4M12 6.5h2.5M12 9.5h2.5"
         }
+        View::Of(Page::Memory) => "M2.5 3.5h11v7h-11zM5 6v2M8 6v2M11 6v2M4.5 10.5v2.5M8 10.5v2.5M11.5 10.5v2.5",
         View::Of(Page::Model) => "M8 2l5.5 3v6L8 14l-5.5-3V5zM2.5 5L8 8l5.5-3M8 8v6",
         // The overview, and a view that has no icon of its own.
         View::Of(_) => "M2.5 2.5h4.5v6h-4.5zM9 2.5h4.5v3H9zM9 7.5h4.5v6H9zM2.5 10.5h4.5v3h-4.5z",
