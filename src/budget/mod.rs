@@ -82,7 +82,7 @@ impl Document {
         Document { run, metadata, value: serde_json::to_value(profile).unwrap_or_default() }
     }
 
-    /// Those of several profiles and their files, each under a name of its own.
+    /// The documents of several profiles, which come with their files; each gets a name that no other has.
     pub fn of_all<'a>(profiles: impl Iterator<Item = (&'a UnifiedProfile, &'a str)>) -> Vec<Document> {
         let mut all: Vec<Document> = profiles.map(|(profile, file)| Document::of(profile, file)).collect();
         let namings = all.iter().map(|it| {

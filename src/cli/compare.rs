@@ -114,7 +114,7 @@ struct Capture {
     file: String,
 }
 
-/// A run a capture, each under a name of its own.
+/// One run for each capture, under a name that no other has.
 fn named(captures: Vec<Capture>) -> Vec<Subject> {
     let namings = captures.iter().map(|it| Naming { file: Some(&it.file), ..it.profile.metadata.naming() });
     let names = distinct_names(&namings.collect::<Vec<_>>());

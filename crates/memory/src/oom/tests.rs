@@ -6,34 +6,7 @@ use super::OutOfMemory;
 use crate::{Class, Summary};
 
 /// As a GPU's and a CPU's error is written.
-const GPU: &str = r#"2026-01-01 10:00:00.1: I tsl/framework/bfc_allocator.cc:1095] Stats:
-Limit:                     16777216
-InUse:                      9437184
-MaxInUse:                   9437184
-Traceback (most recent call last):
-  File "/home/me/train.py", line 12, in <module>
-jaxlib.xla_extension.XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate 8388608 bytes.
-BufferAssignment OOM Debugging.
-BufferAssignment stats:
-             parameter allocation:    1.00MiB
-              constant allocation:         0B
-        maybe_live_out allocation:    1.00MiB
-     preallocated temp allocation:    8.00MiB
-                 total allocation:   10.00MiB
-              total fragmentation:     5.5KiB (0.05%)
-Peak buffers:
-	Buffer 1:
-		Size: 8.00MiB
-		Operator: op_name="jit(step)/jit(main)/jvp(layer_3)/tanh" source_file="/home/me/model.py" source_line=31
-		XLA Label: loop_tanh_fusion
-		Shape: f32[2048,1024]
-		==========================
-
-	Buffer 2:
-		Size: 1.00MiB
-		Entry Parameter Subshape: f32[256,1024]
-		==========================
-"#;
+const GPU: &str = include_str!("../../../../tests/data/out-of-memory/gpu.log");
 
 /// As a TPU's compiler writes it.
 const TPU: &str = r#"XlaRuntimeError: RESOURCE_EXHAUSTED: XLA:TPU compile permanent error. Ran out of memory in memory space hbm. Used 18.50G of 15.48G hbm. Exceeded hbm capacity by 3.02G.

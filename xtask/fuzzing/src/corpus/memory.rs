@@ -39,27 +39,7 @@ pub fn errors() -> [(&'static str, String); 5] {
     ]
 }
 
-const GPU: &str = r#"Limit:                     16777216
-InUse:                      9437184
-XlaRuntimeError: RESOURCE_EXHAUSTED: Out of memory while trying to allocate 8388608 bytes.
-BufferAssignment stats:
-             parameter allocation:    1.00MiB
-     preallocated temp allocation:    8.00MiB
-                 total allocation:   10.00MiB
-              total fragmentation:     5.5KiB (0.05%)
-Peak buffers:
-	Buffer 1:
-		Size: 8.00MiB
-		Operator: op_name="jit(step)/jvp(layer_3)/tanh" source_file="/home/me/model.py" source_line=31
-		XLA Label: loop_tanh_fusion
-		Shape: f32[2048,1024]
-		==========================
-
-	Buffer 2:
-		Size: 1.00MiB
-		Entry Parameter Subshape: f32[256,1024]
-		==========================
-"#;
+const GPU: &str = include_str!("../../../../tests/data/out-of-memory/gpu.log");
 
 const TPU: &str = r#"RESOURCE_EXHAUSTED: XLA:TPU compile permanent error. Ran out of memory in memory space hbm. Used 18.50G of 15.48G hbm.
 
