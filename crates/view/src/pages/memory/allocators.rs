@@ -71,7 +71,11 @@ fn figures(allocator: &Allocator) -> Option<Vec<Figure>> {
         figures.push(bytes_figure("Reserved", contents.reserved_bytes, "for the stack of programs".to_owned()));
     }
     if let Some(bytes) = allocator.lifetime_peak_bytes() {
-        figures.push(bytes_figure("Peak of the process", bytes, "since it began".to_owned()));
+        figures.push(bytes_figure(
+            "Peak of the process",
+            bytes,
+            "given out since it began, without what was reserved".to_owned(),
+        ));
     }
     figures.extend(peak.fragmentation.map(|share| Figure {
         label: "Fragmentation".to_owned(),
@@ -111,7 +115,7 @@ fn over_time(allocator: &Allocator) -> Scatter {
         extent: None,
     });
     Scatter {
-        title: format!("{} over time", allocator.name),
+        title: format!("Allocator {} over time", allocator.name),
         x_label: "Time from the start of the capture (ms)".to_owned(),
         y_label: format!("Used ({unit})"),
         logarithmic: false,
