@@ -6,7 +6,7 @@ mod support;
 
 use std::sync::Arc;
 
-use crossprof::memory::{Change, MAIN, ProgramMemory, Taken, WhatIf};
+use crossprof::memory::{Change, Classifier, MAIN, ProgramMemory, Taken, WhatIf};
 use crossprof::{Query, Session, Settings, TableName};
 use serde_json::Value;
 use support::{gunzip, samples};
@@ -17,7 +17,7 @@ fn with<T>(name: &str, look: impl FnOnce(&ProgramMemory, &WhatIf) -> T) -> T {
     let suffix = format!(".jit_{name}.cpu_after_optimizations.hlo.pb.gz");
     let [path] = samples::files(&folder, &[&suffix]).try_into().unwrap();
     let program = Arc::new(ProgramMemory::read(&gunzip(&std::fs::read(path).unwrap())).unwrap());
-    look(&program, &WhatIf::new(&program).unwrap())
+    look(&program, &WhatIf::new(&Arc::new(Classifier::new(&program))).unwrap())
 }
 
 /// Arguments, results that are none, and temporary values, as XLA reports them.

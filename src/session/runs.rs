@@ -13,6 +13,7 @@ use metrics::{Context, EarlierHeapProfile, Examined, Run, Settings};
 use report::{SourceFile, UnifiedProfile};
 use timeline::{StepPicture, Timeline};
 use trace::{SourceFormat, StatValue, Trace, merge};
+use view::pages::memory::KeptMemory;
 use view::pages::{self, Page, PageQuery, Source, View};
 use view::table::{Query, Rows};
 use view::tables::{self, AreaQuery, TableName};
@@ -52,7 +53,7 @@ struct Answers {
     examined: Option<(Settings, Examined)>,
     timeline: Timeline,
     /// What it says of memory, once somebody asked.
-    memory: OnceCell<Recorded>,
+    memory: OnceCell<KeptMemory>,
 }
 
 /// [`Answers`], of which a program that asks nothing, as the page's reader, links nothing: not even what frees them.
@@ -83,33 +84,35 @@ impl Traced {
 
     /// The analysis with these settings, and the timeline of the run.
     fn timeline(&mut self, settings: &Settings) -> (Context<'_>, &Timeline) {
-        let (context, timeline, _) = self.asked(settings);
-        (context, timeline)
-    }
-
-    fn asked(&mut self, settings: &Settings) -> (Context<'_>, &Timeline, &OnceCell<Recorded>) {
         self.run.complete_cpu_ops();
         let answers = self.answers.get_or_insert_with(|| Box::new(Answers::default())).answers();
         let known = answers.examined.take().filter(|(known, _)| known == settings);
         let known = known.unwrap_or_else(|| (settings.clone(), insight::examine(&self.run, settings)));
         let (_, examined) = answers.examined.insert(known);
-        (examined.context(&self.run), &answers.timeline, &answers.memory)
+        (examined.context(&self.run), &answers.timeline)
     }
 
     /// What it says of memory.
-    fn memory(&mut self, settings: &Settings) -> &Recorded {
-        let (context, _, memory) = self.asked(settings);
-        memory.get_or_init(|| {
-            let start = context.analysis.devices.capture.map_or(Ps::ZERO, |capture| capture.start);
+    fn memory(&mut self, settings: &Settings) -> &KeptMemory {
+        let is_known = self.answers.as_mut().is_some_and(|kept| kept.answers().memory.get().is_some());
+        // Without a plane nothing of it follows from an analysis, which takes as long as a first look at its programs.
+        let analysed = (!is_known && !self.run.trace.planes.is_empty()).then(|| {
+            let context = self.analyse(settings);
+            let start = context.analysis.devices.capture.map(|capture| capture.start);
             let metadata = &context.profile.metadata;
-            let run = context.run;
+            let device_memory_bytes = metadata.environment.get("memory_size").and_then(|size| size.parse().ok());
+            (start, metadata.platform.clone(), device_memory_bytes)
+        });
+        let run = &self.run;
+        let answers = self.answers.get_or_insert_with(|| Box::new(Answers::default())).answers();
+        answers.memory.get_or_init(|| {
+            let (start, platform, device_memory_bytes) = analysed.unwrap_or_default();
             let earlier = run.earlier_heap_profile.as_ref().map(|it| (it.name.clone(), it.bytes.clone()));
-            let mut recorded = Recorded::new(context.captured_trace(), start)
+            let mut recorded = Recorded::new(&run.trace, start.unwrap_or(Ps::ZERO))
                 .with_heap_profile(run.heap_profile.clone(), earlier)
                 .with_error(run.memory_error.as_deref());
-            recorded.platform.clone_from(&metadata.platform);
-            recorded.device_memory_bytes = metadata.environment.get("memory_size").and_then(|size| size.parse().ok());
-            recorded
+            (recorded.platform, recorded.device_memory_bytes) = (platform, device_memory_bytes);
+            KeptMemory::new(recorded)
         })
     }
 }
@@ -170,10 +173,8 @@ impl LoadedRun {
         match self {
             #[cfg(feature = "memory")]
             LoadedRun::Traced(traced) if name.is_of_memory() => {
-                Ok(match tables::rows_of_memory(traced.memory(settings), name, variant) {
-                    Some(rows) => look(&*rows),
-                    None => look(&tables::empty(name)),
-                })
+                let memory = traced.memory(settings);
+                memory.rows(name, variant, look).ok_or_else(|| "This table is not of memory.".to_owned())
             }
             LoadedRun::Traced(traced) => {
                 let (context, timeline) = traced.timeline(settings);
@@ -204,7 +205,7 @@ impl LoadedRun {
     /// What it says of memory; nothing of an imported result.
     pub(super) fn memory(&mut self, settings: &Settings) -> Option<&Recorded> {
         match self {
-            LoadedRun::Traced(traced) => Some(traced.memory(settings)),
+            LoadedRun::Traced(traced) => Some(traced.memory(settings).recorded()),
             LoadedRun::Imported(_) => None,
         }
     }

@@ -5,6 +5,7 @@ use crossprof::pages::timeline::{Action, Outcome};
 use crossprof::pages::{Page, PageQuery, TableBlock, View};
 use crossprof::table::Query;
 use crossprof::timeline::Sight;
+use futures_util::FutureExt;
 use js_sys::Array;
 use wasm_bindgen::JsValue;
 
@@ -14,7 +15,7 @@ use crate::protocol::analyst::{
     Subjects, TableRequest, TextFormat,
 };
 use crate::protocol::timeline::{
-    Frame, FrameRequest, PictureForm, PictureRequest, PrepareRequest, StripPicture, StripRequest, TimelineRequest,
+    Frame, FrameRequest, Left, PictureForm, PictureRequest, PrepareRequest, StripPicture, StripRequest, TimelineRequest,
 };
 use crate::protocol::wire::{Body, Document, Packed};
 use crate::protocol::{Place, Request};
@@ -63,12 +64,14 @@ pub fn document(run: &Run, subjects: Subjects, profiles: &[JsValue], form: Form,
     ask(run.load, to, DocumentRequest { subjects, form }, None, profiles, heard);
 }
 
-/// Lets the timeline of the run with this number within a load be made, part by part: whatever else is asked comes between.
+/// Lets the timeline of the run with this number within a load be made, part by part: whatever else is asked comes between. Then the page of
+/// memory.
 pub fn prepare(load: u32, run: u32) {
-    let heard = move |left: Result<bool, String>| {
-        if left == Ok(true) {
-            prepare(load, run);
-        }
+    let heard = move |left: Result<Left, String>| match left {
+        Ok(Left::Part) => prepare(load, run),
+        // Whoever asks for the page hears why there is none.
+        Ok(Left::Memory) => wasm_bindgen_futures::spawn_local(deputy::of(load, Some(run)).map(drop)),
+        Ok(Left::Nothing) | Err(_) => {}
     };
     ask(load, To::Analyst, PrepareRequest { run }, None, &[], heard);
 }

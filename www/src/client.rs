@@ -8,6 +8,7 @@ use crossprof::input::plan::FileKind;
 use crossprof::metrics::Settings;
 use crossprof::pages::Grid;
 use futures_channel::oneshot;
+use futures_util::FutureExt;
 use js_sys::Array;
 use leptos::prelude::*;
 use wasm_bindgen::prelude::*;
@@ -25,7 +26,7 @@ use crate::protocol::wire::Packed;
 use crate::route::{Route, View};
 use crate::state::{FileRow, Load, Phase, Report, Run, State};
 use crate::teams::{self, Source, Team};
-use crate::{ask, browser};
+use crate::{ask, browser, deputy};
 
 /// The first view of a run is asked for, made and drawn in less.
 const REST: Duration = Duration::from_secs(1);
@@ -119,7 +120,7 @@ async fn start(state: State, id: u32, sources: Vec<Source>, left_out: Vec<Source
     let analyst = Rc::new(connect(Program::Analyst).await?);
     let is_wanted = state.load(id).is_some_and(|load| load.busy.get_untracked());
     if is_wanted {
-        let team = Team { readers: Some(readers), analyst, deputy: None, sources, left_out };
+        let team = Team { readers: Some(readers), analyst, deputy: None, told: Vec::new(), sources, left_out };
         instruct(state, id, &team).map_err(|_| NoWorker::Unreadable)?;
         teams::add(id, team);
     }
@@ -214,6 +215,11 @@ fn decoded(state: State, load: u32, progress: DecodeProgress) {
 /// The analyst has the runs.
 fn ask_for_reports(state: State, load: u32, runs: u32) {
     teams::end_readers(load);
+    let is_of_memory = |row: &FileRow| matches!(row.kind, Some(FileKind::Program | FileKind::MemoryProfile));
+    if state.load(load).is_some_and(|load| load.files.with_untracked(|files| files.iter().all(is_of_memory))) {
+        // Its page is the first that is shown, and is made while the analyst makes the report. Whoever asks for it hears why there is none.
+        wasm_bindgen_futures::spawn_local(deputy::of(load, Some(0)).map(drop));
+    }
     for run in 0..runs {
         let heard = move |found: Result<RunReport, String>| match found {
             Ok(found) => {

@@ -1,5 +1,5 @@
 //! The worker of a load that answers in the analyst's place what needs no events: started when it is first asked, and told of the memory
-//! of a run when somebody first looks at it.
+//! of a run when somebody first looks at it, or when nothing else is left to prepare.
 //!
 //! ```text
 //!  page -- DocumentRequest: Recorded --> analyst            what the run says of memory, as bytes
@@ -11,32 +11,53 @@
 use std::rc::Rc;
 
 use futures_channel::oneshot::{self, Receiver};
+use futures_util::future::{FutureExt, LocalBoxFuture};
 use wasm_bindgen::JsValue;
 
 use crate::boot::Program;
 use crate::connection::Connection;
 use crate::protocol::analyst::{DocumentRequest, Form, Subjects};
 use crate::protocol::wire::Document;
+use crate::teams::Deputy;
 use crate::{pool, teams};
 
-/// The deputy of a load, which knows the memory of this run, where one is given; or why there is none.
-pub async fn of(load: u32, of_memory: Option<u32>) -> Result<Rc<Connection>, String> {
-    let known = teams::deputy(load);
-    let (deputy, runs) = match known {
-        Some(known) => known,
-        None => {
-            let started = pool::take(Program::Deputy).await.map_err(|none| none.reason())?;
-            (teams::add_deputy(load, Connection::new(started)).ok_or(teams::ENDED)?, Vec::new())
+/// The deputy of a load, which knows the memory of this run, where one is given; or why there is none. What that needs of others is asked for when
+/// this is called, not first when it is awaited.
+pub fn of(load: u32, of_memory: Option<u32>) -> LocalBoxFuture<'static, Result<Rc<Connection>, String>> {
+    let deputy = teams::deputy(load, || start().boxed_local().shared());
+    let told = deputy.clone().zip(of_memory).and_then(|(deputy, run)| {
+        let analyst = teams::analyst(load)?;
+        teams::told(load, run, || tell(&analyst, run, deputy).boxed_local().shared())
+    });
+    let ready = async move {
+        let deputy = deputy.ok_or(teams::ENDED)?.await;
+        if deputy.is_err() {
+            // Whoever asks next may have more luck.
+            teams::forget_deputy(load);
+        }
+        match told {
+            Some(told) => told.await.and(deputy),
+            None => deputy,
         }
     };
-    if let Some(run) = of_memory.filter(|run| !runs.contains(run)) {
-        let analyst = teams::analyst(load).ok_or(teams::ENDED)?;
-        let bytes = document(&analyst, Form::Recorded { run }, &[]).await.map_err(|_| teams::ENDED)??;
+    ready.boxed_local()
+}
+
+async fn start() -> Result<Rc<Connection>, String> {
+    let started = pool::take(Program::Deputy).await.map_err(|none| none.reason())?;
+    Ok(Rc::new(Connection::new(started)))
+}
+
+/// Tells a deputy what the analyst knows of the memory of a run.
+fn tell(analyst: &Connection, run: u32, deputy: Deputy) -> impl Future<Output = Result<(), String>> + use<> {
+    let bytes = document(analyst, Form::Recorded { run }, &[]);
+    async move {
+        let deputy = deputy.await?;
+        let bytes = bytes.await.map_err(|_| teams::ENDED)??;
         let attached = [bytes.buffer().clone().into()];
         document(&deputy, Form::Remembered { run }, &attached).await.map_err(|_| teams::ENDED)??;
-        teams::remembered(load, run);
+        Ok(())
     }
-    Ok(deputy)
 }
 
 fn document(worker: &Connection, form: Form, attachments: &[JsValue]) -> Receiver<Result<Document, String>> {

@@ -3,6 +3,8 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
+use futures_util::future::{LocalBoxFuture, Shared};
+
 use crate::connection::Connection;
 use crate::protocol::Place;
 use crate::protocol::files::FileEntry;
@@ -19,18 +21,31 @@ pub struct Source {
     pub blob: web_sys::Blob,
 }
 
+/// A deputy that is started, or a sentence that says why there is none.
+pub type Deputy = Shared<LocalBoxFuture<'static, Result<Rc<Connection>, String>>>;
+/// Ends when the deputy knows the memory of a run, or with a sentence that says why it does not.
+pub type Told = Shared<LocalBoxFuture<'static, Result<(), String>>>;
+
 /// The workers of one load.
 pub struct Team {
     /// The two that read, until the analyst has the runs: one unpacks, the other decodes.
     pub readers: Option<[Connection; 2]>,
     /// The one that has the runs.
     pub analyst: Rc<Connection>,
-    /// The one that answers in the analyst's place, once it was asked for, and the runs whose memory it knows.
-    pub deputy: Option<(Rc<Connection>, Vec<u32>)>,
+    /// The one that answers in the analyst's place, once it was asked for.
+    pub deputy: Option<Deputy>,
+    /// What tells it of the memory of runs, each of which it is told once.
+    pub told: Vec<(u32, Told)>,
     /// The files that are read.
     pub sources: Vec<Source>,
     /// Files that are not read, because another of the same host is.
     pub left_out: Vec<Source>,
+}
+
+impl Team {
+    fn started_deputy(&self) -> Option<&Rc<Connection>> {
+        self.deputy.as_ref()?.peek()?.as_ref().ok()
+    }
 }
 
 thread_local! {
@@ -48,19 +63,26 @@ pub fn analyst(load: u32) -> Option<Rc<Connection>> {
     with(load, |team| team.analyst.clone())
 }
 
-/// The analyst's deputy of a load, and the runs whose memory it knows; nothing before it was asked for.
-pub fn deputy(load: u32) -> Option<(Rc<Connection>, Vec<u32>)> {
-    with(load, |team| team.deputy.clone()).flatten()
-}
-
 /// The analyst's deputy of a load: the one that it has, else this one.
-pub fn add_deputy(load: u32, new: Connection) -> Option<Rc<Connection>> {
-    with(load, |team| team.deputy.get_or_insert_with(|| (Rc::new(new), Vec::new())).0.clone())
+pub fn deputy(load: u32, start: impl FnOnce() -> Deputy) -> Option<Deputy> {
+    with(load, |team| team.deputy.get_or_insert_with(start).clone())
 }
 
-/// The deputy of a load knows the memory of this run from now on.
-pub fn remembered(load: u32, run: u32) {
-    with(load, |team| team.deputy.iter_mut().for_each(|(_, runs)| runs.push(run)));
+/// The deputy of a load could not be started.
+pub fn forget_deputy(load: u32) {
+    with(load, |team| (team.deputy, team.told) = (None, Vec::new()));
+}
+
+/// What tells the deputy of a load the memory of this run: what does so already, else this.
+pub fn told(load: u32, run: u32, tell: impl FnOnce() -> Told) -> Option<Told> {
+    with(load, |team| {
+        let known = team.told.iter().find(|(of, _)| *of == run).map(|(_, told)| told.clone());
+        known.unwrap_or_else(|| {
+            let told = tell();
+            team.told.push((run, told.clone()));
+            told
+        })
+    })
 }
 
 /// Forgets what was asked for a place, of whichever worker.
@@ -68,7 +90,7 @@ pub fn cancel(place: Place) {
     TEAMS.with_borrow(|teams| {
         for (_, team) in teams {
             team.analyst.cancel(place);
-            team.deputy.iter().for_each(|(worker, _)| worker.cancel(place));
+            team.started_deputy().into_iter().for_each(|worker| worker.cancel(place));
         }
     });
 }
@@ -96,7 +118,7 @@ pub fn end(load: u32) {
     let team = TEAMS.with_borrow_mut(|teams| place(teams).map(|at| teams.remove(at)));
     if let Some((_, team)) = team {
         team.analyst.end(ENDED);
-        if let Some((deputy, _)) = team.deputy {
+        if let Some(deputy) = team.started_deputy() {
             deputy.end(ENDED);
         }
     }

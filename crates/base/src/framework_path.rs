@@ -9,6 +9,8 @@
 //!
 //! Layers of a model are equal but for a number: `layer_*` is all of them.
 
+use memchr::memmem;
+
 /// The path with each number of a layer as `*`: digits with no letter behind them (`conv2d_6` is `conv2d_*`).
 pub fn layered(path: &str) -> String {
     let mut text = String::with_capacity(path.len());
@@ -73,9 +75,10 @@ fn untransformed(segment: &str) -> &str {
 
 /// `forward`, `backward` or `recomputed`; `None` where the path names no pass of a training step.
 pub fn training_pass(path: &str) -> Option<&'static str> {
+    let has = |mark: &str| memmem::find(path.as_bytes(), mark.as_bytes()).is_some();
     [("rematted_computation", "recomputed"), ("transpose(", "backward"), ("jvp(", "forward")]
         .into_iter()
-        .find_map(|(mark, pass)| path.contains(mark).then_some(pass))
+        .find_map(|(mark, pass)| has(mark).then_some(pass))
 }
 
 /// `fusion` of `fusion.12`, `fusion.12.remat2` and `fusion_12`; names that are all number stay.

@@ -1,6 +1,7 @@
 //! How long a first look at memory takes: `cargo run --release -p memory --example first_look`. Figures are in docs/performance.md.
 
 use std::hint::black_box;
+use std::sync::Arc;
 use std::time::Instant;
 
 use base::Ps;
@@ -17,7 +18,7 @@ fn main() {
     time("hlo of 100,000 buffers, decoded", || hlo::read_proto(&program));
     time("program of 100,000 buffers, decoded and played", || ProgramMemory::read(&program));
     time("program of 100,000 buffers, with classes and sums", || {
-        let memory = ProgramMemory::read(&program)?;
+        let memory = Arc::new(ProgramMemory::read(&program)?);
         let main = memory.space(MAIN)?;
         let classifier = Classifier::new(&memory);
         Some(Summary::of(memory.peak_buffers(main, &classifier)))

@@ -13,16 +13,15 @@
 //!
 //! Passes are those of the paths that JAX gives its ops: `jvp(` is forward, `transpose(` backward, `rematted_computation` computed again.
 
-use base::framework_path::training_pass;
-use hlo::{ArrayShape, Instruction, Module, NamedRole, Outcome, collective_kind, has_gradients};
+use std::sync::Arc;
+
+use hlo::{ArrayShape, DataType, NamedRole, Outcome, collective_kind, has_gradients};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::assignment::{Allocation, Category};
 use crate::heap::Lifetime;
+use crate::paths::Pass;
 use crate::program::{LiveBuffer, ProgramMemory, SpaceMemory};
-
-/// Instructions that are looked through for the pass of one.
-const MOST_STEPS: u32 = 8;
 
 /// What a buffer is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -104,52 +103,54 @@ const fn classification(class: Class, confidence: Confidence, rule: &'static str
     Classification { class, rule, confidence }
 }
 
-/// The pass of a training step that an instruction is of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Pass {
-    Forward,
-    Backward,
-    /// The forward pass again, for the backward pass.
-    Recomputed,
-}
-
 /// Tells the classes of a program's buffers.
-#[derive(Debug)]
-pub struct Classifier<'p> {
-    program: &'p ProgramMemory,
+#[derive(Clone, Debug)]
+pub struct Classifier {
+    program: Arc<ProgramMemory>,
     has_gradients: bool,
     /// Of arguments, by their numbers.
     arguments: FxHashMap<i64, Classification>,
-    /// Types and shapes of parameters.
-    parameters: FxHashSet<(hlo::DataType, &'p [u64])>,
+    /// Shapes of parameters, by their types.
+    parameters: FxHashMap<DataType, FxHashSet<Vec<u64>>>,
     /// Index of the first heap event of the backward pass, by memory space.
     backward_begins: FxHashMap<i64, usize>,
 }
 
-impl<'p> Classifier<'p> {
+impl Classifier {
     /// For the buffers of a program.
-    pub fn new(program: &'p ProgramMemory) -> Classifier<'p> {
+    pub fn new(program: &Arc<ProgramMemory>) -> Classifier {
         let module = &program.module;
         let has_gradients = has_gradients(module);
         let all = hlo::arguments(module);
         let is_named = all.iter().any(|it| matches!(NamedRole::of(it.name), Some(NamedRole::Parameters(_))));
-        let begins = |space: &SpaceMemory| Some((space.space, backward_begins(module, space)?));
+        let begins = |space: &SpaceMemory| Some((space.space, backward_begins(program, space)?));
         let mut found = Classifier {
-            program,
+            program: Arc::clone(program),
             has_gradients,
             arguments: FxHashMap::default(),
-            parameters: FxHashSet::default(),
+            parameters: FxHashMap::default(),
             backward_begins: program.spaces.iter().filter(|_| has_gradients).filter_map(begins).collect(),
         };
         for argument in &all {
             let is_donated = module.outputs_with_buffer_of(argument.number).next().is_some();
             let class = argument_class(argument, has_gradients, is_named, is_donated);
             if class.class == Class::Parameter {
-                found.parameters.insert((argument.shape.data_type, &argument.shape.dimensions));
+                let shapes = found.parameters.entry(argument.shape.data_type).or_default();
+                shapes.insert(argument.shape.dimensions.clone());
             }
             found.arguments.insert(argument.number, class);
         }
         found
+    }
+
+    /// The program.
+    pub fn program(&self) -> &Arc<ProgramMemory> {
+        &self.program
+    }
+
+    /// Has an array the type and shape of a parameter?
+    pub(crate) fn is_like_a_parameter(&self, array: &ArrayShape) -> bool {
+        self.parameters.get(&array.data_type).is_some_and(|shapes| shapes.contains(array.dimensions.as_slice()))
     }
 
     /// What a buffer is for that is alive when a memory space is fullest.
@@ -174,21 +175,23 @@ impl<'p> Classifier<'p> {
 
     fn temporary(&self, space: &SpaceMemory, live: &LiveBuffer) -> Classification {
         use Confidence::{High, Low, Medium};
-        let module = &self.program.module;
-        let Some(instruction) = self.program.instruction(live.buffer) else {
+        let program = &self.program;
+        let index = program.assignment.buffers.get(live.buffer).and_then(|buffer| buffer.instruction);
+        let Some((index, instruction)) = index.and_then(|index| Some((index, program.module.at(index)?))) else {
             return classification(Class::Unknown, Low, "its instruction is not in the file");
         };
-        if collective_kind(module, instruction).is_some() {
+        if collective_kind(&program.module, instruction).is_some() {
             return classification(Class::CollectiveScratch, High, "a collective makes it");
         }
         if !self.has_gradients {
             return classification(Class::Temporary, High, "the program computes no gradients");
         }
         let begins = self.backward_begins.get(&space.space).copied();
-        let freed = live.lifetime.map_or(Freed::NotKnown, |lifetime| Freed::of(module, space, &lifetime, begins));
+        let freed = live.lifetime.map_or(Freed::NotKnown, |lifetime| Freed::of(program, space, &lifetime, begins));
         let begins_before = live.lifetime.zip(begins).is_some_and(|(lifetime, begins)| lifetime.start < begins);
-        match (pass(module, instruction, MOST_STEPS), freed) {
-            (Some(Pass::Backward), _) if self.is_like_a_parameter(instruction, live) => {
+        let is_like_a_parameter = || program.array(live.buffer).is_some_and(|array| self.is_like_a_parameter(array));
+        match (program.paths().pass(index), freed) {
+            (Some(Pass::Backward), _) if is_like_a_parameter() => {
                 classification(Class::Gradient, Medium, "of the backward pass, with the type and shape of a parameter")
             }
             (Some(Pass::Backward), _) => classification(Class::Temporary, Medium, "of the backward pass"),
@@ -213,14 +216,6 @@ impl<'p> Classifier<'p> {
                 classification(Class::Unknown, Low, "its path names no pass of the training step that made or freed it")
             }
         }
-    }
-
-    /// Has the buffer the type and shape of a parameter?
-    fn is_like_a_parameter(&self, instruction: &'p Instruction, live: &LiveBuffer) -> bool {
-        let index = self.program.assignment.buffers.get(live.buffer).map(|buffer| buffer.shape_index.as_slice());
-        let array: Option<&'p ArrayShape> =
-            crate::unpadded::part(&instruction.shape, index.unwrap_or_default()).array();
-        array.is_some_and(|array| self.parameters.contains(&(array.data_type, array.dimensions.as_slice())))
     }
 }
 
@@ -279,11 +274,10 @@ enum Freed {
 
 impl Freed {
     /// By how far the program is when its memory is free.
-    fn of(module: &Module, space: &SpaceMemory, lifetime: &Lifetime, backward_begins: Option<usize>) -> Freed {
+    fn of(program: &ProgramMemory, space: &SpaceMemory, lifetime: &Lifetime, backward_begins: Option<usize>) -> Freed {
         let reached = space.heap.as_ref().map(|heap| heap.reached.as_slice()).unwrap_or_default();
         let Some(end) = lifetime.end else { return Freed::NotKnown };
-        let instruction = reached.get(end).copied().flatten().and_then(|index| module.at(index));
-        match instruction.and_then(|instruction| pass(module, instruction, MOST_STEPS)) {
+        match reached.get(end).copied().flatten().and_then(|index| program.paths().pass(index)) {
             Some(Pass::Forward) => Freed::Forward,
             Some(Pass::Backward | Pass::Recomputed) => Freed::Backward,
             None if backward_begins.is_some_and(|begins| end >= begins) => Freed::AfterBackwardBegan,
@@ -293,32 +287,8 @@ impl Freed {
 }
 
 /// Index of the first event of the backward pass.
-fn backward_begins(module: &Module, space: &SpaceMemory) -> Option<usize> {
-    let is_backward = |instruction: &Option<u32>| {
-        let instruction = instruction.and_then(|index| module.at(index));
-        instruction.is_some_and(|it| matches!(pass(module, it, MOST_STEPS), Some(Pass::Backward | Pass::Recomputed)))
-    };
+fn backward_begins(program: &ProgramMemory, space: &SpaceMemory) -> Option<usize> {
+    let pass = |instruction: &Option<u32>| program.paths().pass((*instruction)?);
+    let is_backward = |instruction: &Option<u32>| matches!(pass(instruction), Some(Pass::Backward | Pass::Recomputed));
     space.heap.as_ref()?.reached.iter().position(is_backward)
-}
-
-/// The pass of an instruction; `None` where nothing tells it.
-pub(crate) fn pass_of(module: &Module, instruction: &Instruction) -> Option<Pass> {
-    pass(module, instruction, MOST_STEPS)
-}
-
-/// The pass of an instruction: by its path; of a fusion without one, by that of what is in it, the last first; of what only hands
-/// a value on, by that of its operand.
-fn pass(module: &Module, instruction: &Instruction, steps: u32) -> Option<Pass> {
-    let by_path = |instruction: &Instruction| match training_pass(&instruction.metadata.op_name)? {
-        "recomputed" => Some(Pass::Recomputed),
-        "backward" => Some(Pass::Backward),
-        _ => Some(Pass::Forward),
-    };
-    by_path(instruction).or_else(|| match instruction.opcode.as_str() {
-        "fusion" => hlo::fused(module, instruction).iter().rev().find_map(by_path),
-        "copy" | "copy-start" | "copy-done" | "bitcast" | "get-tuple-element" => {
-            pass(module, module.operand(instruction, 0)?, steps.checked_sub(1)?)
-        }
-        _ => None,
-    })
 }

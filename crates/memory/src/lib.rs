@@ -25,6 +25,7 @@ mod heap;
 mod heap_profile;
 mod messages;
 mod oom;
+mod paths;
 mod peak;
 mod problems;
 mod program;

@@ -1,9 +1,10 @@
 //! What is alive when a memory is fullest, as values that stand for themselves: of a compiled program, or of the text of an error.
 
-use base::framework_path;
 use hlo::ArrayShape;
 
+use crate::assignment::BufferIndex;
 use crate::class::{Classification, Classifier};
+use crate::paths::ScopeIndex;
 use crate::program::{LiveBuffer, ProgramMemory, SpaceMemory};
 use crate::unpadded::part;
 
@@ -38,30 +39,24 @@ impl PeakBuffer {
     }
 }
 
-/// The scopes of a path that JAX gives an instruction; of an argument all but the last part of its name, which is the array's.
-pub(crate) fn scope_of(path: &str, is_argument: bool) -> String {
-    if !is_argument {
-        return framework_path::scopes(path).join("/");
-    }
-    let mut parts = hlo::argument_parts(path);
-    parts.pop();
-    parts.join("/")
-}
-
 impl ProgramMemory {
     /// The scope that a buffer belongs to; empty where its instruction has no path.
-    pub fn scope(&self, buffer: usize) -> String {
-        let Some(instruction) = self.instruction(buffer) else { return String::new() };
-        scope_of(&instruction.metadata.op_name, instruction.is("parameter"))
+    pub fn scope(&self, buffer: BufferIndex) -> &str {
+        self.paths().name(self.scope_index(buffer))
+    }
+
+    pub(crate) fn scope_index(&self, buffer: BufferIndex) -> ScopeIndex {
+        let instruction = self.assignment.buffers.get(buffer).and_then(|buffer| buffer.instruction);
+        instruction.map_or(0, |index| self.paths().scope(index))
     }
 
     /// The line of the program's source that makes a buffer.
-    pub fn source(&self, buffer: usize) -> Option<String> {
+    pub fn source(&self, buffer: BufferIndex) -> Option<String> {
         self.module.source_of(self.instruction(buffer)?)
     }
 
     /// The type and shape of a buffer's value, where it is an array.
-    pub fn array(&self, buffer: usize) -> Option<&ArrayShape> {
+    pub fn array(&self, buffer: BufferIndex) -> Option<&ArrayShape> {
         let index = &self.assignment.buffers.get(buffer)?.shape_index;
         part(&self.instruction(buffer)?.shape, index).array()
     }
@@ -70,7 +65,7 @@ impl ProgramMemory {
     pub fn peak_buffers<'a>(
         &'a self,
         space: &'a SpaceMemory,
-        classifier: &'a Classifier<'_>,
+        classifier: &'a Classifier,
     ) -> impl Iterator<Item = PeakBuffer> + 'a {
         self.live_at_peak(space).map(|live: LiveBuffer| PeakBuffer {
             name: self.name(live.buffer),
@@ -78,7 +73,7 @@ impl ProgramMemory {
             bytes: live.bytes,
             unpadded_bytes: live.unpadded_bytes,
             shape: self.array(live.buffer).cloned(),
-            scope: self.scope(live.buffer),
+            scope: self.scope(live.buffer).to_owned(),
             source: self.source(live.buffer),
         })
     }

@@ -1,12 +1,13 @@
 //! The memory of a compiled program: what each memory space holds, how full it gets, and what is alive when it is fullest.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use hlo::{Instruction, Module};
 use rustc_hash::FxHashSet;
 
 use crate::assignment::{Allocation, Assignment, Buffer, BufferIndex, Category};
 use crate::heap::{Heap, Lifetime};
+use crate::paths::Paths;
 use crate::problems::Problems;
 use crate::space::MAIN;
 use crate::unpadded::{part, unpadded_bytes};
@@ -22,6 +23,7 @@ pub struct ProgramMemory {
     pub spaces: Vec<SpaceMemory>,
     /// Bytes of each buffer without the padding of its layout; its size where the shape is not known.
     unpadded: Vec<u64>,
+    paths: OnceLock<Paths>,
 }
 
 /// What a program keeps in one memory space.
@@ -91,7 +93,12 @@ impl ProgramMemory {
         numbers.sort_unstable();
         numbers.dedup();
         let spaces = numbers.into_iter().map(|space| SpaceMemory::new(&assignment, space, &unpadded)).collect();
-        Some(ProgramMemory { module: Arc::clone(module), assignment, spaces, unpadded })
+        let module = Arc::clone(module);
+        Some(ProgramMemory { module, assignment, spaces, unpadded, paths: OnceLock::new() })
+    }
+
+    pub(crate) fn paths(&self) -> &Paths {
+        self.paths.get_or_init(|| Paths::of(&self.module))
     }
 
     /// What it keeps in a memory space; `None` where it keeps nothing there.

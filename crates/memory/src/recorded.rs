@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use trace::{SourceFormat, Trace};
 
 use crate::allocator::{Allocator, allocators};
+use crate::class::Classifier;
 use crate::donation::{UnsharedArgument, unshared_arguments};
 use crate::heap_profile::HeapProfile;
 use crate::oom::OutOfMemory;
@@ -53,7 +54,7 @@ pub struct RecordedProgram {
     #[serde(with = "shared_bytes")]
     bytes: Arc<[u8]>,
     #[serde(skip)]
-    memory: OnceLock<Option<Arc<ProgramMemory>>>,
+    classifier: OnceLock<Option<Arc<Classifier>>>,
     #[serde(skip)]
     what_if: OnceLock<Option<WhatIf>>,
 }
@@ -99,6 +100,11 @@ impl Recorded {
         Recorded { error: text.map(str::to_owned), ..self }
     }
 
+    /// Bytes of the programs as the files have them.
+    pub fn program_bytes(&self) -> usize {
+        self.programs.iter().map(|program| program.bytes.len()).sum()
+    }
+
     /// Is the run the text of an out-of-memory error?
     pub fn is_error(&self) -> bool {
         self.error.is_some()
@@ -140,16 +146,18 @@ impl RecordedHeap {
 impl RecordedProgram {
     /// Its memory; `None` where the file does not say it.
     pub fn memory(&self) -> Option<&ProgramMemory> {
-        self.shared_memory().map(Arc::as_ref)
+        self.classifier().map(|classifier| &**classifier.program())
     }
 
-    fn shared_memory(&self) -> Option<&Arc<ProgramMemory>> {
-        self.memory.get_or_init(|| ProgramMemory::read(&self.bytes).map(Arc::new)).as_ref()
+    /// Its memory with what each buffer is for; `None` where the file does not say it.
+    pub fn classifier(&self) -> Option<&Arc<Classifier>> {
+        let read = || Some(Arc::new(Classifier::new(&Arc::new(ProgramMemory::read(&self.bytes)?))));
+        self.classifier.get_or_init(read).as_ref()
     }
 
     /// Estimates of its main memory with something changed; `None` where the file does not say its memory.
     pub fn what_if(&self) -> Option<&WhatIf> {
-        self.what_if.get_or_init(|| WhatIf::new(self.shared_memory()?)).as_ref()
+        self.what_if.get_or_init(|| WhatIf::new(self.classifier()?)).as_ref()
     }
 
     /// Its arguments that share their memory with no result, though one could have it.

@@ -1,5 +1,7 @@
 #![allow(clippy::indexing_slicing, clippy::unwrap_used)]
 
+use std::sync::Arc;
+
 use proptest::prelude::*;
 use wire_writer::message;
 
@@ -156,7 +158,7 @@ fn buffers_of_a_training_step_have_classes() {
     ]);
     program.look(|program| {
         let space = program.space(MAIN).unwrap();
-        let classifier = Classifier::new(program);
+        let classifier = Classifier::new(&Arc::new(program.clone()));
         let class = |live| {
             let found = classifier.classify(space, &live);
             (program.name(live.buffer), found.class, found.confidence)
@@ -200,7 +202,7 @@ proptest! {
         let at = at % proto.len();
         proto[at] = byte;
         look_at(&proto, |program| {
-            let classifier = Classifier::new(program);
+            let classifier = Classifier::new(&Arc::new(program.clone()));
             for space in &program.spaces {
                 let mut classes = program.live_at_peak(space).map(|live| classifier.classify(space, &live).class.label());
                 prop_assert!(classes.all(|label| !label.is_empty()));

@@ -12,7 +12,7 @@ use wasm_bindgen::{JsCast, JsValue};
 
 use super::Request;
 use super::timeline::{
-    Frame, FrameRequest, PictureRequest, PrepareRequest, StripPicture, StripRequest, TimelineRequest,
+    Frame, FrameRequest, Left, PictureRequest, PrepareRequest, StripPicture, StripRequest, TimelineRequest,
 };
 use super::wire::{Body, Document, Packed};
 use crate::profile::Profile;
@@ -250,7 +250,7 @@ requests! {
     Page(PageRequest) -> Packed<Page>;
     Table(TableRequest) -> Document;
     Row(RowRequest) -> Packed<Page>;
-    Prepare(PrepareRequest) -> bool;
+    Prepare(PrepareRequest) -> Left;
     Strip(StripRequest) -> StripPicture;
     Picture(PictureRequest) -> Document;
     Frame(FrameRequest) -> Frame;

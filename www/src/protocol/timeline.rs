@@ -10,11 +10,22 @@ use web_sys::ImageBitmap;
 
 use super::wire::Body;
 
-/// Make a part of what the first picture needs. The response says whether anything is left to do.
+/// Make a part of what the first picture needs.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PrepareRequest {
     /// Number of the run within this load.
     pub run: u32,
+}
+
+/// What a [`PrepareRequest`] leaves to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Left {
+    /// Another part.
+    Part,
+    /// To show the deputy what the run says of memory, of which there is some and not too much.
+    Memory,
+    /// Nothing.
+    Nothing,
 }
 
 /// Draw a picture.

@@ -25,9 +25,14 @@ use crate::protocol::analyst::{
 };
 use crate::protocol::packed;
 use crate::protocol::timeline::{
-    Frame, FrameRequest, PictureForm, PictureRequest, PrepareRequest, Seen, StripPicture, StripRequest, TimelineRequest,
+    Frame, FrameRequest, Left, PictureForm, PictureRequest, PrepareRequest, Seen, StripPicture, StripRequest,
+    TimelineRequest,
 };
 use crate::protocol::wire::{Body, Document, Packed};
+
+/// Programs of so many bytes at most are shown to the deputy before anybody asks for the page of memory: it takes several times as much to
+/// know them.
+const PREPARED_BYTES: usize = 64 << 20;
 
 const DAMAGED: &str = "A run was damaged on its way between two workers. Load the profile again.";
 const NO_RUN: &str = "This run is not loaded. Open its files again.";
@@ -192,19 +197,27 @@ impl Analyst {
 
     /// A part of what the first picture needs; at last the picture itself, for which the browser compiles what draws and finds its letters:
     /// that takes five times as long as the next one. So do the first statistics of a range, three times as long.
-    fn prepare(&mut self, run: u32) -> Option<bool> {
+    fn prepare(&mut self, run: u32) -> Option<Left> {
         let settings = self.settings_of(run)?;
         let is_unmade = self.session.timeline(run, &settings, |context, kept| kept.prepare(context))?;
-        if !is_unmade {
-            let sight = Sight { width: 1_200, height: 700, names_width: 200, scale: 1.0, ..Sight::default() };
-            if let Ok(Frame { names, events, seen }) = self.frame(FrameRequest { run, sight: sight.clone() }) {
-                names.close();
-                events.close();
-                let action = Action::Area { range_ps: seen.all_ps, rows: None, first_look: true };
-                drop(self.timeline(TimelineRequest { run, sight, action, query: PageQuery::default() }));
-            }
+        if is_unmade {
+            return Some(Left::Part);
         }
-        Some(is_unmade)
+        self.rehearse_timeline(run);
+        let memory = self.session.memory(run, &settings);
+        let is_worth = memory.is_some_and(|memory| (1..=PREPARED_BYTES).contains(&memory.program_bytes()));
+        Some(if is_worth { Left::Memory } else { Left::Nothing })
+    }
+
+    /// Draws the first picture, and asks for the statistics of all of it.
+    fn rehearse_timeline(&mut self, run: u32) {
+        let sight = Sight { width: 1_200, height: 700, names_width: 200, scale: 1.0, ..Sight::default() };
+        if let Ok(Frame { names, events, seen }) = self.frame(FrameRequest { run, sight: sight.clone() }) {
+            names.close();
+            events.close();
+            let action = Action::Area { range_ps: seen.all_ps, rows: None, first_look: true };
+            drop(self.timeline(TimelineRequest { run, sight, action, query: PageQuery::default() }));
+        }
     }
 
     fn strip(&mut self, StripRequest { run, size, dark }: StripRequest) -> Result<StripPicture, &'static str> {

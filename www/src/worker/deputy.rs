@@ -8,10 +8,10 @@ use std::rc::Rc;
 
 use crossprof::export::{comparison, html, markdown};
 use crossprof::memory::Recorded;
+use crossprof::pages::memory::{self, KeptMemory};
 use crossprof::pages::timeline::OpChanges;
-use crossprof::pages::{compare, memory};
-use crossprof::table::query;
-use crossprof::tables::rows_of_memory;
+use crossprof::pages::{PageQuery, compare};
+use crossprof::table::{Rows, query};
 use js_sys::Array;
 
 use super::asker::Asker;
@@ -28,24 +28,24 @@ const NO_TABLE: &str = "This run has no such table.";
 /// What the runs of a load say of memory, by their number; nothing of an earlier result.
 #[derive(Default)]
 pub struct Deputy {
-    memory: BTreeMap<u32, Option<Recorded>>,
+    memory: BTreeMap<u32, Option<KeptMemory>>,
 }
 
 /// Does what the page asks for.
 pub fn begin(deputy: &Rc<RefCell<Deputy>>, request: AnalystRequest, asker: Asker) {
     let mut deputy = deputy.borrow_mut();
-    let recorded = |run: u32| deputy.memory.get(&run).and_then(Option::as_ref);
+    let kept = |run: u32| deputy.memory.get(&run).and_then(Option::as_ref);
     match request {
         AnalystRequest::Page(PageRequest { run, query, .. }) => {
-            asker.respond::<PageRequest>(&Packed(memory::page(recorded(run), &query)));
+            asker.respond::<PageRequest>(&Packed(memory::page(kept(run), &query)));
         }
         AnalystRequest::Table(TableRequest { run, name, variant, query: asked, format, .. }) => {
-            let rows = recorded(run).and_then(|recorded| rows_of_memory(recorded, name, &variant));
-            let made = rows.map(|rows| Document::new(&text(&query(&*rows, &asked), format)));
+            let made = |rows: &dyn Rows| Document::new(&text(&query(rows, &asked), format));
+            let made = kept(run).and_then(|kept| kept.rows(name, &variant, made));
             asker.answer::<TableRequest>(made.ok_or(NO_TABLE));
         }
         AnalystRequest::Row(RowRequest { run, name, variant, query, index }) => {
-            let made = recorded(run).map(|recorded| memory::row_of_memory(recorded, name, &variant, &query, index));
+            let made = kept(run).map(|kept| memory::row_of_memory(kept, name, &variant, &query, index));
             asker.answer::<RowRequest>(made.map(Packed).ok_or(NO_TABLE));
         }
         AnalystRequest::ComparisonPage(ComparisonPageRequest { subjects, filter }) => {
@@ -55,8 +55,11 @@ pub fn begin(deputy: &Rc<RefCell<Deputy>>, request: AnalystRequest, asker: Asker
         }
         AnalystRequest::Document(DocumentRequest { form: Form::Remembered { run }, .. }) => {
             let bytes = Document::from_js(asker.attachments().get(0)).map(|bytes| bytes.to_vec()).unwrap_or_default();
-            deputy.memory.insert(run, Recorded::from_bytes(&bytes));
+            let kept = Recorded::from_bytes(&bytes).map(KeptMemory::new);
             asker.respond::<DocumentRequest>(&Document::new(""));
+            // Nobody remembers a run who does not want to see it next.
+            drop(memory::page(kept.as_ref(), &PageQuery::default()));
+            deputy.memory.insert(run, kept);
         }
         AnalystRequest::Document(DocumentRequest { form, subjects }) => {
             let made = document(form, subjects, &asker.attachments());

@@ -15,7 +15,8 @@ mod shape;
 use base::format;
 
 use crate::class::{Class, Classification, Confidence};
-use crate::peak::{PeakBuffer, scope_of};
+use crate::paths::scope_of;
+use crate::peak::PeakBuffer;
 
 /// One report of an error: of one program and memory space.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -1,5 +1,7 @@
 //! What compiled programs keep in the main memory of a device.
 
+use std::sync::Arc;
+
 use base::sort;
 use hlo::{Modules, Placement};
 use memory::{Classifier, MAIN, ProgramMemory, Summary, UnsharedArgument, space_name, unshared_arguments, xla_peak};
@@ -44,7 +46,7 @@ pub struct Replicated {
 pub(crate) fn programs(modules: &Modules, platform: Option<Platform>) -> Vec<ProgramUse> {
     let mut found = Vec::new();
     for (proto, name, module) in modules.with_bytes() {
-        let Some(memory) = ProgramMemory::of(module, &proto.bytes) else { continue };
+        let Some(memory) = ProgramMemory::of(module, &proto.bytes).map(Arc::new) else { continue };
         let Some(main) = memory.space(MAIN) else { continue };
         let classifier = Classifier::new(&memory);
         let summary = Summary::of(memory.peak_buffers(main, &classifier));

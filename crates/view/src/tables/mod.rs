@@ -259,6 +259,15 @@ impl TableName {
     }
 }
 
+/// A table of what a run says of memory that takes long to make, so that it is worth to be kept; `None` of any other.
+pub(crate) fn memory_table(recorded: &Recorded, name: TableName, variant: &str) -> Option<Table> {
+    match name {
+        TableName::Buffers => Some(memory::buffers::table(recorded, variant)),
+        TableName::MemoryWhatIf => Some(memory::what_if::table(recorded, variant)),
+        _ => None,
+    }
+}
+
 /// Has a table of what a run says of memory rows in this form? Told without making a table that takes long.
 pub fn has_rows_of_memory(recorded: &Recorded, name: TableName, variant: &str) -> bool {
     match name {

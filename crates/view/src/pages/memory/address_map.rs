@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use memory::{Classifier, LiveBuffer, blocks};
+use memory::{LiveBuffer, blocks};
 
 use super::super::{Link, Point, Scatter, View};
 use super::shown::Shown;
@@ -28,11 +28,10 @@ pub fn block(shown: &Shown<'_>) -> Option<Scatter> {
     };
     let whole = allocations.iter().fold(0u64, |sum, &it| sum.saturating_add(size(it)));
     let (unit, scale) = curve::unit_of(whole);
-    let classifier = Classifier::new(memory);
     let point = |block: &memory::Block| {
         let buffer = block.lifetime.memory_of;
         let live = LiveBuffer { buffer, bytes: block.size, unpadded_bytes: block.size, lifetime: Some(block.lifetime) };
-        let class = classifier.classify(space, &live);
+        let class = shown.classifier.classify(space, &live);
         let name = memory.name(buffer);
         let op = memory.instruction(buffer).map(|it| it.name.clone()).unwrap_or_default();
         Point {

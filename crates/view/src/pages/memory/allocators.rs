@@ -4,6 +4,7 @@ use memory::Recorded;
 use memory::allocator::{Allocator, AllocatorEvent};
 
 use super::super::{Block, Figure, PageQuery, Point, Scatter};
+use super::KeptMemory;
 use super::figures::{bytes_figure, fullness};
 use super::{curve, tables};
 use crate::table::Unit;
@@ -12,7 +13,8 @@ use base::format;
 use metrics::OpFamily;
 
 /// The blocks; none where no allocator reported anything.
-pub fn blocks(recorded: &Recorded, query: &PageQuery) -> Vec<Block> {
+pub fn blocks(kept: &KeptMemory, query: &PageQuery) -> Vec<Block> {
+    let recorded = kept.recorded();
     let mut fullest: Vec<(u64, &Allocator)> =
         recorded.allocators.iter().filter_map(|it| Some((it.events.get(it.peak()?)?.used_bytes(), it))).collect();
     fullest.sort_by_key(|(used, _)| std::cmp::Reverse(*used));
@@ -28,7 +30,7 @@ pub fn blocks(recorded: &Recorded, query: &PageQuery) -> Vec<Block> {
         (TableName::Allocators, "", "Allocators"),
         (TableName::MemoryTimeline, "", "Every allocation and release"),
     ] {
-        blocks.extend(tables::block(recorded, name, form, title, query));
+        blocks.extend(tables::block(kept, name, form, title, query));
     }
     blocks
 }

@@ -1,14 +1,16 @@
 //! The text of an out-of-memory error: what was needed, what there was, and the largest buffers.
 
-use memory::{ListedBuffer, OutOfMemory, Recorded};
+use memory::{ListedBuffer, OutOfMemory};
 
 use super::super::{Block, Figure, PageQuery, Status};
+use super::KeptMemory;
 use super::figures::bytes_figure;
 use super::{owners, tables};
 use base::format;
 
 /// The blocks; none where the run is no such text.
-pub fn blocks(recorded: &Recorded, query: &PageQuery) -> Vec<Block> {
+pub fn blocks(kept: &KeptMemory, query: &PageQuery) -> Vec<Block> {
+    let recorded = kept.recorded();
     let reports = recorded.errors();
     let mut blocks = Vec::new();
     for report in &reports {
@@ -19,7 +21,7 @@ pub fn blocks(recorded: &Recorded, query: &PageQuery) -> Vec<Block> {
         blocks.push(Block::Icicle(owners::at_peak(title, report.peak_bytes(), listed)));
     }
     if !reports.is_empty() {
-        blocks.extend(tables::buffers(recorded, query));
+        blocks.extend(tables::buffers(kept, query));
     }
     blocks
 }

@@ -1,9 +1,10 @@
 //! A device memory profile: the arrays and executables that are there at one moment, by the code that made them.
 
-use memory::{HeapProfile, Recorded};
+use memory::HeapProfile;
 use metrics::OpFamily;
 
 use super::super::{Block, ColourClass, Figure, Icicle, Node, PageQuery};
+use super::KeptMemory;
 use super::figures::bytes_figure;
 use super::tables;
 use crate::table::Unit;
@@ -14,7 +15,8 @@ use base::format;
 const MOST_NODES: usize = 2_000;
 
 /// The blocks; none where the run is no device memory profile.
-pub fn blocks(recorded: &Recorded, query: &PageQuery) -> Vec<Block> {
+pub fn blocks(kept: &KeptMemory, query: &PageQuery) -> Vec<Block> {
+    let recorded = kept.recorded();
     let Some(profile) = recorded.heap_profile() else { return Vec::new() };
     let (by, buttons) = super::choice(
         "heap",
@@ -36,7 +38,7 @@ pub fn blocks(recorded: &Recorded, query: &PageQuery) -> Vec<Block> {
             Some((name, _)) => format!("{title}, since {}", format::printable(name)),
             None => title.to_owned(),
         };
-        blocks.extend(tables::block(recorded, TableName::Heap, form, &title, query));
+        blocks.extend(tables::block(kept, TableName::Heap, form, &title, query));
     }
     blocks
 }

@@ -10,6 +10,7 @@ mod curve;
 mod errors;
 mod figures;
 mod heap;
+mod kept;
 mod owners;
 mod program;
 mod shown;
@@ -20,24 +21,27 @@ use metrics::{HostRole, OpFamily, StepPart};
 
 use super::{Block, Choice, ColourClass, Fact, Facts, Link, Page, PageQuery, View, row};
 use crate::table::{self, Query};
-use crate::tables::{TableName, rows_of_memory};
+use crate::tables::TableName;
+
+pub use kept::KeptMemory;
 
 /// The page; of an earlier result, which says nothing of memory, why there is none.
-pub fn page(recorded: Option<&Recorded>, query: &PageQuery) -> Page {
-    let Some(recorded) = recorded else { return Page { blocks: vec![of_earlier_result()] } };
-    let mut blocks = errors::blocks(recorded, query);
-    blocks.extend(heap::blocks(recorded, query));
-    blocks.extend(allocators::blocks(recorded, query));
-    blocks.extend(program::blocks(recorded, query));
-    blocks.extend(absent(recorded));
+pub fn page(kept: Option<&KeptMemory>, query: &PageQuery) -> Page {
+    let Some(kept) = kept else { return Page { blocks: vec![of_earlier_result()] } };
+    let mut blocks = errors::blocks(kept, query);
+    blocks.extend(heap::blocks(kept, query));
+    blocks.extend(allocators::blocks(kept, query));
+    blocks.extend(program::blocks(kept, query));
+    blocks.extend(absent(kept.recorded()));
     Page { blocks }
 }
 
 /// What is said of the row with this index among those that `asked` gives. Empty where there is none.
-pub fn row_of_memory(recorded: &Recorded, name: TableName, variant: &str, asked: &Query, index: u32) -> Page {
+pub fn row_of_memory(kept: &KeptMemory, name: TableName, variant: &str, asked: &Query, index: u32) -> Page {
     let asked = Query { top: Some(index.saturating_add(1)), ..asked.clone() };
-    let Some(rows) = rows_of_memory(recorded, name, variant) else { return Page::default() };
-    row::plain(&table::query(&*rows, &asked), name, variant, index, |row| links(recorded, row))
+    let rows = kept.rows(name, variant, |rows| table::query(rows, &asked));
+    let page = |rows| row::plain(&rows, name, variant, index, |row| links(kept.recorded(), row));
+    rows.map(page).unwrap_or_default()
 }
 
 /// Where the op leads that makes a buffer. Of a part of a tuple it is the op without its number.

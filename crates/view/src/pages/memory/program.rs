@@ -1,11 +1,11 @@
 //! A compiled program: its peak, the heap over the order of the program, what is alive at the peak, and where it lies.
 
-use memory::{Classifier, MAIN, ProgramMemory, Recorded, RecordedProgram, SpaceMemory, space_name, xla_peak};
+use memory::{Classifier, MAIN, SpaceMemory, space_name, xla_peak};
 
 use super::super::{Block, Figure, Line, PageQuery, Point, Scatter, View};
 use super::figures::{bytes_figure, fullness};
 use super::shown::Shown;
-use super::{address_map, curve, owners, tables};
+use super::{KeptMemory, address_map, curve, owners, tables};
 use crate::tables::TableName;
 use base::format;
 use metrics::OpFamily;
@@ -14,24 +14,29 @@ use metrics::OpFamily;
 const MOST_PROGRAMS: usize = 12;
 
 /// The blocks; none where no program comes with its buffers.
-pub fn blocks(recorded: &Recorded, query: &PageQuery) -> Vec<Block> {
-    let peak = |memory: &ProgramMemory| memory.space(MAIN).map_or(0, SpaceMemory::peak_bytes);
-    let mut programs: Vec<(&RecordedProgram, &ProgramMemory)> =
-        recorded.programs.iter().filter_map(|program| Some((program, program.memory()?))).collect();
-    programs.sort_by_key(|(_, memory)| std::cmp::Reverse(peak(memory)));
+pub fn blocks(kept: &KeptMemory, query: &PageQuery) -> Vec<Block> {
+    let recorded = kept.recorded();
+    let peak = |classifier: &Classifier| classifier.program().space(MAIN).map_or(0, SpaceMemory::peak_bytes);
+    let mut programs: Vec<(&str, &Classifier)> = recorded
+        .programs
+        .iter()
+        .filter_map(|program| Some((program.name.as_str(), &**program.classifier()?)))
+        .collect();
+    programs.sort_by_key(|(_, classifier)| std::cmp::Reverse(peak(classifier)));
     let values = programs.iter().take(MOST_PROGRAMS);
-    let values = values.map(|(program, _)| (program.name.clone(), format::printable(&program.name))).collect();
-    let (chosen, program_buttons) = super::choice("program", "Program", values, query);
-    let Some((_, memory)) = programs.iter().find(|(program, _)| program.name == chosen) else {
+    let values = values.map(|&(name, _)| (name.to_owned(), format::printable(name))).collect();
+    let (program, program_buttons) = super::choice("program", "Program", values, query);
+    let Some(&(_, classifier)) = programs.iter().find(|(name, _)| *name == program) else {
         return Vec::new();
     };
+    let memory = &**classifier.program();
     let is_shown = |space: &&SpaceMemory| space.space == MAIN || space.peak_bytes() > 0 || space.total_bytes > 0;
     let spaces: Vec<&SpaceMemory> = memory.spaces.iter().filter(is_shown).collect();
     let name = |space: &SpaceMemory| space_name(space.space, &recorded.platform);
     let values = spaces.iter().map(|space| (space.space.to_string(), name(space))).collect();
     let (chosen, space_buttons) = super::choice("space", "Memory space", values, query);
     let Some(space) = spaces.into_iter().find(|space| space.space.to_string() == chosen) else { return Vec::new() };
-    let shown = Shown { memory, space, space_name: name(space) };
+    let shown = Shown { memory, classifier, space, space_name: name(space) };
 
     let mut blocks = vec![Block::Heading { text: "Memory of a program".to_owned(), note: None }];
     blocks.extend(program_buttons);
@@ -42,24 +47,29 @@ pub fn blocks(recorded: &Recorded, query: &PageQuery) -> Vec<Block> {
         let text = format!("The buffer assignment is damaged; numbers are of what could be read: {problems}.");
         blocks.push(Block::Note { text });
     }
+    blocks.extend(kept.charts(&program, space.space, || charts(&shown)).iter().cloned());
+    blocks.extend(what_if(kept, query));
+    blocks.extend(tables::buffers(kept, query));
+    blocks.extend(tables::block(kept, TableName::ProgramMemory, "space", "Programs and memory spaces", query));
+    blocks
+}
+
+/// Whose the peak is, and the heap over the order of the program.
+fn charts(shown: &Shown<'_>) -> Vec<Block> {
     let title = format!("What is alive at the peak, by class and scope: {}", format::printable(&shown.space_name));
-    let classifier = Classifier::new(memory);
-    let alive = memory.peak_buffers(space, &classifier).collect();
-    blocks.push(Block::Icicle(owners::at_peak(title, space.peak_bytes(), alive)));
-    blocks.extend(over_program(&shown).map(Block::Scatter));
-    blocks.extend(address_map::block(&shown).map(Block::Scatter));
-    blocks.extend(what_if(recorded, query));
-    blocks.extend(tables::buffers(recorded, query));
-    blocks.extend(tables::block(recorded, TableName::ProgramMemory, "space", "Programs and memory spaces", query));
+    let alive = shown.memory.peak_buffers(shown.space, shown.classifier).collect();
+    let mut blocks = vec![Block::Icicle(owners::at_peak(title, shown.space.peak_bytes(), alive))];
+    blocks.extend(over_program(shown).map(Block::Scatter));
+    blocks.extend(address_map::block(shown).map(Block::Scatter));
     blocks
 }
 
 /// Estimates of the peak with something changed.
-fn what_if(recorded: &Recorded, query: &PageQuery) -> Vec<Block> {
+fn what_if(kept: &KeptMemory, query: &PageQuery) -> Vec<Block> {
     let forms =
         [("scope", "Rematerialized"), ("argument", "Donated"), ("batch", "Another batch"), ("buffer", "Without")];
     tables::chosen(
-        recorded,
+        kept,
         TableName::MemoryWhatIf,
         ("change", "Change"),
         &forms,

@@ -1,11 +1,13 @@
 //! What the blocks of a program are of.
 
-use memory::{ProgramMemory, SpaceMemory};
+use memory::{Classifier, ProgramMemory, SpaceMemory};
 
 /// One memory space of one program, which the page shows.
 pub struct Shown<'r> {
     /// Its memory.
     pub memory: &'r ProgramMemory,
+    /// What its buffers are for.
+    pub classifier: &'r Classifier,
     /// The space.
     pub space: &'r SpaceMemory,
     /// What the space is called.

@@ -1,39 +1,40 @@
 //! The tables of the page.
 
-use memory::Recorded;
-
 use super::super::filter::{Applied, applied_among};
 use super::super::{Block, PageQuery, table_block_of};
-use crate::table::query;
-use crate::tables::{TableName, any_has_column_of_memory, has_rows_of_memory, rows_of_memory};
+use super::KeptMemory;
+use crate::table::{Rows, query};
+use crate::tables::{TableName, any_has_column_of_memory, has_rows_of_memory};
 
 /// What is alive at the peak, in the form that is chosen.
-pub fn buffers(recorded: &Recorded, asked: &PageQuery) -> Vec<Block> {
+pub fn buffers(kept: &KeptMemory, asked: &PageQuery) -> Vec<Block> {
     let forms = [("buffer", "Buffers"), ("class", "Classes"), ("scope", "Scopes"), ("source", "Source lines")];
-    chosen(recorded, TableName::Buffers, ("buffers", "Rows"), &forms, "Alive at the peak, all programs", asked)
+    chosen(kept, TableName::Buffers, ("buffers", "Rows"), &forms, "Alive at the peak, all programs", asked)
 }
 
 /// A table in one of its forms, with buttons to choose it, of those that have rows.
 pub fn chosen(
-    recorded: &Recorded,
+    kept: &KeptMemory,
     name: TableName,
     (option, label): (&str, &str),
     forms: &[(&str, &str)],
     title: &str,
     asked: &PageQuery,
 ) -> Vec<Block> {
-    let forms = forms.iter().filter(|(form, _)| has_rows_of_memory(recorded, name, form));
+    let forms = forms.iter().filter(|(form, _)| has_rows_of_memory(kept.recorded(), name, form));
     let forms = forms.map(|&(form, title)| (form.to_owned(), title.to_owned())).collect();
     let (form, buttons) = super::choice(option, label, forms, asked);
-    buttons.into_iter().chain(block(recorded, name, &form, title, asked)).collect()
+    buttons.into_iter().chain(block(kept, name, &form, title, asked)).collect()
 }
 
 /// A table with the page's filter and order; none without rows.
-pub fn block(recorded: &Recorded, name: TableName, variant: &str, title: &str, asked: &PageQuery) -> Option<Block> {
-    let rows = rows_of_memory(recorded, name, variant).filter(|rows| !rows.is_empty())?;
-    let Applied { filter, lacking } = applied_among(&asked.filter, rows.columns(), any_has_column_of_memory);
-    let asked = PageQuery { filter, ..asked.clone() };
-    let mut table = table_block_of(name, variant, title, &asked, rows.columns(), &mut |asked| query(&*rows, asked));
-    table.lacking = lacking;
-    Some(Block::Table(table))
+pub fn block(kept: &KeptMemory, name: TableName, variant: &str, title: &str, asked: &PageQuery) -> Option<Block> {
+    let of_rows = |rows: &dyn Rows| {
+        let Applied { filter, lacking } = applied_among(&asked.filter, rows.columns(), any_has_column_of_memory);
+        let asked = PageQuery { filter, ..asked.clone() };
+        let mut table = table_block_of(name, variant, title, &asked, rows.columns(), &mut |asked| query(rows, asked));
+        table.lacking = lacking;
+        Block::Table(table)
+    };
+    kept.rows(name, variant, |rows| (!rows.is_empty()).then(|| of_rows(rows))).flatten()
 }

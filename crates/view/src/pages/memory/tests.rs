@@ -1,7 +1,7 @@
 use memory::Recorded;
 
 use super::super::{Block, PageQuery};
-use super::{page, row_of_memory};
+use super::{KeptMemory, page, row_of_memory};
 use crate::table::Query;
 use crate::tables::TableName;
 
@@ -14,7 +14,7 @@ fn a_run_without_anything_says_what_is_missing_and_how_to_record_it() {
     ] {
         let mut recorded = Recorded::default();
         (recorded.platform, recorded.is_json, recorded.has_events) = (platform.to_owned(), is_json, true);
-        let blocks = page(Some(&recorded), &PageQuery::default()).blocks;
+        let blocks = page(Some(&KeptMemory::new(recorded)), &PageQuery::default()).blocks;
         let [Block::Facts(facts)] = blocks.as_slice() else { panic!("{blocks:?}") };
         assert!(facts.facts.iter().any(|fact| fact.value.contains(needle)), "{platform}: {facts:?}");
         assert_eq!(facts.facts.len(), 3);
@@ -23,8 +23,8 @@ fn a_run_without_anything_says_what_is_missing_and_how_to_record_it() {
 
 #[test]
 fn a_row_that_is_not_there_has_no_details() {
-    let recorded = Recorded::default();
+    let kept = KeptMemory::default();
     for name in [TableName::Buffers, TableName::Heap, TableName::Ops] {
-        assert!(row_of_memory(&recorded, name, "", &Query::default(), 0).blocks.is_empty());
+        assert!(row_of_memory(&kept, name, "", &Query::default(), 0).blocks.is_empty());
     }
 }

@@ -114,6 +114,7 @@ struct Row<'p> {
 struct Space<'p> {
     program: &'p RecordedProgram,
     memory: &'p ProgramMemory,
+    classifier: &'p Classifier,
     space: &'p SpaceMemory,
     name: String,
 }
@@ -131,10 +132,12 @@ pub fn has_rows(recorded: &Recorded) -> bool {
 pub fn table(recorded: &Recorded, variant: &str) -> Table {
     let mut spaces = Vec::new();
     for program in &recorded.programs {
-        if let Some(memory) = program.memory() {
+        if let Some(classifier) = program.classifier() {
+            let memory = &**classifier.program();
             spaces.extend(memory.spaces.iter().map(|space| Space {
                 program,
                 memory,
+                classifier,
                 space,
                 name: space_name(space.space, &recorded.platform),
             }));
@@ -144,8 +147,7 @@ pub fn table(recorded: &Recorded, variant: &str) -> Table {
     sort::sort_by(&mut spaces, |a, b| largest(a).cmp(&largest(b)).then_with(|| a.program.name.cmp(&b.program.name)));
     let mut cells = Vec::new();
     for space in &spaces {
-        let classifier = Classifier::new(space.memory);
-        let row = |live: LiveBuffer| Row { space, class: classifier.classify(space.space, &live), live };
+        let row = |live: LiveBuffer| Row { space, class: space.classifier.classify(space.space, &live), live };
         let mut rows: Vec<Row<'_>> = space.memory.live_at_peak(space.space).map(row).collect();
         sort::by_number(
             &mut rows,
@@ -154,7 +156,7 @@ pub fn table(recorded: &Recorded, variant: &str) -> Table {
         );
         match variant {
             "class" => space.groups(&rows, |row| row.class.class.label().to_owned(), &mut cells),
-            "scope" => space.groups(&rows, Row::scope, &mut cells),
+            "scope" => space.groups(&rows, |row| row.scope().to_owned(), &mut cells),
             "source" => space.groups(&rows, |row| row.source().unwrap_or_default(), &mut cells),
             _ => cells.extend(rows.iter().map(Row::cells)),
         }
@@ -200,7 +202,7 @@ impl<'p> Row<'p> {
         self.live.bytes.saturating_sub(self.live.unpadded_bytes)
     }
 
-    fn scope(&self) -> String {
+    fn scope(&self) -> &'p str {
         self.space.memory.scope(self.live.buffer)
     }
 
@@ -232,7 +234,7 @@ impl<'p> Row<'p> {
             float(space.share(live.bytes)),
             Cell::Int(live.unpadded_bytes),
             Cell::Int(self.padding()),
-            said(self.scope()),
+            said(self.scope().to_owned()),
             said(self.source().unwrap_or_default()),
             text(class.rule),
             text(class.confidence.label()),
