@@ -154,6 +154,32 @@ fn low_memory_bandwidth() {
     fine(with_costs(500, 19_000_000, 200_000_000), "low_memory_bandwidth");
 }
 
+/// TPU steps of 1000 us in which a product takes `time` and computes `flops`, on a device with 1 TFLOP/s that is busy for `busy` of them.
+fn with_products(time: i64, flops: i64, busy: i64) -> Trace {
+    let mut b = TraceBuilder::new();
+    for step in 0..12 {
+        let modules = b.line("/device:TPU:0", "XLA Modules");
+        b.event(modules, "jit_f(1)", step * 1000, 1000).run_id(step);
+        let line = b.line("/device:TPU:0", "XLA Ops");
+        let op = b.event(line, "convolution.1", step * 1000, time).hlo_category("convolution").hlo_module("jit_f");
+        op.args(|args| (args.bytes_accessed, args.flops) = (Some(1_000), Some(flops)));
+        tpu_op(&mut b, "reduce", step * 1000 + time, busy - time);
+    }
+    b.plane_stat("/device:TPU:0", "peak_teraflops_per_second", StatValue::Double(1.0));
+    b.plane_stat("/device:TPU:0", "peak_hbm_bw_gigabytes_per_second", StatValue::Double(100.0));
+    b.build()
+}
+
+#[test]
+fn low_flop_rate() {
+    // In 400 us the device could compute 400 MFLOP, of which 35 % are 140.
+    assert_eq!(finding(with_products(400, 139_000_000, 900), "low_flop_rate").severity, Warning);
+    fine(with_products(400, 141_000_000, 900), "low_flop_rate");
+    fine(with_products(190, 1_000_000, 900), "low_flop_rate");
+    // Starting takes most of so short an op.
+    fine(with_products(9, 1_000, 20), "low_flop_rate");
+}
+
 #[test]
 fn memory_bound_and_compute_bound() {
     // In 1000 us the device could move 100 MB and compute 1 GFLOP.

@@ -4,14 +4,17 @@ use super::draft::{Draft, equals, lacks};
 use super::numbers::{Numbers, plural};
 use super::{Rule, Verdict};
 use base::format;
-use metrics::OpClass;
+use metrics::{OpClass, is_amd};
 use report::{Confidence, FindingSeverity};
+use trace::Platform;
 
 /// The rule.
 pub(super) const RULE: Rule = Rule { id: "dominant_op", title: "One op dominates", check };
 
 /// Share of the device time (JAX guide: "one operation dominates, above 50 % of the time").
 const LIMIT_PERCENT: f64 = 50.0;
+/// Share of the window (ours: of devices that mostly wait it is not the op that keeps them).
+const WINDOW_PERCENT: f64 = 20.0;
 /// A program of fewer ops has nothing to be dominated (ours).
 const FEWEST_OPS: usize = 3;
 
@@ -20,7 +23,8 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let Some(top) = ops.rows.first() else { return lacks("no device op ran. Capture while the jitted function runs.") };
     let share = numbers.op_percent(top.self_time);
     // Communication and copies have separate rules.
-    if share <= LIMIT_PERCENT || ops.rows.len() < FEWEST_OPS || top.family.class() != OpClass::Compute {
+    let is_small = share <= LIMIT_PERCENT || numbers.of_window(share) < WINDOW_PERCENT;
+    if is_small || ops.rows.len() < FEWEST_OPS || top.family.class() != OpClass::Compute {
         return Verdict::Fine;
     }
     let text = |text| ops.text(numbers.trace, text);
@@ -38,10 +42,17 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         plural(top.occurrences, "run")
     );
     Draft::new(FindingSeverity::Warning, Confidence::High, "One op takes more than half of the device time", message)
-        .remedy(
+        .remedy(&format!(
             "Look at this op alone: its place on the roofline, its data type, its shapes and layout. Then change the \
-             algorithm or use a library's version of it (cuBLAS, cuDNN, a Pallas kernel).",
-        )
+             algorithm or use a library's version of it{}.",
+            match numbers.platform {
+                Some(Platform::Gpu) if is_amd(&numbers.profile.metadata.device_type) =>
+                    " (hipBLASLt, MIOpen, a Pallas kernel)",
+                Some(Platform::Gpu) => " (cuBLAS, cuDNN, a Pallas kernel)",
+                Some(Platform::Tpu) => " (a Pallas kernel)",
+                Some(Platform::Cpu) | None => "",
+            }
+        ))
         .passed("share_percent", share, LIMIT_PERCENT)
         .evidence("self_time_us", top.self_time.as_us())
         .at_stake(numbers.of_window(share))

@@ -36,6 +36,7 @@ mod input_bound;
 mod large_constants;
 mod large_memory_transfers;
 mod low_device_utilization;
+mod low_flop_rate;
 mod low_memory_bandwidth;
 mod low_occupancy;
 mod many_small_kernels;
@@ -127,6 +128,7 @@ pub const RULES: &[Rule] = &[
     unfused_data_formatting::RULE,
     data_shuffle::RULE,
     while_loop_overhead::RULE,
+    low_flop_rate::RULE,
     low_memory_bandwidth::RULE,
     memory_bound::RULE,
     compute_bound::RULE,

@@ -1,6 +1,6 @@
 //! The category of a device op, and the family that decides its colour and its part of a step.
 //!
-//! A category is XLA's own (`hlo_category`) where the trace has it, which is on TPUs. Elsewhere it is recognised by the names of
+//! A category is XLA's own (`hlo_category`) where the trace has it, which is on TPUs. Elsewhere, and where that says only `custom-call`, it is recognised by the names of
 //! the op, in an order that keeps general words (`fusion`, `reduce`, `copy`) from claiming what a more specific name
 //! explains; `facts/kernel_families.csv` holds the names. Host events are never given to this module.
 
@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex};
 
 use rustc_hash::FxHashMap;
 
+use base::framework_path;
 use facts::Name;
 use facts::hlo_categories;
 use facts::kernel_families::{self, Scope};
@@ -149,16 +150,17 @@ impl<'a> Categorizer<'a> {
     /// The category of the op `name` with `args`.
     pub fn of(&mut self, name: StrId, args: ArgsId) -> CategoryId {
         let stated = self.trace.args.set(args.index()).map_or(StrId::EMPTY, |set| set.hlo_category);
-        if !stated.is_empty() {
-            if let Some(&known) = self.stated.get(&stated) {
-                return known;
-            }
-            let id = self.named(self.trace.text(stated));
-            self.stated.insert(stated, id);
-            return id;
+        if let Some(&known) = self.stated.get(&stated) {
+            return known;
         }
         if let Some(&known) = self.by_op.get(&(name, args)) {
             return known;
+        }
+        let category = self.trace.text(stated);
+        if !category.is_empty() && category != CUSTOM_CALL {
+            let id = self.named(category);
+            self.stated.insert(stated, id);
+            return id;
         }
         let id = self.named(self.recognised.category(self.trace, name, args));
         self.by_op.insert((name, args), id);
@@ -202,10 +204,16 @@ impl<'a> Categorizer<'a> {
     }
 }
 
+/// XLA's word for what it does not know.
+const CUSTOM_CALL: &str = "custom-call";
+
 /// The order of evidence after XLA's category: copies by their direction; the HLO instruction; the kernel's own name (a
 /// library call's instruction only says `custom-call`); the framework op; the kernel's name read like an instruction's.
 fn category(trace: &Trace, name: StrId, args: ArgsId) -> &'static str {
     let args_set = trace.args.get(args);
+    if trace.text(args_set.hlo_category) == CUSTOM_CALL {
+        return custom_call(trace.text(name), trace.text(args_set.tf_op)).unwrap_or(CUSTOM_CALL);
+    }
     if let Some(direction) = direction(trace, name, args) {
         return copy_category(direction);
     }
@@ -240,6 +248,24 @@ fn copy_category(direction: Direction) -> &'static str {
         Direction::Fill => "memset",
         Direction::Other => "memcpy",
     }
+}
+
+/// What a kernel computes that the program brings along, by its name, else by the function that calls it:
+///
+/// ```text
+/// jit(step)/jit(main)/layer_0/attn/jit(ragged_paged_attention)/RPA-bq_32-bkvp_32/pallas_call
+///                     |            |
+///                     scopes may   the function
+///                     hold anything
+/// ```
+fn custom_call(name: &str, path: &str) -> Option<&'static str> {
+    let of_kernel = |text: &str| {
+        let name = Name::new(text);
+        kernel_families::category(Scope::Kernel, &name).or_else(|| kernel_families::category(Scope::Hlo, &name))
+    };
+    let functions =
+        framework_path::segments(path).filter_map(|segment| segment.strip_prefix("jit(")?.strip_suffix(')'));
+    [Some(name), functions.last()].into_iter().flatten().find_map(of_kernel)
 }
 
 /// XLA names the kernels it writes itself after the fusion: `loop_add_tanh_fusion`, `wrapped_broadcast.kd`.

@@ -53,6 +53,29 @@ fn library_kernels_are_what_they_compute() {
     }
 }
 
+/// Names and paths of programs for TPUs that bring their own kernels along.
+#[test]
+fn a_custom_call_is_what_its_kernel_or_its_function_computes() {
+    let path = |of: &str| format!("jit(step_fun)/model/attention/{of}/pallas_call:");
+    for (name, of, expected) in [
+        ("RPA-bq_32-bkvp_32-p_128-.37", "jit(ragged_paged_attention)/RPA-bq_32-bkvp_32-p_128-", "attention"),
+        ("quantized_matmul_kernel_512_6400_1024.93", "quantized_matmul_kernel_512_6400_1024", "matmul"),
+        ("tpu_custom_call.3", "jit(splash_attention)/shard_map/splash_mha_fwd", "attention"),
+        ("tpu_custom_call.4", "jit(ring_permutation)/kernel", "custom-call"),
+        ("custom-call.7", "", "custom-call"),
+    ] {
+        let mut b = TraceBuilder::new();
+        let line = b.line("/device:TPU:0", "XLA Ops");
+        let category = b.trace_mut().strings.intern("custom-call");
+        b.event(line, name, 0, 1).tf_op(&path(of)).args(|args| args.hlo_category = category);
+        let trace = b.build();
+        let event = trace.events.iter().next().unwrap();
+        let mut categorizer = Categorizer::new(&trace, &Recognised::default());
+        let found = categorizer.of(event.name, event.args);
+        assert_eq!(categorizer.name(found), expected, "{name}");
+    }
+}
+
 #[test]
 fn instructions_are_told_by_their_names() {
     for (name, expected) in [

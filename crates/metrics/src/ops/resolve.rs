@@ -195,7 +195,11 @@ impl Resolver<'_> {
     fn op(&mut self, key: OpKey, name: StrId, args_id: ArgsId, args: &Args) -> Op {
         let category = self.categorizer.of(name, args_id);
         let family = self.categorizer.family(category);
-        let category = self.category(category);
+        // In a table of ops the category is XLA's own word.
+        let category = match args.hlo_category {
+            StrId::EMPTY => self.category(category),
+            stated => Texts::of_trace(stated),
+        };
         let program = self.program(args.program_id);
         let path = self.trace.text(args.tf_op);
         let mut op = Op {

@@ -19,11 +19,19 @@ pub enum OpLabel {
     CostSource,
     /// The arithmetic whose peak it is compared with.
     PeakDataType,
+    /// See [`Op::family`].
+    Family,
 }
 
 impl OpLabel {
-    const ALL: [OpLabel; 5] =
-        [OpLabel::Bound, OpLabel::BoundOrUnknown, OpLabel::DataType, OpLabel::CostSource, OpLabel::PeakDataType];
+    const ALL: [OpLabel; 6] = [
+        OpLabel::Bound,
+        OpLabel::BoundOrUnknown,
+        OpLabel::DataType,
+        OpLabel::CostSource,
+        OpLabel::PeakDataType,
+        OpLabel::Family,
+    ];
 }
 
 /// The columns, by row of [`Ops::rows`].
@@ -48,6 +56,7 @@ impl OpLabels {
                     OpLabel::DataType => op.data_type.map(|data_type| data_type.name()),
                     OpLabel::CostSource => op.cost_source.map(CostSource::label),
                     OpLabel::PeakDataType => roofline.arithmetic(op).map(|arithmetic| arithmetic.label()),
+                    OpLabel::Family => Some(op.family.label()),
                 }));
             }
         });

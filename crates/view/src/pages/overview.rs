@@ -169,6 +169,8 @@ fn link_of_category(context: &Context<'_>, category: &str) -> Option<Link> {
     let kernels = &context.analysis.kernel_stats.kernels;
     if kernels.iter().any(|kernel| kernel.family == family) {
         Link::equal(View::Kernels, "family", family.label())
+    } else if ops.rows.iter().any(|op| op.family == family) {
+        Link::equal(View::Ops, "family", family.label())
     } else {
         None
     }

@@ -17,7 +17,7 @@ pub(super) enum OpValue {
     Cell(for<'a> fn(&OpRows<'a>, usize, &'a Op) -> CellRef<'a>),
 }
 
-pub(super) static COLUMNS: [(Column, OpValue); 37] = [
+pub(super) static COLUMNS: [(Column, OpValue); 38] = [
     (
         column("rank", "Rank", Unit::Count, "Place by self time, from 1.").xprof("rank"),
         OpValue::Cell(|_, row, _| CellRef::Int(row as u64 + 1)),
@@ -30,6 +30,16 @@ pub(super) static COLUMNS: [(Column, OpValue); 37] = [
     (
         column("category", "Category", Unit::Text, "XLA's category of the op.").xprof("category"),
         OpValue::Text(OpText::Category),
+    ),
+    (
+        column(
+            "family",
+            "Family",
+            Unit::Text,
+            "What it does, coarsely: `matmul`, `convolution`, `attention`, `elementwise`, `reduction`, `other_compute`, `communication` or `data_movement`.",
+        )
+        .caveat("Of custom calls by the names of the kernel, or of the function that calls it, where these say it."),
+        OpValue::Label(OpLabel::Family),
     ),
     (
         column(

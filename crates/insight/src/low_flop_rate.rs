@@ -1,0 +1,103 @@
+//! Products, convolutions or attention run far below the peak of their data type.
+
+use super::draft::{Draft, equals, lacks};
+use super::numbers::Numbers;
+use super::{Rule, Verdict};
+use base::format;
+use metrics::{Op, OpFamily};
+use report::{Confidence, FindingSeverity};
+
+/// The rule.
+pub(super) const RULE: Rule = Rule { id: "low_flop_rate", title: "Products are slow", check };
+
+/// Share of the nearer roof, of arithmetic or of memory (ours: half of what a tuned kernel of a library reaches).
+const ROOF_PERCENT: f64 = 35.0;
+/// Share of the window in such ops of one family from which it matters (ours: twice the JAX guide's line of overheads).
+const TIME_PERCENT: f64 = 20.0;
+/// Shorter kernels are held up by starting, not by arithmetic (ours: XProf's short-kernel cutoff).
+const SHORTEST_US: f64 = 10.0;
+
+/// The families whose FLOPs can be compared with a peak, what they are called, and what to do.
+const FAMILIES: [(OpFamily, &str, &str); 3] = [
+    (
+        OpFamily::Attention,
+        "Attention",
+        "Use a fused kernel that is made for this device and these shapes (jax.nn.dot_product_attention with \
+         implementation=\"cudnn\", a Pallas kernel), try other block sizes, and head sizes of 64 or 128. Where a mask leaves \
+         out half of the products, the real rate is higher than this: the FLOPs count all of them.",
+    ),
+    (
+        OpFamily::Matmul,
+        "Matrix products",
+        "Look at the shapes of the slowest on the page of ops: dimensions that are multiples of 128, a larger batch, \
+         bfloat16 operands, and no transposed operand let the library choose a faster kernel.",
+    ),
+    (
+        OpFamily::Convolution,
+        "Convolutions",
+        "Look at the shapes of the slowest on the page of ops: channels that are multiples of 128, channels last (NHWC), a larger \
+         batch and bfloat16 operands let the compiler or the library choose a faster kernel.",
+    ),
+];
+
+/// The ops of a family that run long enough, and what they reach together.
+struct Slow<'a> {
+    family: (OpFamily, &'static str, &'static str),
+    slowest: &'a Op,
+    /// Share of the self time of all ops, percent.
+    share: f64,
+    /// Mean share of their roofs by time, percent.
+    reached: f64,
+}
+
+fn check(numbers: &Numbers<'_>) -> Verdict {
+    let (ops, roofline) = (&numbers.context.analysis.ops, &numbers.context.analysis.roofline);
+    if ops.rows.is_empty() {
+        return lacks("no device op ran. Capture while the jitted function runs.");
+    }
+    if roofline.peaks.is_none() {
+        return numbers.lacks_in_json("the device's peaks are not known. Choose the device.");
+    }
+    let gains = |slow: &Slow<'_>| slow.share * (100.0 - slow.reached);
+    let found = FAMILIES.into_iter().filter_map(|family| slow(numbers, family));
+    let Some(slow) = found.max_by(|a, b| gains(a).total_cmp(&gains(b))) else { return Verdict::Fine };
+    let (family, what, remedy) = slow.family;
+    let name = ops.text(numbers.trace, slow.slowest.name);
+    let source = match ops.text(numbers.trace, slow.slowest.source) {
+        "" => String::new(),
+        line => format!(" ({})", format::printable(&format::shorten(line, 60))),
+    };
+    let message = format!(
+        "{what} take{} {} of the device time and reach{} {} of what the device can do for them; most of it is {}{source}.",
+        if family == OpFamily::Attention { "s" } else { "" },
+        format::percent(slow.share),
+        if family == OpFamily::Attention { "es" } else { "" },
+        format::percent(slow.reached),
+        format::printable(&format::shorten(name, 60)),
+    );
+    // FLOPs are the compiler's, or what a library's call must compute.
+    Draft::new(FindingSeverity::Warning, Confidence::Medium, &format!("{what} run far below the peak"), message)
+        .remedy(remedy)
+        .passed("roofline_efficiency_percent", slow.reached, ROOF_PERCENT)
+        .passed("time_percent", numbers.of_window(slow.share), TIME_PERCENT)
+        .at_stake(numbers.of_window(slow.share) * (1.0 - slow.reached / 100.0))
+        .link("ops", &equals("family", family.label()))
+        .fires()
+}
+
+/// The ops of a family that are far below their roofs and take long enough to matter.
+fn slow<'a>(numbers: &Numbers<'a>, family: (OpFamily, &'static str, &'static str)) -> Option<Slow<'a>> {
+    let analysis = numbers.context.analysis;
+    let is_long = |op: &&Op| op.family == family.0 && op.total.as_us() >= SHORTEST_US * op.occurrences as f64;
+    let efficiency = |op: &'a Op| {
+        let point = analysis.roofline.point(op).filter(|_| op.flops.is_some_and(|flops| flops > 0.0))?;
+        Some((op, point.roofline_efficiency?))
+    };
+    let ops: Vec<(&Op, f64)> = analysis.ops.rows.iter().filter(is_long).filter_map(efficiency).collect();
+    let time = ops.iter().map(|(op, _)| op.self_time).sum();
+    let share = numbers.op_percent(time);
+    let reached = ops.iter().map(|(op, reached)| reached * op.self_time.as_us()).sum::<f64>() / time.as_us();
+    let (slowest, _) = ops.into_iter().max_by_key(|(op, _)| op.self_time)?;
+    let found = Slow { family, slowest, share, reached: 100.0 * reached };
+    (found.reached < ROOF_PERCENT && numbers.of_window(share) >= TIME_PERCENT).then_some(found)
+}
