@@ -1,7 +1,7 @@
 //! What the host does while the devices run nothing: in which range or function of the user the threads that feed them are.
 //!
-//! Reads the idle time of each device in its window and the named ranges and the
-//! user's own functions on the Python threads of its host. Of nested ones the innermost counts. The annotations that mark
+//! Reads the idle time of each device in its window and the named ranges, the
+//! user's own functions and the calls that wait for devices on the Python threads of its host. Of nested ones the innermost counts. The annotations that mark
 //! the steps are ranges as well, so that time between steps and time in them are distinguished.
 //!
 //! ```text
@@ -136,11 +136,14 @@ fn ranges_of<'a>(trace: &'a Trace, devices: &Devices, host: u16, names: &mut Nam
     HostSets { host, ranges, all: all.finish() }
 }
 
-/// Whether people gave this name: a range (spans of the runtime are known by their work, or have a scope like C++), the pipeline that
-/// makes their batches, or a function of theirs.
+/// Functions of JAX in which a program waits for its devices because it says so.
+const WAITS: [&str; 3] = ["block_until_ready", "device_get", "effects_barrier"];
+
+/// Whether people gave this name, or wrote it in their program: a range (spans of the runtime are known by their work, or have a scope like C++), the pipeline that
+/// makes their batches, a function of theirs, or a call that waits for devices.
 fn is_users(name: &str) -> bool {
     if host_spans::is_frame(name) {
-        return library_files::is_users(name);
+        return library_files::is_users(name) || WAITS.contains(&shown(name));
     }
     match host_spans::work(name) {
         Some(HostWork::Input) => true,
@@ -173,6 +176,8 @@ mod tests {
         b.event(python, "$loop.py:3 fetch", 18, 22);
         b.event(python, "fetch_batch", 20, 18);
         b.event(python, "np.asarray(jax.Array)", 21, 2);
+        b.event(python, "$api.py:3154 block_until_ready", 54, 6);
+        b.event(python, "$api.py:3165 try_to_block", 54, 6);
         b.event(worker, "Iterator::Prefetch", 0, 60);
         b.event(python, "train", 42, 11).step_num(5);
         b.event(ops, "fusion", 50, 10);

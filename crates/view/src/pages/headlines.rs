@@ -5,7 +5,7 @@ use crate::metric;
 use crate::metric::Metric;
 use crate::table::Unit;
 use base::format;
-use report::{Kernels, Tracing, UnifiedProfile};
+use report::{Kernels, Step, Tracing, UnifiedProfile};
 
 /// Two limits: beyond the first lies good, up to the second warning, beyond it bad.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -87,11 +87,26 @@ fn step_time(source: Source<'_>) -> Figure {
     let Some(mean) = timing.avg_step_time_us else { return figure };
     let counted = timing.num_steps_counted.unwrap_or(timing.num_steps);
     let steps = if counted == 1 { "1 step".to_owned() } else { format!("{} steps", format::count(counted)) };
-    let note = match timing.stddev_step_time_us {
+    let mut note = match timing.stddev_step_time_us {
         Some(deviation) => format!("± {} over {steps}", format::time_us(deviation)),
         None => format!("over {steps}"),
     };
+    if let Some((count, mean_us)) = late_compilations(&source.profile().steps) {
+        let (steps, takes, each) = if count == 1 { ("step", "takes", "") } else { ("steps", "take", " each") };
+        note.push_str(&format!(
+            "; {count} later {steps} that {} {takes} {}{each}",
+            if count == 1 { "compiles" } else { "compile" },
+            format::time_us(mean_us)
+        ));
+    }
     Figure { value: Some(mean), note, ..figure }
+}
+
+/// How many steps compile after one that counts, and how long they take on average: the mean of all counted steps hides them.
+fn late_compilations(steps: &[Step]) -> Option<(usize, f64)> {
+    let late = steps.iter().skip_while(|step| !step.counted).filter(|step| step.compiles && !step.counted);
+    let (count, sum) = late.fold((0, 0.0), |(count, sum), step| (count + 1, sum + step.duration_us));
+    (count > 0).then(|| (count, sum / count as f64))
 }
 
 /// How far to trust the times: a figure of captures of which it was measured.
@@ -201,6 +216,8 @@ fn throughput(source: Source<'_>) -> Figure {
         (_, Unit::SamplesPerSecond) => "add the sequence length for tokens/s".to_owned(),
         _ => "whole run".to_owned(),
     };
+    let is_hidden = late_compilations(&profile.steps).is_some();
+    let note = if is_hidden { format!("in steps that compile nothing; {note}") } else { note };
     Figure { value: Some(rate), unit, note, ..figure }
 }
 
@@ -229,6 +246,25 @@ mod tests {
 
     fn usage(busy: f64) -> Option<ComputeUtilization> {
         Some(ComputeUtilization { compute_util_percent: busy, ..ComputeUtilization::default() })
+    }
+
+    #[test]
+    fn steps_that_compile_after_others_are_said_beside_the_mean() {
+        let step = |index: u64, duration_us: f64, compiles: bool| Step {
+            index,
+            duration_us,
+            compiles,
+            counted: !compiles,
+            ..Step::default()
+        };
+        let mut profile = profile();
+        let note = |profile: &UnifiedProfile, at: usize| all(profile)[at].note.clone();
+        // The first compilation is no surprise.
+        profile.steps = vec![step(0, 9_000.0, true), step(1, 10.0, false), step(2, 12.0, false)];
+        assert_eq!(note(&profile, 0), "over 3 steps");
+        profile.steps.extend([step(3, 4_000.0, true), step(4, 2_000.0, true)]);
+        assert_eq!(note(&profile, 0), "over 3 steps; 2 later steps that compile take 3.00 ms each");
+        assert_eq!(note(&profile, 4), "in steps that compile nothing; add the batch size for samples/s");
     }
 
     #[test]

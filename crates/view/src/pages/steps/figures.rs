@@ -172,7 +172,13 @@ fn longest(breakdown: &Breakdown, device: Option<u32>) -> Option<(u64, f64)> {
 
 fn worst(shown: &Shown<'_>) -> Figure {
     let name = |(index, _)| step_name(shown.profile, index);
-    let note = shown.longest.map_or_else(|| "No step counts.".to_owned(), name);
+    let mut note = shown.longest.map_or_else(|| "No step counts.".to_owned(), name);
+    let uncounted = shown.profile.steps.iter().filter(|step| !step.counted && !step.partial);
+    let longer = uncounted.max_by(|a, b| a.duration_us.total_cmp(&b.duration_us));
+    if let Some(longer) = longer.filter(|step| shown.longest.is_some_and(|(_, counted)| step.duration_us > counted)) {
+        let (name, time) = (step_name(shown.profile, longer.index), format::time_us(longer.duration_us));
+        note.push_str(&format!("; {name}, which is not counted, takes {time}"));
+    }
     let link = shown.longest.map(|(index, _)| Link::to(View::Steps, &format!("{}={index}", shown.step_key)));
     let value = shown.longest.map(|(_, length)| length);
     Figure { link, ..figure("Longest step", value, Unit::TimeUs, note, metric!("step_timing.max_step_time_us")) }
