@@ -49,9 +49,12 @@ pub struct TopOp {
     pub total_time_us: f64,
     /// Summed durations less those of nested ops.
     pub self_time_us: f64,
-    /// Share of `device_time_us`.
+    /// Self time as a share of `device_time_us`, idle time included. Tables call it "Share of measured time".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub self_time_percent: Option<f64>,
+    /// Self time as a share of `op_time_us`, idle time left out. Tables call it "Share of busy time".
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub busy_self_time_percent: Option<f64>,
     /// FLOPs of all executions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flops: Option<f64>,

@@ -28,6 +28,7 @@ pub fn section(trace: &Trace, ops: &Ops, bound_by: &dyn Fn(&Op) -> Option<&'stat
         total_time_us: op.total.as_us(),
         self_time_us: op.self_time.as_us(),
         self_time_percent: share(op.self_time, ops.device_time),
+        busy_self_time_percent: share(op.self_time, ops.op_time),
         flops: op.flops,
         bytes_accessed: op.bytes,
         cost_source: op.cost_source.map(|source| source.label().to_owned()),

@@ -33,6 +33,19 @@ fn nested_ops_take_their_time_out_of_their_parent_and_async_lines_do_not_count()
     assert_eq!((us(ops.op_time), us(ops.device_time), us(ops.idle)), (100, 100, 0));
 }
 
+/// By hand: 10 µs of 20 µs busy, in the 100 µs from the first op to the last.
+#[test]
+fn the_share_of_an_op_is_of_busy_time_and_of_measured_time() {
+    let mut b = TraceBuilder::new();
+    let line = b.line("/device:TPU:0", "XLA Ops");
+    b.event(line, "fusion.1", 0, 10).hlo_category("loop fusion");
+    b.event(line, "copy.2", 90, 10).hlo_category("copy");
+    let trace = b.build();
+    let ops = section::section(&trace, &measure(&trace), &|_| None).unwrap().top_ops;
+    let shares: Vec<_> = ops.iter().map(|op| (op.busy_self_time_percent, op.self_time_percent)).collect();
+    assert_eq!(shares, [(Some(50.0), Some(10.0)); 2]);
+}
+
 #[test]
 fn the_chips_own_clock_counts() {
     let mut b = TraceBuilder::new();

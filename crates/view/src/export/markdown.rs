@@ -101,7 +101,7 @@ mod tests {
         assert!(text.starts_with("## demo, TPU v6 Lite"), "{text}");
         assert!(
             text.contains(
-                "| Category | Self time | Share | Count |\n| --- | ---: | ---: | ---: |\n| matmul | 60.5 µs |"
+                "| Category | Self time | Share of busy time | Count |\n| --- | ---: | ---: | ---: |\n| matmul | 60.5 µs |"
             ),
             "{text}"
         );

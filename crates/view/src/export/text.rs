@@ -485,7 +485,7 @@ mod tests {
         let table = of_report(&report::example::profile(), TableName::Categories).unwrap();
         assert_eq!(
             table_text(&table),
-            "Category  Self time   Share  Count\nmatmul      60.5 µs  60.5 %      2\ncopy        39.5 µs  39.5 %      2\n"
+            "Category  Self time  Share of busy time  Count\nmatmul      60.5 µs              60.5 %      2\ncopy        39.5 µs              39.5 %      2\n"
         );
     }
 }

@@ -40,7 +40,7 @@ pub(super) static COLUMNS: [(Column, CellOf); 18] = [
     (
         column(
             "device_total_self_time_percent",
-            "Share",
+            "Share of measured time",
             Unit::Percent,
             "Self time of the time of all devices, idle included.",
         )
@@ -60,7 +60,7 @@ pub(super) static COLUMNS: [(Column, CellOf); 18] = [
     (
         column(
             "device_cumulative_total_self_time_percent",
-            "Cumulative share",
+            "Cumulative share of measured time",
             Unit::Percent,
             "Share with the rows above.",
         )

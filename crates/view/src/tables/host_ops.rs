@@ -54,7 +54,7 @@ pub(super) static COLUMNS: [(Column, CellOf); 9] = [
         |_, op| CellRef::Float(op.tally.self_time.as_us()),
     ),
     (
-        column("self_time_percent", "Share", Unit::Percent, "Self time as a share of the sum over all rows."),
+        column("self_time_percent", "Share of host ops", Unit::Percent, "Self time as a share of the sum over all rows."),
         |rows, op| CellRef::float(rows.ops.percent(op.tally.self_time)),
     ),
 ];

@@ -104,7 +104,7 @@ pub(super) static COLUMNS: [(Column, CellOf); 26] = [
     (column("max_duration_us", "Longest", Unit::TimeUs, "Longest duration.").xprof("max_duration_us"), |_, it| {
         CellRef::Float(it.kernel.occurrences.max.as_us())
     }),
-    (column("time_percent", "Share", Unit::Percent, "Share of all kernels' time."), |table, it| {
+    (column("time_percent", "Share of kernel time", Unit::Percent, "Share of all kernels' time."), |table, it| {
         let share = (table.total_us > 0.0).then(|| 100.0 * it.kernel.occurrences.total.as_us() / table.total_us);
         CellRef::float(share)
     }),

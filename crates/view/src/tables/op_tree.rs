@@ -26,7 +26,7 @@ pub(super) static COLUMNS: [(Column, NodeValue); 15] = [
         NodeValue::Cell(|_, node| CellRef::Float(node.time.as_us())),
     ),
     (
-        column("total_self_time_percent", "Share", Unit::Percent, "Self time, of the whole."),
+        column("total_self_time_percent", "Share of the whole", Unit::Percent, "Self time, of the root's."),
         NodeValue::Cell(|rows, node| share(node, rows.tree.nodes.first())),
     ),
     (

@@ -54,7 +54,7 @@ pub(super) static COLUMNS: [(Column, OpValue); 38] = [
     (
         column(
             "total_self_time_percent",
-            "Share",
+            "Share of measured time",
             Unit::Percent,
             "Self time as a share of device time, idle time included.",
         )
@@ -73,7 +73,7 @@ pub(super) static COLUMNS: [(Column, OpValue); 38] = [
     (
         column(
             "cumulative_total_self_time_percent",
-            "Cumulative share",
+            "Cumulative share of measured time",
             Unit::Percent,
             "Self time of this row and those above it as a share of device time.",
         )

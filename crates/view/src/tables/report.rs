@@ -97,7 +97,9 @@ pub(super) static KERNELS: ProfileColumns<Kernel, 9> = [
     (Column::of_field("total_us", "Self time", Unit::TimeUs, "kernels.top_kernels[].total_us"), |it| {
         Cell::Float(it.total_us)
     }),
-    (Column::of_field("percent", "Share", Unit::Percent, "kernels.top_kernels[].percent"), |it| float(it.percent)),
+    (Column::of_field("percent", "Share of busy time", Unit::Percent, "kernels.top_kernels[].percent"), |it| {
+        float(it.percent)
+    }),
     (Column::of_field("count", "Count", Unit::Count, "kernels.top_kernels[].count"), |it| Cell::Int(it.count)),
     (Column::of_field("avg_us", "Mean", Unit::TimeUs, "kernels.top_kernels[].avg_us"), |it| Cell::Float(it.avg_us)),
     (Column::of_field("min_us", "Shortest", Unit::TimeUs, "kernels.top_kernels[].min_us"), |it| float(it.min_us)),
@@ -120,9 +122,10 @@ pub(super) static CATEGORIES: ProfileColumns<(String, KernelCategory), 4> = [
     (Column::of_field("time_us", "Self time", Unit::TimeUs, "kernels.kernels_by_category.*.time_us"), |(_, it)| {
         Cell::Float(it.time_us)
     }),
-    (Column::of_field("percent", "Share", Unit::Percent, "kernels.kernels_by_category.*.percent"), |(_, it)| {
-        float(it.percent)
-    }),
+    (
+        Column::of_field("percent", "Share of busy time", Unit::Percent, "kernels.kernels_by_category.*.percent"),
+        |(_, it)| float(it.percent),
+    ),
     (Column::of_field("count", "Count", Unit::Count, "kernels.kernels_by_category.*.count"), |(_, it)| {
         Cell::Int(it.count)
     }),

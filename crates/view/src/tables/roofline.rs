@@ -65,7 +65,7 @@ pub(super) static COLUMNS: [(Column, RooflineValue); 40] = [
     (
         column(
             "total_self_time_percent",
-            "Share",
+            "Share of measured time",
             Unit::Percent,
             "Self time of the program's time, idle time included.",
         )
@@ -76,7 +76,7 @@ pub(super) static COLUMNS: [(Column, RooflineValue); 40] = [
     (
         column(
             "cumulative_total_self_time_percent",
-            "Cumulative share",
+            "Cumulative share of measured time",
             Unit::Percent,
             "Share of self time with the rows above.",
         )

@@ -107,8 +107,12 @@ fn said(step: &Step) -> String {
 }
 
 fn table(breakdown: &StepBreakdown) -> Table {
-    let mut table =
-        Table::new(&[("Part", Align::Left), ("Time", Align::Right), ("Share", Align::Right), ("", Align::Left)]);
+    let mut table = Table::new(&[
+        ("Part", Align::Left),
+        ("Time", Align::Right),
+        ("Share of the step", Align::Right),
+        ("", Align::Left),
+    ]);
     let whole = breakdown.duration_us;
     for (index, ((_, title), us)) in STEP_PARTS.iter().zip(breakdown.parts.values_us()).enumerate() {
         let Some(us) = us.filter(|us| *us > 0.0 && whole > 0.0) else { continue };

@@ -18,6 +18,21 @@ fn it_has_every_section_that_the_profile_has() {
 }
 
 #[test]
+fn shares_of_ops_and_categories_are_of_busy_time() {
+    let mut profile = profile();
+    let op = report::TopOp {
+        name: "transpose".to_owned(),
+        self_time_percent: Some(1.4),
+        busy_self_time_percent: Some(51.1),
+        ..Default::default()
+    };
+    profile.op_statistics = Some(report::OpStatistics { top_ops: vec![op], ..Default::default() });
+    let page = report(&profile);
+    assert!(page.contains("51.1 %") && !page.contains("1.40 %") && !page.contains(">1.4 %"), "{page}");
+    assert_eq!(page.matches(">Share of busy time<").count(), 2, "categories and ops: {page}");
+}
+
+#[test]
 fn an_empty_profile_has_a_report_without_invented_numbers() {
     let page = report(&UnifiedProfile::default());
     assert_elements_nest(&page);

@@ -39,7 +39,7 @@ fn categories(profile: &UnifiedProfile) -> Markup {
     let mut table = Table::new(&[
         ("Category", Align::Left),
         ("Self time", Align::Right),
-        ("Share", Align::Right),
+        ("Share of busy time", Align::Right),
         ("", Align::Left),
         ("Count", Align::Right),
     ]);
@@ -56,7 +56,7 @@ fn top_ops(ops: &[TopOp]) -> Markup {
         ("Op", Align::Name),
         ("Category", Align::Left),
         ("Self time", Align::Right),
-        ("Share", Align::Right),
+        ("Share of busy time", Align::Right),
         ("Count", Align::Right),
         ("FLOP/s", Align::Right),
         ("Limited by", Align::Left),
@@ -69,7 +69,7 @@ fn top_ops(ops: &[TopOp]) -> Markup {
             &op.name,
             &op.category,
             &format::time_us(op.self_time_us),
-            &optional_percent(op.self_time_percent),
+            &optional_percent(op.busy_self_time_percent),
             &format::count(op.occurrences),
             &rate.map_or_else(|| format::DASH.to_owned(), |rate| format::si(rate, "FLOP/s")),
             &op.bound_by.as_deref().unwrap_or(format::DASH),
@@ -88,7 +88,7 @@ fn kernels(profile: &UnifiedProfile) -> Markup {
         ("Kernel", Align::Name),
         ("Category", Align::Left),
         ("Self time", Align::Right),
-        ("Share", Align::Right),
+        ("Share of busy time", Align::Right),
         ("Count", Align::Right),
         ("Mean", Align::Right),
     ]);
