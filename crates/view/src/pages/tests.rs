@@ -207,3 +207,21 @@ fn every_figure_of_the_overview_that_is_a_field_has_its_definition() {
     assert!(metrics.len() >= 5, "{metrics:?}");
     assert!(metrics.iter().all(|figure| figure.definition.ends_with('.')), "{metrics:?}");
 }
+
+/// By hand: 3 MB move in the 15 µs from 20 to 35, which is 200 GB/s; the profile has the 20 µs that both last, so 150 GB/s.
+#[test]
+fn a_bandwidth_says_the_time_that_it_is_over() {
+    let mut b = TraceBuilder::new();
+    let copies = b.line("/device:GPU:0", "Stream #2(MemcpyH2D)");
+    for (start, bytes) in [(20, 1_000_000), (25, 2_000_000)] {
+        b.event(copies, "MemcpyH2D", start, 10).args(|args| args.copy_bytes = Some(bytes));
+    }
+    let (of_trace, of_profile) = both(b.build(), View::Transfers);
+    let said = |page: &Page| {
+        let figure = figures(page)[0];
+        (figure.value.unwrap(), figure.note.clone())
+    };
+    let in_flight = "2 transfers: 3.00 MB in 15.0 µs with one in flight; they overlap: their times add up to 20.0 µs";
+    assert_eq!(said(&of_trace), (200.0, in_flight.to_owned()));
+    assert_eq!(said(&of_profile), (150.0, "2 transfers: 3.00 MB in 20.0 µs, added up".to_owned()));
+}

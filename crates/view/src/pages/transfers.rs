@@ -39,7 +39,7 @@ pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
 pub(super) fn host_to_device(source: Source<'_>) -> Option<Figure> {
     let direction = Direction::HostToDevice;
     let sum = match source {
-        Source::Trace(context) => Sum::of_trace(&context.analysis.copies, direction),
+        Source::Trace(context) => Sum::of_trace(&context, direction),
         Source::Profile(profile) => Sum::of_profile(profile, direction),
     };
     sum.map(|sum| sum.figure(direction))
@@ -50,7 +50,7 @@ fn of_trace(context: &Context<'_>, query: &PageQuery) -> Vec<Block> {
     if copies.rows.is_empty() {
         return vec![nothing(copies)];
     }
-    let mut blocks = vec![Block::Figures { figures: figures(copies) }];
+    let mut blocks = vec![Block::Figures { figures: figures(context) }];
     if copies.on_device().next().is_none() {
         let text = "The trace holds only the host's calls, which start transfers: how long these take is not in it.";
         blocks.push(Block::Note { text: text.to_owned() });
@@ -110,10 +110,22 @@ struct Sum {
     sized: u64,
     bytes: u64,
     gb_per_sec: Option<f64>,
+    /// The time that the bandwidth is over.
+    sized_time_us: f64,
+    sized_time: SizedTime,
+}
+
+/// What the time of the transfers of known size is.
+enum SizedTime {
+    /// That in which at least one of them is in flight, added up over so many devices.
+    InFlight(usize),
+    /// Their durations, added up, as the profile has it.
+    Durations,
 }
 
 impl Sum {
-    fn of_trace(copies: &Copies, direction: Direction) -> Option<Sum> {
+    fn of_trace(context: &Context<'_>, direction: Direction) -> Option<Sum> {
+        let copies = &context.analysis.copies;
         let rows: Vec<&CopyRow> = copies.on_device().filter(|row| row.class.direction == direction).collect();
         let time: Ps = rows.iter().map(|row| row.time).sum();
         let bytes: u64 = rows.iter().filter_map(|row| row.bytes).sum();
@@ -125,45 +137,67 @@ impl Sum {
             sized,
             bytes,
             gb_per_sec: bandwidth_gb_per_sec(bytes, sized_time).filter(|_| sized > 0),
+            sized_time_us: sized_time.as_us(),
+            sized_time: SizedTime::InFlight(context.analysis.devices.used.len()),
         })
     }
 
     fn of_profile(profile: &UnifiedProfile, direction: Direction) -> Option<Sum> {
         let all = &profile.memory_operations.as_ref()?.transfers;
         let found = all.iter().find(|transfer| transfer.direction == direction.label())?;
+        let bytes = found.total_bytes.unwrap_or_default();
         Some(Sum {
             count: found.count,
             time_us: found.total_time_us,
             sized: found.sized_count,
-            bytes: found.total_bytes.unwrap_or_default(),
+            bytes,
             gb_per_sec: found.bandwidth_gb_per_sec,
+            // 1 GB/s is 1,000 bytes a microsecond.
+            sized_time_us: found.bandwidth_gb_per_sec.map_or(0.0, |rate| bytes as f64 / (1e3 * rate)),
+            sized_time: SizedTime::Durations,
         })
     }
 
     fn figure(&self, direction: Direction) -> Figure {
-        let size = match self.sized {
-            0 => "the trace does not state their size".to_owned(),
-            sized if sized < self.count => {
-                format!("{} in the {} of known size", format::bytes(self.bytes), format::count(sized))
-            }
-            _ => format::bytes(self.bytes),
-        };
-        let noun = if self.count == 1 { "transfer" } else { "transfers" };
         Figure {
             label: title(direction).to_owned(),
             value: self.gb_per_sec,
             unit: Unit::GigabytesPerSecond,
-            note: format!("{} {noun} in {}: {size}", format::count(self.count), format::time_us(self.time_us)),
+            note: self.note(),
             link: link(direction),
             ..Figure::default()
         }
     }
+
+    /// What moved in which time. Bytes are in powers of ten, as the bandwidth is, so that one divided by the other is the figure.
+    fn note(&self) -> String {
+        let noun = if self.count == 1 { "transfer" } else { "transfers" };
+        let (count, time) = (format!("{} {noun}", format::count(self.count)), format::time_us(self.time_us));
+        let Some(_) = self.gb_per_sec else { return format!("{count} in {time}: the trace does not state their size") };
+        let bytes = format::si(self.bytes as f64, "B");
+        let is_all = self.sized >= self.count;
+        let of = if is_all { String::new() } else { format!(" ({} of known size)", format::count(self.sized)) };
+        let sized_time = format::time_us(self.sized_time_us);
+        let moved = format!("{count}{of}: {bytes} in {sized_time}");
+        match self.sized_time {
+            SizedTime::Durations => format!("{moved}, added up"),
+            SizedTime::InFlight(devices) => {
+                let all = if devices > 1 { format!(", {devices} devices added up") } else { String::new() };
+                let overlap = if is_all && self.sized_time_us < self.time_us {
+                    format!("; they overlap: their times add up to {time}")
+                } else {
+                    String::new()
+                };
+                format!("{moved} with one in flight{all}{overlap}")
+            }
+        }
+    }
 }
 
-fn figures(copies: &Copies) -> Vec<Figure> {
-    let figure = |direction: Direction| match Sum::of_trace(copies, direction) {
+fn figures(context: &Context<'_>) -> Vec<Figure> {
+    let figure = |direction: Direction| match Sum::of_trace(context, direction) {
         Some(sum) => Some(sum.figure(direction)),
-        None => host_calls(copies, direction),
+        None => host_calls(&context.analysis.copies, direction),
     };
     Direction::ALL.into_iter().filter_map(figure).collect()
 }
@@ -234,7 +268,9 @@ fn by_row(copies: &Copies) -> Bars {
             label: format!("{}: {}{memory}", title(class_of.direction), class_of.kind.label()),
             value: row.time.as_us(),
             class: class(class_of.direction),
-            note: row.bandwidth_gb_per_sec().map_or(String::new(), |rate| format!("{} GB/s", format::number(rate))),
+            note: row
+                .bandwidth_gb_per_sec()
+                .map_or(String::new(), |rate| format!("{} GB/s while in flight", format::number(rate))),
             link: link(class_of.direction),
         }
     };

@@ -102,7 +102,7 @@ pub fn leading(name: TableName) -> &'static [&'static str] {
             "target_memory",
             "count",
             "total_time_us",
-            "avg_time_us",
+            "in_flight_us",
             "total_bytes",
             "bandwidth_gb_per_sec",
             "call_site",

@@ -5,7 +5,7 @@ use metrics::{Context, CopyRow};
 
 type CellOf = for<'t> fn(&'t CopyRow) -> CellRef<'t>;
 
-pub(super) static COLUMNS: [(Column, CellOf); 16] = [
+pub(super) static COLUMNS: [(Column, CellOf); 17] = [
     (
         column(
             "direction",
@@ -73,11 +73,20 @@ pub(super) static COLUMNS: [(Column, CellOf); 16] = [
     }),
     (
         column(
+            "in_flight_us",
+            "In flight",
+            Unit::TimeUs,
+            "Time in which at least one of those whose size is known is under way, added up over devices.",
+        )
+        .caveat("Less than `total_time_us` where transfers of a device overlap."),
+        |it| CellRef::Float(it.sized_time.as_us()),
+    ),
+    (
+        column(
             "bandwidth_gb_per_sec",
             "Bandwidth",
             Unit::GigabytesPerSecond,
-            "`total_bytes` over the time in which at least one of them is under way, 1e9 bytes a second, \
-             device by device.",
+            "`total_bytes` over `in_flight_us`, 1e9 bytes a second.",
         )
         .caveat("XProf shows no bytes of copies at all."),
         |it| CellRef::float(it.bandwidth_gb_per_sec()),
