@@ -5,6 +5,7 @@
 mod environment;
 pub mod export;
 pub mod metric;
+mod most_time;
 mod op_changes;
 pub mod pages;
 pub mod table;

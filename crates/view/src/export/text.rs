@@ -14,7 +14,7 @@ const WIDTH: usize = 100;
 
 /// Rows of the tables on the one screen; `crossprof table` prints them whole.
 const CATEGORIES: usize = 6;
-const KERNELS: usize = 8;
+const KERNELS: usize = 7;
 const DEVICES: usize = 8;
 
 /// The report of one run.

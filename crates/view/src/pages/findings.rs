@@ -1,10 +1,12 @@
 //! The page of findings: what to do first, what else was seen, and which rules lacked their input.
 
+use super::overview::link_of_category;
 use super::{Block, FindingBlock, Link, PageQuery, Source, View};
+use crate::most_time;
 use crate::table::Filter;
 use crate::tables::TableName;
 use base::format;
-use report::{Finding, FindingSeverity};
+use report::{Confidence, Finding, FindingSeverity};
 
 /// Findings on the overview.
 const FIRST: usize = 3;
@@ -18,6 +20,8 @@ pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
         let passes = |finding: &&&Finding| filter.passes_texts(&[&finding.id, &finding.title, &finding.message]);
         findings.iter().filter(passes).map(|finding| block(source, finding)).collect()
     };
+    let is_shown = |it: &FindingBlock| filter.passes_texts(&[&it.id, &it.title, &it.text]);
+    let most_time = most_time(source).filter(is_shown);
     let mut blocks = Vec::new();
     if !checked.is_empty() {
         blocks.push(Block::Findings { findings: shown(&checked) });
@@ -27,6 +31,7 @@ pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
     } else {
         blocks.push(source.not_measured("findings"));
     }
+    blocks.extend(most_time.map(|it| Block::Findings { findings: vec![it] }));
     if !lacking.is_empty() {
         let note = "These rules could not be checked. Each says what it lacked.".to_owned();
         blocks.push(Block::Heading { text: "Not checked".to_owned(), note: Some(note) });
@@ -39,6 +44,22 @@ pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
 /// What to do first, for the overview.
 pub(super) fn first(source: Source<'_>) -> Vec<FindingBlock> {
     source.profile().findings.iter().filter(is_checked).take(FIRST).map(|finding| block(source, finding)).collect()
+}
+
+/// The categories with most of the time, beside the findings.
+pub(super) fn most_time(source: Source<'_>) -> Option<FindingBlock> {
+    let found = most_time::most_time(source.profile())?;
+    Some(FindingBlock {
+        id: "most_expensive".to_owned(),
+        severity: FindingSeverity::Note,
+        title: found.title,
+        text: found.text,
+        remedy: String::new(),
+        confidence: Confidence::High,
+        evidence: Vec::new(),
+        link: link_of_category(source, &found.category),
+        in_timeline: None,
+    })
 }
 
 fn is_checked(finding: &&Finding) -> bool {

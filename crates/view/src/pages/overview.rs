@@ -5,15 +5,15 @@
 //! no kernel, a category of a library's kernel is `custom-call` as an op. So each link is to rows that are there.
 
 use super::{
-    About, Bar, Bars, Block, Figure, FindingBlock, Link, PageQuery, Source, TableBlock, View, communication, devices,
-    findings, headlines, host, roofline, run_facts, steps, table_block, transfers,
+    About, Bar, Bars, Block, Figure, Link, PageQuery, Source, TableBlock, View, communication, devices, findings,
+    headlines, host, roofline, run_facts, steps, table_block, transfers,
 };
 use crate::metric;
 use crate::table::{Cell, Unit};
 use crate::tables::TableName;
 use base::{format, sort};
 use metrics::{Context, OpFamily, demangle, family_of};
-use report::{Confidence, FindingSeverity, UnifiedProfile};
+use report::UnifiedProfile;
 
 /// Categories that get a separate bar.
 const MAX_CATEGORIES: usize = 9;
@@ -28,9 +28,8 @@ pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
     // Where nothing ran on a device there is no card of dashes.
     figures.retain(|figure| !is_host_only || figure.value.is_some());
     figures.extend(of_other_views(source));
-    let categories = largest_categories(source);
     let mut first = findings::first(source);
-    first.extend(most_expensive(&categories));
+    first.extend(findings::most_time(source));
     let mut blocks = vec![Block::Figures { figures }, Block::Findings { findings: first }];
     blocks.retain(|block| match block {
         Block::Figures { figures } => !figures.is_empty(),
@@ -41,7 +40,7 @@ pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
         blocks.extend(host::blocks(source, query));
     } else {
         blocks.push(Block::Stack(steps::overview(source)));
-        blocks.push(Block::Bars(categories));
+        blocks.push(Block::Bars(largest_categories(source)));
         blocks.push(Block::Bars(devices::first(profile, MAX_DEVICES)));
         blocks.extend(top_kernels(source, query).map(Block::Table));
         blocks.extend(source.context().map(|context| Block::Table(op_placement(&context, query))));
@@ -50,34 +49,6 @@ pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
     blocks.extend(run_facts::not_measured(profile));
     blocks.push(run_facts::environment(profile));
     blocks
-}
-
-/// Shares that the largest categories have to reach together to be named, and how many are named at most.
-const NAMED_PERCENT: f64 = 80.0;
-const MOST_NAMED: usize = 3;
-
-/// The categories that take most of the time, beside the findings: what is expensive is named even where no rule fires.
-fn most_expensive(all: &Bars) -> Option<FindingBlock> {
-    let whole = all.whole.filter(|whole| *whole > 0.0)?;
-    let mut before = 0.0;
-    let is_needed = |bar: &&Bar| {
-        let is_needed = 100.0 * before < NAMED_PERCENT * whole;
-        before += bar.value;
-        is_needed
-    };
-    let named: Vec<&Bar> = all.bars.iter().take_while(is_needed).take(MOST_NAMED).collect();
-    let names: Vec<String> = named.iter().map(|bar| format!("{} {}", bar.note, bar.label)).collect();
-    Some(FindingBlock {
-        id: "most_expensive".to_owned(),
-        severity: FindingSeverity::Note,
-        title: format!("Most time: {}", names.join(", ")),
-        text: format!("Of the {} of device ops in the window.", format::time_us(whole)),
-        remedy: String::new(),
-        confidence: Confidence::High,
-        evidence: Vec::new(),
-        link: named.first()?.link.clone(),
-        in_timeline: None,
-    })
 }
 
 /// One figure of each view that says most of it, where it has a value.
@@ -121,10 +92,7 @@ pub(super) fn categories(report: &UnifiedProfile, link: &dyn Fn(&str) -> Option<
 
 /// The categories with a link to the rows of each, the small ones as one bar.
 fn largest_categories(source: Source<'_>) -> Bars {
-    let mut all = match source {
-        Source::Trace(context) => categories(context.profile, &|category| link_of_category(&context, category)),
-        Source::Profile(profile) => categories(profile, &rows_of_category),
-    };
+    let mut all = categories(source.profile(), &|category| link_of_category(source, category));
     all.about = Some(About::new(metric!("kernels.kernels_by_category.*.time_us"), View::Kernels));
     if all.bars.is_empty() {
         all.note = "No device op was read.".to_owned();
@@ -160,7 +128,8 @@ pub(super) fn rows_of_category(category: &str) -> Option<Link> {
 }
 
 /// The ops of a category; where they have others, the kernels that do such things.
-fn link_of_category(context: &Context<'_>, category: &str) -> Option<Link> {
+pub(super) fn link_of_category(source: Source<'_>, category: &str) -> Option<Link> {
+    let Some(context) = source.context() else { return rows_of_category(category) };
     let (ops, trace) = (&context.analysis.ops, context.trace());
     if ops.rows.iter().any(|op| ops.text(trace, op.category) == category) {
         return Link::equal(View::Ops, "category", category);

@@ -1,5 +1,6 @@
 //! What to do about the run: every finding with its numbers, those that fired first.
 
+use crate::most_time::most_time;
 use base::format;
 use maud::{Markup, html};
 use report::{Evidence, Finding, FindingSeverity, UnifiedProfile};
@@ -8,14 +9,18 @@ use report::{Evidence, Finding, FindingSeverity, UnifiedProfile};
 pub fn section(profile: &UnifiedProfile) -> Markup {
     let is_checked = |finding: &&Finding| finding.severity != FindingSeverity::NotChecked;
     let (fired, unchecked): (Vec<&Finding>, Vec<&Finding>) = profile.findings.iter().partition(is_checked);
+    let most_time = most_time(profile);
     html! {
-        @if !profile.findings.is_empty() {
+        @if !profile.findings.is_empty() || most_time.is_some() {
             section id="findings" {
                 h2 { "What to do" }
                 @if fired.is_empty() {
-                    p.note { "No rule fired." }
+                    @if !unchecked.is_empty() { p.note { "No rule fired." } }
                 } @else {
                     ol { @for finding in fired { (item(finding)) } }
+                }
+                @if let Some(found) = most_time {
+                    p { strong { (found.title) } br; (found.text) }
                 }
                 @if !unchecked.is_empty() {
                     details {

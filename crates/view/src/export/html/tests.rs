@@ -18,6 +18,12 @@ fn it_has_every_section_that_the_profile_has() {
 }
 
 #[test]
+fn what_takes_most_of_the_time_is_named_where_no_rule_fired() {
+    let profile = UnifiedProfile { findings: Vec::new(), ..profile() };
+    assert!(report(&profile).contains("<strong>Most time: 60.5 % matmul, 39.5 % copy</strong>"));
+}
+
+#[test]
 fn shares_of_ops_and_categories_are_of_busy_time() {
     let mut profile = profile();
     let op = report::TopOp {

@@ -1,0 +1,70 @@
+//! The categories of ops that take most of the time: said beside the findings, so that what is expensive is named even where no
+//! rule fires.
+
+use base::{format, sort};
+use report::{KernelCategory, UnifiedProfile};
+
+/// Shares that the named categories have to reach together, in percent, and how many are named at most.
+const NAMED_PERCENT: f64 = 80.0;
+const MOST_NAMED: usize = 3;
+
+/// What takes most of the time of device ops.
+pub struct MostTime {
+    /// The largest categories with their shares of busy time.
+    pub title: String,
+    /// What the shares are of.
+    pub text: String,
+    /// The largest category.
+    pub category: String,
+}
+
+/// The largest categories of `profile`; `None` where no op takes time.
+pub fn most_time(profile: &UnifiedProfile) -> Option<MostTime> {
+    let all = &profile.kernels.kernels_by_category;
+    let whole: f64 = all.values().map(|category| category.time_us).sum();
+    let mut sorted: Vec<(&String, &KernelCategory)> = all.iter().collect();
+    sort::sort_by(&mut sorted, |a, b| b.1.time_us.total_cmp(&a.1.time_us).then_with(|| a.0.cmp(b.0)));
+    let (category, _) = sorted.first().filter(|_| whole > 0.0)?;
+    let mut before = 0.0;
+    let is_needed = |(_, category): &&(&String, &KernelCategory)| {
+        let is_needed = 100.0 * before < NAMED_PERCENT * whole;
+        before += category.time_us;
+        is_needed
+    };
+    let named = sorted.iter().take_while(is_needed).take(MOST_NAMED);
+    let shares: Vec<String> =
+        named.map(|(name, it)| format!("{} {name}", format::percent(100.0 * it.time_us / whole))).collect();
+    Some(MostTime {
+        title: format!("Most time: {}", shares.join(", ")),
+        text: format!("Of the {} of device ops in the window.", format::time_us(whole)),
+        category: (*category).clone(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn title(times: &[(&str, f64)]) -> Option<String> {
+        let mut profile = UnifiedProfile::default();
+        let category =
+            |&(name, time_us): &(&str, f64)| (name.to_owned(), KernelCategory { time_us, ..KernelCategory::default() });
+        profile.kernels.kernels_by_category = times.iter().map(category).collect();
+        most_time(&profile).map(|it| it.title)
+    }
+
+    #[test]
+    fn as_many_are_named_as_make_most_of_the_time_but_three() {
+        assert_eq!(title(&[("copy", 10.0), ("matmul", 90.0)]).as_deref(), Some("Most time: 90.0 % matmul"));
+        let two = title(&[("a", 18.0), ("b", 70.0), ("c", 12.0)]);
+        assert_eq!(two.as_deref(), Some("Most time: 70.0 % b, 18.0 % a"));
+        let even = [("a", 1.0), ("b", 1.0), ("c", 1.0), ("d", 1.0)];
+        assert_eq!(title(&even).as_deref(), Some("Most time: 25.0 % a, 25.0 % b, 25.0 % c"));
+    }
+
+    #[test]
+    fn where_no_op_takes_time_nothing_is_named() {
+        assert_eq!(title(&[]), None);
+        assert_eq!(title(&[("copy", 0.0)]), None);
+    }
+}
