@@ -11,6 +11,7 @@ use metrics::{
     Context, Histogram, KernelStats, LaunchStatistics, Launches, Occurrences, OpFamily, SHORT_KERNEL, is_amd,
     matrix_units,
 };
+use report::UnifiedProfile;
 use trace::{Platform, StatValue};
 
 /// The blocks.
@@ -29,6 +30,7 @@ fn of_profile(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
         let sums = KernelFigures {
             is_gpu: profile.metadata.platform == Platform::Gpu.label(),
             count: section.count,
+            left_out: left_out(profile, section.count),
             distinct: section.distinct_count,
             per_step: profile.step_timing.kernels_per_step,
             mean_us: section.avg_time_us,
@@ -94,6 +96,8 @@ fn share(part: f64, whole: f64) -> Option<f64> {
 struct KernelFigures {
     is_gpu: bool,
     count: u64,
+    /// Ops of no duration, which are no kernels. On a GPU nothing says how many.
+    left_out: u64,
     distinct: u64,
     per_step: Option<f64>,
     mean_us: f64,
@@ -113,13 +117,17 @@ impl KernelFigures {
             true => "of all kernels: launching one takes the host about as long",
             false => "of all ops",
         };
+        let left_out = match self.left_out {
+            0 => String::new(),
+            left_out => format!("; {} of no duration are left out", format::count(left_out)),
+        };
         let range = |(min, max): (f64, f64)| format!("{} to {}", format::time_us(min), format::time_us(max));
         vec![
             figure(
                 &capital(word(self.is_gpu)),
                 Some(self.count as f64),
                 Unit::Count,
-                format!("{} distinct by name, launch shape and op", format::count(self.distinct)),
+                format!("{} distinct by name, launch shape and op{left_out}", format::count(self.distinct)),
             ),
             figure("Device ops per step", self.per_step, Unit::Number, per_step.to_owned()),
             figure("Mean duration", Some(self.mean_us), Unit::TimeUs, self.range_us.map_or_else(String::new, range)),
@@ -133,10 +141,17 @@ impl KernelFigures {
     }
 }
 
+/// Ops of no duration, which are not among `count` kernels. A GPU's copies are none either: there the difference says nothing.
+fn left_out(profile: &UnifiedProfile, count: u64) -> u64 {
+    let is_gpu = profile.metadata.platform == Platform::Gpu.label();
+    if is_gpu { 0 } else { profile.step_timing.total_kernels.saturating_sub(count) }
+}
+
 fn figures(context: &Context<'_>, stats: &KernelStats, all: &Occurrences) -> Vec<Figure> {
     let sums = KernelFigures {
         is_gpu: stats.platform == Some(Platform::Gpu),
         count: all.count,
+        left_out: left_out(context.profile, all.count),
         distinct: stats.kernels.len() as u64,
         per_step: context.profile.step_timing.kernels_per_step,
         mean_us: all.mean_us(),

@@ -89,9 +89,12 @@ pub(super) static COLUMNS: [(Column, CellOf); 26] = [
         .xprof("op_name"),
         |table, it| table.text(it.kernel.op_name),
     ),
-    (column("occurrences", "Count", Unit::Count, "How often it ran.").xprof("occurrences"), |_, it| {
-        CellRef::Int(it.kernel.occurrences.count)
-    }),
+    (
+        column("occurrences", "Count", Unit::Count, "How often it ran.")
+            .caveat("Occurrences of no duration are left out, as in XProf.")
+            .xprof("occurrences"),
+        |_, it| CellRef::Int(it.kernel.occurrences.count),
+    ),
     (column("total_duration_us", "Total", Unit::TimeUs, "Sum of durations.").xprof("total_duration_us"), |_, it| {
         CellRef::Float(it.kernel.occurrences.total.as_us())
     }),
