@@ -247,13 +247,13 @@ fn steps(profile: &UnifiedProfile) -> String {
     if let Some(counted) = timing.num_steps_counted {
         let number = |flag: fn(&report::Step) -> bool| profile.steps.iter().filter(|step| flag(step)).count();
         text += &format!(", {} counted", format::count(counted));
-        // Where no step is whole and warm, others count.
-        for (found, word) in
-            [(number(|it| it.counted && it.partial), "partial"), (number(|it| it.counted && it.warm_up), "warm-up")]
-        {
-            if found > 0 {
-                text += &format!(", {found} of them {word}");
-            }
+        let partial = number(|it| it.counted && it.partial);
+        let in_spite = [(partial, "partial"), (number(|it| it.counted && !it.partial && it.warm_up), "warm-up")];
+        let in_spite =
+            in_spite.into_iter().filter(|(found, _)| *found > 0).map(|(found, word)| format!("{found} {word}"));
+        let in_spite: Vec<String> = in_spite.collect();
+        if !in_spite.is_empty() {
+            text += &format!(" ({}, since no step is whole and warm)", in_spite.join(", "));
         }
         // Each step once: what is cut off may also be warm-up.
         let warm_up = number(|it| !it.counted && !it.partial && it.warm_up);

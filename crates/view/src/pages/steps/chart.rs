@@ -165,19 +165,31 @@ fn step_source(timing: &StepTiming) -> String {
     }
 }
 
-/// How many steps there are, and how many of them are marked.
+/// How many steps there are, which of them are marked, and which count only because no other is better.
 fn summary(steps: &[Step]) -> String {
-    let partial = steps.iter().filter(|step| step.partial).count();
-    let compiling = steps.iter().filter(|step| step.compiles && !step.partial).count();
-    let warm_up = steps.iter().filter(|step| step.warm_up && !step.compiles && !step.partial).count();
     let noun = if steps.len() == 1 { "step" } else { "steps" };
     let mut text = format!("{} {noun}, start to start.", steps.len());
-    if partial + compiling + warm_up > 0 {
-        let kinds = [(partial, "partial"), (compiling, "compiling"), (warm_up, "warm-up")];
-        let kinds = kinds.into_iter().filter(|kind| kind.0 > 0).map(|(count, kind)| format!("{count} {kind}"));
-        text.push_str(&format!(" Underlined and not counted: {}.", kinds.collect::<Vec<_>>().join(", ")));
+    let (counted, left_out): (Vec<&Step>, Vec<&Step>) = steps.iter().partition(|step| step.counted);
+    let (counted, left_out) = (kinds(&counted), kinds(&left_out));
+    if !left_out.is_empty() {
+        text.push_str(&format!(" Underlined and not counted: {left_out}."));
+    }
+    if !counted.is_empty() {
+        text.push_str(&format!(" Counted, since no step is whole and warm: {counted}."));
     }
     text
+}
+
+/// How many steps are partial, compiling or warm-up, each by the first of these that it is.
+fn kinds(steps: &[&Step]) -> String {
+    let number = |is: fn(&Step) -> bool| steps.iter().filter(|step| is(step)).count();
+    let kinds = [
+        (number(|it| it.partial), "partial"),
+        (number(|it| it.compiles && !it.partial), "compiling"),
+        (number(|it| it.warm_up && !it.compiles && !it.partial), "warm-up"),
+    ];
+    let named = kinds.into_iter().filter(|(count, _)| *count > 0).map(|(count, kind)| format!("{count} {kind}"));
+    named.collect::<Vec<_>>().join(", ")
 }
 
 /// Parts that occur nowhere are left out.
@@ -192,4 +204,22 @@ fn stack(title: String, series: Vec<Series>, rows: Vec<StackRow>) -> Stack {
     });
     let rows = rows.collect();
     Stack { title, unit: Unit::TimeUs, series, rows, ..Stack::default() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_step_is_said_to_be_counted_where_it_is() {
+        let partial = |counted: bool| Step { partial: true, counted, ..Step::default() };
+        let whole = Step { counted: true, ..Step::default() };
+        assert_eq!(
+            summary(&[partial(true)]),
+            "1 step, start to start. Counted, since no step is whole and warm: 1 partial."
+        );
+        let two = summary(&[whole.clone(), partial(false)]);
+        assert_eq!(two, "2 steps, start to start. Underlined and not counted: 1 partial.");
+        assert_eq!(summary(&[whole]), "1 step, start to start.");
+    }
 }
