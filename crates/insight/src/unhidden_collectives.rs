@@ -36,10 +36,14 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let hidden = numbers.communication_overlap_percent();
     let (view, filter) = numbers.link_to_communication(&is_communication);
     let message = format!(
-        "Exposed communication (mostly {}) takes {} of {} ({}).{}",
+        "Exposed communication (mostly {}) takes {} of {}{} ({}).{}",
         format::printable(kind),
         format::time_us(window.us(share)),
         window.words(),
+        match numbers.context.analysis.devices.used.len() {
+            0 | 1 => String::new(),
+            devices => format!(", mean over {} devices", format::count(devices as u64)),
+        },
         format::percent(share),
         match hidden {
             Some(hidden) if hidden > 0.0 => {

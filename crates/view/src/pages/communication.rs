@@ -128,7 +128,9 @@ fn nothing(context: &Context<'_>) -> Block {
 struct CommunicationFigures<'a> {
     /// Of the device time.
     exposed_percent: Option<f64>,
+    /// Added up over `devices`, as `total_us` is.
     exposed_us: f64,
+    devices: usize,
     hidden_percent: Option<f64>,
     total_us: f64,
     /// Of the time that was compared.
@@ -157,6 +159,7 @@ impl<'a> CommunicationFigures<'a> {
         CommunicationFigures {
             exposed_percent: share(sums.exposed, all.device_time),
             exposed_us: sums.exposed.as_us(),
+            devices: used.len(),
             hidden_percent: all.hidden_percent(),
             total_us: sums.total.as_us(),
             wait_percent: share(sums.wait, sums.wait + sums.transfer).filter(|_| sums.compared > 0),
@@ -176,6 +179,7 @@ impl<'a> CommunicationFigures<'a> {
         Some(CommunicationFigures {
             exposed_percent: device_time.and_then(|whole| share(section.exposed_time_us, whole)),
             exposed_us: section.exposed_time_us,
+            devices,
             hidden_percent: section.hidden_percent,
             total_us: section.total_time_us,
             wait_percent: compared.and_then(|(wait, transfer)| share(wait, wait + transfer)),
@@ -189,7 +193,9 @@ impl<'a> CommunicationFigures<'a> {
     }
 
     fn exposed(&self) -> Figure {
-        let note = format!("of device time: {} without computation beside it", format::time_us(self.exposed_us));
+        let all = if self.devices > 1 { format!(", {} devices added up", self.devices) } else { String::new() };
+        let time = format::time_us(self.exposed_us);
+        let note = format!("of device time: {time} without computation beside it{all}");
         percent("Exposed communication", self.exposed_percent, note)
     }
 
