@@ -132,6 +132,10 @@ fn recompilation() {
     assert_eq!(finding(compiling(900, 50), "recompilation").severity, Warning);
     assert_eq!(finding(compiling(900, 5), "recompilation").severity, Note);
     fine(compiling(900, 0), "recompilation");
+    // By hand: 10 later steps of 1 ms each compile for 5 µs; the last one ends with its kernel, after 0.9 ms and before it compiles.
+    let few = finding(compiling(900, 5), "recompilation").message;
+    let said = "10 more times after the first step, in steps 1, 2, 3, 4, 5 and 5 more: for 50.0 µs of the 10.9 ms";
+    assert!(few.contains(said), "{few}");
     // The first step may compile.
     let first = gpu_steps(12, |b, at| {
         kernel(b, "gemm", at + 1, at + 5, 900);

@@ -337,7 +337,8 @@ impl<'a> Numbers<'a> {
 const NAMED_PERCENT: f64 = 5.0;
 const MOST_NAMED: usize = 3;
 
-fn shown(name: &str) -> String {
+/// A name of the trace in a sentence.
+pub(super) fn shown(name: &str) -> String {
     base::format::printable(&base::format::shorten(name, 60))
 }
 

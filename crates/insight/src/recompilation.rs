@@ -1,13 +1,13 @@
 //! XLA compiles while steps run that should be steady.
 
 use super::draft::{Draft, lacks};
-use super::numbers::Numbers;
+use super::numbers::{Numbers, shown};
 use super::waiting::NO_HOST_EVENTS;
 use super::{Rule, Verdict};
 use base::{Ps, format};
-use metrics::{HostWork, host_spans};
+use metrics::{HostWork, compiled_modules, host_spans};
 use report::{Confidence, FindingSeverity};
-use trace::{Framework, Interval};
+use trace::{Framework, Interval, IntervalSet};
 
 /// The rule.
 pub(super) const RULE: Rule = Rule { id: "recompilation", title: "Compilation between steps", check };
@@ -50,11 +50,14 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         _ => FindingSeverity::Note,
     };
     let message = format!(
-        "After the first step, XLA compiles {}, for {} in all ({} of that time). New shapes, data types or static arguments \
-         make it compile again.",
+        "XLA compiles {}{} after the first step{}: for {} of the {} that follow it ({}). New shapes, data types or static \
+         arguments make it compile again.",
         times(inside.parts().len() as u64),
+        of_functions(numbers, &inside),
+        in_steps(numbers, &inside),
         format::time_us(inside.length().as_us()),
-        format::percent(share)
+        format::time_us((end - start).as_us()),
+        format::percent(share),
     );
     Draft::new(severity, Confidence::High, "Programs are compiled while steps run", message)
         .remedy(
@@ -67,6 +70,51 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         .at_stake(share)
         .link("steps", "")
         .fires()
+}
+
+/// Functions and steps that a sentence names.
+const MOST_NAMED: usize = 5;
+
+/// ` (jit_f, train.py:23)`: what is compiled `inside`, each with the source of its op that takes most time, where the trace has it.
+fn of_functions(numbers: &Numbers<'_>, inside: &IntervalSet) -> String {
+    let (trace, analysis) = (numbers.trace, &numbers.context.analysis);
+    let source = |module: &str| {
+        let of_module = analysis.ops.rows.iter().filter(|op| analysis.ops.text(trace, op.module) == module);
+        of_module.map(|op| analysis.ops.text(trace, op.source)).find(|source| !source.is_empty())
+    };
+    let named = compiled_modules(trace, &analysis.devices, inside).into_iter().map(|module| match source(&module) {
+        Some(source) => format!("{}, {}", shown(&module), shown(source)),
+        None => shown(&module),
+    });
+    let named: Vec<String> = named.collect();
+    if named.is_empty() { String::new() } else { format!(" ({})", listed(&named, "; ")) }
+}
+
+/// `, in steps 5, 6, 7`: those that compilation touches, by their names in the trace, else from 0.
+fn in_steps(numbers: &Numbers<'_>, inside: &IntervalSet) -> String {
+    let steps = &numbers.context.analysis.steps;
+    let touches = |step: usize| {
+        let mut windows = steps.windows.iter().filter_map(|row| row.get(step).copied().flatten());
+        windows.any(|window| inside.length_within(window.interval) > Ps::ZERO)
+    };
+    let touched = (0..steps.names.len()).filter(|&step| touches(step));
+    let name = |step: usize| steps.names.get(step).cloned().flatten().unwrap_or_else(|| step.to_string());
+    let names: Vec<String> = touched.map(|step| shown(&name(step))).collect();
+    match names.len() {
+        0 => String::new(),
+        1 => format!(", in step {}", names.concat()),
+        _ => format!(", in steps {}", listed(&names, ", ")),
+    }
+}
+
+/// The first of them, and how many more there are.
+fn listed(names: &[String], separator: &str) -> String {
+    let first: Vec<&str> = names.iter().take(MOST_NAMED).map(String::as_str).collect();
+    let more = match names.len().saturating_sub(MOST_NAMED) {
+        0 => String::new(),
+        more => format!(" and {} more", format::count(more as u64)),
+    };
+    format!("{}{more}", first.join(separator))
 }
 
 /// `once more`, `3 more times`.

@@ -11,6 +11,7 @@
 //! count the same work several times.
 
 use std::cmp::Reverse;
+use std::collections::BTreeSet;
 
 use crate::devices::{Devices, interval};
 use base::{Ps, sort};
@@ -40,6 +41,23 @@ pub fn host_spans(trace: &Trace, devices: &Devices, work: HostWork) -> HostSpans
         outer
     });
     HostSpans { outermost: outermost.map(|span| span.start).collect(), union: IntervalSet::union_of(spans) }
+}
+
+/// The modules whose compilation begins in `within`, by name: passes of XLA's compilers have it behind their own
+/// (`HLO passes after layout assignment (jit_f)`). Empty where the trace has no such span.
+pub fn compiled_modules(trace: &Trace, devices: &Devices, within: &IntervalSet) -> BTreeSet<String> {
+    let mut modules = BTreeSet::new();
+    let is_pass = |name: &str| module_of_pass(name).is_some();
+    for_each_named(trace, devices, &is_pass, &mut |event| {
+        let module = module_of_pass(trace.text(event.name)).filter(|_| within.contains(event.start));
+        modules.extend(module.map(str::to_owned));
+    });
+    modules
+}
+
+fn module_of_pass(name: &str) -> Option<&str> {
+    let (_, module) = name.strip_suffix(')')?.rsplit_once(" (")?;
+    (host_spans::is(HostWork::Compile, name) && !module.is_empty()).then_some(module)
 }
 
 /// Visits the events of host threads whose name is wanted. Linear in the number of events, and free where none has such a
@@ -94,5 +112,21 @@ mod tests {
         let trace = b.build();
         let spans = host_spans(&trace, &Devices::of(&trace), HostWork::Compile);
         assert_eq!((spans.outermost.len(), spans.union.length()), (2, Ps::new(150_000_000)));
+    }
+
+    #[test]
+    fn passes_name_the_module_that_is_compiled() {
+        let mut b = TraceBuilder::new();
+        let pool = b.line("/host:CPU", "tf_PjRtCompilerThreadPool/1");
+        b.event(pool, "HLO passes after layout assignment (jit_f)", 10, 5);
+        b.event(pool, "HLO passes after scheduling (jit_f)", 20, 5);
+        b.event(pool, "HLO passes after scheduling (jit_later)", 200, 5);
+        // No compilation.
+        b.event(pool, "CommonPjRtLoadedExecutable::Execute (jit_g)", 30, 5);
+        let trace = b.build();
+        let us = |us: i64| Ps::new(us * 1_000_000);
+        let within = IntervalSet::union_of([Interval::new(us(0), us(100))]);
+        let found = compiled_modules(&trace, &Devices::of(&trace), &within);
+        assert_eq!(found.into_iter().collect::<Vec<_>>(), ["jit_f"]);
     }
 }

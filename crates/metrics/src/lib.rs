@@ -72,7 +72,7 @@ pub use freezing::of_module as layer_freezing_of;
 pub use histogram::Histogram;
 pub use host_ops::{HostOp, HostOps};
 pub use host_threads::{HostRole, HostThreads};
-pub use host_work::{HostWork, for_each_named, host_spans};
+pub use host_work::{HostWork, compiled_modules, for_each_named, host_spans};
 pub use io::io_operations;
 pub use kernel_stats::demangle::demangle;
 pub use kernel_stats::{KernelColumns, KernelRow, KernelStats, KernelSum, Occurrences, SHORT_KERNEL};

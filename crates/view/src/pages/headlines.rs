@@ -5,7 +5,7 @@ use crate::metric;
 use crate::metric::Metric;
 use crate::table::Unit;
 use base::format;
-use report::{Kernels, Step, Tracing, UnifiedProfile};
+use report::{FindingSeverity, Kernels, Step, Tracing, UnifiedProfile};
 
 /// Two limits: beyond the first lies good, up to the second warning, beyond it bad.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -26,8 +26,11 @@ const UTILIZATION_PERCENT: Thresholds = Thresholds {
 const KERNEL_US: Thresholds =
     Thresholds { good: 1000.0, bad: 100.0, text: "Good above 1 ms, warning from 0.1 ms, bad below." };
 /// `compilation.compilation_time_us`
-const COMPILATION_US: Thresholds =
-    Thresholds { good: 2e6, bad: 1e7, text: "Good below 2 s, warning up to 10 s, bad above." };
+const COMPILATION_US: Thresholds = Thresholds {
+    good: 2e6,
+    bad: 1e7,
+    text: "Good below 2 s, warning up to 10 s, bad above, or where it interrupts the steps.",
+};
 /// [`report::Tracing::slowed_percent`], from what the finding says on.
 const SLOWED_PERCENT: Thresholds = Thresholds {
     good: 10.0,
@@ -186,12 +189,28 @@ fn compilation(source: Source<'_>) -> Figure {
     let Some(found) = &source.profile().compilation else { return figure };
     let time = found.compilation_time_us;
     let times = if found.num_compilation_events == 1 { "time" } else { "times" };
+    let in_steps = recompilation(source.profile());
     let note = format!(
-        "{} {times}, {} of the capture",
+        "{} {times}, {} of the whole capture{}",
         format::count(found.num_compilation_events),
-        format::percent(found.compilation_percent)
+        format::percent(found.compilation_percent),
+        if in_steps.is_some() { ", also after the first step" } else { "" }
     );
-    judged(Figure { value: Some(time), note, ..figure }, &COMPILATION_US, time)
+    let figure = judged(Figure { value: Some(time), note, ..figure }, &COMPILATION_US, time);
+    // Little compilation is bad all the same where it interrupts the steps.
+    match in_steps {
+        Some(FindingSeverity::Critical) => Figure { status: Some(Status::Bad), ..figure },
+        Some(FindingSeverity::Warning) if figure.status == Some(Status::Good) => {
+            Figure { status: Some(Status::Warning), ..figure }
+        }
+        _ => figure,
+    }
+}
+
+/// How much it matters that programs are compiled while steps run; `None` where they are not.
+fn recompilation(profile: &UnifiedProfile) -> Option<FindingSeverity> {
+    let finding = profile.findings.iter().find(|finding| finding.id == "recompilation")?;
+    Some(finding.severity).filter(|severity| *severity != FindingSeverity::NotChecked)
 }
 
 /// The best rate that is known: tokens, else samples, else steps.
@@ -354,6 +373,25 @@ mod tests {
         profile.not_measured.push(NotMeasured { field: "compilation".into(), reason: reason.clone(), remedy: None });
         let compilation = all(&profile).swap_remove(3);
         assert_eq!((compilation.value, compilation.note), (None, reason));
+    }
+
+    #[test]
+    fn compilation_between_steps_is_not_good_however_short() {
+        let mut profile = profile();
+        profile.compilation =
+            Some(report::Compilation { compilation_time_us: 92.5e3, num_compilation_events: 3, ..Default::default() });
+        assert_eq!(all(&profile)[3].status, Some(Status::Good));
+        let mut with = |severity: &str| {
+            let finding = format!(
+                r#"{{"id":"recompilation","severity":"{severity}","confidence":"high","title":"","message":"","remedy":"","evidence":[]}}"#
+            );
+            profile.findings = vec![serde_json::from_str(&finding).unwrap()];
+            all(&profile).swap_remove(3)
+        };
+        assert_eq!(with("critical").status, Some(Status::Bad));
+        assert_eq!(with("warning").status, Some(Status::Warning));
+        assert!(with("note").note.ends_with("of the whole capture, also after the first step"));
+        assert_eq!(with("not_checked").status, Some(Status::Good));
     }
 
     #[test]
