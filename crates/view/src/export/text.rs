@@ -224,7 +224,7 @@ fn origin(profile: &UnifiedProfile) -> String {
 fn step_time(profile: &UnifiedProfile) -> String {
     let timing = &profile.step_timing;
     let Some(mean) = timing.avg_step_time_us else {
-        return format!("{} (no steps found; give --num-steps N)", format::DASH);
+        return format!("{} (no steps found; give their number on the Model page or by --num-steps N)", format::DASH);
     };
     let mut text = format!("{} mean", time_us(mean));
     for (value, name) in [
@@ -315,7 +315,7 @@ fn throughput(profile: &UnifiedProfile) -> String {
         return format::DASH.to_owned();
     }
     if rates.samples_per_sec.is_none() {
-        parts.push("samples/s and tokens/s need --batch-size and --seq-length".to_owned());
+        parts.push("tokens/s need batch size and sequence length (Model page; --batch-size, --seq-length)".to_owned());
     }
     parts.join(", ")
 }
