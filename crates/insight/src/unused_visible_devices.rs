@@ -12,15 +12,16 @@ use trace::{Framework, Platform};
 pub(super) const RULE: Rule = Rule { id: "unused_visible_devices", title: "Devices are not used", check };
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
-    let Devices { used, num_visible, platform, .. } = &numbers.context.analysis.devices;
+    let devices = &numbers.context.analysis.devices;
+    let Devices { used, platform, .. } = devices;
     let Some(platform) = platform else { return lacks("no device op ran. Capture while the jitted function runs.") };
-    let unused = num_visible.saturating_sub(used.len() as u64);
+    let (num_visible, unused) = (devices.num_visible(), devices.unused.len() as u64);
     if unused == 0 {
         return Verdict::Fine;
     }
     let message = format!(
         "The profile lists {} {}s, and ops ran on {} of them: {} did nothing during the capture.",
-        format::count(*num_visible),
+        format::count(num_visible),
         platform.label(),
         format::count(used.len() as u64),
         format::count(unused)
@@ -29,7 +30,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     Draft::new(
         FindingSeverity::Warning,
         Confidence::Medium,
-        &format!("{} of {} {}s are not used", format::count(unused), format::count(*num_visible), platform.label()),
+        &format!("{} of {} {}s are not used", format::count(unused), format::count(num_visible), platform.label()),
         message,
     )
     .remedy(&format!(
@@ -48,7 +49,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         }
     ))
     .passed("unused_devices", unused as f64, 1.0)
-    .evidence("visible_devices", *num_visible as f64)
+    .evidence("visible_devices", num_visible as f64)
     .link("devices", "")
     .fires()
 }

@@ -120,8 +120,8 @@ pub struct Devices {
     pub platform: Option<Platform>,
     /// The used ones of that platform, by host and ordinal.
     pub used: Vec<Device>,
-    /// Devices of that platform that the trace lists, used or not.
-    pub num_visible: u64,
+    /// Names of the others of that platform that the trace lists, in the same order.
+    pub unused: Vec<String>,
     /// First start to last end of all events, host included; `None` for an empty trace.
     pub capture: Option<Interval>,
     /// The events of every line in order, as whoever else looks at the trace has them.
@@ -139,21 +139,25 @@ impl Devices {
             .find(|&wanted| accelerators.iter().any(|d| d.platform == wanted && !d.ops.is_empty()));
         let found = if platform.is_some() { accelerators } else { cpu_ops(trace, &by_line.events) };
         let platform = platform.or_else(|| found.iter().any(|d| !d.ops.is_empty()).then_some(Platform::Cpu));
-        let visible = found.iter().filter(|d| Some(d.platform) == platform).count() as u64;
-        let mut used: Vec<Device> =
-            found.into_iter().filter(|d| Some(d.platform) == platform && !d.ops.is_empty()).collect();
+        let mut visible: Vec<Device> = found.into_iter().filter(|d| Some(d.platform) == platform).collect();
+        sort::sort_by(&mut visible, |a, b| (a.host, a.ordinal, &a.name).cmp(&(b.host, b.ordinal, &b.name)));
+        let (mut used, unused): (Vec<Device>, Vec<Device>) = visible.into_iter().partition(|d| !d.ops.is_empty());
         for device in &mut used {
             finish(trace, device);
         }
-        sort::sort_by(&mut used, |a, b| (a.host, a.ordinal, &a.name).cmp(&(b.host, b.ordinal, &b.name)));
         Devices {
             platform,
             used,
-            num_visible: visible,
+            unused: unused.into_iter().map(|device| device.name).collect(),
             capture: by_line.extent,
             by_line,
             recognised: Recognised::default(),
         }
+    }
+
+    /// Devices of the platform that the trace lists, used or not.
+    pub fn num_visible(&self) -> u64 {
+        (self.used.len() + self.unused.len()) as u64
     }
 
     /// The family of each kind of event that is an op of a used device; `None` of all others. Index: the kind.
@@ -342,7 +346,8 @@ mod tests {
         b.event(host, "train", 0, 500);
         let devices = Devices::of(&b.build());
         assert_eq!(devices.platform, Some(Platform::Tpu));
-        assert_eq!((devices.used.len(), devices.num_visible), (1, 2));
+        assert_eq!((devices.used.len(), devices.num_visible()), (1, 2));
+        assert_eq!(devices.unused, ["/device:TPU:1"]);
         let device = devices.used.first().unwrap();
         assert_eq!(device.ops.len(), 3);
         assert_eq!(device.busy.length(), Ps::new(60_000_000));

@@ -36,7 +36,7 @@ pub fn metadata(run: &Run, devices: &Devices, framework: &str, chosen: Option<&s
         experiment_name: None,
         config_name: None,
         run_name: Some(run.name.clone()).filter(|name| !name.is_empty()),
-        num_devices_visible: Some(devices.num_visible),
+        num_devices_visible: Some(devices.num_visible()),
         num_hosts: Some(trace.hosts.len() as u64).filter(|&hosts| hosts > 0),
         capture_duration_us: devices.capture.map(|capture| capture.length().as_us()),
         num_events: Some(trace.events.len() as u64),

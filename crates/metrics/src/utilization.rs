@@ -55,6 +55,7 @@ pub fn multi_device(trace: &Trace, devices: &Devices, is_cut: bool) -> Option<Mu
         busy_imbalance_percent: most.zip(mean(&busy)).map(|(most, mean)| (100.0 * (1.0 - mean / most)).max(0.0)),
         start_skew_us: skew.map(|(latest, earliest)| (latest - earliest).as_us()),
         device_stats: stats,
+        unused_devices: devices.unused.clone(),
     })
 }
 

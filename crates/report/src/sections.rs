@@ -220,6 +220,9 @@ pub struct MultiDevice {
     pub num_devices: u64,
     /// One entry a device, in the order of hosts and ordinals.
     pub device_stats: Vec<DeviceStats>,
+    /// Devices of the same kind that the profile lists and on which no op ran, in the order of the file. Added in 1.1.0.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unused_devices: Vec<String>,
     /// Mean of the devices' `utilization_percent`, each weighing as much as its window is long: equal to
     /// `compute_utilization.compute_util_percent`.
     #[serde(default, skip_serializing_if = "Option::is_none")]

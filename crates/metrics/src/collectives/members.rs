@@ -62,7 +62,7 @@ impl Numbering {
         } else if trace.hosts.len() > 1 {
             (vec![None; devices.used.len()], None)
         } else {
-            let most = (devices.platform != Some(Platform::Cpu)).then_some(devices.num_visible as usize);
+            let most = (devices.platform != Some(Platform::Cpu)).then_some(devices.num_visible() as usize);
             (devices.used.iter().map(|device| Some(device.ordinal)).collect(), most)
         };
         Numbering { platform: devices.platform, ids, most }

@@ -1,6 +1,6 @@
 //! The page of devices: how busy each is beside the others, and the longest times in which one ran nothing.
 
-use super::{About, Bar, Bars, Block, Link, PageQuery, Source, View};
+use super::{About, Bar, Bars, Block, ColourClass, Link, PageQuery, Source, View};
 use crate::metric;
 use crate::table::Unit;
 use crate::tables::TableName;
@@ -10,7 +10,8 @@ use report::{DeviceStats, MultiDevice, UnifiedProfile};
 
 /// The blocks.
 pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
-    let bars = busy(source.profile(), usize::MAX);
+    let mut bars = busy(source.profile(), usize::MAX);
+    bars.bars.extend(unused(source.profile()));
     let mut blocks: Vec<Block> = (!bars.bars.is_empty()).then_some(Block::Bars(bars)).into_iter().collect();
     for (name, title) in [(TableName::Devices, "Devices"), (TableName::Gaps, "Longest idle gaps")] {
         blocks.extend(source.table_block(name, title, query));
@@ -36,6 +37,18 @@ fn busy(profile: &UnifiedProfile, most: usize) -> Bars {
     };
     let bars = devices.take(most).map(bar).collect();
     Bars { title: "Devices, busy share".to_owned(), unit: Unit::Percent, bars, whole: Some(100.0), ..Bars::default() }
+}
+
+/// The devices that did nothing, which nothing measured is of: they have no rows in the table.
+fn unused(profile: &UnifiedProfile) -> impl Iterator<Item = Bar> {
+    let names = profile.multi_device.iter().flat_map(|devices| &devices.unused_devices);
+    names.map(|name| Bar {
+        label: name.clone(),
+        value: 0.0,
+        class: ColourClass::IDLE,
+        note: "not used".to_owned(),
+        link: None,
+    })
 }
 
 /// The first devices for the overview, and what lies between all.

@@ -241,3 +241,17 @@ fn ops_of_no_duration_are_said_to_be_left_out_of_kernels() {
         assert_eq!(figure.note, "1 distinct by name, launch shape and op; 4 of no duration are left out");
     }
 }
+
+#[test]
+fn devices_that_did_nothing_are_listed_behind_those_that_worked() {
+    let mut b = TraceBuilder::new();
+    let ops = b.line("/device:TPU:1", "XLA Ops");
+    b.line("/device:TPU:0", "XLA Ops");
+    b.event(ops, "fusion.1", 0, 50).hlo_category("loop fusion");
+    for page in <[Page; 2]>::from(both(b.build(), View::Devices)) {
+        let bars =
+            page.blocks.iter().find_map(|block| if let Block::Bars(bars) = block { Some(&bars.bars) } else { None });
+        let said: Vec<_> = bars.unwrap().iter().map(|bar| (bar.label.as_str(), bar.value, bar.note.as_str())).collect();
+        assert_eq!(said, [("/device:TPU:1", 100.0, "no gap"), ("/device:TPU:0", 0.0, "not used")]);
+    }
+}

@@ -55,10 +55,18 @@ pub fn device_table(devices: &MultiDevice, most: usize) -> Markup {
         ]);
     }
     let left = devices.device_stats.len().saturating_sub(most);
+    let unused = &devices.unused_devices;
     html! {
         (table)
         @if left > 0 {
             p.note { "and " (format::count(left as u64)) " more." }
+        }
+        @if !unused.is_empty() {
+            p.note {
+                "Not used: " (unused.iter().take(most).map(String::as_str).collect::<Vec<_>>().join(", "))
+                @if let Some(more @ 1..) = unused.len().checked_sub(most) { " and " (format::count(more as u64)) " more" }
+                "."
+            }
         }
     }
 }
