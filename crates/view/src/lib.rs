@@ -3,6 +3,7 @@
 #![warn(clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
 
 mod environment;
+mod evidence;
 pub mod export;
 pub mod metric;
 mod most_time;

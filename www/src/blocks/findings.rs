@@ -1,4 +1,4 @@
-//! What to do, most important first: how bad by word, shape and colour; what it rests on unfolds; the evidence is a link away.
+//! What to do, most important first: how bad by word, shape and colour; the numbers behind it unfold; the events are a link away.
 
 use crossprof::pages::{FindingBlock, Link};
 use crossprof::report::FindingSeverity;
@@ -36,23 +36,24 @@ pub fn badge(severity: FindingSeverity) -> AnyView {
 }
 
 fn row(run: u32, finding: &FindingBlock) -> AnyView {
-    let FindingBlock { id, title, text, remedy, confidence, evidence, link, in_timeline, .. } = finding;
+    let FindingBlock { id, title, text, remedy, evidence, link, in_timeline, .. } = finding;
     let has_evidence = !evidence.is_empty();
     let evidence =
         evidence.iter().map(|(name, value)| view! { <dt>{bounded(name)}</dt><dd><bdi>{bounded(value)}</bdi></dd> });
     let evidence = evidence.collect_view();
-    let to = |link: &Option<Link>, text| {
-        href(run, link.as_ref()).map(|href| view! { <a class="evidence-link" href=href>{text}</a> })
+    let to = |link: &Option<Link>| {
+        let link = link.as_ref()?;
+        let href = href(run, Some(link))?;
+        Some(view! { <a class="evidence-link" href=href>{format!("Show in {}", link.view.title())}</a> })
     };
     let remedy = (!remedy.is_empty()).then(|| view! { <p class="remedy">{bounded(remedy)}</p> });
-    let rests = format!("Evidence (confidence: {})", confidence.label());
     view! {
         <li class="finding" data-rule=id.clone() data-severity=finding.severity.label()>
-            <header>{badge(finding.severity)}<h2>{tied(title)}</h2>{[to(link, "Show the evidence"), to(in_timeline, "In the timeline")]}</header>
+            <header>{badge(finding.severity)}<h2>{tied(title)}</h2>{[to(link), to(in_timeline)]}</header>
             <p>{tied(text)}</p>
             {remedy}
             {has_evidence.then(|| view! {
-                <details><summary>{rests}</summary><dl class="environment">{evidence}<dt>"rule"</dt><dd><code>{id.clone()}</code></dd></dl></details>
+                <details><summary>"Numbers"</summary><dl class="environment">{evidence}</dl></details>
             })}
         </li>
     }

@@ -12,7 +12,7 @@ use super::table_block::TableBlock;
 use crate::metric::Metric;
 use crate::table::Unit;
 use crate::views::View;
-use report::{Confidence, FindingSeverity};
+use report::FindingSeverity;
 
 /// A page of a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -366,11 +366,9 @@ pub struct FindingBlock {
     pub text: String,
     /// What to do.
     pub remedy: String,
-    /// How sure it is.
-    pub confidence: Confidence,
-    /// `(name, value)` of the numbers it rests on.
+    /// What each number behind it is, and its value; how sure the finding is, and the rule that made it. Empty without numbers.
     pub evidence: Vec<(String, String)>,
-    /// Where the evidence is.
+    /// Where the events behind it are.
     pub link: Option<Link>,
     /// Where the same is on the timeline.
     pub in_timeline: Option<Link>,

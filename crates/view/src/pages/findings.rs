@@ -2,11 +2,10 @@
 
 use super::overview::link_of_category;
 use super::{Block, FindingBlock, Link, PageQuery, Source, View};
-use crate::most_time;
 use crate::table::Filter;
 use crate::tables::TableName;
-use base::format;
-use report::{Confidence, Finding, FindingSeverity};
+use crate::{evidence, most_time};
+use report::{Finding, FindingSeverity};
 
 /// Findings on the overview.
 const FIRST: usize = 3;
@@ -55,7 +54,6 @@ pub(super) fn most_time(source: Source<'_>) -> Option<FindingBlock> {
         title: found.title,
         text: found.text,
         remedy: String::new(),
-        confidence: Confidence::High,
         evidence: Vec::new(),
         link: link_of_category(source, &found.category),
         in_timeline: None,
@@ -67,10 +65,10 @@ fn is_checked(finding: &&Finding) -> bool {
 }
 
 fn block(source: Source<'_>, finding: &Finding) -> FindingBlock {
-    let evidence = finding.evidence.iter().map(|it| {
-        let limit = it.threshold.map_or(String::new(), |limit| format!(" (limit {})", format::number(limit)));
-        (it.name.clone(), format!("{}{limit}", format::number(it.value)))
-    });
+    let numbers = finding.evidence.iter().map(|it| (evidence::label(it), evidence::value(it)));
+    let about = [("Confidence", finding.confidence.label()), ("Rule", finding.id.as_str())];
+    let about = about.into_iter().filter(|_| !finding.evidence.is_empty());
+    let about = about.map(|(label, value)| (label.to_owned(), value.to_owned()));
     let view = finding.view.as_deref().and_then(View::from_key);
     let link = view.map(|view| Link::to(view, finding.filter.as_deref().unwrap_or_default()));
     FindingBlock {
@@ -79,8 +77,7 @@ fn block(source: Source<'_>, finding: &Finding) -> FindingBlock {
         title: finding.title.clone(),
         text: finding.message.clone(),
         remedy: finding.remedy.clone(),
-        confidence: finding.confidence,
-        evidence: evidence.collect(),
+        evidence: numbers.chain(about).collect(),
         in_timeline: link.as_ref().filter(|_| source.context().is_some()).and_then(Link::in_timeline),
         link,
     }

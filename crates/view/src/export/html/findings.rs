@@ -1,9 +1,10 @@
 //! What to do about the run: every finding with its numbers, those that fired first.
 
+use crate::evidence;
 use crate::most_time::most_time;
 use base::format;
 use maud::{Markup, html};
-use report::{Evidence, Finding, FindingSeverity, UnifiedProfile};
+use report::{Finding, FindingSeverity, UnifiedProfile};
 
 /// The findings that fired; the rules that lacked their input are folded away.
 pub fn section(profile: &UnifiedProfile) -> Markup {
@@ -49,7 +50,8 @@ pub fn said(finding: &Finding) -> Markup {
 }
 
 fn item(finding: &Finding) -> Markup {
-    let numbers: Vec<String> = finding.evidence.iter().map(evidence).collect();
+    let number = |it| format!("{}: {}", evidence::label(it), evidence::value(it));
+    let numbers: Vec<String> = finding.evidence.iter().map(number).collect();
     html! {
         li {
             (said(finding))
@@ -59,9 +61,4 @@ fn item(finding: &Finding) -> Markup {
             }
         }
     }
-}
-
-fn evidence(evidence: &Evidence) -> String {
-    let limit = evidence.threshold.map(|limit| format!(" (limit {})", format::number(limit)));
-    format!("{}: {}{}", evidence.name, format::number(evidence.value), limit.unwrap_or_default())
 }

@@ -1,0 +1,65 @@
+//! The numbers behind a finding as people read them: `recompilation_percent` of 75.9 is "Recompilation" and "75.9 %".
+
+use base::format;
+use report::Evidence;
+
+/// What a number is, in words.
+pub fn label(evidence: &Evidence) -> String {
+    let (stem, _) = stem_and_unit(&evidence.name);
+    let words = stem.split('_').map(|word| match word {
+        "h2d" => "host to device",
+        "d2h" => "device to host",
+        "hlo" => "HLO",
+        "io" => "I/O",
+        word => word,
+    });
+    let text = words.collect::<Vec<_>>().join(" ");
+    let mut letters = text.chars();
+    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
+}
+
+/// Its value with the unit, and the limit that it passed.
+pub fn value(evidence: &Evidence) -> String {
+    let (_, unit) = stem_and_unit(&evidence.name);
+    let limit = evidence.threshold.map(|limit| format!(" (limit {})", with_unit(limit, unit)));
+    format!("{}{}", with_unit(evidence.value, unit), limit.unwrap_or_default())
+}
+
+/// A name without the unit at its end. A name that is a unit alone (`bytes`) is both.
+fn stem_and_unit(name: &str) -> (&str, &str) {
+    match name.rsplit_once('_') {
+        Some((stem, unit @ ("percent" | "pct" | "us" | "bytes" | "tflops"))) => (stem, unit),
+        _ => (name, name),
+    }
+}
+
+fn with_unit(value: f64, unit: &str) -> String {
+    match unit {
+        "percent" | "pct" => format::percent(value),
+        "us" => format::time_us(value),
+        "bytes" if value >= 0.0 => format::bytes(value as u64),
+        "tflops" => format::si(1e12 * value, "FLOP/s"),
+        _ => format::number(value),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(name: &str, value: f64, threshold: Option<f64>) -> String {
+        let evidence = Evidence { name: name.to_owned(), value, threshold };
+        format!("{}: {}", label(&evidence), super::value(&evidence))
+    }
+
+    #[test]
+    fn a_name_is_words_and_its_end_is_the_unit() {
+        assert_eq!(said("recompilation_percent", 75.91, Some(20.0)), "Recompilation: 75.9 % (limit 20.0 %)");
+        assert_eq!(said("longest_gap_us", 54.6, None), "Longest gap: 54.6 µs");
+        assert_eq!(said("bytes", 2048.0, None), "Bytes: 2.00 KiB");
+        assert_eq!(said("h2d_percent", 8.0, None), "Host to device: 8.0 %");
+        assert_eq!(said("needed_tflops", 2.5, None), "Needed: 2.50 TFLOP/s");
+        assert_eq!(said("python_frames_per_ms", 30.0, Some(10.0)), "Python frames per ms: 30.0 (limit 10.0)");
+        assert_eq!(said("", 1.0, None), ": 1.00");
+    }
+}
