@@ -67,16 +67,18 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         "" => String::new(),
         line => format!(" ({})", format::printable(&format::shorten(line, 60))),
     };
+    let [takes, reaches, runs] = match family {
+        OpFamily::Attention => ["takes", "reaches", "runs"],
+        _ => ["take", "reach", "run"],
+    };
     let message = format!(
-        "{what} take{} {} of the device time and reach{} {} of what the device can do for them; most of it is {}{source}.",
-        if family == OpFamily::Attention { "s" } else { "" },
+        "{what} {takes} {} of the time of all device ops and {reaches} {} of what the device can do for them; most of it is {}{source}.",
         format::percent(slow.share),
-        if family == OpFamily::Attention { "es" } else { "" },
         format::percent(slow.reached),
         format::printable(&format::shorten(name, 60)),
     );
     // FLOPs are the compiler's, or what a library's call must compute.
-    Draft::new(FindingSeverity::Warning, Confidence::Medium, &format!("{what} run far below the peak"), message)
+    Draft::new(FindingSeverity::Warning, Confidence::Medium, &format!("{what} {runs} far below the peak"), message)
         .remedy(remedy)
         .passed("roofline_efficiency_percent", slow.reached, ROOF_PERCENT)
         .passed("time_percent", numbers.of_window(slow.share), TIME_PERCENT)

@@ -252,6 +252,9 @@ impl Analyst {
         let stage = self.stages.get_mut(run as usize).ok_or(NO_RUN)?;
         let [for_events, for_names] = &mut self.easels;
         let drawn = self.session.timeline(run, &settings, |context, kept| {
+            // Two runs beside each other are shown whole.
+            let opens_at = || pages::timeline::first_range(&context).filter(|_| sight.extent_ps.is_none());
+            let sight = Sight { range_ps: sight.range_ps.or_else(opens_at), ..sight.clone() };
             let scene = pages::timeline::scene(context, kept, stage, &sight);
             let events = for_events.draw(&scene, scene.size, |raster| scene.draw(raster))?;
             let names_size = (sight.names_width, sight.height);

@@ -5,6 +5,7 @@ mod area;
 mod arrange;
 mod changes;
 mod details;
+mod first_range;
 mod keep;
 mod linked;
 mod place;
@@ -12,6 +13,7 @@ mod place;
 pub use arrange::TrackChange;
 pub use changes::{OpChanges, colours, tells_apart};
 pub use details::named_values;
+pub use first_range::first_range;
 pub use keep::Keep;
 pub use place::{EVENT, RANGE, SELECTION};
 
