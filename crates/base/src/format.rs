@@ -171,16 +171,31 @@ pub fn full(value: f64) -> String {
     format!("{sign}{}{point}{fraction}", group(whole))
 }
 
-/// A name of at most `width` characters, cut in the middle: its start gives the kind, its end the number.
+/// A name of at most `width` characters, cut in the middle: its start gives the kind, its end the number. A line of a file is cut at its start.
 pub fn shorten(name: &str, width: usize) -> String {
     let length = name.chars().count();
     if length <= width {
         return name.to_owned();
     }
     let kept = width.saturating_sub(1);
+    if is_place(name) {
+        let tail: String = name.chars().skip(length - kept).collect();
+        // From a folder on, where one begins in it: half a name of a folder says nothing.
+        let whole =
+            tail.find('/').filter(|&at| at + 1 < tail.len()).and_then(|at| tail.get(at..)).unwrap_or(tail.as_str());
+        return format!("…{whole}");
+    }
     let head: String = name.chars().take(kept.div_ceil(2)).collect();
     let tail: String = name.chars().skip(length - kept / 2).collect();
     format!("{head}…{tail}")
+}
+
+/// Is it a line of a file, `/home/me/train.py:12`? Its end is what tells.
+fn is_place(name: &str) -> bool {
+    let line = name.rsplit_once(':').map(|(_, line)| line);
+    name.contains('/')
+        && !name.contains(' ')
+        && line.is_some_and(|line| !line.is_empty() && line.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 /// The name with control characters and marks that reorder text written out (`\u{202e}`), so that a hostile name can
@@ -318,6 +333,8 @@ mod tests {
     fn names_are_cut_in_the_middle_and_made_harmless() {
         assert_eq!(shorten("loop_fusion_kernel.123", 11), "loop_…l.123");
         assert_eq!(shorten("short", 11), "short");
+        assert_eq!(shorten("/work/shared/tools/train_step.py:100", 24), "…/train_step.py:100");
+        assert_eq!(shorten("/work/a_very_long_name_of_a_file.py:100", 12), "…file.py:100");
         assert_eq!(shorten("日本語の名前です", 5), "日本…です");
         assert_eq!(printable("a\u{1b}[31mb\nc\u{202e}d\u{61c}"), "a\\u{1b}[31mb c\\u{202e}d\\u{61c}");
         assert_eq!(printable("<img onerror=x>"), "<img onerror=x>");

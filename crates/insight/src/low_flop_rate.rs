@@ -4,8 +4,9 @@ use super::draft::{Draft, equals, lacks};
 use super::numbers::Numbers;
 use super::{Rule, Verdict};
 use base::format;
-use metrics::{Op, OpFamily};
+use metrics::{Op, OpFamily, is_amd};
 use report::{Confidence, FindingSeverity};
+use trace::{Framework, Platform};
 
 /// The rule.
 pub(super) const RULE: Rule = Rule { id: "low_flop_rate", title: "Products are slow", check };
@@ -17,32 +18,43 @@ const TIME_PERCENT: f64 = 20.0;
 /// Shorter kernels are held up by starting, not by arithmetic (ours: XProf's short-kernel cutoff).
 const SHORTEST_US: f64 = 10.0;
 
-/// The families whose FLOPs can be compared with a peak, what they are called, and what to do.
-const FAMILIES: [(OpFamily, &str, &str); 3] = [
-    (
-        OpFamily::Attention,
-        "Attention",
-        "Use a fused kernel that is made for this device and these shapes (jax.nn.dot_product_attention with \
-         implementation=\"cudnn\", a Pallas kernel), try other block sizes, and head sizes of 64 or 128. Where a mask leaves \
-         out half of the products, the real rate is higher than this: the FLOPs count all of them.",
-    ),
-    (
-        OpFamily::Matmul,
-        "Matrix products",
-        "Look at the shapes of the slowest on the page of ops: dimensions that are multiples of 128, a larger batch, \
-         bfloat16 operands, and no transposed operand let the library choose a faster kernel.",
-    ),
-    (
-        OpFamily::Convolution,
-        "Convolutions",
-        "Look at the shapes of the slowest on the page of ops: channels that are multiples of 128, channels last (NHWC), a larger \
-         batch and bfloat16 operands let the compiler or the library choose a faster kernel.",
-    ),
+/// The families whose FLOPs can be compared with a peak, and what they are called.
+const FAMILIES: [(OpFamily, &str); 3] = [
+    (OpFamily::Attention, "Attention"),
+    (OpFamily::Matmul, "Matrix products"),
+    (OpFamily::Convolution, "Convolutions"),
 ];
+
+/// What to do about a family.
+fn remedy(numbers: &Numbers<'_>, family: OpFamily) -> String {
+    if family != OpFamily::Attention {
+        let shapes = match family {
+            OpFamily::Convolution => "channels that are multiples of 128, channels last (NHWC), a larger batch",
+            _ => "dimensions that are multiples of 128, a larger batch, no transposed operand",
+        };
+        return format!(
+            "Look at the shapes of the slowest on the page of ops: {shapes} and bfloat16 operands let the compiler or the library \
+             choose a faster kernel."
+        );
+    }
+    let is_amd = is_amd(&numbers.profile.metadata.device_type);
+    let kernels = match numbers.platform {
+        Some(Platform::Gpu) if !is_amd && numbers.trace.framework != Framework::PyTorch => {
+            " (jax.nn.dot_product_attention with implementation=\"cudnn\", a Pallas kernel)"
+        }
+        Some(Platform::Gpu) if is_amd => " (Composable Kernel or AITER by Transformer Engine)",
+        Some(Platform::Tpu) => " (splash attention of jax.experimental.pallas.ops.tpu)",
+        _ => "",
+    };
+    format!(
+        "Use a fused kernel that is made for this device and these shapes{kernels}, try other block sizes, and head sizes of 64 or \
+         128. Where a mask leaves out half of the products, the real rate is lower than this: the FLOPs count all of them."
+    )
+}
 
 /// The ops of a family that run long enough, and what they reach together.
 struct Slow<'a> {
-    family: (OpFamily, &'static str, &'static str),
+    family: (OpFamily, &'static str),
     slowest: &'a Op,
     /// Share of the self time of all ops, percent.
     share: f64,
@@ -61,7 +73,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let gains = |slow: &Slow<'_>| slow.share * (100.0 - slow.reached);
     let found = FAMILIES.into_iter().filter_map(|family| slow(numbers, family));
     let Some(slow) = found.max_by(|a, b| gains(a).total_cmp(&gains(b))) else { return Verdict::Fine };
-    let (family, what, remedy) = slow.family;
+    let (family, what) = slow.family;
     let name = ops.text(numbers.trace, slow.slowest.name);
     let source = match ops.text(numbers.trace, slow.slowest.source) {
         "" => String::new(),
@@ -79,7 +91,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     );
     // FLOPs are the compiler's, or what a library's call must compute.
     Draft::new(FindingSeverity::Warning, Confidence::Medium, &format!("{what} {runs} far below the peak"), message)
-        .remedy(remedy)
+        .remedy(&remedy(numbers, family))
         .passed("roofline_efficiency_percent", slow.reached, ROOF_PERCENT)
         .passed("time_percent", numbers.of_window(slow.share), TIME_PERCENT)
         .at_stake(numbers.of_window(slow.share) * (1.0 - slow.reached / 100.0))
@@ -88,7 +100,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
 }
 
 /// The ops of a family that are far below their roofs and take long enough to matter.
-fn slow<'a>(numbers: &Numbers<'a>, family: (OpFamily, &'static str, &'static str)) -> Option<Slow<'a>> {
+fn slow<'a>(numbers: &Numbers<'a>, family: (OpFamily, &'static str)) -> Option<Slow<'a>> {
     let analysis = numbers.context.analysis;
     let is_long = |op: &&Op| op.family == family.0 && op.total.as_us() >= SHORTEST_US * op.occurrences as f64;
     let efficiency = |op: &'a Op| {

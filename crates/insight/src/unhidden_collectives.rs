@@ -61,9 +61,22 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
          larger combined collectives (--xla_gpu_all_reduce_combine_threshold_bytes, --xla_gpu_all_gather_combine_threshold_bytes). \
          Then look at the sharding: less is sent where the batch or the weights are split along another axis."
     } else {
-        "Look at the sharding first: less is sent where the batch or the weights are split along another axis of the mesh. \
-         Then overlap it: LIBTPU_INIT_ARGS=--xla_tpu_enable_async_collective_fusion=true \
-         --xla_tpu_enable_async_collective_fusion_fuse_all_gather=true --xla_enable_async_all_gather=true."
+        match numbers.largest_category(&is_communication) {
+            Some(kind) if kind.starts_with("all-gather") => {
+                "Look at the sharding first: less is sent where the batch or the weights are split along another axis of the mesh. \
+                 Then overlap it: LIBTPU_INIT_ARGS=--xla_tpu_enable_async_collective_fusion=true \
+                 --xla_tpu_enable_async_collective_fusion_fuse_all_gather=true --xla_enable_async_all_gather=true."
+            }
+            Some(kind) if kind.starts_with("all-reduce") || kind.starts_with("reduce-scatter") => {
+                "Look at the sharding first: less is reduced where the weights are split along another axis of the mesh. Sums of gradients \
+                 can run beside the backward pass: LIBTPU_INIT_ARGS=--xla_tpu_enable_data_parallel_all_reduce_opt=true \
+                 --xla_tpu_data_parallel_opt_different_sized_ops=true."
+            }
+            _ => {
+                "Look at the sharding: less is sent where the batch or the weights are split along another axis of the mesh. Then let \
+                 XLA run computation beside it: LIBTPU_INIT_ARGS=--xla_tpu_overlap_compute_collective_tc=true."
+            }
+        }
     };
     let draft = Draft::new(
         severity,

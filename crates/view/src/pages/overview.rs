@@ -5,15 +5,15 @@
 //! no kernel, a category of a library's kernel is `custom-call` as an op. So each link is to rows that are there.
 
 use super::{
-    About, Bar, Bars, Block, Figure, Link, PageQuery, Source, TableBlock, View, communication, devices, findings,
-    headlines, host, roofline, run_facts, steps, table_block, transfers,
+    About, Bar, Bars, Block, Figure, FindingBlock, Link, PageQuery, Source, TableBlock, View, communication, devices,
+    findings, headlines, host, roofline, run_facts, steps, table_block, transfers,
 };
 use crate::metric;
 use crate::table::{Cell, Unit};
 use crate::tables::TableName;
 use base::{format, sort};
 use metrics::{Context, OpFamily, demangle, family_of};
-use report::UnifiedProfile;
+use report::{FindingSeverity, UnifiedProfile};
 
 /// Categories that get a separate bar.
 const MAX_CATEGORIES: usize = 9;
@@ -28,9 +28,7 @@ pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
     // Where nothing ran on a device there is no card of dashes.
     figures.retain(|figure| !is_host_only || figure.value.is_some());
     figures.extend(of_other_views(source));
-    let mut first = findings::first(source);
-    first.extend(findings::most_time(source));
-    let mut blocks = vec![Block::Figures { figures }, Block::Findings { findings: first }];
+    let mut blocks = vec![Block::Figures { figures }, Block::Findings { findings: to_do(source) }];
     blocks.retain(|block| match block {
         Block::Figures { figures } => !figures.is_empty(),
         Block::Findings { findings } => !findings.is_empty(),
@@ -49,6 +47,14 @@ pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
     blocks.extend(run_facts::not_measured(profile));
     blocks.push(run_facts::environment(profile));
     blocks
+}
+
+/// What to do first. What takes most of the time stands before what is only noted.
+fn to_do(source: Source<'_>) -> Vec<FindingBlock> {
+    let mut found = findings::first(source);
+    let notes = found.iter().position(|finding| finding.severity == FindingSeverity::Note).unwrap_or(found.len());
+    found.splice(notes..notes, findings::most_time(source));
+    found
 }
 
 /// One figure of each view that says most of it, where it has a value.
