@@ -13,6 +13,7 @@ pub mod json;
 pub mod json_text;
 pub mod number;
 pub mod sort;
+pub mod source_line;
 mod units;
 mod warning;
 pub mod wire;

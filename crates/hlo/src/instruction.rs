@@ -40,7 +40,8 @@ pub struct Metadata {
     pub op_type: String,
     /// The framework's path: `jit(f)/jit(main)/layer_3/attn/dot_general`, empty when unknown.
     pub op_name: String,
-    /// Source file, empty when unknown.
+    /// Source file, empty when unknown: of the innermost line of its call stack that is in no library, see [`base::source_line`]; where it has none, as
+    /// the program states it.
     pub source_file: String,
     /// Line in it, 0 when unknown.
     pub source_line: i64,

@@ -31,6 +31,7 @@ mod placement;
 mod read;
 mod replica_groups;
 mod shape;
+mod stack_frames;
 
 pub use argument_names::{NamedRole, parts as argument_parts};
 pub use arguments::{Argument, Outcome, arguments, has_gradients};

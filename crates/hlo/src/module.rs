@@ -2,6 +2,7 @@
 
 use super::by_name::ByName;
 use super::instruction::{ComputationIndex, Instruction, InstructionIndex};
+use super::stack_frames::StackFrames;
 
 /// A compiled module. Constants' values are not kept, but for single numbers.
 #[derive(Clone, Debug, Default)]
@@ -13,7 +14,7 @@ pub struct Module {
     pub(super) entry: Option<ComputationIndex>,
     pub(super) by_name: ByName,
     pub(super) damaged: bool,
-    pub(super) files: Vec<String>,
+    pub(super) frames: StackFrames,
     /// What the module's device assignment says.
     pub(super) assignment: Assignment,
     /// `(output, argument)` that share a buffer.
@@ -57,7 +58,7 @@ impl Module {
 
     /// Source files that the program's call stacks name; empty where the file has no call stacks.
     pub fn files(&self) -> &[String] {
-        &self.files
+        &self.frames.files
     }
 
     /// Did part of the module's bytes not follow the format?
@@ -129,10 +130,21 @@ impl Module {
     /// Source line of an instruction, `file:line`: its own; of a fusion that names none, that of its root, else of the
     /// last instruction in it that has one.
     pub fn source_of(&self, instruction: &Instruction) -> Option<String> {
-        instruction.metadata.source().or_else(|| {
+        self.with_source(instruction)?.metadata.source()
+    }
+
+    /// The call stack of the instruction whose source line is [`Module::source_of`]: `file:line`, innermost first. Empty where the file has none.
+    pub fn stack_of(&self, instruction: &Instruction) -> Vec<String> {
+        let frame = self.with_source(instruction).map_or(0, |from| from.metadata.stack_frame);
+        self.frames.stack(frame).map(|(file, line)| format!("{file}:{line}")).collect()
+    }
+
+    fn with_source<'m>(&'m self, instruction: &'m Instruction) -> Option<&'m Instruction> {
+        let has_source = |it: &&Instruction| !it.metadata.source_file.is_empty();
+        Some(instruction).filter(has_source).or_else(|| {
             let fused = self.called(instruction, 0).filter(|_| instruction.is("fusion"))?;
-            let root = self.root(fused).and_then(|root| root.metadata.source());
-            root.or_else(|| self.instructions_of(fused).iter().rev().find_map(|inner| inner.metadata.source()))
+            let root = self.root(fused).filter(has_source);
+            root.or_else(|| self.instructions_of(fused).iter().rfind(has_source))
         })
     }
 

@@ -39,7 +39,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         format::printable(text(top.category)),
         format::percent(share),
         format::time_us(top.self_time.as_us()),
-        plural(top.occurrences, "run")
+        plural(top.executions, "run")
     );
     Draft::new(FindingSeverity::Warning, Confidence::High, "One op takes more than half of the device time", message)
         .remedy(&format!(

@@ -7,6 +7,7 @@
 //! Label     1 key  2 str                            kind: buffer, executable; device: cuda:0
 //! ```
 
+use base::source_line;
 use prost::Message;
 use rustc_hash::FxHashMap;
 
@@ -171,14 +172,8 @@ impl HeapProfile {
     /// The line of the user's program that a stack is on: the innermost that is in no installed package, else the innermost.
     pub fn own_frame(&self, sample: &HeapSample) -> Option<&Frame> {
         let frames = || sample.stack.iter().filter_map(|&index| self.frames.get(index));
-        frames().find(|frame| !is_installed(&frame.file)).or_else(|| frames().next())
+        frames().find(|frame| !source_line::is_library(&frame.file)).or_else(|| frames().next())
     }
-}
-
-/// Does a file belong to an installed package, or to Python itself?
-fn is_installed(file: &str) -> bool {
-    let is_library = |part: &str| matches!(part, "site-packages" | "dist-packages");
-    file.starts_with('<') || file.split(['/', '\\']).any(is_library) || file.contains("/lib/python3")
 }
 
 /// A path without what stands before an installed package.

@@ -35,10 +35,12 @@ fn on_jax(trace: &Trace, ops: &Ops, modules: &Modules) -> Option<&'static str> {
     for module in modules.read() {
         module.files().iter().for_each(|file| found.look(FrameworkEvidence::File, file));
     }
-    let mut stacks: FxHashSet<StrId> = FxHashSet::default();
+    let mut files: FxHashSet<StrId> = FxHashSet::default();
     for args in (0..trace.args.len()).filter_map(|index| trace.args.set(index)) {
-        if !args.source_stack.is_empty() && stacks.insert(args.source_stack) {
-            trace.text(args.source_stack).lines().for_each(|frame| found.look(FrameworkEvidence::File, frame));
+        for text in [args.source, args.source_stack] {
+            if !text.is_empty() && files.insert(text) {
+                trace.text(text).lines().for_each(|frame| found.look(FrameworkEvidence::File, frame));
+            }
         }
     }
     let line_kind: Vec<LineKind> = trace.lines.iter().map(|line| line.kind).collect();

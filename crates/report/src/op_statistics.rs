@@ -40,11 +40,15 @@ pub struct TopOp {
     /// The framework's path.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub framework_op: Option<String>,
-    /// Source file and line.
+    /// Source file and line: the innermost of its call stack that is in no library; see [Source lines](#source-lines). Absent where XLA added the
+    /// op itself, as it does copies, and names no line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
-    /// Events; on GPUs kernels.
+    /// Events; on GPUs kernels, of which an execution of the op may launch several.
     pub occurrences: u64,
+    /// How often the instruction was executed; see the [table of ops](#table-ops). Added in 1.1.0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub executions: Option<u64>,
     /// Summed durations.
     pub total_time_us: f64,
     /// Summed durations less those of nested ops.

@@ -65,7 +65,7 @@ pub struct StepOp {
     /// Its framework path; of several with different ones, with each number as `*`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub framework_op: Option<String>,
-    /// Source file with its folder, and line that it comes from (`model/attention.py:52`).
+    /// Source file with its folder, and line that it comes from (`model/attention.py:52`), as [Source lines](#source-lines) says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
     /// Hash of its HLO expression: equal for the same instruction of another build, whatever its number, and different where a

@@ -78,16 +78,17 @@ impl Scopes {
     /// Of all kinds of events of a trace that are ops with a path.
     pub fn new(trace: &Trace, flame: Flame) -> Scopes {
         let mut scopes = Scopes { depths: vec![0; trace.lines.len()], ..Scopes::default() };
-        let mut known: FxHashMap<StrId, u32> = FxHashMap::default();
+        let mut known: FxHashMap<[StrId; 2], u32> = FxHashMap::default();
         for kind in trace.events.kinds() {
             let line = trace.lines.get(kind.line.index()).map(|line| line.kind);
-            let path = trace.args.set(kind.args.index()).map_or(StrId::EMPTY, |args| match flame {
-                Flame::NameScopes => args.tf_op,
-                Flame::SourceLines => args.source,
+            let shows = matches!(line, Some(LineKind::DeviceOps | LineKind::Host));
+            let path = trace.args.set(kind.args.index()).filter(|_| shows).map_or(0, |args| {
+                let (texts, path) = match flame {
+                    Flame::NameScopes => ([args.tf_op, StrId::EMPTY], trace.text(args.tf_op)),
+                    Flame::SourceLines => ([args.source, args.source_stack], trace.source(args)),
+                };
+                *known.entry(texts).or_insert_with(|| scopes.path(path, flame))
             });
-            let shows = matches!(line, Some(LineKind::DeviceOps | LineKind::Host)) && !path.is_empty();
-            let path =
-                if shows { *known.entry(path).or_insert_with(|| scopes.path(trace.text(path), flame)) } else { 0 };
             scopes.of_kinds.push(path);
             let depth = scopes.path_of(path).len() as u32;
             if let Some(deepest) = scopes.depths.get_mut(kind.line.index()) {
@@ -100,6 +101,7 @@ impl Scopes {
     /// The number of a path, plus one; 0 of one without scopes.
     fn path(&mut self, text: &str, flame: Flame) -> u32 {
         let names: Vec<StrId> = match (flame, text.rsplit_once(':')) {
+            _ if text.is_empty() => Vec::new(),
             (Flame::NameScopes, _) => {
                 let mut names: Vec<_> = framework_path::segments(text).map(|name| self.names.intern(name)).collect();
                 names.pop();

@@ -238,6 +238,12 @@ impl Trace {
         (0..u32::try_from(self.lines.len()).unwrap_or(u32::MAX)).map(LineId)
     }
 
+    /// Source file and line of events with these arguments: the innermost frame of the call stack that is in no library, else what is stated; see
+    /// [`base::source_line`].
+    pub fn source(&self, args: &Args) -> &str {
+        base::source_line::own(self.text(args.source_stack)).unwrap_or_else(|| self.text(args.source))
+    }
+
     /// Text of a handle.
     pub fn text(&self, id: StrId) -> &str {
         self.strings.get(id)

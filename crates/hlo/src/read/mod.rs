@@ -56,8 +56,8 @@ pub fn module(message: &[u8]) -> Module {
     }
     link(&mut module, entry);
     if let Some(frames) = frames {
-        module.instructions.iter_mut().for_each(|instruction| frames.resolve(&mut instruction.metadata));
-        module.files = frames.into_files();
+        stack_frames::resolve(&frames, module.instructions.iter_mut().map(|instruction| &mut instruction.metadata));
+        module.frames = frames;
     }
     module.damaged = damaged.get();
     module

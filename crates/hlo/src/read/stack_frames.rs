@@ -4,16 +4,7 @@ use std::cell::Cell;
 
 use super::fields::{bytes, fields, int, text};
 use crate::instruction::Metadata;
-
-/// The tables of the index. All references are 1-based.
-#[derive(Default)]
-pub(super) struct StackFrames {
-    files: Vec<String>,
-    /// `(file, line)`
-    locations: Vec<(i64, i64)>,
-    /// Location of each frame.
-    frames: Vec<i64>,
-}
+use crate::stack_frames::{Frame, StackFrames};
 
 /// Reads the index.
 pub(super) fn read(message: &[u8], damaged: &Cell<bool>) -> StackFrames {
@@ -21,11 +12,11 @@ pub(super) fn read(message: &[u8], damaged: &Cell<bool>) -> StackFrames {
     for (number, value) in fields(message, damaged) {
         match number {
             1 => index.files.push(text(value)),
-            3 => {
-                let (file, line) = pair(bytes(value), damaged, 3);
-                index.locations.push((file, line));
+            3 => index.locations.push(pair(bytes(value), damaged, 3)),
+            4 => {
+                let (location, caller) = pair(bytes(value), damaged, 2);
+                index.frames.push(Frame { location, caller });
             }
-            4 => index.frames.push(pair(bytes(value), damaged, 2).0),
             _ => {}
         }
     }
@@ -45,27 +36,15 @@ fn pair(message: &[u8], damaged: &Cell<bool>, second: u32) -> (i64, i64) {
     pair
 }
 
-impl StackFrames {
-    /// The files that the frames are in.
-    pub(super) fn into_files(self) -> Vec<String> {
-        self.files
-    }
-
-    /// Fills in the source of an instruction that names a frame only.
-    pub(super) fn resolve(&self, metadata: &mut Metadata) {
-        if metadata.stack_frame <= 0 || !metadata.source_file.is_empty() {
-            return;
-        }
-        let location = at(&self.frames, metadata.stack_frame).and_then(|&location| at(&self.locations, location));
-        if let Some(&(file, line)) = location
-            && let Some(file) = at(&self.files, file)
-        {
-            metadata.source_file.clone_from(file);
-            metadata.source_line = line;
+/// Says of each instruction the line of the user's program that it comes from, where its stack has one, else the line that it
+/// names itself, else the innermost of its stack.
+pub(super) fn resolve<'m>(frames: &StackFrames, all: impl Iterator<Item = &'m mut Metadata>) {
+    let own = frames.own_lines();
+    for metadata in all {
+        let own = own.get(metadata.stack_frame.wrapping_sub(1) as usize).copied().flatten();
+        let innermost = || frames.stack(metadata.stack_frame).next().filter(|_| metadata.source_file.is_empty());
+        if let Some((file, line)) = own.or_else(innermost) {
+            (metadata.source_file, metadata.source_line) = (file.to_owned(), line);
         }
     }
-}
-
-fn at<T>(items: &[T], one_based: i64) -> Option<&T> {
-    items.get(usize::try_from(one_based.checked_sub(1)?).ok()?)
 }

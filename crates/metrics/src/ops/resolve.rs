@@ -7,7 +7,7 @@ use super::text::{Text, Texts};
 use super::{CostSource, Op, Ops, PROGRAM};
 use crate::categories::{Categorizer, CategoryId};
 use crate::devices::Devices;
-use base::{Ps, sort};
+use base::{Ps, sort, source_line};
 use hlo::{Conventions, DataType, Instruction, Module, Modules};
 use trace::{Args, ArgsId, EventColumn, Platform, StrId, Trace};
 
@@ -31,6 +31,8 @@ struct Resolver<'a> {
     /// Texts of the categories, by their number.
     categories: Vec<Text>,
     programs: FxHashMap<i64, Text>,
+    /// Where ops come from, by their source and call stack.
+    sources: FxHashMap<(StrId, StrId), Text>,
     index: FxHashMap<OpKey, usize>,
     /// How often each kernel of an op ran, by row and kernel name (GPU).
     kernels: FxHashMap<(usize, StrId), u64>,
@@ -51,6 +53,7 @@ pub(super) fn resolve(trace: &Trace, devices: &Devices, tallies: &Tallies, modul
         categorizer: Categorizer::new(trace, &devices.recognised),
         categories: Vec::new(),
         programs: FxHashMap::default(),
+        sources: FxHashMap::default(),
         index: FxHashMap::default(),
         kernels: FxHashMap::default(),
         times: FxHashMap::default(),
@@ -211,7 +214,7 @@ impl Resolver<'_> {
             name: key.name,
             expression: Texts::of_trace(args.long_name),
             framework_path: if path.starts_with("XlaModule") { Text::default() } else { Texts::of_trace(args.tf_op) },
-            source: Texts::of_trace(args.source),
+            source: self.source(args),
             deduplicated_name: Texts::of_trace(args.deduplicated_name),
             sharding: Text::default(),
             args: args_id,
@@ -248,6 +251,12 @@ impl Resolver<'_> {
         op
     }
 
+    /// Where an op comes from, as its event says.
+    fn source(&mut self, args: &Args) -> Text {
+        let (texts, trace) = (&mut self.ops.texts, self.trace);
+        *self.sources.entry((args.source, args.source_stack)).or_insert_with(|| texts.keep(trace, trace.source(args)))
+    }
+
     fn instruction<'m>(&self, modules: &'m Modules, op: &Op, args: &Args) -> Option<(&'m Module, &'m Instruction)> {
         let module = match args.program_id {
             Some(program_id) => modules.find(self.host, program_id),
@@ -271,8 +280,10 @@ impl Resolver<'_> {
         if op.framework_path.is_empty() || is_better {
             op.framework_path = texts.keep(trace, &instruction.metadata.op_name);
         }
-        if op.source.is_empty() {
-            op.source = texts.keep(trace, &module.source_of(instruction).unwrap_or_default());
+        if (op.source.is_empty() || source_line::is_library(texts.get(trace, op.source)))
+            && let Some(source) = module.source_of(instruction)
+        {
+            op.source = texts.keep(trace, &source);
         }
         if op.deduplicated_name.is_empty() {
             op.deduplicated_name = texts.keep(trace, &instruction.metadata.deduplicated_name);

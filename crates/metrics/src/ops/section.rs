@@ -25,6 +25,7 @@ pub fn section(trace: &Trace, ops: &Ops, bound_by: &dyn Fn(&Op) -> Option<&'stat
         framework_op: text(op.framework_path).map(|path| path.trim_end_matches(':').to_owned()),
         source: text(op.source),
         occurrences: op.occurrences,
+        executions: Some(op.executions),
         total_time_us: op.total.as_us(),
         self_time_us: op.self_time.as_us(),
         self_time_percent: share(op.self_time, ops.device_time),

@@ -3,7 +3,7 @@
 use super::value::display;
 use super::{findings, host, text};
 use crate::table::{Cell, Table, Unit};
-use crate::tables::{TableName, of_report};
+use crate::tables::{TableName, of_report, top_ops_or_kernels};
 use base::format;
 use report::UnifiedProfile;
 
@@ -39,13 +39,10 @@ pub fn report(profile: &UnifiedProfile) -> String {
     text.push_str(&findings::markdown(profile, escape));
     let of_host = if profile.metadata.num_devices == 0 { host::TABLES } else { &[] };
     let of_host = of_host.iter().map(|&(name, heading, ..)| (name, heading));
-    for (name, heading) in of_host.chain([
-        (TableName::Categories, "Kernel time by category"),
-        (TableName::TopKernels, "Top kernels"),
-        (TableName::Devices, "Devices"),
-        (TableName::Warnings, "Warnings"),
-    ]) {
-        let Some(table) = of_report(profile, name) else { continue };
+    let of_profile = |(name, heading)| Some((heading, of_report(profile, name)?));
+    let before = of_host.chain([(TableName::Categories, "Kernel time by category")]).filter_map(of_profile);
+    let after = [(TableName::Devices, "Devices"), (TableName::Warnings, "Warnings")].into_iter().filter_map(of_profile);
+    for (heading, table) in before.chain([top_ops_or_kernels(profile)]).chain(after) {
         if !table.rows.is_empty() {
             text.push_str(&format!("\n### {heading}\n\n{}", to_markdown(&table)));
         }

@@ -4,7 +4,7 @@ use super::columns::SENTENCE;
 use super::value::display;
 use super::{findings, host};
 use crate::table::{Cell, Column, Table, Unit};
-use crate::tables::{TableName, of_report};
+use crate::tables::{TableName, of_report, top_ops_or_kernels};
 use base::format::{self, optional_percent, optional_time_us, percent, printable, shorten, time_us};
 use base::{Severity, Warning};
 use report::{LayerFreezing, Tracing, UnifiedProfile, distinct_names};
@@ -14,7 +14,7 @@ const WIDTH: usize = 100;
 
 /// Rows of the tables on the one screen; `crossprof table` prints them whole.
 const CATEGORIES: usize = 6;
-const KERNELS: usize = 7;
+const OPS: usize = 7;
 const DEVICES: usize = 8;
 
 /// The report of one run.
@@ -34,32 +34,29 @@ fn report_called(profile: &UnifiedProfile, title: &str) -> String {
         text.push_str(&format!("  {label:<13}{}\n", printable(&value)));
     }
     text.push_str(&findings::text(profile, WIDTH));
-    let of_devices = [
-        (
-            TableName::Categories,
-            "Kernel time by category (self time, all devices)",
-            CATEGORIES,
-            &["category", "time_us", "percent", "count"][..],
-        ),
-        (TableName::TopKernels, "Top kernels", KERNELS, &["name", "total_us", "percent", "count", "avg_us"][..]),
-        (
-            TableName::Devices,
-            "Devices",
-            DEVICES,
-            &[
-                "device_name",
-                "actual_busy_time_us",
-                "total_time_us",
-                "utilization_percent",
-                "kernel_count",
-                "max_gap_us",
-            ][..],
-        ),
-    ];
+    let categories = (
+        TableName::Categories,
+        "Kernel time by category (self time, all devices)",
+        CATEGORIES,
+        &["category", "time_us", "percent", "count"][..],
+    );
+    let devices = (
+        TableName::Devices,
+        "Devices",
+        DEVICES,
+        &["device_name", "actual_busy_time_us", "total_time_us", "utilization_percent", "kernel_count", "max_gap_us"][..],
+    );
     let of_host = if profile.metadata.num_devices == 0 { host::TABLES } else { &[] };
-    for &(name, heading, rows, keys) in of_host.iter().chain(&of_devices) {
-        let Some(whole) = of_report(profile, name) else { continue };
-        if whole.rows.is_empty() || (name == TableName::Devices && whole.rows.len() < 2) {
+    let of_profile = |&(name, heading, rows, keys)| {
+        let whole = of_report(profile, name).filter(|it| name != TableName::Devices || it.rows.len() > 1)?;
+        Some((heading, whole, rows, keys))
+    };
+    let (heading, top) = top_ops_or_kernels(profile);
+    let top =
+        (heading, top, OPS, &["name", "self_time_us", "total_us", "percent", "executions", "count", "source"][..]);
+    let before = of_host.iter().chain([&categories]).filter_map(of_profile);
+    for (heading, whole, rows, keys) in before.chain([top]).chain(of_profile(&devices)) {
+        if whole.rows.is_empty() {
             continue;
         }
         let left = whole.rows.len().saturating_sub(rows);
@@ -376,8 +373,9 @@ fn chosen(table: &Table, keys: &[&str], rows: usize) -> Table {
 /// Columns side by side; numbers to the right, long names cut in the middle so that a line fits. Sentences of warnings are whole
 /// up to a length, which also bounds the padding of the others.
 fn aligned(table: &Table, indent: &str) -> String {
-    // The first column of the one screen takes what the numbers leave; whole tables let every name have this much.
-    let name_width = if indent.is_empty() { 60 } else { WIDTH - 50 };
+    // The names of the one screen share what the numbers leave; whole tables let every name have this much.
+    let names = table.columns.iter().filter(|column| column.unit == Unit::Text).count().max(1);
+    let name_width = if indent.is_empty() { 60 } else { (WIDTH - 50) / names };
     let most = if table.name == "warnings" { SENTENCE } else { name_width };
     let cell = |column: &Column, cell: &Cell| shorten(&display(cell, column.unit), most);
     let mut lines: Vec<Vec<String>> = vec![table.columns.iter().map(|column| column.title.to_owned()).collect()];

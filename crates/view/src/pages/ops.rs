@@ -10,7 +10,7 @@ use crate::tables::{self, TableName};
 use base::{Ps, format};
 use metrics::roofline::OpLabel;
 use metrics::{Context, Coverage, Grouping, LEAST_SHARE, Op, OpNode};
-use trace::{SourceFormat, in_blocks};
+use trace::{Platform, SourceFormat, in_blocks};
 
 const GROUP: &str = "group";
 const IDLE: &str = "idle";
@@ -183,9 +183,15 @@ fn figures(context: &Context<'_>, passing: Option<&[bool]>) -> Vec<Figure> {
             },
         ),
         figure("Idle", percent(ops.idle, ops.device_time), Unit::Percent, "of the window, all devices".to_owned()),
-        figure("Ops", Some(sums.count as f64), Unit::Count, format!("{} runs", format::count(coverage.occurrences))),
+        figure("Ops", Some(sums.count as f64), Unit::Count, counted(context, coverage.occurrences)),
         figure("Cost known", percent(known, whole).filter(|_| known > Ps::ZERO), Unit::Percent, cost_note),
     ]
+}
+
+/// So many events of ops: on GPUs an execution of an op may launch several kernels.
+fn counted(context: &Context<'_>, events: u64) -> String {
+    let is_gpu = context.analysis.devices.platform == Some(Platform::Gpu);
+    format!("{} {}", format::count(events), if is_gpu { "kernels" } else { "runs" })
 }
 
 /// What the figures are of.
@@ -297,7 +303,7 @@ fn icicle(context: &Context<'_>, grouping: Grouping, with_idle: bool, passing: O
         let mut notes =
             vec![format!("{} of {of}", format::percent(100.0 * time.as_ps() as f64 / whole.as_ps().max(1) as f64))];
         if node.occurrences > 0 {
-            notes.push(format!("{} runs", format::count(node.occurrences)));
+            notes.push(counted(context, node.occurrences));
         }
         if node.known > Ps::ZERO {
             let of = if node.known < node.time - node.idle {

@@ -69,13 +69,17 @@ pub(super) static COLUMNS: [(Column, CellOf); 18] = [
         |rows, it| share(it.group.cumulative, rows.device_time()),
     ),
     (
-        column("occurrences", "Count", Unit::Count, "Those of its HLO op that ran most often, as XProf counts.")
-            .xprof("occurrences"),
+        column(
+            "occurrences",
+            "Events",
+            Unit::Count,
+            "Events of its HLO op that has most, on GPUs kernels, as XProf counts.",
+        )
+        .xprof("occurrences"),
         |_, it| CellRef::Int(it.group.occurrences),
     ),
     (
-        column("avg_self_time_us", "Mean self time", Unit::TimeUs, "Self time of one occurrence.")
-            .xprof("avg_self_time"),
+        column("avg_self_time_us", "Mean self time", Unit::TimeUs, "Self time over its events.").xprof("avg_self_time"),
         |_, it| it.mean(it.group.self_time),
     ),
     (column("total_time_us", "Total time", Unit::TimeUs, "Summed durations.").xprof("total_time"), |_, it| {

@@ -32,6 +32,7 @@ mod transfers;
 
 pub use area::{AreaQuery, LineQuery};
 pub use leading::leading;
+pub use report::top_ops_or_kernels;
 pub(crate) use step_breakdown::part_metric;
 
 use serde::de::Error as _;

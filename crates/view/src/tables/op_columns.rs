@@ -82,3 +82,12 @@ pub(super) const COST_SOURCE: Column = column(
     Unit::Text,
     "Where FLOPs and bytes come from: `profile`, `hlo` or `from shapes`.",
 );
+
+pub(super) const SOURCE: Column = column(
+    "source_info",
+    "Source",
+    Unit::Text,
+    "Source file and line: the innermost of its call stack that is in no library. Empty where XLA added the op itself, as it does copies, and names no line.",
+)
+.caveat("See [Source lines](#source-lines). XProf shows the line that XLA states, which may be a library's.")
+.xprof("source_info");

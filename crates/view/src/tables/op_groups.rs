@@ -15,6 +15,7 @@ pub(super) struct OpGroup {
     name: String,
     ops: u64,
     occurrences: u64,
+    executions: u64,
     self_time: Ps,
     /// Time of the ops of which the FLOPs are known, and these; the same of bytes.
     flops: (Ps, f64),
@@ -24,7 +25,7 @@ pub(super) struct OpGroup {
 
 type CellOf = fn(&OpGroup, Ps) -> Cell;
 
-pub(super) static COLUMNS: [(Column, CellOf); 10] = [
+pub(super) static COLUMNS: [(Column, CellOf); 11] = [
     (
         column(
             "name",
@@ -54,10 +55,13 @@ pub(super) static COLUMNS: [(Column, CellOf); 10] = [
             Cell::Float(100.0 * it.self_time.as_ps() as f64 / whole.as_ps() as f64)
         },
     ),
-    (column("occurrences", "Count", Unit::Count, "Events of the ops; on GPUs kernels."), |it, _| Cell::Int(it.occurrences)),
-    (column("avg_self_time_us", "Mean self time", Unit::TimeUs, "Mean self time of an occurrence."), |it, _| {
-        if it.occurrences == 0 { Cell::Absent } else { Cell::Float(it.self_time.as_us() / it.occurrences as f64) }
+    (column("executions", "Executions", Unit::Count, "How often the instructions were executed."), |it, _| {
+        Cell::Int(it.executions)
     }),
+    (column("execution_self_time_us", "Time per execution", Unit::TimeUs, "Mean self time of an execution."), |it, _| {
+        if it.executions == 0 { Cell::Absent } else { Cell::Float(it.self_time.as_us() / it.executions as f64) }
+    }),
+    (column("occurrences", "Events", Unit::Count, "Events of the ops; on GPUs kernels."), |it, _| Cell::Int(it.occurrences)),
     (
         column(
             "measured_flop_rate_gflops",
@@ -152,6 +156,7 @@ impl OpGroup {
     fn add(&mut self, op: &Op, name: &str) {
         self.ops += 1;
         self.occurrences += op.occurrences;
+        self.executions += op.executions;
         self.self_time += op.self_time;
         if self.ops == 1 || op.self_time > self.largest.0 {
             self.largest = (op.self_time, name.to_owned());
@@ -227,7 +232,7 @@ mod tests {
         let examined = analyse(&run, &Settings { window: WindowChoice::All, ..Settings::default() });
         let of = |variant: &str| -> Vec<(Cell, Cell, Cell, Cell)> {
             let table = table(&examined.context(&run), variant);
-            let cells = |row: &Vec<Cell>| (row[0].clone(), row[1].clone(), row[2].clone(), row[9].clone());
+            let cells = |row: &Vec<Cell>| (row[0].clone(), row[1].clone(), row[2].clone(), row[10].clone());
             table.rows.iter().map(cells).collect()
         };
         let row = |name: &str, ops: u64, us: f64, largest: &str| {

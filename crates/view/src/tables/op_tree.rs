@@ -83,7 +83,7 @@ pub(super) static COLUMNS: [(Column, NodeValue); 15] = [
         NodeValue::Cell(|rows, node| CellRef::float(rows.of_peak(node))),
     ),
     (
-        column("occurrences", "Count", Unit::Count, "How often the ops below the node ran."),
+        column("occurrences", "Events", Unit::Count, "Events of the ops below the node; on GPUs kernels."),
         NodeValue::Cell(|_, node| CellRef::Int(node.occurrences)),
     ),
     (

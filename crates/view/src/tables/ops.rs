@@ -17,7 +17,7 @@ pub(super) enum OpValue {
     Cell(for<'a> fn(&OpRows<'a>, usize, &'a Op) -> CellRef<'a>),
 }
 
-pub(super) static COLUMNS: [(Column, OpValue); 38] = [
+pub(super) static COLUMNS: [(Column, OpValue); 39] = [
     (
         column("rank", "Rank", Unit::Count, "Place by self time, from 1.").xprof("rank"),
         OpValue::Cell(|_, row, _| CellRef::Int(row as u64 + 1)),
@@ -83,7 +83,13 @@ pub(super) static COLUMNS: [(Column, OpValue); 38] = [
         }),
     ),
     (
-        column("occurrences", "Count", Unit::Count, "Events of the op; on GPUs kernels.").xprof("occurrences"),
+        column(
+            "occurrences",
+            "Events",
+            Unit::Count,
+            "Events of the op; on GPUs kernels, of which an execution may launch several.",
+        )
+        .xprof("occurrences"),
         OpValue::Cell(|rows, row, _| CellRef::Int(rows.kept.time(row).1)),
     ),
     (
@@ -94,7 +100,16 @@ pub(super) static COLUMNS: [(Column, OpValue); 38] = [
         OpValue::Cell(|_, _, op| CellRef::Int(op.executions)),
     ),
     (
-        column("avg_self_time_us", "Mean self time", Unit::TimeUs, "Mean self time of an occurrence.")
+        column(
+            "execution_self_time_us",
+            "Time per execution",
+            Unit::TimeUs,
+            "Self time of an execution: of all kernels that it launches.",
+        ),
+        OpValue::Cell(|rows, row, op| mean(rows.kept.time(row).0, op.executions)),
+    ),
+    (
+        column("avg_self_time_us", "Mean self time", Unit::TimeUs, "Mean self time of an event, on GPUs of a kernel.")
             .xprof("avg_self_time"),
         OpValue::Cell(|rows, row, _| {
             let (time, occurrences) = rows.kept.time(row);
@@ -106,7 +121,7 @@ pub(super) static COLUMNS: [(Column, OpValue); 38] = [
         OpValue::Cell(|_, _, op| CellRef::Float(op.total.as_us())),
     ),
     (
-        column("avg_time_us", "Mean time", Unit::TimeUs, "Mean duration of an occurrence.").xprof("avg_time"),
+        column("avg_time_us", "Mean time", Unit::TimeUs, "Mean duration of an event, on GPUs of a kernel.").xprof("avg_time"),
         OpValue::Cell(|_, _, op| mean(op.total, op.occurrences)),
     ),
     (
@@ -172,10 +187,7 @@ pub(super) static COLUMNS: [(Column, OpValue); 38] = [
             .xprof("tf_op_name"),
         OpValue::Text(OpText::FrameworkPath),
     ),
-    (
-        column("source_info", "Source", Unit::Text, "Source file and line.").xprof("source_info"),
-        OpValue::Text(OpText::Source),
-    ),
+    (op_columns::SOURCE, OpValue::Text(OpText::Source)),
     (
         column("program_id", "Program", Unit::Text, "Number of the program, as an unsigned decimal.")
             .xprof("program_id"),
@@ -257,8 +269,8 @@ impl Rows for OpRows<'_> {
     }
 }
 
-fn mean<'a>(time: Ps, occurrences: u64) -> CellRef<'a> {
-    if occurrences == 0 { CellRef::Absent } else { CellRef::Float(time.as_us() / occurrences as f64) }
+fn mean<'a>(time: Ps, count: u64) -> CellRef<'a> {
+    if count == 0 { CellRef::Absent } else { CellRef::Float(time.as_us() / count as f64) }
 }
 
 fn share<'a>(part: Ps, whole: Ps) -> CellRef<'a> {

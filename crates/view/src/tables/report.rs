@@ -3,7 +3,7 @@
 use super::profile_table::{ProfileColumns, float, int, of_rows, optional_text, text};
 use crate::table::{Cell, Column, Table, Unit, column};
 use base::{Warning, sort};
-use report::{DeviceStats, Gap, Kernel, KernelCategory, Step, Transfer, UnifiedProfile};
+use report::{DeviceStats, Gap, Kernel, KernelCategory, Step, TopOp, Transfer, UnifiedProfile};
 
 pub(super) static STEPS: ProfileColumns<Step, 14> = [
     (Column::of_field("index", "Step", Unit::Count, "steps[].index"), |it| Cell::Int(it.index)),
@@ -112,6 +112,37 @@ pub(super) static KERNELS: ProfileColumns<Kernel, 9> = [
 /// The kernels with the most self time.
 pub fn kernels(profile: &UnifiedProfile) -> Table {
     of_rows("top-kernels", &KERNELS, &profile.kernels.top_kernels)
+}
+
+static TOP_OPS: ProfileColumns<TopOp, 6> = [
+    (Column::of_field("name", "Op", Unit::Text, "op_statistics.top_ops[].name"), |it| text(&it.name)),
+    (Column::of_field("category", "Category", Unit::Text, "op_statistics.top_ops[].category"), |it| text(&it.category)),
+    (Column::of_field("self_time_us", "Self time", Unit::TimeUs, "op_statistics.top_ops[].self_time_us"), |it| {
+        Cell::Float(it.self_time_us)
+    }),
+    (
+        Column::of_field(
+            "percent",
+            "Share of busy time",
+            Unit::Percent,
+            "op_statistics.top_ops[].busy_self_time_percent",
+        ),
+        |it| float(it.busy_self_time_percent),
+    ),
+    (Column::of_field("executions", "Executions", Unit::Count, "op_statistics.top_ops[].executions"), |it| {
+        int(it.executions)
+    }),
+    (Column::of_field("source", "Source", Unit::Text, "op_statistics.top_ops[].source"), |it| {
+        optional_text(&it.source)
+    }),
+];
+
+/// What reports list of where the time goes, with its heading: the ops with the most self time, or the kernels where the profile has no ops.
+pub fn top_ops_or_kernels(profile: &UnifiedProfile) -> (&'static str, Table) {
+    match profile.op_statistics.as_ref().filter(|found| !found.top_ops.is_empty()) {
+        Some(found) => ("Top ops", of_rows("ops", &TOP_OPS, &found.top_ops)),
+        None => ("Top kernels", kernels(profile)),
+    }
 }
 
 pub(super) static CATEGORIES: ProfileColumns<(String, KernelCategory), 4> = [

@@ -36,7 +36,7 @@ pub(super) static COLUMNS: [(Column, RooflineValue); 40] = [
     ),
     (column("operation", "Op", Unit::Text, "The op.").xprof("operation"), RooflineValue::Text(OpText::Name, PROGRAM)),
     (
-        column("occurrences", "Count", Unit::Count, "How often it ran.").xprof("occurrences"),
+        column("occurrences", "Events", Unit::Count, "Events of the op; on GPUs kernels.").xprof("occurrences"),
         RooflineValue::Cell(|row| CellRef::Int(row.occurrences())),
     ),
     (
@@ -50,7 +50,8 @@ pub(super) static COLUMNS: [(Column, RooflineValue); 40] = [
         RooflineValue::Cell(|row| CellRef::Float(row.work.time.as_us())),
     ),
     (
-        column("avg_time_us", "Mean time", Unit::TimeUs, "Mean duration.").xprof("avg_time"),
+        column("avg_time_us", "Mean time", Unit::TimeUs, "Mean duration of an event, on GPUs of a kernel.")
+            .xprof("avg_time"),
         RooflineValue::Cell(|row| row.mean(row.work.time)),
     ),
     (
@@ -253,7 +254,7 @@ pub(super) static COLUMNS: [(Column, RooflineValue); 40] = [
         column("hlo_module_id", "Program", Unit::Text, "Number of the program.").xprof("hlo_module_id"),
         RooflineValue::Text(OpText::Program, ""),
     ),
-    (column("source_info", "Source", Unit::Text, "Source file and line."), RooflineValue::Text(OpText::Source, "")),
+    (op_columns::SOURCE, RooflineValue::Text(OpText::Source, "")),
 ];
 
 /// The table of a run.

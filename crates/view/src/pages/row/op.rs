@@ -4,7 +4,7 @@ use super::Row;
 use crate::pages::{Bar, Bars, Block, Fact, Facts, Figure, Grid, GridCell};
 use crate::table::{Cell, CellRef, Query, Unit, query};
 use crate::tables::{self, TableName};
-use base::{Ps, format};
+use base::{Ps, format, source_line};
 use metrics::Context;
 use trace::{EventId, Interval, Platform};
 
@@ -12,6 +12,8 @@ use trace::{EventId, Interval, Platform};
 const MOST_STEPS: usize = 12;
 /// Devices and kernels that are listed.
 const MOST_ROWS: usize = 16;
+/// Frames of a call stack that are listed.
+const MOST_FRAMES: usize = 50;
 /// Instructions of a fusion that are listed.
 const MOST_INSTRUCTIONS: usize = 100;
 
@@ -105,6 +107,7 @@ impl<'a> Op<'a> {
         if !facts.is_empty() {
             blocks.push(Block::Facts(Facts { title: "Instruction".to_owned(), facts }));
         }
+        blocks.extend(self.stack());
         blocks.extend(self.kernels());
         let runs = self.runs();
         blocks.extend(self.devices(&runs));
@@ -112,20 +115,38 @@ impl<'a> Op<'a> {
         blocks
     }
 
-    /// The instructions inside of it, where it is a fusion.
-    fn fused(&self) -> Vec<Fact> {
+    /// The whole call stack of the source line, libraries and all.
+    fn stack(&self) -> Option<Block> {
+        let trace = self.context.trace();
+        let stated = trace.text(trace.args.get(self.op.args).source_stack);
+        let mut stack: Vec<String> = source_line::frames(stated).rev().map(str::to_owned).collect();
+        if stack.is_empty() {
+            stack = self.instruction().map(|(module, instruction)| module.stack_of(instruction)).unwrap_or_default();
+        }
+        let frame = |frame: &String| vec![GridCell::text(&format::printable(frame))];
+        let (title, columns) = ("Call stack".to_owned(), vec!["Innermost first".to_owned()]);
+        let rows: Vec<Vec<GridCell>> = stack.iter().map(frame).take(MOST_FRAMES).collect();
+        (rows.len() > 1).then_some(Block::Grid(Grid { title, columns, rows }))
+    }
+
+    /// Its instruction, where the program is embedded.
+    fn instruction(&self) -> Option<(&'a hlo::Module, &'a hlo::Instruction)> {
         let modules = &self.context.run.programs().modules;
         let (name, module_name) = (self.text(self.op.name), self.text(self.op.module));
         // Hosts number their programs each by themselves; the first that has it will do.
         let mut hosts = self.context.analysis.devices.used.iter().map(|device| device.host);
-        let found = hosts.find_map(|host| {
+        hosts.find_map(|host| {
             let module = match self.op.program_id {
                 Some(program) => modules.find(host, program)?,
                 None => modules.find_by_name(host, module_name)?,
             };
             Some((module, module.instruction(name)?))
-        });
-        let Some((module, instruction)) = found else { return Vec::new() };
+        })
+    }
+
+    /// The instructions inside of it, where it is a fusion.
+    fn fused(&self) -> Vec<Fact> {
+        let Some((module, instruction)) = self.instruction() else { return Vec::new() };
         let inside = hlo::fused(module, instruction);
         let shown = inside.iter().filter(|it| !it.is("parameter")).take(MOST_INSTRUCTIONS);
         let fact = |it: &hlo::Instruction| Fact {
@@ -161,6 +182,11 @@ impl<'a> Op<'a> {
             found.rows.iter().map(|row| columns.iter().map(|&at| cell(row, at)).collect()).collect();
         let heads = columns.iter().filter_map(|&at| found.columns.get(at)).map(|column| column.title.to_owned());
         (!rows.is_empty()).then(|| Block::Grid(Grid { title: "Kernels".to_owned(), columns: heads.collect(), rows }))
+    }
+
+    /// What one of its events is: an execution may launch several kernels.
+    fn event(&self) -> &'static str {
+        if self.context.analysis.devices.platform == Some(Platform::Gpu) { "kernel" } else { "run" }
     }
 
     /// When it ran, by device.
@@ -235,7 +261,11 @@ impl<'a> Op<'a> {
                 label: name.map_or_else(|| format!("step {at}"), |name| format!("step {name}")),
                 value: sum.as_us(),
                 class: self.op.family.into(),
-                note: if count == 1 { "1 run".to_owned() } else { format!("{} runs", format::count(count)) },
+                note: if count == 1 {
+                    format!("1 {}", self.event())
+                } else {
+                    format!("{} {}s", format::count(count), self.event())
+                },
                 link: None,
             }
         };
@@ -244,7 +274,7 @@ impl<'a> Op<'a> {
             title: title.to_owned(),
             unit: Unit::TimeUs,
             bars: listed.iter().map(bar).collect(),
-            note: "Runs that start in the step, all devices together.".to_owned(),
+            note: format!("The {}s that start in the step, all devices together.", self.event()),
             ..Bars::default()
         }))
     }

@@ -12,7 +12,10 @@ fn blocks(name: TableName, query: &Query, index: u32) -> Vec<Block> {
         b.event(steps, "1", 100, 100);
         let ops = b.line(&format!("/device:TPU:{device}"), "XLA Ops");
         for &start in starts {
-            b.event(ops, "fusion.1", start, 30).hlo_category("loop fusion").tf_op("jit(f)/layer/add");
+            let stack = "/me/train.py:9:4\n/me/model.py:3:8\n/x/site-packages/flax/linen/linear.py:287:6\n";
+            let stack = b.trace_mut().strings.intern(stack);
+            let op = b.event(ops, "fusion.1", start, 30).hlo_category("loop fusion").tf_op("jit(f)/layer/add");
+            let _ = op.args(|args| args.source_stack = stack);
         }
         b.event(ops, "copy.2", 150, 10 + 5 * device).hlo_category("copy");
     }
@@ -34,13 +37,22 @@ fn an_op_says_where_it_ran() {
     let expect = Link::to(View::Roofline, "hlo_op_name=\"fusion.1\"");
     assert!(links.iter().any(|(label, link)| label == "Roofline" && *link == expect), "{links:?}");
     let facts = facts(&found);
-    for fact in [("Category", "loop fusion"), ("Count", "3"), ("Self time", "90.0 µs"), ("Devices", "2")] {
+    for fact in [
+        ("Category", "loop fusion"),
+        ("Executions", "3"),
+        ("Source", "/me/model.py:3"),
+        ("Self time", "90.0 µs"),
+        ("Devices", "2"),
+    ] {
         assert!(facts.contains(&fact), "{fact:?} in {facts:?}");
     }
     let grids: Vec<&Grid> =
         found.iter().filter_map(|it| if let Block::Grid(grid) = it { Some(grid) } else { None }).collect();
     let texts: Vec<Vec<&str>> =
-        grids[0].rows.iter().map(|row| row.iter().map(|cell| cell.text.as_str()).collect()).collect();
+        grids[1].rows.iter().map(|row| row.iter().map(|cell| cell.text.as_str()).collect()).collect();
+    // The whole stack, innermost first, stands before what it took on each device.
+    let stack: Vec<&str> = grids[0].rows.iter().map(|row| row[0].text.as_str()).collect();
+    assert_eq!(stack, ["/x/site-packages/flax/linen/linear.py:287", "/me/model.py:3", "/me/train.py:9"]);
     assert_eq!(
         texts,
         [
