@@ -9,8 +9,8 @@ import { serve } from "./server.mjs";
 import { drop, opened, shown } from "./tab.mjs";
 
 const RUNS = 3;
-/** A browser that has just started is busy with itself. */
-const SETTLE_MS = 2000;
+/** A browser that has just started is busy with itself: without a GPU, WebKit paints for seconds on all cores. */
+const SETTLE_MS = 6000;
 const [dist, browser, ...files] = process.argv.slice(2);
 
 /** Runs in the page: the time from the drop to the overview will be in `window.took`, in seconds. */

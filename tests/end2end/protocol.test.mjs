@@ -25,7 +25,7 @@ function profile() {
 
 /** Runs in the page: notes each message, keeps the workers, and lets a test change or hold back what the page sends. */
 function watch() {
-  const kinds = ["request", "cancel", "progress", "response", "error"];
+  const kinds = ["request", "cancel", "progress", "response", "error", "onward", "back"];
   Object.assign(window, { said: [], workers: [], change: null, held: null });
   const Plain = window.Worker;
   window.Worker = class extends Plain {
@@ -132,11 +132,16 @@ test("what a worker cannot read or do ends as a sentence", async ({ page, site, 
   await page.evaluate(() => (window.change = null));
   await view(page, "steps");
   assert.equal(await banner(page).count(), 0, "the worker goes on");
-  // No port where one is needed: an error in the worker's program.
+  /** Drops the file while a message is changed. */
+  const fails = async (change, sentence) => {
+    await page.evaluate((change) => (window.change = (0, eval)(change)), String(change));
+    await page.locator('a[href="#/start"]').first().click();
+    await drop(page, "#main", [path]);
+    await page.locator(".file.failed .message", { hasText: sentence }).waitFor();
+  };
+  // What another worker says, which the page passes on.
+  await fails((data) => data[1] === 5 && (data[2] = 7), /damaged on its way/);
+  // No files where some are needed: an error in the worker's program.
   expected.push(/TypeError|RuntimeError|undefined|unreachable/);
-  await page.evaluate(() => (window.change = (data) => data[2] && "Analyse" in data[2] && (data[3] = null)));
-  await page.keyboard.press("o");
-  await drop(page, "#main", [path]);
-  await page.locator(".file.failed .message").waitFor();
-  assert.match(await page.locator(".file.failed .message").innerText(), /analysis stopped/);
+  await fails((data) => data[2]?.Unpack && (data[3] = null), /analysis stopped/);
 });

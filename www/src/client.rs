@@ -12,7 +12,6 @@ use futures_util::FutureExt;
 use js_sys::Array;
 use leptos::prelude::*;
 use wasm_bindgen::prelude::*;
-use web_sys::MessageChannel;
 
 use crate::boot::Program;
 use crate::connection::Connection;
@@ -121,7 +120,7 @@ async fn start(state: State, id: u32, sources: Vec<Source>, left_out: Vec<Source
     let is_wanted = state.load(id).is_some_and(|load| load.busy.get_untracked());
     if is_wanted {
         let team = Team { readers: Some(readers), analyst, deputy: None, told: Vec::new(), sources, left_out };
-        instruct(state, id, &team).map_err(|_| NoWorker::Unreadable)?;
+        instruct(state, id, &team);
         teams::add(id, team);
     }
     Ok(())
@@ -132,15 +131,13 @@ async fn connect(program: Program) -> Result<Connection, NoWorker> {
 }
 
 /// Joins the workers of a team and gives them their files.
-fn instruct(state: State, load: u32, team: &Team) -> Result<(), JsValue> {
-    let Some([unpacker, decoder]) = &team.readers else { return Ok(()) };
+fn instruct(state: State, load: u32, team: &Team) {
+    let Some([unpacker, decoder]) = &team.readers else { return };
     let entries = |sources: &[Source]| sources.iter().map(|source| source.entry.clone()).collect::<Vec<_>>();
     let (files, left_out) = (entries(&team.sources), entries(&team.left_out));
     let blobs: Array = team.sources.iter().map(|source| JsValue::from(source.blob.clone())).collect();
-    let channel = MessageChannel::new()?;
-    let (to_decoder, from_unpacker) = (JsValue::from(channel.port1()), JsValue::from(channel.port2()));
-    let channel = MessageChannel::new()?;
-    let (to_analyst, from_decoder) = (JsValue::from(channel.port1()), JsValue::from(channel.port2()));
+    unpacker.join(decoder);
+    decoder.join(&team.analyst);
     let done = move |outcome: Result<(), String>| {
         if let Err(reason) = outcome {
             fail(state, load, None, &reason);
@@ -150,14 +147,11 @@ fn instruct(state: State, load: u32, team: &Team) -> Result<(), JsValue> {
         Ok(runs) => ask_for_reports(state, load, runs),
         Err(reason) => fail(state, load, None, &reason),
     };
-    team.analyst.ask(AnalyseRequest, None, &[from_decoder], analysed);
-    let ports = [from_unpacker, to_analyst];
+    team.analyst.ask(AnalyseRequest, None, &[], analysed);
     let decode = DecodeRequest { files: files.clone(), left_out };
-    decoder.work(decode, &ports, &ports.iter().collect(), move |progress| decoded(state, load, progress), done);
-    let attached = [to_decoder.clone(), blobs.into()];
+    decoder.work(decode, &[], &Array::new(), move |progress| decoded(state, load, progress), done);
     let unpack = UnpackRequest { files };
-    unpacker.work(unpack, &attached, &Array::of1(&to_decoder), move |progress| unpacked(state, load, progress), done);
-    Ok(())
+    unpacker.work(unpack, &[blobs.into()], &Array::new(), move |progress| unpacked(state, load, progress), done);
 }
 
 /// What files hold, judged by their first bytes, and which of them are read together. A worker looks at them: the page stays

@@ -1,6 +1,6 @@
 //! A worker as the page sees it: requests go in, and whoever asked hears what comes of them.
 
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
 
 use js_sys::Array;
@@ -20,8 +20,16 @@ const UNREADABLE: &str = "The response to this request could not be read. Reload
 pub struct Connection {
     worker: Worker,
     pending: Rc<RefCell<Pending<Waiter>>>,
+    neighbours: Rc<Neighbours>,
     _on_message: Closure<dyn FnMut(MessageEvent)>,
     _on_error: Closure<dyn FnMut(Event)>,
+}
+
+/// The workers of a load before and behind this one, to which what it says for them is passed on.
+#[derive(Default)]
+struct Neighbours {
+    before: OnceCell<Worker>,
+    behind: OnceCell<Worker>,
 }
 
 /// Hears what comes of one request.
@@ -64,10 +72,18 @@ impl Connection {
     /// To a worker that listens.
     pub fn new(worker: Worker) -> Connection {
         let pending = Rc::new(RefCell::new(Pending::default()));
-        let hears = pending.clone();
+        let neighbours = Rc::<Neighbours>::default();
+        let (hears, beside) = (pending.clone(), neighbours.clone());
         let on_message = Closure::<dyn FnMut(MessageEvent)>::new(move |event: MessageEvent| {
-            if let Some(message) = Message::read(event.data()) {
-                hear(&hears, message);
+            let Some(message) = Message::read(event.data()) else { return };
+            let neighbour = match message.kind {
+                Kind::Onward => beside.behind.get(),
+                Kind::Back => beside.before.get(),
+                _ => return hear(&hears, message),
+            };
+            if let Some(neighbour) = neighbour {
+                // A neighbour that is gone has been cancelled.
+                let _ = neighbour.post_message_with_transfer(&event.data(), &message.attachments);
             }
         });
         let (fails, failed) = (pending.clone(), worker.clone());
@@ -79,7 +95,13 @@ impl Connection {
         worker.set_onmessage(Some(on_message.as_ref().unchecked_ref()));
         worker.set_onerror(Some(on_error.as_ref().unchecked_ref()));
         worker.set_onmessageerror(Some(on_error.as_ref().unchecked_ref()));
-        Connection { worker, pending, _on_message: on_message, _on_error: on_error }
+        Connection { worker, pending, neighbours, _on_message: on_message, _on_error: on_error }
+    }
+
+    /// Puts another worker behind this one, once: what either says for the other reaches it.
+    pub fn join(&self, behind: &Connection) {
+        let _ = self.neighbours.behind.set(behind.worker.clone());
+        let _ = behind.neighbours.before.set(self.worker.clone());
     }
 
     /// Asks for something; `heard` is told once. Of the requests for one place only the latest is: the others are forgotten.
@@ -188,8 +210,8 @@ fn hear(pending: &RefCell<Pending<Waiter>>, message: Message) {
         Kind::Progress => Heard::Progress(body),
         Kind::Response => Heard::Response(body),
         Kind::Error => Heard::Error(body.as_string().unwrap_or_else(|| UNREADABLE.to_owned())),
-        // The page's own.
-        Kind::Request | Kind::Cancel => return,
+        // The page's own, and what is passed on.
+        Kind::Request | Kind::Cancel | Kind::Onward | Kind::Back => return,
     };
     // Whoever hears may ask again at once.
     let waiter = {

@@ -52,7 +52,7 @@ pub enum AnalystRequest {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RehearseRequest;
 
-/// Take the runs that the decoder hands over. Attached: the port to it.
+/// Take the runs that the decoder hands over.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AnalyseRequest;
 

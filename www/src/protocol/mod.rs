@@ -16,6 +16,10 @@
 //! counts: the page cancels the earlier ones and ignores what still comes of them, and the worker drops those that it has
 //! not begun ([`queue`]).
 //!
+//! What goes from worker to worker goes through the page, which passes it on as it is: a buffer that is transferred twice costs
+//! nothing. Browsers other than Chromium copy what goes through a port between workers, from process to process (143 MB in 35
+//! buffers take Firefox 620 ms so, and 15 ms by way of the page).
+//!
 //! The two readers of a load are ended when the analyst has the decoded runs: their memory is free then. [`wire`]
 //! says how a message becomes a JavaScript value.
 

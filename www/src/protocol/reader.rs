@@ -38,7 +38,7 @@ pub struct Looked {
     pub groups: Groups,
 }
 
-/// Read files and pass on what is in them. Attached: the port to the reader that decodes, the list of the files.
+/// Read files and pass on what is in them. Attached: the list of the files.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct UnpackRequest {
     /// The files, in the order of the list.
@@ -64,8 +64,7 @@ pub enum UnpackProgress {
     },
 }
 
-/// Decode what the other reader passes on, then hand the runs over. Attached: the port to that reader, the port to the
-/// analyst.
+/// Decode what the other reader passes on, then hand the runs over to the analyst.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DecodeRequest {
     /// The files that come.

@@ -1,4 +1,4 @@
-//! Messages as JavaScript values: `[id, kind, body, attachments...]`, where an attachment is a port, a list of files or a
+//! Messages as JavaScript values: `[id, kind, body, attachments...]`, where an attachment is a list of files or a
 //! buffer.
 //!
 //! A body is made and read by serde: what is small becomes JavaScript values, what is large bytes in a buffer that is
@@ -24,9 +24,14 @@ pub enum Kind {
     Response,
     /// Ends a request; the body is a sentence that says why there is nothing.
     Error,
+    /// For the next worker of the load, to which the page passes it on as it is. Attached: what is transferred.
+    Onward,
+    /// For the worker of the load before this one, likewise.
+    Back,
 }
 
-const KINDS: [Kind; 5] = [Kind::Request, Kind::Cancel, Kind::Progress, Kind::Response, Kind::Error];
+const KINDS: [Kind; 7] =
+    [Kind::Request, Kind::Cancel, Kind::Progress, Kind::Response, Kind::Error, Kind::Onward, Kind::Back];
 
 /// A message that came.
 #[derive(Clone, Debug)]

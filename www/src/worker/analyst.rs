@@ -102,9 +102,8 @@ pub fn begin(analyst: &Rc<RefCell<Analyst>>, request: AnalystRequest, asker: Ask
 
 /// Takes the runs that the decoder hands over.
 fn receive(analyst: Rc<RefCell<Analyst>>, asker: Asker) {
-    let from_decoder = asker.attachment(0);
     let mut asker = Some(asker);
-    pipe::listen(from_decoder, move |chunk, bytes| {
+    pipe::listen(move |chunk, bytes| {
         let mut analyst = analyst.borrow_mut();
         match chunk {
             Some(RunChunk::Done) => {

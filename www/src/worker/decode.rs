@@ -21,9 +21,8 @@ const MAX_NAMED: usize = 200;
 
 /// Decodes what the other reader sends.
 pub fn run(request: DecodeRequest, asker: Asker) {
-    let from_unpacker = asker.attachment(0);
     let mut decoder = Some(Decoder::new(request, asker));
-    pipe::listen(from_unpacker, move |chunk, bytes| match chunk {
+    pipe::listen(move |chunk, bytes| match chunk {
         Some(FileChunk::Done) => {
             if let Some(decoder) = decoder.take() {
                 wasm_bindgen_futures::spawn_local(decoder.hand_over());
@@ -62,7 +61,7 @@ impl Decoder {
         for entry in request.left_out {
             session.leave_out(&entry.path, entry.size_bytes, entry.kind);
         }
-        let to_analyst = Pipe::new(asker.attachment(1), RunChunk::Bytes);
+        let to_analyst = Pipe::new(RunChunk::Bytes);
         let (entries, block, pace) = (request.files, Vec::new(), Pace::default());
         Decoder { asker, entries, session, file: None, done: Vec::new(), block, to_analyst, pace }
     }

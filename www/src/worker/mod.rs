@@ -1,5 +1,5 @@
 //! The workers. Three programs: one reads files (looks at them, unpacks, decodes), one analyses what was decoded, one is its
-//! deputy for what needs no events. A load has two of the first, joined by a channel, one of the second, and one of the third once it
+//! deputy for what needs no events. A load has two of the first, one of the second, and one of the third once it
 //! is asked for; the request to a reader names the part it takes.
 
 pub mod analyst;

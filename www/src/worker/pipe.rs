@@ -1,5 +1,6 @@
-//! Bytes from one worker to another: blocks that are transferred, not copied, and come back to be filled again. No more than a
-//! few are ever under way, so the reader is never buried and memory stays bounded, without shared memory.
+//! Bytes from one worker to the next: blocks that are transferred, not copied, and come back to be filled again. No more than a
+//! few are ever under way, so the reader is never buried and memory stays bounded, without shared memory. The page passes all on,
+//! which is why no port is in sight (see [`protocol`](crate::protocol)).
 //!
 //! A post is a list of messages and a block with the bytes of all of them, one after the other: thousands of small members of an
 //! archive share a block.
@@ -13,9 +14,10 @@ use js_sys::{Array, ArrayBuffer, Uint8Array, Uint32Array};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use wasm_bindgen::prelude::*;
-use web_sys::{MessageEvent, MessagePort};
+use web_sys::DedicatedWorkerGlobalScope;
 
-use crate::protocol::wire::Body;
+use crate::protocol::RequestId;
+use crate::protocol::wire::{self, Body, Kind, Message};
 
 /// Bytes of a block.
 const BLOCK_BYTES: u32 = 4 << 20;
@@ -26,9 +28,62 @@ const MAX_SPARE: usize = 16;
 /// Messages of a post.
 const MAX_MESSAGES: usize = 1024;
 
+/// What came from the worker before this one, and from the next one.
+#[derive(Default)]
+struct Ears {
+    before: Ear,
+    behind: Ear,
+}
+
+/// Hears what comes from a neighbour. What came before somebody listens is kept.
+enum Ear {
+    Kept(Vec<Message>),
+    Listening(Box<dyn FnMut(Message)>),
+}
+
+impl Default for Ear {
+    fn default() -> Ear {
+        Ear::Kept(Vec::new())
+    }
+}
+
+impl Ear {
+    fn hear(&mut self, message: Message) {
+        match self {
+            Ear::Kept(kept) => kept.push(message),
+            Ear::Listening(listener) => listener(message),
+        }
+    }
+
+    fn listen(&mut self, listener: impl FnMut(Message) + 'static) {
+        let before = std::mem::replace(self, Ear::Listening(Box::new(listener)));
+        if let Ear::Kept(kept) = before {
+            kept.into_iter().for_each(|message| self.hear(message));
+        }
+    }
+}
+
+thread_local! {
+    static EARS: RefCell<Ears> = RefCell::default();
+}
+
+/// A neighbour's message has come.
+pub fn hear(message: Message) {
+    EARS.with_borrow_mut(|ears| match message.kind {
+        Kind::Onward => ears.before.hear(message),
+        _ => ears.behind.hear(message),
+    });
+}
+
+/// Says something to a neighbour. One that is gone has been cancelled.
+fn post(kind: Kind, body: &JsValue, transferred: &Array) {
+    let scope: DedicatedWorkerGlobalScope = js_sys::global().unchecked_into();
+    let message = wire::message(RequestId::UNAWAITED, kind, body, &transferred.to_vec());
+    let _ = scope.post_message_with_transfer(&message, transferred);
+}
+
 /// The writing end. `M` are the messages, one of which says how many bytes of the block are the next.
 pub struct Pipe<M> {
-    port: MessagePort,
     bytes_message: fn(u32) -> M,
     /// Messages of the next post.
     messages: Vec<M>,
@@ -42,23 +97,21 @@ pub struct Pipe<M> {
 }
 
 impl<M: Serialize + DeserializeOwned> Pipe<M> {
-    /// A pipe through a port.
-    pub fn new(port: MessagePort, bytes_message: fn(u32) -> M) -> Pipe<M> {
+    /// The pipe to the next worker.
+    pub fn new(bytes_message: fn(u32) -> M) -> Pipe<M> {
         let (sender, returned) = mpsc::unbounded();
         let outstanding = Rc::new(Cell::new(0));
         let spare = Rc::new(RefCell::new(Vec::new()));
         let (left, kept) = (outstanding.clone(), spare.clone());
-        let on_return = Closure::<dyn FnMut(MessageEvent)>::new(move |event: MessageEvent| {
+        let on_return = move |message: Message| {
             left.set(u32::saturating_sub(left.get(), 1));
-            let buffer: ArrayBuffer = event.data().unchecked_into();
-            keep(&kept, buffer);
+            keep(&kept, message.attachments.get(0).unchecked_into());
             // The receiver lives as long as the worker.
             let _ = sender.unbounded_send(());
-        });
-        port.set_onmessage(Some(on_return.as_ref().unchecked_ref()));
-        on_return.forget();
+        };
+        EARS.with_borrow_mut(|ears| ears.behind.listen(on_return));
         let (messages, block, filled, unsaid) = (Vec::new(), None, 0, 0);
-        Pipe { port, bytes_message, messages, block, filled, unsaid, outstanding, spare, returned }
+        Pipe { bytes_message, messages, block, filled, unsaid, outstanding, spare, returned }
     }
 
     /// Waits until the reader has caught up.
@@ -151,14 +204,12 @@ impl<M: Serialize + DeserializeOwned> Pipe<M> {
 
     fn post(&self, messages: Vec<M>, buffer: Option<&ArrayBuffer>) {
         let Some(messages) = messages.to_js(&Array::new()) else { return };
-        let (post, transferred) = (Array::of1(&messages), Array::new());
+        let transferred = Array::new();
         if let Some(buffer) = buffer {
-            post.push(buffer);
             transferred.push(buffer);
             self.outstanding.set(self.outstanding.get() + 1);
         }
-        // A reader that is gone has been cancelled.
-        let _ = self.port.post_message_with_transferable(&post, &transferred);
+        post(Kind::Onward, &messages, &transferred);
     }
 }
 
@@ -191,23 +242,19 @@ impl Bytes {
 
 /// The reading end: calls back for each message, with the bytes that are left of its post, whose buffer then goes back to be
 /// filled again. Nothing instead of messages that cannot be read.
-pub fn listen<M>(port: MessagePort, mut heard: impl FnMut(Option<M>, &mut Bytes) + 'static)
+pub fn listen<M>(mut heard: impl FnMut(Option<M>, &mut Bytes) + 'static)
 where
     M: Serialize + DeserializeOwned + 'static,
 {
-    let back = port.clone();
-    let on_message = Closure::<dyn FnMut(MessageEvent)>::new(move |event: MessageEvent| {
-        let parts: Array = event.data().unchecked_into();
-        let mut bytes = Bytes { buffer: parts.get(1), start: 0 };
-        match Vec::<M>::from_js(parts.get(0)) {
+    let on_message = move |message: Message| {
+        let mut bytes = Bytes { buffer: message.attachments.get(0), start: 0 };
+        match Vec::<M>::from_js(message.body) {
             Some(messages) => messages.into_iter().for_each(|message| heard(Some(message), &mut bytes)),
             None => heard(None, &mut bytes),
         }
         if !bytes.buffer.is_undefined() {
-            // The other worker is gone only when both are.
-            let _ = back.post_message_with_transferable(&bytes.buffer, &Array::of1(&bytes.buffer));
+            post(Kind::Back, &JsValue::NULL, &Array::of1(&bytes.buffer));
         }
-    });
-    port.set_onmessage(Some(on_message.as_ref().unchecked_ref()));
-    on_message.forget();
+    };
+    EARS.with_borrow_mut(|ears| ears.before.listen(on_message));
 }

@@ -7,6 +7,7 @@ use wasm_bindgen::prelude::*;
 use web_sys::{DedicatedWorkerGlobalScope, MessageChannel, MessageEvent, MessagePort};
 
 use super::asker::Asker;
+use super::pipe;
 use crate::protocol::BUILD_ID;
 use crate::protocol::queue::Queue;
 use crate::protocol::wire::{Body, Kind, Message};
@@ -36,6 +37,7 @@ pub fn serve<Q: Body + 'static>(begin: impl FnMut(Q, Asker) + 'static) {
                 taking.next();
             }
             Kind::Cancel => taking.queue.borrow_mut().cancel(message.id),
+            Kind::Onward | Kind::Back => pipe::hear(message),
             // A worker's own.
             Kind::Progress | Kind::Response | Kind::Error => {}
         }

@@ -27,8 +27,8 @@ const PUSH_BYTES: usize = 64 << 10;
 
 /// Reads every file.
 pub async fn run(request: UnpackRequest, asker: Asker) {
-    let blobs: Array = asker.attachment(1);
-    let (mut pipe, mut pace) = (Pipe::new(asker.attachment(0), FileChunk::Bytes), Pace::default());
+    let blobs: Array = asker.attachment(0);
+    let (mut pipe, mut pace) = (Pipe::new(FileChunk::Bytes), Pace::default());
     for (index, entry) in request.files.iter().enumerate() {
         let index = index as u32;
         let blob: Blob = blobs.get(index).unchecked_into();
