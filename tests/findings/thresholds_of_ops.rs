@@ -31,6 +31,39 @@ fn async_copies_of_host_memory_are_named() {
     assert!(finding(trace, "async_copy_wait").message.contains("host memory"));
 }
 
+/// 500 of 1,000 us a step wait for a copy of 1 GiB, and computation takes `compute` of the rest.
+#[test]
+fn copies_that_no_computation_can_hide_must_move_less() {
+    let trace = |compute: i64| {
+        tpu_steps(12, move |b, at| {
+            let line = b.line("/device:TPU:0", "XLA Ops");
+            b.event(line, "copy-done.1", at, 500)
+                .hlo_category("copy-done")
+                .args(|args| args.bytes_accessed = Some(1 << 30));
+            tpu_op(b, "loop fusion", at + 500, compute);
+            tpu_op(b, "data formatting", at + 500 + compute, 500 - compute);
+        })
+    };
+    let (hidden, exposed) = (finding(trace(500), "async_copy_wait"), finding(trace(100), "async_copy_wait"));
+    // 2^30 bytes in 500 us.
+    for found in [&hidden, &exposed] {
+        assert!(
+            found.message.contains("have arrived: 1.00 GiB per step and device, 2.15 TB/s over that time."),
+            "{}",
+            found.message
+        );
+    }
+    assert!(hidden.remedy.contains("more computation to hide under"), "{}", hidden.remedy);
+    assert!(
+        exposed.message.ends_with("Computation takes 100 µs, too little to hide them under."),
+        "{}",
+        exposed.message
+    );
+    assert!(exposed.remedy.starts_with("Move fewer bytes"), "{}", exposed.remedy);
+    let evidence = |name: &str| exposed.evidence.iter().find(|it| it.name == name).map(|it| it.value.round());
+    assert_eq!((evidence("compute_us"), evidence("copied_bytes")), (Some(100.0), Some(f64::from(1u32 << 30))));
+}
+
 #[test]
 fn large_memory_transfers() {
     let trace = |length: i64| {

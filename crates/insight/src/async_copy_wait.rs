@@ -3,7 +3,8 @@
 use super::draft::{Draft, lacks};
 use super::numbers::Numbers;
 use super::{Rule, Verdict};
-use base::format;
+use base::{Ps, format};
+use metrics::{OpClass, family_of};
 use report::{Confidence, FindingSeverity};
 
 /// The rule.
@@ -31,19 +32,50 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         Some(true) => "copies between the chip and host memory (memory space 5: offloaded arrays)",
         _ => "copies that run beside the program",
     };
-    let message = format!(
-        "The cores wait in copy-done ops for {} of {} ({}), until {what} have arrived.",
-        format::time_us(window.us(share)),
+    let wait_us = window.us(share);
+    let is_compute = |name: &str| family_of(name).class() == OpClass::Compute;
+    let compute_us = window.us(numbers.of_window(numbers.category_percent(&is_compute)));
+    // What is computed anywhere in the step is the most that could hide them.
+    let can_hide = compute_us >= wait_us;
+    let moved = bytes_per_wait_us(numbers).map(|rate| rate * wait_us);
+    let mut message = format!(
+        "The cores wait in copy-done ops for {} of {} ({}), until {what} have arrived",
+        format::time_us(wait_us),
         window.words(),
         format::percent(share)
     );
-    let remedy = if host == Some(true) {
-        "Move less between the chip and host memory: offload fewer arrays (optimizer state before activations), or give each \
-         copy more computation to hide under by starting it a layer earlier; the link to the host, some tens of GB/s, is the \
-         limit. Check memory_kind=\"pinned_host\" and remat policies that offload."
-    } else {
-        "Give the copies more computation to hide under: larger tiles or batches, fewer arrays prefetched into on-chip \
-         memory. The ops that feed and use each copy stand beside it on the timeline."
+    if let Some(bytes) = moved {
+        let each = if window.steps { " per step and device" } else { " per device" };
+        message.push_str(&format!(
+            ": {}{each}, {} over that time",
+            format::bytes(bytes as u64),
+            format::si(1e6 * bytes / wait_us, "B/s")
+        ));
+    }
+    message.push('.');
+    if !can_hide {
+        message
+            .push_str(&format!(" Computation takes {}, too little to hide them under.", format::time_us(compute_us)));
+    }
+    let remedy = match (host == Some(true), can_hide) {
+        (true, true) => {
+            "Move less between the chip and host memory: offload fewer arrays (optimizer state before activations), or give each \
+             copy more computation to hide under by starting it a layer earlier; the link to the host, some tens of GB/s, is the \
+             limit. Check memory_kind=\"pinned_host\" and remat policies that offload."
+        }
+        (true, false) => {
+            "Move fewer bytes, for the link to the host, some tens of GB/s, is the limit: keep arrays that fit in the device's own \
+             memory there (memory_kind=\"device\" instead of \"pinned_host\"), shard the offloaded ones over more devices, or \
+             store them in a smaller type (bfloat16 for float32). Starting the copies earlier gains little."
+        }
+        (false, true) => {
+            "Give the copies more computation to hide under: larger tiles or batches, fewer arrays prefetched into on-chip \
+             memory. The ops that feed and use each copy stand beside it on the timeline."
+        }
+        (false, false) => {
+            "Move fewer bytes: keep arrays where they are used, shard them over more devices, or store them in a smaller type \
+             (bfloat16 for float32). The ops that feed and use each copy stand beside it on the timeline."
+        }
     };
     Draft::new(
         severity,
@@ -53,10 +85,21 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     )
     .remedy(remedy)
     .passed("copy_done_percent", share, if critical { CRITICAL_PERCENT } else { WARNING_PERCENT })
-    .evidence("copy_done_us", window.us(share))
+    .evidence("copy_done_us", wait_us)
+    .evidence("compute_us", compute_us)
+    .evidence_where("copied_bytes", moved)
     .at_stake(share)
     .link("ops", "category=copy-done")
     .fires()
+}
+
+/// Bytes that copies move in a microsecond in which cores wait for them; `None` where the profile does not state the bytes of every `copy-done`.
+fn bytes_per_wait_us(numbers: &Numbers<'_>) -> Option<f64> {
+    let ops = &numbers.context.analysis.ops;
+    let waits = || ops.rows.iter().filter(|op| ops.text(numbers.trace, op.category) == "copy-done");
+    let time_us = waits().map(|op| op.self_time).sum::<Ps>().as_us();
+    let bytes = waits().try_fold(0.0, |sum, op| Some(sum + op.bytes.filter(|&bytes| bytes > 0.0)?))?;
+    (time_us > 0.0).then_some(bytes / time_us)
 }
 
 /// Whether most copies that are waited for have an end in host memory, which XLA writes as memory space 5 in the

@@ -35,6 +35,14 @@ impl Draft {
         self
     }
 
+    /// A number that it rests on, where it is known.
+    pub fn evidence_where(self, name: &str, value: Option<f64>) -> Draft {
+        match value {
+            Some(value) => self.evidence(name, value),
+            None => self,
+        }
+    }
+
     /// A number that it rests on, with the limit that it passed.
     pub fn passed(mut self, name: &str, value: f64, threshold: f64) -> Draft {
         self.0.evidence.push(Evidence { name: name.to_owned(), value, threshold: Some(threshold) });

@@ -5,7 +5,7 @@ use crate::metric;
 use crate::metric::Metric;
 use crate::table::Unit;
 use base::format;
-use report::{FindingSeverity, Kernels, Step, Tracing, UnifiedProfile};
+use report::{FindingSeverity, Kernels, Step, StepTiming, Tracing, UnifiedProfile};
 
 /// Two limits: beyond the first lies good, up to the second warning, beyond it bad.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -90,9 +90,10 @@ fn step_time(source: Source<'_>) -> Figure {
     let Some(mean) = timing.avg_step_time_us else { return figure };
     let counted = timing.num_steps_counted.unwrap_or(timing.num_steps);
     let steps = if counted == 1 { "1 step".to_owned() } else { format!("{} steps", format::count(counted)) };
-    let mut note = match timing.stddev_step_time_us {
-        Some(deviation) => format!("± {} over {steps}", format::time_us(deviation)),
-        None => format!("over {steps}"),
+    let mut note = match (uneven(timing), timing.stddev_step_time_us) {
+        (Some(range), _) => format!("uneven: {range} over {steps}{}", warm_up(&source.profile().steps)),
+        (None, Some(deviation)) => format!("± {} over {steps}", format::time_us(deviation)),
+        (None, None) => format!("over {steps}"),
     };
     if let Some((count, mean_us)) = late_compilations(&source.profile().steps) {
         let (steps, takes, each) = if count == 1 { ("step", "takes", "") } else { ("steps", "take", " each") };
@@ -103,6 +104,31 @@ fn step_time(source: Source<'_>) -> Figure {
         ));
     }
     Figure { value: Some(mean), note, ..figure }
+}
+
+/// Steps differ by more than this share of their mean where it stands for none of them (ours).
+const UNEVEN: f64 = 1.0 / 3.0;
+
+/// Median and range, where the counted steps differ much.
+fn uneven(timing: &StepTiming) -> Option<String> {
+    let (least, most) = (timing.min_step_time_us?, timing.max_step_time_us?);
+    let (mean, median) = (timing.avg_step_time_us?, timing.median_step_time_us?);
+    let [least_time, most_time, median] = [least, most, median].map(format::time_us);
+    (most - least > UNEVEN * mean).then(|| format!("median {median}, {least_time} to {most_time}"))
+}
+
+/// The first steps that are not counted since they are slower than the rest, which is what most of the spread might else be.
+fn warm_up(steps: &[Step]) -> String {
+    let slow = || steps.iter().filter(|step| step.warm_up && !step.compiles && !step.counted && !step.partial);
+    let longest = slow().map(|step| step.duration_us).fold(0.0, f64::max);
+    match slow().count() {
+        0 => String::new(),
+        1 => format!("; the first one ({}), longer than 1.5 times their median, is left out", format::time_us(longest)),
+        count => format!(
+            "; the first {count} (up to {}), longer than 1.5 times their median, are left out",
+            format::time_us(longest)
+        ),
+    }
 }
 
 /// How many steps compile after one that counts, and how long they take on average: the mean of all counted steps hides them.
@@ -284,6 +310,23 @@ mod tests {
         profile.steps.extend([step(3, 4_000.0, true), step(4, 2_000.0, true)]);
         assert_eq!(note(&profile, 0), "over 3 steps; 2 later steps that compile take 3.00 ms each");
         assert_eq!(note(&profile, 4), "in steps that compile nothing; add the batch size for samples/s");
+    }
+
+    #[test]
+    fn steps_that_differ_much_are_said_to_be_uneven() {
+        let mut profile = profile();
+        let timing = &mut profile.step_timing;
+        timing.num_steps_counted = Some(3);
+        (timing.avg_step_time_us, timing.median_step_time_us) = (Some(90.0), Some(80.0));
+        (timing.min_step_time_us, timing.max_step_time_us) = (Some(80.0), Some(110.0));
+        timing.stddev_step_time_us = Some(17.3);
+        assert_eq!(all(&profile)[0].note, "± 17.3 µs over 3 steps");
+        profile.step_timing.min_step_time_us = Some(79.0);
+        assert_eq!(all(&profile)[0].note, "uneven: median 80.0 µs, 79.0 µs to 110 µs over 3 steps");
+        let slow = Step { duration_us: 200.0, warm_up: true, ..Step::default() };
+        profile.steps = vec![slow, Step { duration_us: 80.0, counted: true, ..Step::default() }];
+        let note = &all(&profile)[0].note;
+        assert!(note.ends_with("; the first one (200 µs), longer than 1.5 times their median, is left out"), "{note}");
     }
 
     #[test]

@@ -173,6 +173,9 @@ fn summary(steps: &[Step]) -> String {
     let (counted, left_out) = (kinds(&counted), kinds(&left_out));
     if !left_out.is_empty() {
         text.push_str(&format!(" Underlined and not counted: {left_out}."));
+        if left_out.contains("warm-up") {
+            text.push_str(" Warm-up steps are the first ones, while they take more than 1.5 times the median.");
+        }
     }
     if !counted.is_empty() {
         text.push_str(&format!(" Counted, since no step is whole and warm: {counted}."));
