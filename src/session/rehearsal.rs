@@ -1,54 +1,104 @@
-//! A made-up run of a few events.
+//! Two made-up runs, one of a GPU and one of a TPU.
 //!
-//! A browser compiles a function of WebAssembly when it is first called, which takes longer than the call itself: a program that
-//! waits for its first profile analyses this one meanwhile, and throws the answers away.
+//! A browser compiles a function of WebAssembly badly when it is first called, and well where it was used much: a program that
+//! waits for its first profile analyses these meanwhile, again and again, and throws the answers away.
 
 use super::Session;
 use super::runs::{LoadedRun, Traced};
 use metrics::Run;
 use trace::{Trace, TraceBuilder};
 
+/// Layers of the program, each with a few ops.
+const LAYERS: i64 = 30;
+
 impl Session {
-    /// A session with a run of three steps on one GPU.
-    pub fn rehearsal() -> Session {
-        let run = Run { name: "rehearsal".to_owned(), trace: three_steps(), ..Run::default() };
-        Session { runs: vec![LoadedRun::Traced(Box::new(Traced::new(run)))].into(), ..Session::default() }
+    /// A session with a run on one GPU and a run on one TPU, of so many steps each.
+    pub fn rehearsal(steps: i64) -> Session {
+        let runs = [("gpu", on_gpu(steps)), ("tpu", on_tpu(steps))].map(|(name, trace)| {
+            let run = Run { name: name.to_owned(), trace, ..Run::default() };
+            LoadedRun::Traced(Box::new(Traced::new(run)))
+        });
+        Session { runs: runs.into(), ..Session::default() }
     }
 }
 
 /// ```text
-/// python    [PjitFunction(f)      )
+/// python    [PjitFunction(f)                )
 ///             [launch)[launch)[launch)
 /// compute             [gemm )[loop_add)
 /// copies      [H2D)                    [all-reduce)
+///                     one layer
 /// ```
-fn three_steps() -> Trace {
+fn on_gpu(steps: i64) -> Trace {
     let mut b = TraceBuilder::new();
     let python = b.line("/host:CPU", "python");
     let compute = b.line("/device:GPU:0", "Stream #1(Compute)");
     let copies = b.line("/device:GPU:0", "Stream #2(MemcpyH2D)");
     let shape =
         b.trace_mut().strings.intern("regs:32 static_shared:0 dynamic_shared:0 grid:64,1,1 block:256,1,1 occ_pct:50");
-    for step in 0..3 {
-        let start = 100 * step;
-        b.event(python, "train", start, 90).step_num(step);
-        b.event(python, "PjitFunction(f)", start + 5, 50);
-        b.event(copies, "MemcpyH2D", start + 5, 10)
-            .memcpy_details("kind_src:pageable kind_dst:device size:4096 dest:0 async:1");
-        for (kernel, (line, name, op)) in (0..).zip([
-            (compute, "sm90_xmma_gemm_bf16bf16_bf16f32_f32", "gemm.1"),
-            (compute, "loop_add_fusion", "loop_add_fusion"),
-            (copies, "ncclDevKernel_AllReduce_Sum_bf16_RING_LL", "all-reduce-start.1"),
-        ]) {
-            let launched = start + 10 + 12 * kernel;
-            let correlation = 10 * step + kernel;
-            b.event(python, "cuLaunchKernel", launched, 4).correlation(correlation);
-            b.event(line, name, launched + 8, 11)
-                .hlo_op(op)
-                .hlo_module("jit_f")
-                .tf_op("jit(f)/layer/dot_general")
-                .args(|args| args.kernel_details = shape)
-                .correlation(correlation);
+    for step in 0..steps {
+        let begun = 100 * LAYERS * step;
+        b.event(python, "train", begun, 100 * LAYERS - 10).step_num(step);
+        b.event(python, "PjitFunction(f)", begun + 5, 100 * LAYERS - 50);
+        for layer in 0..LAYERS {
+            let start = begun + 100 * layer;
+            b.event(copies, "MemcpyH2D", start + 5, 10)
+                .memcpy_details("kind_src:pageable kind_dst:device size:4096 dest:0 async:1");
+            for (kernel, (line, name, op)) in (0..).zip([
+                (compute, "sm90_xmma_gemm_bf16bf16_bf16f32_f32", "gemm"),
+                (compute, "loop_add_fusion", "loop_add_fusion"),
+                (copies, "ncclDevKernel_AllReduce_Sum_bf16_RING_LL", "all-reduce-start"),
+            ]) {
+                let launched = start + 10 + 12 * kernel;
+                let correlation = 10 * (LAYERS * step + layer) + kernel;
+                b.event(python, "cuLaunchKernel", launched, 4).correlation(correlation);
+                b.event(line, name, launched + 8, 11)
+                    .hlo_op(&format!("{op}.{layer}"))
+                    .hlo_module("jit_f")
+                    .tf_op(&format!("jit(f)/layer_{layer}/dot_general"))
+                    .args(|args| args.kernel_details = shape)
+                    .correlation(correlation);
+            }
+        }
+    }
+    b.build()
+}
+
+/// ```text
+/// modules   [jit_f(7)                                )
+/// ops       [fusion) [copy-start)[dot )  [copy-done)
+///                     one layer
+/// ```
+///
+/// Every step has ops of its own: there are captures of a million different ones.
+fn on_tpu(steps: i64) -> Trace {
+    const OPS: [(&str, &str, &str); 4] = [
+        ("fusion", "loop fusion", "fusion(bf16[8,128]{1,0} %p.1, f32[128]{0} %p.2), kind=kLoop"),
+        ("copy-start", "copy-start", "copy-start(bf16[8,128]{1,0} %p.1)"),
+        ("dot", "convolution", "convolution(bf16[8,128]{1,0} %p.1, bf16[128,128]{1,0} %p.2), dim_labels=bf_io->bf"),
+        ("copy-done", "copy-done", "copy-done(bf16[8,128]{1,0} %copy-start"),
+    ];
+    let mut b = TraceBuilder::new();
+    let [modules, ops] = ["XLA Modules", "XLA Ops"].map(|line| b.line("/device:TPU:0", line));
+    for step in 0..steps {
+        let begun = 100 * LAYERS * step;
+        b.event(modules, "jit_f(7)", begun, 100 * LAYERS - 10).run_id(step);
+        for layer in 0..LAYERS {
+            let number = LAYERS * step + layer;
+            let source = b.trace_mut().strings.intern(&format!("/home/me/train.py:{layer}"));
+            for (at, (op, category, call)) in (0..).zip(OPS) {
+                let end = if op == "copy-done" { format!(".{number})") } else { String::new() };
+                let name = format!("{op}.{number}");
+                let expression = format!("%{name} = bf16[8,128]{{1,0}} {call}{end}");
+                let expression = b.trace_mut().strings.intern(&expression);
+                b.event(ops, &name, begun + 100 * layer + 24 * at, 20)
+                    .hlo_category(category)
+                    .tf_op(&format!("jit(f)/layer_{layer}/{op}:"))
+                    .args(|args| {
+                        (args.program_id, args.long_name, args.source) = (Some(7), expression, source);
+                        (args.flops, args.bytes_accessed) = (Some(1 << 20), Some(4096));
+                    });
+            }
         }
     }
     b.build()
@@ -60,10 +110,13 @@ mod tests {
     use metrics::Settings;
 
     #[test]
-    fn the_made_up_run_has_something_for_every_analysis() {
-        let report = Session::rehearsal().report(0, &Settings::default()).unwrap();
+    fn the_made_up_runs_have_something_for_every_analysis() {
+        let report = Session::rehearsal(3).report(0, &Settings::default()).unwrap();
         assert_eq!((report.steps.len(), report.kernel_statistics.is_some()), (3, true));
         assert!(report.communication.is_some() && report.launches.is_some() && report.step_breakdown.is_some());
         assert!(report.op_statistics.is_some() && !report.findings.is_empty());
+        let report = Session::rehearsal(3).report(1, &Settings::default()).unwrap();
+        // The first is the warm-up.
+        assert_eq!((report.steps.len(), report.op_statistics.unwrap().num_ops), (3, 2 * 30 * 4));
     }
 }

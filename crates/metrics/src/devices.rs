@@ -131,6 +131,13 @@ pub struct Devices {
 }
 
 impl Devices {
+    /// As many different ops of the used devices as there can be at most, for room that is taken at once: with a million of them, room that
+    /// grows by doubling is moved, and held, twice.
+    pub(crate) fn most_distinct_ops(&self, trace: &Trace) -> usize {
+        let all: usize = self.used.iter().map(|device| device.ops.len()).sum();
+        all.min(trace.events.kinds().len())
+    }
+
     /// Finds the devices of `trace` and their ops. `by_line` are its events.
     pub fn new(trace: &Trace, by_line: Arc<ByLine>) -> Devices {
         let accelerators = accelerator_ops(trace, &by_line);

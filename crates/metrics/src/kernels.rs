@@ -1,12 +1,12 @@
 //! Where device time goes: by kernel name and by category, in self time, over all devices, inside the window.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use super::categories::{Categorizer, CategoryId};
 use super::ops::{self, Tallies};
 use base::{Ps, sort};
 use report::{Kernel, KernelCategory, Kernels};
-use trace::{ArgsId, StrId, Trace};
+use trace::{ArgsId, StrId, Trace, in_blocks};
 
 /// Names that the report lists.
 pub const TOP_KERNELS: usize = 20;
@@ -38,18 +38,21 @@ struct Named {
     framework_op: StrId,
     /// The category with the most self time, as one name can stand for different ops of different modules.
     category: (Ps, CategoryId),
+    /// It has others, too.
+    is_mixed: bool,
 }
 
 /// The kernels section. Times are added as integer picoseconds: their order cannot change a digit.
 pub fn kernels(trace: &Trace, tallies: &Tallies) -> Kernels {
     let mut categorizer = Categorizer::new(trace, &tallies.recognised);
     let mut categories: Vec<NameTally> = Vec::new();
-    let mut by_name: FxHashMap<StrId, usize> = FxHashMap::default();
+    let mut by_name: FxHashMap<StrId, usize> =
+        FxHashMap::with_capacity_and_hasher(tallies.entries.len(), FxBuildHasher);
     let mut names: Vec<Named> = Vec::new();
-    // Per name and category, the time so far.
+    // Of names with several categories the time of each so far.
     let mut shares: FxHashMap<(StrId, CategoryId), Ps> = FxHashMap::default();
     let mut total = Ps::ZERO;
-    for &((name, args), ref tally) in &tallies.entries {
+    in_blocks(&tallies.entries, |&((name, args), ref tally)| {
         let category = categorizer.of(name, args);
         if category.index() >= categories.len() {
             categories.resize(category.index() + 1, NameTally::NONE);
@@ -59,21 +62,29 @@ pub fn kernels(trace: &Trace, tallies: &Tallies) -> Kernels {
         }
         total += tally.self_time;
         let index = *by_name.entry(name).or_insert_with(|| {
-            let none = (Ps::new(-1), category);
-            names.push(Named { name, tally: NameTally::NONE, framework_op: StrId::EMPTY, category: none });
+            let (tally, category) = (NameTally::NONE, (Ps::ZERO, category));
+            names.push(Named { name, tally, framework_op: StrId::EMPTY, category, is_mixed: false });
             names.len() - 1
         });
-        let Some(named) = names.get_mut(index) else { continue };
+        let Some(named) = names.get_mut(index) else { return };
         named.tally.add(tally);
-        let share = shares.entry((name, category)).or_default();
-        *share += tally.self_time;
-        if *share > named.category.0 {
-            named.category = (*share, category);
+        if !named.is_mixed && category == named.category.1 {
+            named.category.0 += tally.self_time;
+        } else {
+            if !named.is_mixed {
+                shares.insert((name, named.category.1), named.category.0);
+                named.is_mixed = true;
+            }
+            let share = shares.entry((name, category)).or_default();
+            *share += tally.self_time;
+            if *share > named.category.0 {
+                named.category = (*share, category);
+            }
         }
         if named.framework_op.is_empty() {
             named.framework_op = framework_op(trace, args);
         }
-    }
+    });
     let order = |a: &Named, b: &Named| {
         b.tally.total.cmp(&a.tally.total).then_with(|| trace.text(a.name).cmp(trace.text(b.name)))
     };

@@ -17,6 +17,18 @@ pub fn in_blocks<T>(items: &[T], mut visit: impl FnMut(&T)) {
     by_block(items, |block| block.iter().for_each(&mut visit));
 }
 
+/// Calls `visit` for every item in order, which it may change.
+pub fn in_blocks_mut<T>(items: &mut [T], mut visit: impl FnMut(&mut T)) {
+    for block in items.chunks_mut(BLOCK) {
+        visit_block_mut(block, &mut visit);
+    }
+}
+
+#[inline(never)]
+fn visit_block_mut<T>(items: &mut [T], visit: &mut impl FnMut(&mut T)) {
+    items.iter_mut().for_each(visit);
+}
+
 /// Calls `visit` with every block in order, each a separate call: for a loop that keeps what it counts in registers, and puts
 /// it back at the end of a block.
 pub fn by_block<T>(items: &[T], mut visit: impl FnMut(&[T])) {
@@ -44,6 +56,8 @@ mod tests {
             let mut seen = Vec::new();
             by_block(&items, |block| seen.extend_from_slice(block));
             assert_eq!(seen, items);
+            in_blocks_mut(&mut seen, |item| *item += 1);
+            assert_eq!(seen, items.iter().map(|item| item + 1).collect::<Vec<_>>());
         }
     }
 }

@@ -29,7 +29,7 @@ pub mod snapshot;
 mod strings;
 
 pub use args::{Args, ArgsId, ArgsTable, MemoryBytes, NumberArg, TextArg};
-pub use blocks::in_blocks;
+pub use blocks::{in_blocks, in_blocks_mut};
 pub use builder::TraceBuilder;
 pub use by_line::{ByLine, LineEvents};
 pub use chip_clock::{ChipClock, ChipClocks, ChipTime};

@@ -12,7 +12,8 @@ use crossprof::timeline::{Origin, Raster, Sight, Stage, Strip, Timeline};
 use crossprof::trace::RowBlock;
 use crossprof::trace::snapshot::Reader;
 use js_sys::{Uint8Array, Uint32Array};
-use wasm_bindgen::JsValue;
+use wasm_bindgen::prelude::*;
+use web_sys::DedicatedWorkerGlobalScope;
 
 use super::asker::Asker;
 use super::export::Made;
@@ -34,6 +35,11 @@ use crate::protocol::wire::{Body, Document, Packed};
 /// know them.
 const PREPARED_BYTES: usize = 64 << 20;
 
+/// Steps of each run of a rehearsal: a pass takes some 20 ms.
+const STEPS: i64 = 20;
+/// Passes of a rehearsal: browsers compile well what took a few milliseconds.
+const PASSES: u32 = 20;
+
 const DAMAGED: &str = "A run was damaged on its way between two workers. Load the profile again.";
 const NO_RUN: &str = "This run is not loaded. Open its files again.";
 const NO_PICTURE: &str =
@@ -48,7 +54,7 @@ const NOT_MINE: &str = "This is a question to the analyst's deputy. Reload the p
 pub fn begin(analyst: &Rc<RefCell<Analyst>>, request: AnalystRequest, asker: Asker) {
     match request {
         AnalystRequest::Rehearse(RehearseRequest) => {
-            rehearse();
+            rehearse(analyst.clone(), 0);
             asker.respond::<RehearseRequest>(&());
         }
         AnalystRequest::Analyse(AnalyseRequest) => receive(analyst.clone(), asker),
@@ -102,6 +108,7 @@ pub fn begin(analyst: &Rc<RefCell<Analyst>>, request: AnalystRequest, asker: Ask
 
 /// Takes the runs that the decoder hands over.
 fn receive(analyst: Rc<RefCell<Analyst>>, asker: Asker) {
+    analyst.borrow_mut().is_asked = true;
     let mut asker = Some(asker);
     pipe::listen(move |chunk, bytes| {
         let mut analyst = analyst.borrow_mut();
@@ -125,6 +132,8 @@ pub struct Analyst {
     session: Session,
     /// What the user gave for each run.
     settings: Vec<Settings>,
+    /// It has a load of its own, or is about to.
+    is_asked: bool,
     reader: Reader,
     block: Vec<u8>,
     damaged: bool,
@@ -307,10 +316,20 @@ impl Analyst {
     }
 }
 
-/// Goes once through what a load asks for, with a synthetic run: what the browser has compiled by then need not be waited for.
-fn rehearse() {
-    let (mut session, settings) = (Session::rehearsal(), Settings::default());
-    let report = session.report(0, &settings).map(|report| json::profile(&report));
-    let page = session.page(0, &settings, View::Overview, &PageQuery::default());
-    drop((report, serde_json::to_value(&page).ok().as_ref().and_then(packed::write)));
+/// Goes through what a load asks for, with synthetic runs, until there is a load: what the browser has compiled well by then is fast from
+/// the first event on. Whatever comes meanwhile is heard between two passes.
+fn rehearse(analyst: Rc<RefCell<Analyst>>, pass: u32) {
+    if analyst.borrow().is_asked || pass == PASSES {
+        return;
+    }
+    let (mut session, settings) = (Session::rehearsal(STEPS), Settings::default());
+    for run in 0..2 {
+        let report = session.report(run, &settings).map(|report| json::profile(&report));
+        let page = session.page(run, &settings, View::Overview, &PageQuery::default());
+        drop((report, serde_json::to_value(&page).ok().as_ref().and_then(packed::write)));
+    }
+    let scope: DedicatedWorkerGlobalScope = js_sys::global().unchecked_into();
+    let next = Closure::once_into_js(move || rehearse(analyst, pass + 1));
+    // Without a timer there is no second pass.
+    let _ = scope.set_timeout_with_callback(next.unchecked_ref());
 }

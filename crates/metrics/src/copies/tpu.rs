@@ -19,7 +19,7 @@ use base::Ps;
 use facts::host_transfers;
 use hlo::DataType;
 use trace::copies::Direction;
-use trace::{Args, ArgsId, Event, Interval, LineKind, StrId, Trace};
+use trace::{Args, ArgsId, Event, Interval, LineKind, StrId, Trace, in_blocks};
 
 /// What an op's expression states.
 #[derive(Clone, Copy)]
@@ -53,7 +53,8 @@ pub(super) fn copies(trace: &Trace, devices: &Devices) -> Vec<One> {
         let mut open: FxHashMap<StrId, (Direction, Option<u64>, Ps)> = FxHashMap::default();
         // Ends of copies whose start has not been seen: their starts can be a little too early in the file.
         let mut early: FxHashMap<StrId, Event> = FxHashMap::default();
-        for event in device.ops.iter().filter_map(|&id| trace.events.get(id)) {
+        in_blocks(&device.ops, |&id| {
+            let Some(event) = trace.events.get(id) else { return };
             let told = *known.entry(event.args).or_insert_with(|| told(trace, &trace.args.get(event.args)));
             match told {
                 CopyOfExpression::Start(direction, bytes) => {
@@ -79,7 +80,7 @@ pub(super) fn copies(trace: &Trace, devices: &Devices) -> Vec<One> {
                 }
                 CopyOfExpression::Nothing => {}
             }
-        }
+        });
     }
     all.extend(host_calls(trace, &mut classes));
     all

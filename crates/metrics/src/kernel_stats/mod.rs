@@ -18,7 +18,7 @@ pub use section::section;
 
 use std::sync::Arc;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use super::categories::OpFamily;
 use super::devices::Devices;
@@ -173,7 +173,8 @@ impl KernelStats {
         let mut stats = KernelStats { platform: devices.platform, ..KernelStats::default() };
         let tallies = tally(trace, devices, calls, &mut stats.histogram);
         let mut resolver = Resolver::new(trace, devices, modules, tallies.iter().map(|it| it.of));
-        let mut index: FxHashMap<KernelKey, u32> = FxHashMap::default();
+        let mut index: FxHashMap<KernelKey, u32> = FxHashMap::with_capacity_and_hasher(tallies.len(), FxBuildHasher);
+        stats.kernels.reserve(tallies.len());
         in_blocks(&tallies, |tally| {
             if tally.is_copy {
                 return;
@@ -260,8 +261,9 @@ struct KernelTally {
 /// Occurrences of every distinct kernel, in order of first occurrence; `histogram` is of all. Linear in the number of ops.
 fn tally(trace: &Trace, devices: &Devices, calls: &CallIndex, histogram: &mut Histogram) -> Vec<KernelTally> {
     let on_gpu = devices.platform == Some(Platform::Gpu);
-    let mut index: FxHashMap<Distinct, u32> = FxHashMap::default();
-    let mut tallies: Vec<KernelTally> = Vec::new();
+    let most = devices.most_distinct_ops(trace);
+    let mut index: FxHashMap<Distinct, u32> = FxHashMap::with_capacity_and_hasher(most, FxBuildHasher);
+    let mut tallies: Vec<KernelTally> = Vec::with_capacity(most);
     for device in &devices.used {
         in_blocks(&device.ops, |&id| {
             let Some(event) = trace.events.get(id).filter(|event| event.duration > Ps::ZERO) else { return };

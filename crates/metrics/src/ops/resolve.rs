@@ -1,6 +1,6 @@
 //! From tallies to ops: which instruction of which program each was, and what it costs.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use super::tally::{DeviceRange, Tallies, Tally};
 use super::text::{Text, Texts};
@@ -9,7 +9,7 @@ use crate::categories::{Categorizer, CategoryId};
 use crate::devices::Devices;
 use base::{Ps, sort, source_line};
 use hlo::{Conventions, DataType, Instruction, Module, Modules};
-use trace::{Args, ArgsId, EventColumn, Platform, StrId, Trace};
+use trace::{Args, ArgsId, EventColumn, Platform, StrId, Trace, in_blocks, in_blocks_mut};
 
 /// What makes two tallies the same op: program, and name with expression (TPU), instruction (GPU, CPU), or kernel name.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -54,32 +54,34 @@ pub(super) fn resolve(trace: &Trace, devices: &Devices, tallies: &Tallies, modul
         categories: Vec::new(),
         programs: FxHashMap::default(),
         sources: FxHashMap::default(),
-        index: FxHashMap::default(),
+        index: FxHashMap::with_capacity_and_hasher(tallies.entries.len(), FxBuildHasher),
         kernels: FxHashMap::default(),
         times: FxHashMap::default(),
         longest: Vec::new(),
         ops: Ops::default(),
     };
+    // An op is large: it is not to be moved while more are found.
+    resolver.ops.rows.reserve(tallies.entries.len());
     let mut entries = Vec::with_capacity(tallies.entries.len());
-    for &((name, args), ref tally) in &tallies.entries {
+    in_blocks(&tallies.entries, |&((name, args), ref tally)| {
         let row = resolver.add(name, args, tally);
         entries.push(((name, args), row as u32));
-    }
+    });
     let executions = executions(&resolver.kernels);
     let Ops { mut rows, mut texts, .. } = resolver.ops;
-    for (row, op) in rows.iter_mut().enumerate() {
-        op.executions = executions.get(&row).copied().unwrap_or(op.executions);
+    for (row, count) in executions {
+        if let Some(op) = rows.get_mut(row) {
+            op.executions = count;
+        }
     }
-    for op in &mut rows {
+    in_blocks_mut(&mut rows, |op| {
         let is_custom_call = texts.get(trace, op.category) == CUSTOM_CALL;
         cost(trace, op, is_custom_call);
-    }
+    });
     count_devices(&mut rows, &entries, tallies);
     let name = |op: &Op| (texts.get(trace, op.name), op.program_id);
     let places = sort::by_number(&mut rows, |op| op.self_time.as_ps(), |a, b| name(a).cmp(&name(b)));
-    for (_, row) in &mut entries {
-        *row = places.get(*row as usize).copied().unwrap_or_default();
-    }
+    in_blocks_mut(&mut entries, |(_, row)| *row = places.get(*row as usize).copied().unwrap_or_default());
     // What the roofline's first row is called.
     texts.keep(trace, PROGRAM);
     Ops { rows, texts, entries, ..Ops::default() }

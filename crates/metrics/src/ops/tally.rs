@@ -1,6 +1,6 @@
 //! The one walk over all device ops: how often and how long each distinct (name, argument set) ran.
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use crate::categories::Recognised;
 use crate::devices::Devices;
@@ -111,8 +111,10 @@ pub struct Tallies {
 impl Tallies {
     /// Walks the ops of all used devices of `trace`. Linear in their number.
     pub fn new(trace: &Trace, devices: &Devices) -> Tallies {
-        let mut index: FxHashMap<(StrId, ArgsId), usize> = FxHashMap::default();
-        let mut tallies = Tallies { recognised: devices.recognised.clone(), ..Tallies::default() };
+        let most = devices.most_distinct_ops(trace);
+        let mut index: FxHashMap<(StrId, ArgsId), usize> = FxHashMap::with_capacity_and_hasher(most, FxBuildHasher);
+        let entries = Vec::with_capacity(most);
+        let mut tallies = Tallies { entries, recognised: devices.recognised.clone(), ..Tallies::default() };
         let stalls = !trace.events.column(EventColumn::DmaStall).is_empty();
         let parts = trace.cpu_ops.as_ref().map(|ops| &ops.part_of).filter(|parts| !parts.is_empty());
         // Kernels of a stream follow each other; where their times overlap by some nanoseconds, the clock is to blame.

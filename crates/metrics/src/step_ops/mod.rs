@@ -17,7 +17,7 @@ use super::step_breakdown::Breakdown;
 use super::window::Window;
 use base::{Ps, sort};
 use report::{OperandType, StepFamily, StepKernel, StepOp, StepOps};
-use trace::{Platform, StrId, Trace};
+use trace::{Platform, StrId, Trace, in_blocks};
 
 /// Kernels that the section lists.
 const MOST_KERNELS: usize = 200;
@@ -40,12 +40,12 @@ pub fn section(
     let exposed = exposed(ops, collectives);
     let text = |text: Text| Some(ops.text(trace, text)).filter(|text| !text.is_empty());
     let mut families = [(Ps::ZERO, 0u64); OpFamily::ALL.len()];
-    for op in &ops.rows {
+    in_blocks(&ops.rows, |op| {
         if let Some((time, count)) = families.get_mut(op.family as usize) {
             *time += op.self_time;
             *count += op.occurrences;
         }
-    }
+    });
     let mut by_family: Vec<StepFamily> = OpFamily::ALL
         .into_iter()
         .filter_map(|family| {
@@ -103,7 +103,7 @@ fn without_folders(source: &str) -> &str {
 /// Operands of the ops by their types, as their expressions say them.
 fn operand_types(trace: &Trace, ops: &Ops) -> Vec<OperandType> {
     let mut types: Vec<OperandType> = Vec::new();
-    for op in &ops.rows {
+    in_blocks(&ops.rows, |op| {
         for (data_type, elements) in hlo::operand_types(ops.text(trace, op.expression)) {
             let of_one = elements * f64::from(data_type.bits()) / 8.0;
             let bytes = of_one * op.occurrences as f64;
@@ -112,7 +112,7 @@ fn operand_types(trace: &Trace, ops: &Ops) -> Vec<OperandType> {
                 None => types.push(OperandType { data_type: data_type.name().to_owned(), percent: bytes }),
             }
         }
-    }
+    });
     types.retain(|it| it.percent > 0.0);
     // Bytes so far.
     let sum: f64 = types.iter().map(|it| it.percent).sum();

@@ -59,7 +59,7 @@ pub fn drive(format: Format, bytes: &[u8]) -> Kept {
 /// A profile of three steps on one GPU, to compare others with.
 fn reference() -> &'static UnifiedProfile {
     static REFERENCE: OnceLock<UnifiedProfile> = OnceLock::new();
-    REFERENCE.get_or_init(|| Session::rehearsal().report(0, &Settings::default()).unwrap_or_default())
+    REFERENCE.get_or_init(|| Session::rehearsal(3).report(0, &Settings::default()).unwrap_or_default())
 }
 
 /// `measured`: its numbers are made of events, not read from a document.
