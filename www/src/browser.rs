@@ -67,9 +67,8 @@ fn try_download(name: &str, blob: &Blob) -> Result<(), JsValue> {
 
 /// A file name made of a run's: letters, digits, `-`, `_` and `.`, of bounded length.
 pub fn file_stem(name: &str) -> String {
-    let last = name.rsplit('/').find(|part| !part.is_empty()).unwrap_or("profile");
     let safe = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.') { c } else { '-' };
-    let stem: String = last.chars().take(80).map(safe).collect();
+    let stem: String = name.chars().take(80).map(safe).collect();
     let stem = stem.trim_matches(['.', '-']);
     if stem.is_empty() { "profile".to_owned() } else { stem.to_owned() }
 }
@@ -195,7 +194,7 @@ mod tests {
 
     #[test]
     fn names_of_downloads_are_harmless() {
-        assert_eq!(file_stem("plugins/profile/run-a"), "run-a");
+        assert_eq!(file_stem("plugins/profile/run-a"), "plugins-profile-run-a");
         assert_eq!(file_stem("<img onerror=x>"), "img-onerror-x");
         assert_eq!(file_stem("../.."), "profile");
         assert_eq!(file_stem(&"x".repeat(1 << 20)).len(), 80);

@@ -128,7 +128,7 @@ pub fn figure(chart: Chart) -> AnyView {
 }
 
 /// Downloads are named after the run.
-fn stem(state: State) -> String {
+pub(super) fn stem(state: State) -> String {
     let run = untrack(|| state.run());
     run.map_or_else(|| "chart".to_owned(), |run| browser::file_stem(&untrack(|| state.name_of(run.id))))
 }

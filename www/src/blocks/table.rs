@@ -10,6 +10,7 @@ use leptos::prelude::*;
 use wasm_bindgen::JsCast;
 use web_sys::{Element, KeyboardEvent, MouseEvent};
 
+use super::figure::stem;
 use super::{Blocks, blocks_view, href};
 use crate::components::icons::ViewIcon;
 use crate::components::live::{live, says, shown as shown_while};
@@ -75,7 +76,9 @@ pub fn TableView(
     let (copy_of, csv_of) = (whole.clone(), whole);
     let copy = move |_| copy_of(TextFormat::Tsv, |state, _, text| state.copy(&text.text(), "Table"));
     let download = move |_| {
-        csv_of(TextFormat::Csv, |_, name, text| browser::download(&format!("{name}.csv"), "text/csv", text.buffer()));
+        csv_of(TextFormat::Csv, |state, name, text| {
+            browser::download(&format!("{}.{name}.csv", stem(state)), "text/csv", text.buffer());
+        });
     };
     let on_scroll = move |_| {
         if let Some(element) = scroller.get_untracked() {
