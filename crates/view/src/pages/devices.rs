@@ -54,7 +54,7 @@ fn unused(profile: &UnifiedProfile) -> impl Iterator<Item = Bar> {
 /// The first devices for the overview, and what lies between all.
 pub(super) fn first(profile: &UnifiedProfile, most: usize) -> Bars {
     let note = match &profile.multi_device {
-        Some(devices) => between(devices, most),
+        Some(devices) => between(profile, devices, most),
         None => "No device of this capture ran an op.".to_owned(),
     };
     Bars {
@@ -65,13 +65,16 @@ pub(super) fn first(profile: &UnifiedProfile, most: usize) -> Bars {
 }
 
 /// What lies between the devices, and how many beyond the first have no bar.
-fn between(devices: &MultiDevice, most: usize) -> String {
+fn between(profile: &UnifiedProfile, devices: &MultiDevice, most: usize) -> String {
     let mut facts = Vec::new();
     if let Some(imbalance) = devices.busy_imbalance_percent {
         facts.push(format!("imbalance {}", format::percent(imbalance)));
     }
-    if let Some(skew) = devices.start_skew_us {
-        facts.push(format!("start skew {}", format::time_us(skew)));
+    // The first ops of a capture may be those of a helper program that one device runs alone: the starts of steps say more.
+    match (profile.step_timing.step_start_skew_us, devices.start_skew_us) {
+        (Some(skew), _) => facts.push(format!("starts of a step {} apart (median)", format::time_us(skew))),
+        (None, Some(skew)) => facts.push(format!("first ops of the capture {} apart", format::time_us(skew))),
+        (None, None) => {}
     }
     if let Some(range) = devices.utilization_range {
         facts.push(format!("busy shares differ by {} points", format::number(range)));
@@ -84,4 +87,19 @@ fn between(devices: &MultiDevice, most: usize) -> String {
         sentences.push(format!("{more} more on the Devices page."));
     }
     sentences.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_skew_of_steps_stands_before_that_of_first_ops() {
+        let devices = MultiDevice { start_skew_us: Some(2e6), ..MultiDevice::default() };
+        let mut profile = report::example::profile();
+        profile.step_timing.step_start_skew_us = None;
+        assert_eq!(between(&profile, &devices, 1), "Between devices: first ops of the capture 2.00 s apart.");
+        profile.step_timing.step_start_skew_us = Some(12.0);
+        assert_eq!(between(&profile, &devices, 1), "Between devices: starts of a step 12.0 µs apart (median).");
+    }
 }

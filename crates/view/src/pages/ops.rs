@@ -85,6 +85,7 @@ fn of_trace(context: &Context<'_>, query: &PageQuery) -> Vec<Block> {
             for column in &mut table.columns {
                 column.empty = why_empty(context, &column.key);
             }
+            table.mark_bounds(context.profile);
             blocks.push(Block::Table(table));
         }
     }

@@ -102,6 +102,9 @@ fn largest_categories(source: Source<'_>) -> Bars {
     all.about = Some(About::new(metric!("kernels.kernels_by_category.*.time_us"), View::Kernels));
     if all.bars.is_empty() {
         all.note = "No device op was read.".to_owned();
+    } else if source.profile().metadata.platform == "GPU" {
+        all.note = "By what each kernel and copy does. The Ops page has XLA's categories of the ops that launch them."
+            .to_owned();
     }
     if all.bars.len() <= MAX_CATEGORIES {
         return all;
@@ -166,6 +169,7 @@ fn top_kernels(source: Source<'_>, query: &PageQuery) -> Option<TableBlock> {
         });
         *name = readable;
     }
+    table.mark_bounds(source.profile());
     Some(table)
 }
 

@@ -6,6 +6,8 @@ use super::colour::ColourClass;
 use super::link::Link;
 use crate::table::{Cell, Column, Unit};
 use crate::tables::{AreaQuery, TableName};
+use base::WarningCode;
+use report::UnifiedProfile;
 
 /// The first rows of a table.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -104,6 +106,34 @@ fn is_false(value: &bool) -> bool {
     !value
 }
 
+impl TableBlock {
+    /// Marks the times of ops in the headings, where they are no more than upper bounds.
+    pub(super) fn mark_bounds(&mut self, profile: &UnifiedProfile) {
+        if !profile.warnings.iter().any(|warning| warning.code == WarningCode::CpuOpEndsAreBounds.label()) {
+            return;
+        }
+        for column in self.columns.iter_mut().filter(|column| TIMES_OF_OPS.contains(&column.key.as_str())) {
+            column.title.push_str(" ≤");
+            column.definition.push_str(
+                " An upper bound for ops that compute on other threads: the capture says by when they had ended, not when they ended.",
+            );
+        }
+    }
+}
+
+/// Columns of times of ops that last as long as the ops.
+const TIMES_OF_OPS: [&str; 9] = [
+    "total_self_time_us",
+    "execution_self_time_us",
+    "avg_self_time_us",
+    "total_time_us",
+    "avg_time_us",
+    "total_us",
+    "avg_us",
+    "min_us",
+    "max_us",
+];
+
 impl From<&Column> for ColumnBlock {
     fn from(column: &Column) -> ColumnBlock {
         ColumnBlock {
@@ -114,5 +144,29 @@ impl From<&Column> for ColumnBlock {
             empty: None,
             is_folded: false,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use base::Warning;
+
+    #[test]
+    fn times_that_are_bounds_are_marked() {
+        let column = |key: &'static str, title: &'static str| {
+            ColumnBlock::from(&crate::table::column(key, title, Unit::TimeUs, "It."))
+        };
+        let mut profile = report::example::profile();
+        let titles = |profile: &UnifiedProfile| -> Vec<String> {
+            let columns = vec![column("total_self_time_us", "Self time"), column("flops", "FLOPs")];
+            let mut table = TableBlock { columns, ..TableBlock::empty(TableName::Ops) };
+            table.mark_bounds(profile);
+            table.columns.into_iter().map(|column| column.title).collect()
+        };
+        profile.warnings.clear();
+        assert_eq!(titles(&profile), ["Self time", "FLOPs"]);
+        profile.warnings.push(Warning::new(WarningCode::CpuOpEndsAreBounds, "Ops go on."));
+        assert_eq!(titles(&profile), ["Self time ≤", "FLOPs"]);
     }
 }

@@ -141,7 +141,7 @@ pub(super) static COLUMNS: [(Column, OpValue); 39] = [
             "bound_by",
             "Bound by",
             Unit::Text,
-            "The roof of which it uses the largest share: `Compute` or a level of memory.",
+            "What it comes nearest to the limit of: `Compute`, the peak of the arithmetic units, or the bandwidth of a memory (`HBM` is the device's main memory).",
         )
         .caveat("See [Roofline](#roofline).")
         .xprof("bound_by"),

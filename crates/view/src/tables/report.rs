@@ -2,7 +2,7 @@
 
 use super::profile_table::{ProfileColumns, float, int, of_rows, optional_text, text};
 use crate::table::{Cell, Column, Table, Unit, column};
-use base::{Warning, sort};
+use base::{Warning, WarningCode, sort};
 use report::{DeviceStats, Gap, Kernel, KernelCategory, Step, TopOp, Transfer, UnifiedProfile};
 
 pub(super) static STEPS: ProfileColumns<Step, 14> = [
@@ -140,7 +140,11 @@ static TOP_OPS: ProfileColumns<TopOp, 6> = [
 /// What reports list of where the time goes, with its heading: the ops with the most self time, or the kernels where the profile has no ops.
 pub fn top_ops_or_kernels(profile: &UnifiedProfile) -> (&'static str, Table) {
     match profile.op_statistics.as_ref().filter(|found| !found.top_ops.is_empty()) {
-        Some(found) => ("Top ops", of_rows("ops", &TOP_OPS, &found.top_ops)),
+        Some(found) => {
+            let are_bounds = profile.warnings.iter().any(|it| it.code == WarningCode::CpuOpEndsAreBounds.label());
+            let heading = if are_bounds { "Top ops (times are upper bounds)" } else { "Top ops" };
+            (heading, of_rows("ops", &TOP_OPS, &found.top_ops))
+        }
         None => ("Top kernels", kernels(profile)),
     }
 }
