@@ -7,6 +7,7 @@ use crossprof::table::Query;
 use crossprof::timeline::Sight;
 use futures_util::FutureExt;
 use js_sys::Array;
+use leptos::prelude::WithUntracked;
 use wasm_bindgen::JsValue;
 
 use crate::connection::{self, Waiter, waiter};
@@ -28,7 +29,9 @@ pub type Heard<T> = Box<dyn FnOnce(Result<T, String>)>;
 /// Asks for the page that is to be shown: what was asked for another before is not wanted any more, of whichever run.
 pub fn page(run: &Run, view: View, query: PageQuery, heard: Heard<Page>) {
     teams::cancel(Place::View);
-    let to = To::knower(run, view == View::Memory);
+    // The numbers of an earlier result are with the analyst, those of memory too.
+    let is_earlier_result = || run.report.with_untracked(|report| report.profile.is_earlier_result());
+    let to = To::knower(run, view == View::Memory && !is_earlier_result());
     let request = PageRequest { run: run.index, view, query };
     ask(run.load, to, request, Some(Place::View), &[], move |page| heard(page.map(|Packed(page)| page)));
 }

@@ -35,7 +35,12 @@ pub struct Profile {
 impl Profile {
     /// True where it was made from events, which can be measured anew; a report that was read cannot.
     pub fn is_from_events(&self) -> bool {
-        self.metadata.source_format.as_deref().is_some_and(|format| format != "unified_profile")
+        self.metadata.source_format.is_some() && !self.is_earlier_result()
+    }
+
+    /// True where a report was read.
+    pub fn is_earlier_result(&self) -> bool {
+        self.metadata.source_format.as_deref() == Some("unified_profile")
     }
 
     /// True where it is of compiled programs, of a device memory profile or of an error alone: it has nothing but memory.

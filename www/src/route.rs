@@ -110,7 +110,7 @@ impl Route {
                 }
                 _ => {
                     if let Some(table) = key.strip_prefix("sort.") {
-                        route.query.sorts.insert(decode(table), Sort::parse(&decode(value)));
+                        route.query.sorts.set(&decode(table), Some(Sort::parse(&decode(value))));
                     } else if let Some(option) = key.strip_prefix("by.") {
                         route.query.options.insert(decode(option), decode(value));
                     }
@@ -129,7 +129,7 @@ impl Route {
         if !self.query.filter.is_empty() {
             pairs.push(format!("q={}", encode(&self.query.filter)));
         }
-        for (table, sort) in &self.query.sorts {
+        for (table, sort) in self.query.sorts.iter() {
             let sign = if sort.descending { "-" } else { "" };
             pairs.push(format!("sort.{}={sign}{}", encode(table), encode(&sort.column)));
         }
@@ -191,8 +191,8 @@ mod tests {
         for filter in ["", "a b", "é/%&=?#", "<img onerror=x>", "\u{202e}abc"] {
             for view in View::of_a_run() {
                 let mut route = Route::filtered(view, 7, filter);
-                route.query.sorts.insert("op-tree".into(), Sort { column: "time_us".into(), descending: true });
-                route.query.sorts.insert("ops".into(), Sort { column: "name".into(), descending: false });
+                route.query.sorts.set("op-tree", Some(Sort { column: "time_us".into(), descending: true }));
+                route.query.sorts.set("ops", Some(Sort { column: "name".into(), descending: false }));
                 route.query.options.insert("group".into(), "name scope".into());
                 route.as_tables = vec![key_of("Time by kind, all devices"), key_of("(µs) a/b")];
                 assert_eq!(Route::parse(&route.href()), route);

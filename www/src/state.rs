@@ -232,12 +232,7 @@ impl State {
 
     /// Orders a table of this view, in the address too; its own order without a sort.
     pub fn sort(&self, table: TableName, sort: Option<Sort>) {
-        self.change(|route| {
-            match sort {
-                Some(sort) => route.query.sorts.insert(table.key().to_owned(), sort),
-                None => route.query.sorts.remove(table.key()),
-            };
-        });
+        self.change(|route| route.query.sorts.set(table.key(), sort));
     }
 
     /// Sets several choices of a view at once; an empty one is taken away.

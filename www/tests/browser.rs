@@ -42,7 +42,7 @@ fn requests_arrive_as_they_were_sent() {
     let mut settings = Settings { num_steps: Some(7), ..Settings::default() };
     settings.model.total_params = Some(u64::MAX);
     let mut query = PageQuery { filter: "a \"b\"".into(), ..PageQuery::default() };
-    query.sorts.insert("ops".into(), Sort { column: "time_us".into(), descending: true });
+    query.sorts.set("ops", Some(Sort { column: "time_us".into(), descending: true }));
     query.options.insert("group".into(), "scope".into());
     let sort = query.sorts.get("ops").cloned();
     let table = Query { filter: String::new(), sort, top: Some(5) };

@@ -20,7 +20,8 @@ use serde_json::{Error, Map, Value};
 ///
 /// Text that is no JSON, and JSON that does not fit the type.
 pub fn from_str<T: DeserializeOwned>(text: &str) -> Result<T, Error> {
-    from_tree(serde_json::from_str(text)?)
+    // Of the two readers of the parser one is enough: others read bytes.
+    from_tree(serde_json::from_slice(text.as_bytes())?)
 }
 
 /// Reads a value from a tree.

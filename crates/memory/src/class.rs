@@ -49,6 +49,20 @@ pub enum Class {
 }
 
 impl Class {
+    /// All of them.
+    pub const ALL: [Class; 10] = [
+        Class::Parameter,
+        Class::OptimizerState,
+        Class::Gradient,
+        Class::Activation,
+        Class::Input,
+        Class::Output,
+        Class::Constant,
+        Class::CollectiveScratch,
+        Class::Temporary,
+        Class::Unknown,
+    ];
+
     /// Its name for people and files.
     pub fn label(self) -> &'static str {
         match self {

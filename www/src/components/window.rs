@@ -10,8 +10,11 @@ use super::tip::term;
 use crate::state::{Run, State};
 use crate::{browser, client};
 
-/// Choices with a name, and what they are called.
-const NAMED: [(&str, &str); 3] = [("main", "main window"), ("active", "active span"), ("all", "whole capture")];
+/// Choices with a name, as the page calls them and as addresses and the command line do.
+const NAMED: [(&str, &str); 3] = [("counted steps", "main"), ("active span", "active"), ("whole capture", "all")];
+
+/// What may be typed.
+const EXPECTED: &str = "counted steps, active span, whole capture, steps:3-98, or a range such as 1500-2500 in microseconds from the start of the capture.";
 
 /// Its key in addresses.
 const OPTION: &str = "window";
@@ -33,12 +36,21 @@ pub fn Window(
             view! { {caution}{term("Window".to_owned(), crossprof::fields::plain(WINDOW.definition), None)}": "{window.sentence} },
         )
     };
-    let chosen = move || settings.with(|settings| settings.window.to_string());
+    let chosen = move || {
+        let mut choice = settings.with(|settings| settings.window.to_string());
+        // Without steps, the main window is the active span.
+        let kind = report.with(|report| report.profile.window.as_ref().map(|window| window.kind == "active_span"));
+        if choice == "main" && kind == Some(true) {
+            choice = "active".to_owned();
+        }
+        NAMED.iter().find(|(_, key)| *key == choice).map_or(choice, |(name, _)| (*name).to_owned())
+    };
     let chosen_for = run.clone();
     let choose = move |event: web_sys::Event| {
         let text = event_target_value(&event);
         let text = text.trim();
-        let choice = if text.is_empty() { Ok(WindowChoice::Main) } else { text.parse() };
+        let key = NAMED.iter().find(|(name, _)| *name == text).map_or(text, |(_, key)| key);
+        let choice = if key.is_empty() { Ok(WindowChoice::Main) } else { key.parse() };
         wrong.set(choice.is_err());
         if let Ok(window) = choice {
             client::analyse(state, &chosen_for, Settings { window, ..settings.get_untracked() });
@@ -71,7 +83,7 @@ pub fn Window(
             }
         }
     });
-    let options = NAMED.map(|(value, label)| view! { <option value=value>{label}</option> }).collect_view();
+    let options = NAMED.map(|(name, _)| view! { <option value=name></option> }).collect_view();
     // Nothing can be measured anew of a profile that was read from a report.
     let is_measured = move || report.with(|report| report.profile.window.is_some() && report.profile.is_from_events());
     view! {
@@ -80,12 +92,12 @@ pub fn Window(
             {shown(is_measured, move || view! {
                 <label class="field" class:wrong=move || wrong.get()>"Measure "
                     <input type="text" list="windows" autocomplete="off" name="window" prop:value=chosen
-                        title="main, active, all, steps:3-98, or 1500-2500 in microseconds from the start of the capture"
+                        title=EXPECTED
                         aria-invalid=move || wrong.get().to_string() on:change=choose.clone() />
                 </label>
             })}
             <datalist id="windows">{options}</datalist>
-            {shown(move || wrong.get(), || view! { <span class="hint" role="alert">"main, active, all, steps:3-98, or a range such as 1500-2500 in microseconds."</span> })}
+            {shown(move || wrong.get(), || view! { <span class="hint" role="alert">{EXPECTED}</span> })}
         </p>
     }
 }

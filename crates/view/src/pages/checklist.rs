@@ -62,7 +62,7 @@ mod tests {
     fn every_question_has_a_row_with_a_link_whatever_the_order() {
         let profile = report::example::profile();
         let mut asked = PageQuery::default();
-        asked.sorts.insert("checklist".to_owned(), crate::table::Sort::parse("-judgement"));
+        asked.sorts.set("checklist", Some(crate::table::Sort::parse("-judgement")));
         for asked in [PageQuery::default(), asked] {
             let blocks = blocks(Source::Profile(&profile), &asked);
             let Some(Block::Table(table)) = blocks.last() else { panic!("{blocks:?}") };

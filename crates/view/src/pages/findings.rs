@@ -1,7 +1,7 @@
 //! The page of findings: what to do first, what else was seen, and which rules lacked their input.
 
 use super::overview::link_of_category;
-use super::{Block, FindingBlock, Link, PageQuery, Source, View};
+use super::{Block, Choice, FindingBlock, Link, PageQuery, Source, TableBlock, View};
 use crate::table::Filter;
 use crate::tables::TableName;
 use crate::{evidence, most_time};
@@ -9,12 +9,32 @@ use report::{Finding, FindingSeverity};
 
 /// Findings on the overview.
 const FIRST: usize = 3;
+/// How the findings are shown.
+const FORM: &str = "form";
+const FORMS: [(&str, &str); 2] = [("cards", "Cards"), ("table", "Table")];
 
 /// The blocks.
 pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
+    let table = source.table(TableName::Findings, "Findings", query);
+    let chosen = query.chosen(FORM, &FORMS.map(|(form, _)| form));
+    let choice = table.is_some().then(|| {
+        Block::Choice(Choice {
+            option: FORM.to_owned(),
+            label: "Show as".to_owned(),
+            values: FORMS.map(|(form, name)| (form.to_owned(), name.to_owned())).to_vec(),
+            chosen: chosen.to_owned(),
+        })
+    });
+    match table {
+        Some(table) if chosen == "table" => choice.into_iter().chain([Block::Table(table)]).collect(),
+        table => choice.into_iter().chain(cards(source, table.as_ref())).collect(),
+    }
+}
+
+/// What was found, then what could not be checked; of both what passes the filter of the table that there is instead.
+fn cards(source: Source<'_>, table: Option<&TableBlock>) -> Vec<Block> {
     let (checked, lacking): (Vec<&Finding>, Vec<&Finding>) = source.profile().findings.iter().partition(is_checked);
-    let table = source.table(TableName::Findings, "All findings", query);
-    let filter = Filter::parse(table.as_ref().map_or("", |table| &table.filter));
+    let filter = Filter::parse(table.map_or("", |table| &table.filter));
     let shown = |findings: &[&Finding]| -> Vec<FindingBlock> {
         let passes = |finding: &&&Finding| filter.passes_texts(&[&finding.id, &finding.title, &finding.message]);
         findings.iter().filter(passes).map(|finding| block(source, finding)).collect()
@@ -36,7 +56,6 @@ pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
         blocks.push(Block::Heading { text: "Not checked".to_owned(), note: Some(note) });
         blocks.push(Block::Findings { findings: shown(&lacking) });
     }
-    blocks.extend(table.map(Block::Table));
     blocks
 }
 

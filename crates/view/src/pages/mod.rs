@@ -49,7 +49,7 @@ use serde::{Deserialize, Serialize};
 
 use filter::Applied;
 
-use crate::table::{Cell, Column, Query, Sort, Table, query};
+use crate::table::{Cell, Column, Query, Sorts, Table, query};
 use crate::tables::{self, TableName};
 use metrics::{Context, family_of};
 
@@ -64,7 +64,7 @@ pub struct PageQuery {
     pub filter: String,
     /// The order of its tables by their names.
     #[serde(default)]
-    pub sorts: BTreeMap<String, Sort>,
+    pub sorts: Sorts,
     /// What was chosen, by [`Choice::option`].
     #[serde(default)]
     pub options: BTreeMap<String, String>,
@@ -94,8 +94,8 @@ pub fn page(source: Source<'_>, view: View, query: &PageQuery) -> Page {
         View::Transfers => transfers::blocks(source, query),
         View::Devices => devices::blocks(source, query),
         View::Checklist => checklist::blocks(source, query),
-        // A run that was read from its trace has a page of what it says of memory, which is not all here.
-        View::Memory => vec![memory::of_earlier_result()],
+        // That of a run that was read from its trace is made of what it says of memory, which is not all here: [`memory::page`].
+        View::Memory => memory::of_earlier_result(source),
         View::Model => Vec::new(),
     };
     let is_jax = !matches!(source.profile().metadata.framework.as_str(), "TensorFlow" | "PyTorch");

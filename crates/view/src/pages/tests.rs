@@ -130,7 +130,7 @@ fn a_trace_and_its_profile_have_the_same_pages() {
             tpu as fn() -> Trace,
             &[
                 (View::Overview, 10),
-                (View::Findings, 2),
+                (View::Findings, 1),
                 (View::Steps, 8),
                 (View::Kernels, 5),
                 (View::Communication, 4),
@@ -150,6 +150,24 @@ fn a_trace_and_its_profile_have_the_same_pages() {
 }
 
 #[test]
+fn findings_are_cards_or_a_table() {
+    let run = Run { trace: gpu(), ..Run::default() };
+    let examined = examine(&run, &Settings::default());
+    let shown = |form: &str| {
+        let options = BTreeMap::from([("form".to_owned(), form.to_owned())]);
+        let query = PageQuery { options, ..PageQuery::default() };
+        page(Source::Trace(examined.context(&run)), View::Findings, &query).blocks
+    };
+    let ([Block::Choice(_), Block::Findings { findings }, ..], [Block::Choice(_), Block::Table(table)]) =
+        (&shown("cards")[..], &shown("table")[..])
+    else {
+        panic!("{:?}", shown("table"))
+    };
+    assert!(!findings.is_empty());
+    assert_eq!(table.total_rows as usize, examined.profile.findings.len());
+}
+
+#[test]
 fn an_earlier_result_has_every_page_or_says_why_not() {
     let profile = report::example::profile();
     for view in View::ALL {
@@ -157,7 +175,8 @@ fn an_earlier_result_has_every_page_or_says_why_not() {
         assert_eq!(found.blocks.is_empty(), view == View::Model, "{view:?}");
         let is_empty = matches!(found.blocks[..], [Block::Empty { .. }]);
         let lacks = match view {
-            View::Ops | View::Timeline | View::Memory => true,
+            View::Ops | View::Timeline => true,
+            View::Memory => profile.memory.is_none(),
             View::Roofline => profile.roofline.is_none(),
             View::Communication => profile.communication.is_none(),
             _ => false,

@@ -9,12 +9,14 @@ mod passing;
 mod query;
 mod search;
 mod shared;
+mod sorts;
 pub mod unit;
 
 pub use column::{Column, column, columns};
 pub use filter::{Filter, has_column, is_called};
 pub use query::{Query, Sort, asked_rows, query, query_indexed, query_passing};
 pub use shared::{SharedColumn, SharedTexts};
+pub use sorts::Sorts;
 pub use unit::Unit;
 
 use serde::de::{Deserialize, Deserializer, Visitor};

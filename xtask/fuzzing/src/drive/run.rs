@@ -177,7 +177,7 @@ fn chosen(page: &Page, random: &mut Random) -> PageQuery {
             }
             Block::Table(table) if !table.columns.is_empty() => {
                 let column = random.pick(&table.columns).key.clone();
-                query.sorts.insert(table.table.key().to_owned(), Sort { column, descending: random.once_in(2) });
+                query.sorts.set(table.table.key(), Some(Sort { column, descending: random.once_in(2) }));
             }
             _ => {}
         }

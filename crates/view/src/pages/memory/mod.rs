@@ -7,6 +7,7 @@
 mod address_map;
 mod allocators;
 mod curve;
+mod earlier;
 mod errors;
 mod figures;
 mod heap;
@@ -23,11 +24,12 @@ use super::{Block, Choice, ColourClass, Fact, Facts, Link, Page, PageQuery, View
 use crate::table::{self, Query};
 use crate::tables::TableName;
 
+pub(super) use earlier::blocks as of_earlier_result;
 pub use kept::KeptMemory;
 
-/// The page; of an earlier result, which says nothing of memory, why there is none.
+/// The page; empty where the run is an earlier result, whose page is made of its profile ([`super::page`]).
 pub fn page(kept: Option<&KeptMemory>, query: &PageQuery) -> Page {
-    let Some(kept) = kept else { return Page { blocks: vec![of_earlier_result()] } };
+    let Some(kept) = kept else { return Page::default() };
     let mut blocks = errors::blocks(kept, query);
     blocks.extend(heap::blocks(kept, query));
     blocks.extend(allocators::blocks(kept, query));
@@ -50,15 +52,6 @@ fn links(recorded: &Recorded, row: &row::Row<'_>) -> Vec<(String, Link)> {
     let views = [("Op", View::Ops), ("Timeline", View::Timeline)];
     let link = |(label, view): (&str, View)| Some((label.to_owned(), owners::op(buffer?, view)?));
     if recorded.has_events { views.into_iter().filter_map(link).collect() } else { Vec::new() }
-}
-
-/// In place of the page of an earlier result.
-pub(super) fn of_earlier_result() -> Block {
-    Block::Empty {
-        reason: "This is an earlier result: it holds the numbers of a run and not its programs and allocations."
-            .to_owned(),
-        remedy: Some("Open the profile that it was made from.".to_owned()),
-    }
 }
 
 /// The sources that this run lacks: why, and how to record each.
