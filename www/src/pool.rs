@@ -11,8 +11,9 @@ use leptos::prelude::set_timeout;
 use wasm_bindgen::prelude::*;
 use web_sys::{ErrorEvent, MessageEvent, Worker};
 
-use crate::boot::{self, Program};
+use crate::boot::{self, EXAMPLES, Example, Program};
 use crate::protocol::analyst::{AnalystRequest, RehearseRequest};
+use crate::protocol::reader::{ReaderRequest, RehearseReadingRequest};
 use crate::protocol::wire::{self, Body, Kind};
 use crate::protocol::{BUILD_ID, RequestId};
 
@@ -77,7 +78,7 @@ pub fn fill() {
                 if let Ok(worker) = started {
                     WAITING.with_borrow_mut(|waiting| waiting.push((program, worker)));
                     if program == Program::Analyst && !REHEARSED.replace(true) {
-                        set_timeout(rehearse, DRAWN);
+                        set_timeout(|| wasm_bindgen_futures::spawn_local(rehearse()), DRAWN);
                     }
                 }
             });
@@ -85,14 +86,27 @@ pub fn fill() {
     }
 }
 
-/// Has the first analyst go through a synthetic run, unless it was taken already: the others share what the browser compiled
-/// for it.
-fn rehearse() {
-    let Some(request) = AnalystRequest::from(RehearseRequest).to_js(&Array::new()) else { return };
+/// Has the first analyst go through a synthetic run, and a reader read the examples, unless they were taken already: the others
+/// share what the browser compiled for them.
+async fn rehearse() {
+    tell(Program::Analyst, AnalystRequest::from(RehearseRequest), &[]);
+    let (mut paths, files) = (Vec::new(), Array::new());
+    for Example { file, .. } in EXAMPLES {
+        if let Ok(blob) = boot::kept(file).await {
+            paths.push(file.to_owned());
+            files.push(&blob);
+        }
+    }
+    tell(Program::Reader, ReaderRequest::from(RehearseReadingRequest { paths }), &[files.into()]);
+}
+
+/// Asks one of those that wait for something whose response nobody awaits.
+fn tell(of: Program, request: impl Body, attachments: &[JsValue]) {
+    let Some(request) = request.to_js(&Array::new()) else { return };
     WAITING.with_borrow(|waiting| {
-        if let Some((_, worker)) = waiting.iter().find(|(program, _)| *program == Program::Analyst) {
+        if let Some((_, worker)) = waiting.iter().find(|(program, _)| *program == of) {
             // A worker that is gone need not rehearse.
-            let _ = worker.post_message(&wire::message(RequestId::UNAWAITED, Kind::Request, &request, &[]));
+            let _ = worker.post_message(&wire::message(RequestId::UNAWAITED, Kind::Request, &request, attachments));
         }
     });
 }

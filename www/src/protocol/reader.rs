@@ -1,4 +1,4 @@
-//! What the reader is asked. A reader gets one request, which decides what it does.
+//! What the reader is asked. A reader gets one request, which decides what it does; one may have rehearsed before.
 
 use crossprof::Warning;
 use crossprof::input::plan::FileKind;
@@ -12,6 +12,8 @@ use super::wire::Packed;
 /// Every request to a reader.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum ReaderRequest {
+    /// See [`RehearseReadingRequest`].
+    Rehearse(RehearseReadingRequest),
     /// See [`LookRequest`].
     Look(LookRequest),
     /// See [`UnpackRequest`].
@@ -20,6 +22,14 @@ pub enum ReaderRequest {
     Decode(DecodeRequest),
     /// See [`ArgumentsRequest`].
     Arguments(ArgumentsRequest),
+}
+
+/// Unpack and decode files again and again, and throw away what they hold, until another request comes: what the browser has compiled
+/// well by then is fast for the first load. Attached: the list of the files.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RehearseReadingRequest {
+    /// Their paths, in the order of the list.
+    pub paths: Vec<String>,
 }
 
 /// Say what files hold, and which of them are one run. Attached: the list of the files.
@@ -109,6 +119,18 @@ impl Request for ArgumentsRequest {
 impl From<ArgumentsRequest> for ReaderRequest {
     fn from(request: ArgumentsRequest) -> ReaderRequest {
         ReaderRequest::Arguments(request)
+    }
+}
+
+impl Request for RehearseReadingRequest {
+    type Worker = ReaderRequest;
+    type Progress = ();
+    type Response = ();
+}
+
+impl From<RehearseReadingRequest> for ReaderRequest {
+    fn from(request: RehearseReadingRequest) -> ReaderRequest {
+        ReaderRequest::Rehearse(request)
     }
 }
 

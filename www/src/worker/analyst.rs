@@ -13,13 +13,12 @@ use crossprof::trace::RowBlock;
 use crossprof::trace::snapshot::Reader;
 use js_sys::{Uint8Array, Uint32Array};
 use wasm_bindgen::prelude::*;
-use web_sys::DedicatedWorkerGlobalScope;
 
 use super::asker::Asker;
 use super::export::Made;
-use super::pipe;
 use super::text::text;
 use super::timeline::Easel;
+use super::{pipe, soon};
 use crate::protocol::analyst::{
     AnalyseRequest, AnalystRequest, DocumentRequest, Form, PageRequest, RehearseRequest, ReportRequest, RowRequest,
     RunChunk, RunReport, TableRequest,
@@ -328,8 +327,5 @@ fn rehearse(analyst: Rc<RefCell<Analyst>>, pass: u32) {
         let page = session.page(run, &settings, View::Overview, &PageQuery::default());
         drop((report, serde_json::to_value(&page).ok().as_ref().and_then(packed::write)));
     }
-    let scope: DedicatedWorkerGlobalScope = js_sys::global().unchecked_into();
-    let next = Closure::once_into_js(move || rehearse(analyst, pass + 1));
-    // Without a timer there is no second pass.
-    let _ = scope.set_timeout_with_callback(next.unchecked_ref());
+    soon(move || rehearse(analyst, pass + 1));
 }

@@ -12,6 +12,7 @@ pub mod export;
 pub mod groups;
 pub mod look;
 pub mod pipe;
+pub mod rehearsal;
 pub mod serve;
 pub mod stream;
 pub mod text;
@@ -19,6 +20,15 @@ pub mod timeline;
 pub mod unpack;
 
 use js_sys::Date;
+use wasm_bindgen::prelude::*;
+use web_sys::DedicatedWorkerGlobalScope;
+
+/// Does something after what waits to be heard.
+pub fn soon(then: impl FnOnce() + 'static) {
+    let scope: DedicatedWorkerGlobalScope = js_sys::global().unchecked_into();
+    // Only a worker that is being ended has no timer.
+    let _ = scope.set_timeout_with_callback(Closure::once_into_js(then).unchecked_ref());
+}
 
 /// How often the page hears of progress: it draws what it hears.
 #[derive(Default)]
