@@ -163,6 +163,11 @@ impl Session {
         runs::wanted(&mut self.members)
     }
 
+    /// True for an earlier result that was imported, which has no events.
+    pub fn is_imported(&self, run: u32) -> bool {
+        matches!(self.runs.get(run as usize), Some(LoadedRun::Imported(_)))
+    }
+
     /// The runs so far, in the order of their files.
     pub fn runs(&mut self) -> Vec<RunSummary> {
         self.runs.extend(runs::build(&mut self.members));

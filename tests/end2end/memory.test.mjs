@@ -6,7 +6,7 @@ import { readFileSync, readdirSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { drop } from "./browser.mjs";
 import { test } from "./harness.mjs";
-import { downloaded, figure, fits, load, open, settled, trace, view } from "./page.mjs";
+import { analyze, downloaded, figure, fits, load, open, scratch, settled, trace, view } from "./page.mjs";
 
 const PROGRAMS = join(import.meta.dirname, "../data/jax-cpu-memory");
 
@@ -47,6 +47,27 @@ test("a capture's memory is that of the command line", async ({ page, site, cli,
   await page.locator(".row-details h2").waitFor();
   assert.match(await page.locator(".row-details").innerText(), /Class/);
   await page.screenshot({ path: join(artifacts, "memory-tpu.png"), fullPage: true });
+});
+
+test("of a report that was read, the page of memory shows what it says, and nothing offers its events", async ({ page, site, cli, artifacts }) => {
+  const path = trace("tpu-v6e-4chip/host.xplane.pb");
+  if (!path) return;
+  const text = analyze(cli, path);
+  const report = join(scratch(), "earlier.json");
+  writeFileSync(report, text);
+  const { devices, programs } = JSON.parse(text).memory;
+  await open(page, site);
+  await load(page, report);
+  await view(page, "memory");
+  const peak = Math.max(...devices.map((device) => device.peak_bytes));
+  assert.equal(await page.locator('[data-card="peak"] .figure').getAttribute("data-exact").then((it) => it.replace(/\D/g, "")), String(peak));
+  const shown = await page.locator(".blocks").innerText();
+  for (const name of [...devices.map((device) => device.device_name), ...programs.map((program) => program.module)]) assert.ok(shown.includes(name), name);
+  await page.screenshot({ path: join(artifacts, "memory-earlier.png"), fullPage: true });
+  assert.equal(await page.locator('input[name="window"]').count(), 0);
+  assert.equal(await page.locator(".strip").count(), 0);
+  await view(page, "timeline");
+  assert.match(await page.locator(".page.timeline").innerText(), /earlier result/);
 });
 
 test("programs that XLA dumped open by themselves, at their memory", async ({ page, site, cli, artifacts }) => {

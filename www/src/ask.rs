@@ -30,7 +30,7 @@ pub type Heard<T> = Box<dyn FnOnce(Result<T, String>)>;
 pub fn page(run: &Run, view: View, query: PageQuery, heard: Heard<Page>) {
     teams::cancel(Place::View);
     // The numbers of an earlier result are with the analyst, those of memory too.
-    let is_earlier_result = || run.report.with_untracked(|report| report.profile.is_earlier_result());
+    let is_earlier_result = || run.report.with_untracked(|report| report.profile.is_earlier_result);
     let to = To::knower(run, view == View::Memory && !is_earlier_result());
     let request = PageRequest { run: run.index, view, query };
     ask(run.load, to, request, Some(Place::View), &[], move |page| heard(page.map(|Packed(page)| page)));

@@ -5,7 +5,7 @@ use crossprof::number::decimal;
 use crossprof::report::ModelConfig;
 
 /// A whole number of the model configuration.
-pub struct Field {
+pub struct FormField {
     /// Name in the profile.
     pub key: &'static str,
     /// Name for people.
@@ -31,12 +31,12 @@ const fn field(
     label: &'static str,
     group: Group,
     access: fn(&mut ModelConfig) -> &mut Option<u64>,
-) -> Field {
-    Field { key, label, group, access }
+) -> FormField {
+    FormField { key, label, group, access }
 }
 
 /// Every number of the form.
-pub const FIELDS: [Field; 15] = [
+pub const FIELDS: [FormField; 15] = [
     field("batch_size", "Batch size, all devices", Group::Batch, |model| &mut model.batch_size),
     field("seq_length", "Sequence length", Group::Batch, |model| &mut model.seq_length),
     field("model_dims", "Hidden size (hidden_size)", Group::Dimensions, |model| &mut model.model_dims),
@@ -70,7 +70,7 @@ pub const FLAGS: [Flag; 3] = [
     Flag { key: "attention_bias", label: "Attention biases", access: |model| &mut model.attention_bias },
 ];
 
-impl Field {
+impl FormField {
     /// The value in a configuration.
     pub fn get(&self, model: &ModelConfig) -> Option<u64> {
         *(self.access)(&mut model.clone())

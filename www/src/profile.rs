@@ -30,29 +30,14 @@ pub struct Profile {
     /// The files.
     #[serde(default)]
     pub provenance: Vec<SourceFile>,
+    /// A report was read: there are no events. No field of the unified profile, which says of a report what it was made from.
+    #[serde(default)]
+    pub is_earlier_result: bool,
 }
 
 impl Profile {
-    /// True where it was made from events, which can be measured anew; a report that was read cannot.
-    pub fn is_from_events(&self) -> bool {
-        self.metadata.source_format.is_some() && !self.is_earlier_result()
-    }
-
-    /// True where a report was read.
-    pub fn is_earlier_result(&self) -> bool {
-        self.metadata.source_format.as_deref() == Some("unified_profile")
-    }
-
-    /// True where it is of compiled programs, of a device memory profile or of an error alone: it has nothing but memory.
-    pub fn is_of_memory(&self) -> bool {
-        self.provenance
-            .first()
-            .is_some_and(|file| matches!(file.format.as_str(), "hlo" | "memory_profile" | "out_of_memory_error"))
-    }
-}
-
-impl From<UnifiedProfile> for Profile {
-    fn from(all: UnifiedProfile) -> Profile {
+    /// What the page shows of a profile.
+    pub fn new(all: UnifiedProfile, is_earlier_result: bool) -> Profile {
         Profile {
             metadata: all.metadata,
             model_config: all.model_config,
@@ -62,6 +47,19 @@ impl From<UnifiedProfile> for Profile {
             window: all.window,
             warnings: all.warnings,
             provenance: all.provenance,
+            is_earlier_result,
         }
+    }
+
+    /// True where it was made from events, which can be measured anew; a report that was read cannot.
+    pub fn is_from_events(&self) -> bool {
+        self.metadata.source_format.is_some() && !self.is_earlier_result
+    }
+
+    /// True where it is of compiled programs, of a device memory profile or of an error alone: it has nothing but memory.
+    pub fn is_of_memory(&self) -> bool {
+        self.provenance
+            .first()
+            .is_some_and(|file| matches!(file.format.as_str(), "hlo" | "memory_profile" | "out_of_memory_error"))
     }
 }

@@ -22,7 +22,7 @@ impl Definition {
 
 /// A field of a struct.
 #[derive(Clone, Copy, Debug)]
-pub struct Field {
+pub struct ReportField {
     /// Its name.
     pub name: &'static str,
     /// Its own fields stand beside those of the struct, without its name.
@@ -32,7 +32,7 @@ pub struct Field {
     /// `[]` for a list, `.*` for a map, empty for one value.
     pub suffix: &'static str,
     /// The fields of its value (of each value of a list or map).
-    pub fields: &'static [Field],
+    pub fields: &'static [ReportField],
 }
 
 /// A value of a document. Only structs have fields, which `#[derive(Fields)]` lists.
@@ -40,7 +40,7 @@ pub trait Fields {
     /// What stands behind the name of a field that holds such values.
     const SUFFIX: &'static str = "";
     /// The fields, in the order of their declaration.
-    const FIELDS: &'static [Field] = &[];
+    const FIELDS: &'static [ReportField] = &[];
 }
 
 impl Fields for bool {}
@@ -51,17 +51,17 @@ impl Fields for String {}
 
 impl<T: Fields> Fields for Option<T> {
     const SUFFIX: &'static str = T::SUFFIX;
-    const FIELDS: &'static [Field] = T::FIELDS;
+    const FIELDS: &'static [ReportField] = T::FIELDS;
 }
 
 impl<T: Fields> Fields for Vec<T> {
     const SUFFIX: &'static str = "[]";
-    const FIELDS: &'static [Field] = T::FIELDS;
+    const FIELDS: &'static [ReportField] = T::FIELDS;
 }
 
 impl<T: Fields> Fields for BTreeMap<String, T> {
     const SUFFIX: &'static str = ".*";
-    const FIELDS: &'static [Field] = T::FIELDS;
+    const FIELDS: &'static [ReportField] = T::FIELDS;
 }
 
 /// What the field at a path of `T` means: `steps[].name`, `kernels.kernels_by_category.*.count`. Meant for constants, where a
@@ -78,7 +78,7 @@ pub const fn definition<T: Fields>(path: &str) -> Definition {
     }
 }
 
-const fn find(mut fields: &[Field], path: &[u8]) -> Option<Definition> {
+const fn find(mut fields: &[ReportField], path: &[u8]) -> Option<Definition> {
     while let [field, others @ ..] = fields {
         fields = others;
         if field.is_flattened {
@@ -120,7 +120,7 @@ pub fn for_each<T: Fields>(visit: &mut dyn FnMut(&str, Definition)) {
     walk(T::FIELDS, "", visit);
 }
 
-fn walk(fields: &[Field], above: &str, visit: &mut dyn FnMut(&str, Definition)) {
+fn walk(fields: &[ReportField], above: &str, visit: &mut dyn FnMut(&str, Definition)) {
     for field in fields {
         if field.is_flattened {
             walk(field.fields, above, visit);

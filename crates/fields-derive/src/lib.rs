@@ -12,7 +12,7 @@ pub fn fields(input: TokenStream) -> TokenStream {
     let (name, fields) = (&input.ident, fields_of(&input.data).into_iter().map(field));
     quote! {
         impl ::base::fields::Fields for #name {
-            const FIELDS: &'static [::base::fields::Field] = &[#(#fields),*];
+            const FIELDS: &'static [::base::fields::ReportField] = &[#(#fields),*];
         }
     }
     .into()
@@ -34,7 +34,7 @@ fn field(field: &Field) -> proc_macro2::TokenStream {
     let text = field.attrs.iter().filter_map(doc_line).map(|line| line.trim().to_owned()).collect::<Vec<_>>().join(" ");
     let (sentence, more) = split(text.trim());
     quote! {
-        ::base::fields::Field {
+        ::base::fields::ReportField {
             name: #name,
             is_flattened: #is_flat,
             definition: ::base::fields::Definition { sentence: #sentence, more: #more },

@@ -84,7 +84,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         _ => ["take", "reach", "run"],
     };
     let message = format!(
-        "{what} {takes} {} of the time of all device ops and {reaches} {} of what the device can do for them; most of it is {}{source}.",
+        "{what} {takes} {} of the time of all device ops and {reaches} {} of what the device can do for them; the largest op is {}{source}.",
         format::percent(slow.share),
         format::percent(slow.reached),
         format::printable(&format::shorten(name, 60)),

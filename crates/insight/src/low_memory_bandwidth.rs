@@ -53,7 +53,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let slowest = ops.rows.iter().filter(bound).max_by_key(|op| op.self_time);
     let name = slowest.map_or("", |op| ops.text(numbers.trace, op.name));
     let message = format!(
-        "Memory-bound ops take {} of device time at {} of peak bandwidth; most of it is {}.",
+        "Memory-bound ops take {} of device time at {} of peak bandwidth; the largest op is {}.",
         format::percent(share),
         format::percent(reached),
         format::printable(&format::shorten(name, 60))

@@ -8,7 +8,7 @@ use metrics::memory_use::ProgramUse;
 use report::DeviceMemory;
 
 /// The view with the evidence.
-pub(super) const VIEW: &str = "overview";
+pub(super) const VIEW: &str = "memory";
 
 /// Fewer bytes are not worth a change of a program (ours).
 pub(super) const LEAST_BYTES: u64 = 1 << 20;

@@ -49,7 +49,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         message,
     )
     .remedy(
-        "Nothing is wrong with the program: by default JAX takes three quarters of a GPU when it starts. To leave memory to other processes, \
+        "Nothing is wrong with the program: JAX takes a share of a GPU when it starts, three quarters unless told otherwise. To leave memory to other processes, \
          set XLA_PYTHON_CLIENT_MEM_FRACTION to the share that it needs, or XLA_PYTHON_CLIENT_PREALLOCATE=false, which fragments more. \
          For use over time look at the table memory-timeline, not at nvidia-smi.",
     )

@@ -142,8 +142,8 @@ fn devices(profile: &UnifiedProfile, trace: &Trace, list: &mut List) {
     match &profile.memory_operations {
         None if platform == "TPU" => list.add(
             "memory_operations",
-            "Copies between host and chip are not recorded as ops of a TPU; the host's transfer spans only cover their \
-             dispatch.",
+            "Copies between host and chip that the runtime makes are not recorded as ops of a TPU, and the host's transfer spans \
+             only cover their dispatch. Copies that the program makes itself are ops: see the page of transfers.",
             "",
         ),
         None if platform == "CPU" => {

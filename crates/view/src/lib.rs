@@ -5,6 +5,7 @@
 mod environment;
 mod evidence;
 pub mod export;
+mod judgement;
 pub mod metric;
 mod most_time;
 mod op_changes;

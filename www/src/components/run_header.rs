@@ -49,6 +49,9 @@ pub fn RunHeader(
                 format::bytes(total_bytes(&profile.provenance))
             ));
         }
+        if profile.is_earlier_result {
+            facts.push("an earlier result, without events".to_owned());
+        }
         facts.into_iter().map(|fact| view! { <li>{format::printable(&format::shorten(&fact, 80))}</li> }).collect_view()
     };
     let alerts = move || {

@@ -8,7 +8,7 @@ use leptos::prelude::*;
 use crate::client;
 use crate::components::live::{follow, live, shown};
 use crate::components::tip::term;
-use crate::model::{self, FIELDS, FLAGS, Field, Flag, Group};
+use crate::model::{self, FIELDS, FLAGS, Flag, FormField, Group};
 use crate::state::{Run, State};
 
 /// The page.
@@ -155,7 +155,7 @@ fn text_field(field: TextField, cleared: RwSignal<bool>) -> AnyView {
 }
 
 /// A whole number; what a file beside the trace gave stands in it in grey.
-fn number_field(field: &'static Field, run: &Run, changed: Callback<Settings>, cleared: RwSignal<bool>) -> AnyView {
+fn number_field(field: &'static FormField, run: &Run, changed: Callback<Settings>, cleared: RwSignal<bool>) -> AnyView {
     let (settings, report) = (run.settings, run.report);
     let text = |value: Option<u64>| value.map(|value| value.to_string()).unwrap_or_default();
     let accept = move |typed: &str| {

@@ -19,6 +19,7 @@ use super::export::Made;
 use super::text::text;
 use super::timeline::Easel;
 use super::{pipe, soon};
+use crate::profile::Profile;
 use crate::protocol::analyst::{
     AnalyseRequest, AnalystRequest, DocumentRequest, Form, PageRequest, RehearseRequest, ReportRequest, RowRequest,
     RunChunk, RunReport, TableRequest,
@@ -182,7 +183,8 @@ impl Analyst {
         slot.clone_from(&settings);
         let profile = self.session.report(run, &settings)?;
         let document = Document::new(&json::profile(&profile));
-        Some(RunReport { profile: Packed(profile.into()), document })
+        let profile = Profile::new(profile, self.session.is_imported(run));
+        Some(RunReport { profile: Packed(profile), document })
     }
 
     fn page(&mut self, PageRequest { run, view, query }: PageRequest) -> Option<Page> {

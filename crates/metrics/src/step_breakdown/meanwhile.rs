@@ -1,9 +1,9 @@
 //! What the hosts do while devices are idle, for the report: a mean over steps, and by name for the steps that stall.
 
-use super::Breakdown;
+use super::{Breakdown, StepRow};
 use crate::devices::Devices;
 use crate::host_waits::HostRanges;
-use crate::window::Window;
+use crate::window::{Window, WindowKind};
 use base::sort;
 use report::{HostMeanwhile, HostRangeTime, StepBreakdownStep};
 use trace::{Interval, IntervalSet, Trace};
@@ -20,8 +20,9 @@ const MOST_STALLS: usize = 20;
 /// A step stalls where it is idle for longer than the mean by more than this share of it.
 const LEAST_STALL: f64 = 0.05;
 
-/// What the hosts do in the idle time of the window; also names the range of each of `steps` that stalls. `None` without host threads and
-/// where devices are busy. `captured` are the devices over the whole capture.
+/// What the hosts do in the idle time that the breakdown is of: that of the counted steps, whatever else is measured in the window, and
+/// without these that of the window. Also names the range of each of `steps` that stalls. `None` without host threads and where devices
+/// are busy. `captured` are the devices over the whole capture.
 pub fn meanwhile(
     trace: &Trace,
     breakdown: &Breakdown,
@@ -39,11 +40,18 @@ pub fn meanwhile(
     let ranges = HostRanges::new(trace, captured);
     for at in stalls {
         let Some(step) = steps.get_mut(at) else { continue };
-        let waits = ranges.waits(captured, &breakdown.windows_of_step(step.index, captured.used.len()));
+        let of_step = breakdown.windows(captured, |row| row.step.map(u64::from) == Some(step.index));
+        let waits = ranges.waits(captured, &of_step);
         step.host_range = waits.ranges.into_iter().next().map(|(name, _)| name);
     }
-    let waits = ranges.waits(captured, &window.of_device);
-    let per_step = |time: base::Ps| time.as_us() / window.device_steps.max(1) as f64;
+    let (waits, rows) = match breakdown.window {
+        WindowKind::Steps => {
+            let counted = breakdown.windows(captured, |row| row.counted);
+            (ranges.waits(captured, &counted), breakdown.rows.iter().filter(|row| row.counted).count() as u64)
+        }
+        _ => (ranges.waits(captured, &window.of_device), window.device_steps),
+    };
+    let per_step = |time: base::Ps| time.as_us() / rows.max(1) as f64;
     let range = |(name, time): (String, base::Ps)| HostRangeTime { name, time_us: per_step(time) };
     Some(HostMeanwhile {
         ranges: waits.ranges.into_iter().take(MOST_RANGES).map(range).collect(),
@@ -62,15 +70,13 @@ fn stalls(steps: &[StepBreakdownStep], mean_idle_us: f64, step_us: f64) -> Vec<u
 }
 
 impl Breakdown {
-    /// When each used device runs the step.
-    fn windows_of_step(&self, step: u64, num_devices: usize) -> Vec<IntervalSet> {
-        let mut windows = vec![IntervalSet::default(); num_devices];
-        for row in self.rows.iter().filter(|row| row.step.map(u64::from) == Some(step)) {
-            if let Some(window) = windows.get_mut(row.device as usize) {
-                *window = IntervalSet::union_of([Interval::new(row.start, row.start + row.duration)]);
-            }
-        }
-        windows
+    /// When each used device runs these rows.
+    fn windows(&self, captured: &Devices, is_wanted: impl Fn(&StepRow) -> bool) -> Vec<IntervalSet> {
+        let of_device = |device: usize| {
+            let rows = self.rows.iter().filter(|row| row.device as usize == device && is_wanted(row));
+            IntervalSet::union_of(rows.map(|row| Interval::new(row.start, row.start + row.duration)))
+        };
+        (0..captured.used.len()).map(of_device).collect()
     }
 }
 
@@ -109,5 +115,32 @@ mod tests {
             found.steps.iter().filter_map(|step| Some((step.index, step.host_range.as_deref()?))).collect();
         assert_eq!(stalls.len(), 1, "{found:?}");
         assert_eq!(stalls[0].1, "save");
+    }
+
+    /// Two steps of 100 us in a capture of 10 ms, most of which the host spends in `setup` before them.
+    #[test]
+    fn whatever_is_measured_they_are_of_the_steps_that_the_breakdown_is_of() {
+        let mut b = TraceBuilder::new();
+        let python = b.line("/host:CPU", "python");
+        let stream = b.line("/device:GPU:0", "Stream #1(Compute)");
+        b.event(stream, "gemm", 0, 10);
+        b.event(python, "setup", 100, 9_000);
+        for step in 0..4 {
+            let start = 9_600 + 100 * step;
+            b.event(python, "train", start, 100).step_num(step);
+            b.event(python, "fetch", start, 20);
+            b.event(stream, "gemm", start + 20, 80).correlation(step);
+        }
+        let run = Run { trace: b.build(), ..Run::default() };
+        let of = |window: &str| {
+            let settings = Settings { window: window.parse().unwrap(), ..Settings::default() };
+            let found = analyse(&run, &settings).profile.step_breakdown.unwrap();
+            let meanwhile = found.host_meanwhile.unwrap();
+            let told: f64 = meanwhile.ranges.iter().map(|it| it.time_us).sum();
+            assert!(told + meanwhile.outside_us <= found.duration_us - found.device_busy_us + 1e-9, "{window}");
+            meanwhile.ranges
+        };
+        assert_eq!(of("main").iter().map(|it| it.name.as_str()).collect::<Vec<_>>(), ["fetch"]);
+        assert_eq!((of("all"), of("active")), (of("main"), of("main")));
     }
 }

@@ -1,11 +1,12 @@
 //! The headline figures of a run: what the first cards of the overview say. Made of the profile alone.
 
 use super::{Figure, Link, Source, Status, View};
+use crate::judgement;
 use crate::metric;
 use crate::metric::Metric;
 use crate::table::Unit;
 use base::format;
-use report::{FindingSeverity, Kernels, Step, StepTiming, Tracing, UnifiedProfile};
+use report::{FindingSeverity, Step, StepTiming, Tracing, UnifiedProfile};
 
 /// Two limits: beyond the first lies good, up to the second warning, beyond it bad.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -18,8 +19,8 @@ struct Thresholds {
 
 /// `compute_utilization.compute_util_percent`
 const UTILIZATION_PERCENT: Thresholds = Thresholds {
-    good: 80.0,
-    bad: 50.0,
+    good: judgement::GOOD_BUSY_PERCENT,
+    bad: judgement::BAD_BUSY_PERCENT,
     text: "Good above 80 %, warning from 50 %, bad below; waiting for copies and other devices does not count.",
 };
 /// Mean duration of a device op in microseconds.
@@ -163,8 +164,7 @@ fn busy(source: Source<'_>) -> Figure {
         Some(_) => "of each device",
     };
     let mut note = format!("{} {window}", format::time_us(usage.kernel_time_us));
-    // A device that waits for copies or others is busy, but not at work: it is judged by the rest.
-    let waits = waiting_share(&source.profile().kernels);
+    let waits = judgement::waiting_share(&source.profile().kernels);
     if waits >= LEAST_WAITING {
         note.push_str(&format!("; {} of it only waits", format::percent(100.0 * waits)));
     } else {
@@ -175,15 +175,6 @@ fn busy(source: Source<'_>) -> Figure {
 
 /// Waiting that is said beside the busy share; less changes no judgement that matters.
 const LEAST_WAITING: f64 = 0.01;
-
-/// Share of the ops' self time in ops that only wait for what runs asynchronously (`copy-done`, `all-gather-done`), 0 to 1.
-fn waiting_share(kernels: &Kernels) -> f64 {
-    let time = |wanted: fn(&str) -> bool| -> f64 {
-        kernels.kernels_by_category.iter().filter(|(name, _)| wanted(name)).map(|(_, category)| category.time_us).sum()
-    };
-    let all = time(|_| true);
-    if all > 0.0 { time(|name| name.ends_with("-done")) / all } else { 0.0 }
-}
 
 fn mean_kernel(source: Source<'_>) -> Figure {
     let profile = source.profile();
@@ -198,15 +189,7 @@ fn mean_kernel(source: Source<'_>) -> Figure {
     let mean = time_us / count as f64;
     let note = format!("self time of {} ops", format::count(count));
     let figure = Figure { value: Some(mean), note, ..figure };
-    if is_held_up(profile) { judged(figure, &KERNEL_US, mean) } else { figure }
-}
-
-/// True where short kernels may cost the host time. Ops of TPUs and CPUs are launched by the program on the device: short ones cost
-/// the host nothing. Nor do those of a GPU that is busy all the same; without its busy share nothing says.
-fn is_held_up(profile: &UnifiedProfile) -> bool {
-    let busy = profile.compute_utilization.as_ref().map(|usage| usage.compute_util_percent);
-    let is_busy = busy.and_then(|busy| UTILIZATION_PERCENT.judge(busy)) == Some(Status::Good);
-    profile.metadata.platform == "GPU" && !is_busy
+    if judgement::is_held_up(profile) { judged(figure, &KERNEL_US, mean) } else { figure }
 }
 
 fn compilation(source: Source<'_>) -> Figure {

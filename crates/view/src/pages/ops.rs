@@ -315,7 +315,8 @@ fn icicle(context: &Context<'_>, grouping: Grouping, with_idle: bool, passing: O
             };
             notes.push(format!("{} above the roofline bound{of}", format::time_us(node.wasted.as_us())));
         } else if !node.is_idle {
-            notes.push("cost unknown".to_owned());
+            let has_roof = context.analysis.roofline.peaks.is_some();
+            notes.push(if has_roof { "cost unknown" } else { "no roof: the device's peaks are unknown" }.to_owned());
         }
         if let Some(op) = op {
             notes.push(format::shorten(&format::printable(ops.text(trace, op.expression)), 200));

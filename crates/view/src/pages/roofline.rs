@@ -3,6 +3,7 @@
 use super::filter::applied;
 use super::source::nothing_ran;
 use super::{Block, Figure, Line, Link, PageQuery, Point, Scatter, Source, Status, View, table_block_of};
+use crate::judgement;
 use crate::metric;
 use crate::metric::Metric;
 use crate::table::{Filter, Query, Unit, query as ask_table, query_passing};
@@ -12,7 +13,7 @@ use facts::Arithmetic;
 use metrics::Context;
 use metrics::roofline::{self, Level, Peaks, Work};
 use metrics::{Op, rate};
-use report::{TopOp, UnifiedProfile};
+use report::UnifiedProfile;
 use trace::Platform;
 use trace::SourceFormat;
 
@@ -132,7 +133,7 @@ struct RooflineFigures<'a> {
     hbm_percent: Option<f64>,
     /// Share of the op time whose cost is known, 0 to 1.
     counted: f64,
-    /// See [`memory_bound_percent`].
+    /// See [`judgement::memory_bound_percent`].
     memory_bound_percent: Option<f64>,
 }
 
@@ -161,7 +162,7 @@ impl<'a> RooflineFigures<'a> {
             hbm_gibps: hbm.map(|speed| speed / (1u64 << 30) as f64),
             hbm_percent: roofline.hbm_share().map(|share| 100.0 * share),
             counted: context.coverage().cost_known.as_ps() as f64 / ops.op_time.as_ps().max(1) as f64,
-            memory_bound_percent: memory_bound_percent(context.profile),
+            memory_bound_percent: judgement::memory_bound_percent(context.profile),
         }
     }
 
@@ -185,7 +186,7 @@ impl<'a> RooflineFigures<'a> {
             hbm_gibps: program.and_then(|program| program.hbm_gibps),
             hbm_percent: program.and_then(|program| program.hbm_bandwidth_percent),
             counted: known.unwrap_or_default() / 100.0,
-            memory_bound_percent: memory_bound_percent(profile),
+            memory_bound_percent: judgement::memory_bound_percent(profile),
         })
     }
 
@@ -239,7 +240,10 @@ impl<'a> RooflineFigures<'a> {
 
     fn memory_bandwidth(&self) -> Figure {
         let (status, limits) = match (self.hbm_percent, self.memory_bound_percent) {
-            (Some(percent), Some(bound)) => memory_status(percent, bound, self.counted),
+            (Some(percent), Some(bound)) => {
+                let (word, limits) = judgement::bandwidth(percent, bound, self.counted);
+                (word.and_then(Status::from_word), limits)
+            }
             _ => (None, String::new()),
         };
         let share =
@@ -254,48 +258,6 @@ impl<'a> RooflineFigures<'a> {
             limits,
             ..figure("Memory bandwidth", self.hbm_gibps, unit, note, metric!("roofline.program.hbm_gibps"))
         }
-    }
-}
-
-/// Share of the memory's bandwidth above which it is good (JAX guide, key performance indicators).
-const GOOD_PERCENT: f64 = 60.0;
-/// Below it is bad (JAX guide).
-const BAD_PERCENT: f64 = 40.0;
-/// Where the cost of more of the op time is unknown, a low share says nothing (ours).
-const COUNTED: f64 = 0.95;
-
-/// Share of the measured time in ops that the main memory limits, from which its bandwidth is what to look at (ours: most of the time).
-const MEMORY_BOUND_PERCENT: f64 = 50.0;
-
-/// Share of the measured time, idle included, in which ops run that the main memory limits, judged by the ops that the profile lists. Ops that only wait for a
-/// copy are not limited by that memory.
-fn memory_bound_percent(profile: &UnifiedProfile) -> Option<f64> {
-    let ops = profile.op_statistics.as_ref()?;
-    let is_bound = |op: &&TopOp| op.bound_by.as_deref() == Some(Level::Hbm.label()) && !op.category.ends_with("-done");
-    let bound: f64 = ops.top_ops.iter().filter(is_bound).map(|op| op.self_time_us).sum();
-    let listed: f64 = ops.top_ops.iter().map(|op| op.self_time_us).sum();
-    let busy = (ops.op_time_us / ops.device_time_us).min(1.0);
-    Some(100.0 * busy * bound / listed).filter(|percent| percent.is_finite())
-}
-
-/// `good`, `warning` or `bad`, and the limits or why they do not hold. What memory does not limit needs no bandwidth; where costs are
-/// missing the share is a lower bound.
-fn memory_status(percent: f64, memory_bound_percent: f64, counted: f64) -> (Option<Status>, String) {
-    let limits = "Good above 60 % of peak, warning from 40 %, bad below.";
-    match percent {
-        it if it > GOOD_PERCENT => (Some(Status::Good), limits.to_owned()),
-        _ if memory_bound_percent < MEMORY_BOUND_PERCENT => (
-            None,
-            format!(
-                "Not judged: ops that main memory limits take {} of the measured time.",
-                format::percent(memory_bound_percent)
-            ),
-        ),
-        _ if counted < COUNTED => {
-            (None, format!("A lower bound: costs are known for {} of the op time.", format::percent(100.0 * counted)))
-        }
-        it if it < BAD_PERCENT => (Some(Status::Bad), limits.to_owned()),
-        _ => (Some(Status::Warning), limits.to_owned()),
     }
 }
 
@@ -466,45 +428,4 @@ fn lines(peaks: &Peaks, kinds: &[Arithmetic], points: &[Point]) -> Vec<Line> {
         points: vec![(if steepest > 0.0 { rate / steepest } else { left }, rate), (right, rate)],
     });
     memory.chain(compute).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use report::OpStatistics;
-
-    /// 200 µs on one device, half of them idle: 60 µs limited by memory, 30 by arithmetic, 10 waiting for a copy.
-    #[test]
-    fn what_memory_limits_is_a_share_of_the_measured_time() {
-        let op = |category: &str, bound_by: &str, self_time_us: f64| TopOp {
-            category: category.to_owned(),
-            bound_by: Some(bound_by.to_owned()),
-            self_time_us,
-            ..TopOp::default()
-        };
-        let ops = vec![op("fusion", "HBM", 60.0), op("dot", "Compute", 30.0), op("copy-done", "HBM", 10.0)];
-        let section =
-            OpStatistics { device_time_us: 200.0, op_time_us: 100.0, top_ops: ops, ..OpStatistics::default() };
-        let mut profile = report::example::profile();
-        profile.op_statistics = Some(section);
-        assert_eq!(memory_bound_percent(&profile), Some(30.0));
-        profile.op_statistics = Some(OpStatistics::default());
-        assert_eq!(memory_bound_percent(&profile), None);
-    }
-
-    /// The table of key performance indicators of the JAX guide: above 60 %, 40 to 60 %, below 40 %.
-    #[test]
-    fn memory_bandwidth_is_judged_as_the_guide_says() {
-        let status = |percent| memory_status(percent, 50.0, 1.0).0;
-        assert_eq!(
-            [60.1, 60.0, 40.0, 39.9].map(status),
-            [Some(Status::Good), Some(Status::Warning), Some(Status::Warning), Some(Status::Bad)]
-        );
-        // What memory does not limit needs no bandwidth, and bytes that nobody counted may have moved.
-        assert_eq!((memory_status(30.0, 49.9, 1.0).0, memory_status(30.0, 100.0, 0.75).0), (None, None));
-        assert_eq!(
-            (memory_status(70.0, 0.0, 1.0).0, memory_status(70.0, 100.0, 0.75).0),
-            (Some(Status::Good), Some(Status::Good))
-        );
-    }
 }

@@ -82,7 +82,7 @@ fn figures(device: &DeviceMemory) -> Vec<Figure> {
     let figures = [
         peak,
         size("Live arrays", device.live_bytes, "without temporary values of a running program"),
-        size("Peak of the process", device.lifetime_peak_bytes, "since it began"),
+        size("Peak of the process", device.lifetime_peak_bytes, "given out since it began, without what was reserved"),
         fragmentation,
     ];
     figures.into_iter().flatten().collect()

@@ -47,7 +47,7 @@ pub fn row_of_memory(kept: &KeptMemory, name: TableName, variant: &str, asked: &
 }
 
 /// Where the op leads that makes a buffer. Of a part of a tuple it is the op without its number.
-fn links(recorded: &Recorded, row: &row::Row<'_>) -> Vec<(String, Link)> {
+fn links(recorded: &Recorded, row: &row::ChosenRow<'_>) -> Vec<(String, Link)> {
     let buffer = row.text("buffer");
     let views = [("Op", View::Ops), ("Timeline", View::Timeline)];
     let link = |(label, view): (&str, View)| Some((label.to_owned(), owners::op(buffer?, view)?));

@@ -20,7 +20,7 @@ pub fn row(source: Source<'_>, name: TableName, variant: &str, asked: &Query, in
         }
     };
     let Some(cells) = table.rows.get(index as usize) else { return Page::default() };
-    let row = Row { table: &table, cells, name, variant };
+    let row = ChosenRow { table: &table, cells, name, variant };
     let mut blocks = vec![Block::Heading { text: row.title(), note: None }];
     let links = row.links(source);
     if !links.is_empty() {
@@ -39,10 +39,10 @@ pub fn plain(
     name: TableName,
     variant: &str,
     index: u32,
-    links: impl Fn(&Row<'_>) -> Vec<(String, Link)>,
+    links: impl Fn(&ChosenRow<'_>) -> Vec<(String, Link)>,
 ) -> Page {
     let Some(cells) = table.rows.get(index as usize) else { return Page::default() };
-    let row = Row { table, cells, name, variant };
+    let row = ChosenRow { table, cells, name, variant };
     let mut blocks = vec![Block::Heading { text: row.title(), note: None }];
     let links = links(&row);
     if !links.is_empty() {
@@ -53,14 +53,14 @@ pub fn plain(
 }
 
 /// One row of a table.
-pub struct Row<'t> {
+pub struct ChosenRow<'t> {
     table: &'t Table,
     cells: &'t [Cell],
     name: TableName,
     variant: &'t str,
 }
 
-impl Row<'_> {
+impl ChosenRow<'_> {
     fn cell(&self, key: &str) -> Option<&Cell> {
         self.cells.get(self.table.columns.iter().position(|column| column.key == key)?)
     }

@@ -1,6 +1,6 @@
 //! What is known of an op beyond its row: how near to its roof it is, its instruction, what is fused into it, its kernels, and where it ran how long.
 
-use super::Row;
+use super::ChosenRow;
 use crate::pages::{Bar, Bars, Block, Fact, Facts, Figure, Grid, GridCell};
 use crate::table::{Cell, CellRef, Query, Unit, query};
 use crate::tables::{self, TableName};
@@ -27,7 +27,7 @@ pub(super) struct Op<'a> {
 
 impl<'a> Op<'a> {
     /// The op that a row is about, where there is just one that it can mean.
-    pub fn of(context: Context<'a>, row: &Row<'_>) -> Option<Op<'a>> {
+    pub fn of(context: Context<'a>, row: &ChosenRow<'_>) -> Option<Op<'a>> {
         let (ops, trace) = (&context.analysis.ops, context.trace());
         if !matches!(row.name, TableName::Ops | TableName::Roofline | TableName::Kernels) {
             return None;

@@ -2,11 +2,12 @@
 
 use super::time::{of_what, share_of_step};
 use super::{Answer, CAPTURE, judge, judged_by_rules, question, worst};
+use crate::judgement;
 use crate::metric;
 use crate::table::Unit;
 use crate::views::View;
 use base::format::{self, percent, time_us};
-use report::UnifiedProfile;
+use report::{DeviceMemory, UnifiedProfile};
 
 pub(super) fn transfers(profile: &UnifiedProfile) -> Answer {
     let asked = question(
@@ -72,32 +73,66 @@ pub(super) fn cpu_fallback(profile: &UnifiedProfile) -> Answer {
 }
 
 pub(super) fn peak_memory(profile: &UnifiedProfile) -> Answer {
-    let asked = question("peak_memory", "Is the peak memory below 90 %?", Unit::Percent, None, (View::Overview, ""));
-    asked.not_measured(
-        profile,
-        "This profile holds times and no use of device memory.",
-        "for device in jax.local_devices(): print(device, device.memory_stats())  # peak_bytes_in_use of bytes_limit",
-    )
+    let asked = question(
+        "peak_memory",
+        "Is the peak memory below 90 %?",
+        Unit::Percent,
+        Some(metric!("memory.devices[].peak_percent")),
+        (View::Memory, ""),
+    );
+    let how =
+        "for device in jax.local_devices(): print(device, device.memory_stats())  # peak_bytes_in_use of bytes_limit";
+    let devices = profile.memory.iter().flat_map(|memory| &memory.devices);
+    let share = |device: &&DeviceMemory| device.peak_percent.unwrap_or(-1.0);
+    let Some(fullest) = devices.max_by(|a, b| share(a).total_cmp(&share(b))) else {
+        return asked.not_measured(profile, "This profile holds times and no use of device memory.", how);
+    };
+    let name = format::printable(&fullest.device_name);
+    match (fullest.peak_percent, fullest.peak_bytes) {
+        (Some(percent), Some(bytes)) => asked.answer(
+            percent,
+            judge(percent, 90.0, f64::INFINITY),
+            format!("At its peak {name} uses {}, {} of what it has.", format::bytes(bytes), format::percent(percent)),
+            "See on the page of memory what fills it: rematerialize, donate arguments, or shard more.",
+        ),
+        (None, Some(bytes)) => {
+            asked.absent(format!("At its peak {name} uses {}; how much it has is unknown.", format::bytes(bytes)), how)
+        }
+        _ => asked.not_measured(profile, "This profile does not say what memory was used at the peak.", how),
+    }
 }
 
 pub(super) fn memory_bandwidth(profile: &UnifiedProfile) -> Answer {
+    let program = metric!("roofline.program.hbm_bandwidth_percent");
     let asked = question(
         "memory_bandwidth",
         "How much of the memory's bandwidth is used?",
         Unit::Percent,
-        Some(metric!("roofline.hbm_utilization_percent")),
+        Some(program),
         (View::Roofline, ""),
     );
-    match profile.roofline.as_ref().and_then(|roofline| roofline.hbm_utilization_percent) {
-        Some(share) => asked.answer(
-            share,
-            judge(share, 60.0, 40.0),
-            format!("The program moves {} of what the memory could in that time.", percent(share)),
-            "Low is no fault where arithmetic is the limit: the roofline says which ops the memory limits, and how near they are.",
-        ),
+    let remedy = "Low is no fault where arithmetic is the limit: the roofline says which ops the memory limits, and how near they are.";
+    let says = |share: f64| format!("The program moves {} of what the memory could in that time.", percent(share));
+    let roofline = profile.roofline.as_ref();
+    let by_ops = roofline.and_then(|roofline| roofline.program.as_ref()?.hbm_bandwidth_percent);
+    if let Some(share) = by_ops {
+        let counted = profile.op_statistics.as_ref().and_then(|ops| ops.known_cost_percent).unwrap_or_default() / 100.0;
+        let (judged, why) = match judgement::memory_bound_percent(profile) {
+            Some(bound) => judgement::bandwidth(share, bound, counted),
+            None => (None, String::new()),
+        };
+        let why = if judged.is_none() && !why.is_empty() { format!(" {why}") } else { String::new() };
+        return asked.answer(share, judged, format!("{}{why}", says(share)), remedy);
+    }
+    // What the runtime of a TPU counts itself.
+    match roofline.and_then(|roofline| roofline.hbm_utilization_percent) {
+        Some(share) => {
+            let asked = super::Question { metric: Some(metric!("roofline.hbm_utilization_percent")), ..asked };
+            asked.answer(share, judge(share, 60.0, 40.0), says(share), remedy)
+        }
         None => asked.not_measured(
             profile,
-            "Neither the bytes that ops move nor the device's peak bandwidth are all known.",
+            "The bytes that ops move, or the device's peak bandwidth, are unknown.",
             "Open the *.xplane.pb of the run, and choose the device where it is not named.",
         ),
     }

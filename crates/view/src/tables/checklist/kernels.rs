@@ -1,6 +1,7 @@
 //! Questions about kernels and ops.
 
 use super::{Answer, CAPTURE, CAPTURE_STEPS, judged_by_rules, judged_where_checked, question};
+use crate::judgement;
 use crate::metric;
 use crate::table::Unit;
 use crate::views::View;
@@ -32,7 +33,8 @@ pub(super) fn kernel_duration(profile: &UnifiedProfile) -> Answer {
     let mean = time / count as f64;
     asked.answer(
         mean,
-        judged_where_checked(profile, "short_mean_kernel", mean, (1000.0, 100.0)),
+        judged_where_checked(profile, "short_mean_kernel", mean, (1000.0, 100.0))
+            .filter(|_| judgement::is_held_up(profile)),
         format!("A kernel takes {} on average over {} kernels.", time_us(mean), format::count(count)),
         "Short kernels cost time only where the devices are not busy: then give each more to do by a larger batch or a larger \
          jax.jit.",

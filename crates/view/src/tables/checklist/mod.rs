@@ -6,10 +6,11 @@
 //! | device utilisation | above 80 % | below 50 % |
 //! | device idle time | below 10 % | above 20 % (the guide's line for host overhead) |
 //! | host overhead | below 10 % | above 20 % |
-//! | mean duration of a kernel | above 1 ms | below 0.1 ms |
+//! | mean duration of a kernel of a GPU that is not busy | above 1 ms | below 0.1 ms |
 //! | one op's share of the op time | up to 50 % | above 50 % |
 //! | ops of more than 50 ms in a step | none | |
-//! | memory bandwidth | above 60 % | below 40 % |
+//! | peak memory | below 90 % | |
+//! | memory bandwidth, where memory limits | above 60 % | below 40 % |
 //! | occupancy | above 50 % | |
 //! | compilation | below 2 s | above 10 s |
 //!
@@ -307,6 +308,7 @@ mod tests {
         let with = |busy: f64, compiled: f64, kernel_us: f64| {
             let mut profile = report::example::profile();
             profile.compute_utilization.as_mut().unwrap().compute_util_percent = busy;
+            profile.metadata.platform = "GPU".into();
             profile.compilation = Some(report::Compilation {
                 compilation_time_us: compiled,
                 num_compilation_events: 1,
@@ -318,12 +320,46 @@ mod tests {
                 avg_time_us: kernel_us,
                 ..Default::default()
             });
-            let of = |id: &str| answers(&profile).into_iter().find(|it| it.id == id).unwrap().judgement.unwrap();
+            let of = |id: &str| answers(&profile).into_iter().find(|it| it.id == id).unwrap().judgement;
             ["device_utilization", "device_idle", "compilation", "kernel_duration"].map(of)
         };
-        assert_eq!(with(95.0, 1e6, 1001.0), ["good"; 4]);
-        assert_eq!(with(80.0, 5e6, 500.0), ["warning"; 4]);
-        assert_eq!(with(40.0, 1.1e7, 99.0), ["bad"; 4]);
+        // Short kernels cost nothing where devices are busy all the same.
+        assert_eq!(with(95.0, 1e6, 99.0), [Some("good"), Some("good"), Some("good"), None]);
+        assert_eq!(with(80.0, 5e6, 500.0), [Some("warning"); 4]);
+        assert_eq!(with(40.0, 1.1e7, 99.0), [Some("bad"); 4]);
+        assert_eq!(with(40.0, 1.1e7, 1001.0).last(), Some(&Some("good")));
+    }
+
+    /// Memory is judged where the profile holds it, and its bandwidth as on the overview.
+    #[test]
+    fn memory_is_answered_from_its_section() {
+        let mut profile = report::example::profile();
+        let peak = answer_of(&profile, "peak_memory");
+        assert_eq!((peak.value, peak.judgement, peak.view), (Some(75.0), Some("good"), View::Memory));
+        assert_eq!(peak.answer, "At its peak /device:TPU:0 uses 24.0 GiB, 75.0 % of what it has.");
+        let device = |profile: &mut UnifiedProfile, percent| {
+            profile.memory.as_mut().unwrap().devices[0].peak_percent = percent;
+            answer_of(profile, "peak_memory")
+        };
+        assert_eq!(device(&mut profile, Some(90.0)).judgement, Some("warning"));
+        let unknown = device(&mut profile, None);
+        assert_eq!((unknown.value, unknown.answer.contains("is unknown")), (None, true));
+        profile.roofline = Some(report::Roofline {
+            hbm_utilization_percent: Some(10.0),
+            program: Some(report::ProgramPoint { hbm_bandwidth_percent: Some(70.0), ..Default::default() }),
+            ..Default::default()
+        });
+        profile.op_statistics = Some(report::OpStatistics {
+            op_time_us: 1.0,
+            device_time_us: 1.0,
+            top_ops: vec![report::TopOp { self_time_us: 1.0, ..Default::default() }],
+            ..Default::default()
+        });
+        let of_ops = answer_of(&profile, "memory_bandwidth");
+        assert_eq!((of_ops.value, of_ops.judgement), (Some(70.0), Some("good")));
+        profile.roofline.as_mut().unwrap().program = None;
+        let counted = answer_of(&profile, "memory_bandwidth");
+        assert_eq!((counted.value, counted.judgement), (Some(10.0), Some("bad")));
     }
 
     fn answer_of(profile: &UnifiedProfile, id: &str) -> Answer {

@@ -1,6 +1,7 @@
 //! Questions about a step: how long it is and what devices wait for.
 
 use super::{Answer, CAPTURE, CAPTURE_STEPS, judged_where_checked, question};
+use crate::judgement;
 use crate::metric;
 use crate::table::Unit;
 use crate::views::View;
@@ -158,10 +159,14 @@ pub(super) fn device_utilization(profile: &UnifiedProfile) -> Answer {
     );
     let Some(busy) = &profile.compute_utilization else { return asked.not_measured(profile, NOTHING_RAN, CAPTURE) };
     let value = busy.compute_util_percent;
+    let waits = judgement::waiting_share(&profile.kernels);
+    let limits = (judgement::GOOD_BUSY_PERCENT, judgement::BAD_BUSY_PERCENT);
+    let only_waits =
+        if waits < 0.01 { String::new() } else { format!("; {} of that only waits", percent(100.0 * waits)) };
     asked.answer(
         value,
-        judged_where_checked(profile, "low_device_utilization", value, (80.0, 50.0)),
-        format!("Devices are busy {} of the time.", percent(value)),
+        judged_where_checked(profile, "low_device_utilization", value * (1.0 - waits), limits),
+        format!("Devices are busy {} of the time{only_waits}.", percent(value)),
         "See what they wait for: the questions about host, launches and input.",
     )
 }

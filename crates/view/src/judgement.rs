@@ -1,0 +1,103 @@
+//! What the overview, the roofline and the checklist judge alike, from the profile.
+
+use base::format;
+use metrics::roofline::Level;
+use report::{Kernels, TopOp, UnifiedProfile};
+
+/// Devices that work for more of the time are busy enough (JAX guide, key performance indicators).
+pub const GOOD_BUSY_PERCENT: f64 = 80.0;
+/// Below it is bad (JAX guide).
+pub const BAD_BUSY_PERCENT: f64 = 50.0;
+
+/// Share of the memory's bandwidth above which it is good (JAX guide, key performance indicators).
+const GOOD_BANDWIDTH_PERCENT: f64 = 60.0;
+/// Below it is bad (JAX guide).
+const BAD_BANDWIDTH_PERCENT: f64 = 40.0;
+/// Where the cost of more of the op time is unknown, a low share says nothing (ours).
+const COUNTED: f64 = 0.95;
+/// Share of the measured time in ops that the main memory limits, from which its bandwidth is what to look at (ours: most of the time).
+const MEMORY_BOUND_PERCENT: f64 = 50.0;
+
+/// Share of the ops' self time in ops that only wait for what runs asynchronously (`copy-done`, `all-gather-done`), 0 to 1. A device that
+/// waits for copies or others is busy, but not at work: it is judged by the rest.
+pub fn waiting_share(kernels: &Kernels) -> f64 {
+    let time = |wanted: fn(&str) -> bool| -> f64 {
+        kernels.kernels_by_category.iter().filter(|(name, _)| wanted(name)).map(|(_, category)| category.time_us).sum()
+    };
+    let all = time(|_| true);
+    if all > 0.0 { time(|name| name.ends_with("-done")) / all } else { 0.0 }
+}
+
+/// True where short kernels may cost the host time. Ops of TPUs and CPUs are launched by the program on the device: short ones cost
+/// the host nothing. Nor do those of a GPU that is busy all the same; without its busy share nothing says.
+pub fn is_held_up(profile: &UnifiedProfile) -> bool {
+    let busy = profile.compute_utilization.as_ref().map(|usage| usage.compute_util_percent);
+    profile.metadata.platform == "GPU" && busy.is_none_or(|busy| busy <= GOOD_BUSY_PERCENT)
+}
+
+/// Share of the measured time, idle included, in which ops run that the main memory limits, judged by the ops that the profile lists. Ops
+/// that only wait for a copy are not limited by that memory.
+pub fn memory_bound_percent(profile: &UnifiedProfile) -> Option<f64> {
+    let ops = profile.op_statistics.as_ref()?;
+    let is_bound = |op: &&TopOp| op.bound_by.as_deref() == Some(Level::Hbm.label()) && !op.category.ends_with("-done");
+    let bound: f64 = ops.top_ops.iter().filter(is_bound).map(|op| op.self_time_us).sum();
+    let listed: f64 = ops.top_ops.iter().map(|op| op.self_time_us).sum();
+    let busy = (ops.op_time_us / ops.device_time_us).min(1.0);
+    Some(100.0 * busy * bound / listed).filter(|percent| percent.is_finite())
+}
+
+/// `good`, `warning` or `bad` for the bandwidth of the main memory, and the limits or why they do not hold. What memory does not limit
+/// needs no bandwidth; where costs are missing (`counted`, 0 to 1, is known) the share is a lower bound.
+pub fn bandwidth(percent: f64, memory_bound_percent: f64, counted: f64) -> (Option<&'static str>, String) {
+    let limits = "Good above 60 % of peak, warning from 40 %, bad below.";
+    match percent {
+        it if it > GOOD_BANDWIDTH_PERCENT => (Some("good"), limits.to_owned()),
+        _ if memory_bound_percent < MEMORY_BOUND_PERCENT => (
+            None,
+            format!(
+                "Not judged: ops that main memory limits take {} of the measured time.",
+                format::percent(memory_bound_percent)
+            ),
+        ),
+        _ if counted < COUNTED => {
+            (None, format!("A lower bound: costs are known for {} of the op time.", format::percent(100.0 * counted)))
+        }
+        it if it < BAD_BANDWIDTH_PERCENT => (Some("bad"), limits.to_owned()),
+        _ => (Some("warning"), limits.to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use report::OpStatistics;
+
+    /// The table of key performance indicators of the JAX guide: above 60 %, 40 to 60 %, below 40 %.
+    #[test]
+    fn memory_bandwidth_is_judged_as_the_guide_says() {
+        let status = |percent| bandwidth(percent, 50.0, 1.0).0;
+        assert_eq!([60.1, 60.0, 40.0, 39.9].map(status), [Some("good"), Some("warning"), Some("warning"), Some("bad")]);
+        // What memory does not limit needs no bandwidth, and bytes that nobody counted may have moved.
+        assert_eq!((bandwidth(30.0, 49.9, 1.0).0, bandwidth(30.0, 100.0, 0.75).0), (None, None));
+        assert_eq!((bandwidth(70.0, 0.0, 1.0).0, bandwidth(70.0, 100.0, 0.75).0), (Some("good"), Some("good")));
+    }
+
+    /// 200 µs on one device, half of them idle: 60 µs limited by memory, 30 by arithmetic, 10 waiting for a copy.
+    #[test]
+    fn what_memory_limits_is_a_share_of_the_measured_time() {
+        let op = |category: &str, bound_by: &str, self_time_us: f64| TopOp {
+            category: category.to_owned(),
+            bound_by: Some(bound_by.to_owned()),
+            self_time_us,
+            ..TopOp::default()
+        };
+        let ops = vec![op("fusion", "HBM", 60.0), op("dot", "Compute", 30.0), op("copy-done", "HBM", 10.0)];
+        let section =
+            OpStatistics { device_time_us: 200.0, op_time_us: 100.0, top_ops: ops, ..OpStatistics::default() };
+        let mut profile = report::example::profile();
+        profile.op_statistics = Some(section);
+        assert_eq!(memory_bound_percent(&profile), Some(30.0));
+        profile.op_statistics = Some(OpStatistics::default());
+        assert_eq!(memory_bound_percent(&profile), None);
+    }
+}
