@@ -9,7 +9,8 @@ use crossprof::{Settings, TableName};
 
 use crate::support::{samples, xprof};
 
-/// The table of a view that links are filtered on; none of the overview, where what is lost stands among its warnings.
+/// The table of a view that links are filtered on; none of the overview, where what is lost stands among its warnings, and of memory, whose
+/// findings are of the whole page.
 fn table_of(view: &str) -> Option<TableName> {
     Some(match view {
         "ops" => TableName::Ops,
@@ -19,7 +20,7 @@ fn table_of(view: &str) -> Option<TableName> {
         "communication" => TableName::Collectives,
         "transfers" => TableName::Transfers,
         "devices" => TableName::Devices,
-        "overview" => return None,
+        "overview" | "memory" => return None,
         other => panic!("no table is known for the view {other}"),
     })
 }
