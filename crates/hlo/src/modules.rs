@@ -12,7 +12,8 @@ use trace::{HloProto, Trace};
 #[derive(Debug)]
 pub struct Modules {
     protos: Vec<(HloProto, Box<str>)>,
-    parsed: Vec<OnceLock<Arc<Module>>>,
+    /// The module of each, which is one for those that share their bytes: the hosts of a run embed the same programs.
+    parsed: Vec<Arc<OnceLock<Arc<Module>>>>,
     /// Place of the first module of each program of a host.
     places: FxHashMap<(u16, i64), usize>,
     /// The hosts that embed any.
@@ -23,7 +24,9 @@ impl Modules {
     /// The modules of `trace`. Nothing is read yet.
     pub fn new(trace: &Trace) -> Modules {
         let protos: Vec<_> = trace.hlo.iter().map(|proto| (proto.clone(), trace.text(proto.name).into())).collect();
-        let parsed = protos.iter().map(|_| OnceLock::new()).collect();
+        let mut shared: FxHashMap<*const [u8], Arc<OnceLock<_>>> = FxHashMap::default();
+        let parsed =
+            trace.hlo.iter().map(|proto| shared.entry(Arc::as_ptr(&proto.bytes)).or_default().clone()).collect();
         let places =
             protos.iter().enumerate().rev().map(|(at, (proto, _))| ((proto.host, proto.program_id), at)).collect();
         let hosts = protos.iter().map(|(proto, _)| proto.host).collect();
@@ -71,7 +74,7 @@ impl Modules {
 
     /// Those that something asked for so far, in file order.
     pub fn read(&self) -> impl Iterator<Item = &Module> {
-        self.parsed.iter().filter_map(OnceLock::get).map(Arc::as_ref)
+        self.parsed.iter().filter_map(|parsed| parsed.get()).map(Arc::as_ref)
     }
 
     /// Those of the programs that are wanted, in file order. The others are not read.
@@ -127,6 +130,15 @@ mod tests {
         assert_eq!((name(0, 7), name(1, 7), name(1, 8)), (Some("jit_f"), Some("jit_h"), None));
         assert_eq!((name(2, 8), name(2, 7)), (Some("jit_g"), None), "two programs have the number 7");
         assert_eq!(modules.all().count(), 3);
+    }
+
+    #[test]
+    fn what_hosts_share_is_read_once() {
+        let mut trace = trace(&[(0, 7, "jit_f(7)"), (1, 7, "jit_f(7)"), (2, 7, "jit_f(7)")]);
+        trace.hlo[1].bytes = trace.hlo[0].bytes.clone();
+        let modules = Modules::new(&trace);
+        let read: Vec<_> = modules.with_bytes().map(|(_, _, module)| Arc::as_ptr(module)).collect();
+        assert_eq!((read[0] == read[1], read[0] == read[2]), (true, false));
     }
 
     #[test]

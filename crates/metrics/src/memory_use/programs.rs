@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use base::sort;
-use hlo::{Modules, Placement};
+use hlo::{Module, Modules, Placement};
 use memory::{Classifier, MAIN, ProgramMemory, Summary, UnsharedArgument, space_name, unshared_arguments, xla_peak};
 use report::{MemoryBuffers, MemoryClass};
+use rustc_hash::FxHashMap;
 use trace::Platform;
 
 use super::share::share;
@@ -42,44 +43,48 @@ pub struct Replicated {
     pub largest: Option<(String, u64)>,
 }
 
-/// The programs whose buffers the file says, those with the largest peak first. Only here are buffer assignments decoded.
+/// The programs whose buffers the file says, those with the largest peak first. Only here are buffer assignments decoded, once for
+/// all hosts that embed the same program.
 pub(crate) fn programs(modules: &Modules, platform: Option<Platform>) -> Vec<ProgramUse> {
+    let mut known: FxHashMap<*const Module, Option<ProgramUse>> = FxHashMap::default();
     let mut found = Vec::new();
     for (proto, name, module) in modules.with_bytes() {
-        let Some(memory) = ProgramMemory::of(module, &proto.bytes).map(Arc::new) else { continue };
-        let Some(main) = memory.space(MAIN) else { continue };
-        let classifier = Classifier::new(&memory);
-        let summary = Summary::of(memory.peak_buffers(main, &classifier));
-        let figures = report::ProgramMemory {
-            module: name.to_owned(),
-            memory_space: space_name(MAIN, platform.map_or("", Platform::label)),
-            peak_heap_bytes: main.peak_bytes(),
-            peak_unpadded_heap_bytes: Some(main.peak_unpadded_bytes()),
-            xla_peak_bytes: Some(xla_peak(&memory.assignment)),
-            total_allocation_bytes: Some(main.total_bytes),
-            indefinite_bytes: Some(main.resident_bytes),
-            parameter_bytes: Some(main.parameter_bytes),
-            output_bytes: Some(main.output_bytes),
-            aliased_bytes: Some(main.aliased_bytes),
-            constant_bytes: Some(main.constant_bytes),
-            temporary_bytes: Some(main.temporary_bytes),
-            fragmentation_percent: main.fragmentation_percent(),
-            padding_bytes: Some(summary.padding_bytes),
-            by_class: by_class(&summary),
-            buffers: buffers(&summary),
-        };
-        found.push(ProgramUse {
-            host: proto.host,
-            program_id: proto.program_id,
-            figures,
-            summary,
-            unshared: unshared_arguments(&memory, &proto.bytes),
-            replicated: replicated(&memory.module),
-        });
+        let read = || program(module, &proto.bytes, platform);
+        let Some(of_module) = known.entry(Arc::as_ptr(module)).or_insert_with(read) else { continue };
+        let figures = report::ProgramMemory { module: name.to_owned(), ..of_module.figures.clone() };
+        found.push(ProgramUse { host: proto.host, program_id: proto.program_id, figures, ..of_module.clone() });
     }
     let size = |program: &ProgramUse| program.figures.peak_heap_bytes;
     sort::sort_by(&mut found, |a, b| size(b).cmp(&size(a)).then_with(|| a.figures.module.cmp(&b.figures.module)));
     found
+}
+
+/// The memory of a program, which is not yet said to be any host's; `None` where its file says nothing of buffers.
+fn program(module: &Arc<Module>, bytes: &[u8], platform: Option<Platform>) -> Option<ProgramUse> {
+    let memory = Arc::new(ProgramMemory::of(module, bytes)?);
+    let main = memory.space(MAIN)?;
+    let classifier = Classifier::new(&memory);
+    let summary = Summary::of(memory.peak_buffers(main, &classifier));
+    let figures = report::ProgramMemory {
+        module: String::new(),
+        memory_space: space_name(MAIN, platform.map_or("", Platform::label)),
+        peak_heap_bytes: main.peak_bytes(),
+        peak_unpadded_heap_bytes: Some(main.peak_unpadded_bytes()),
+        xla_peak_bytes: Some(xla_peak(&memory.assignment)),
+        total_allocation_bytes: Some(main.total_bytes),
+        indefinite_bytes: Some(main.resident_bytes),
+        parameter_bytes: Some(main.parameter_bytes),
+        output_bytes: Some(main.output_bytes),
+        aliased_bytes: Some(main.aliased_bytes),
+        constant_bytes: Some(main.constant_bytes),
+        temporary_bytes: Some(main.temporary_bytes),
+        fragmentation_percent: main.fragmentation_percent(),
+        padding_bytes: Some(summary.padding_bytes),
+        by_class: by_class(&summary),
+        buffers: buffers(&summary),
+    };
+    let unshared = unshared_arguments(&memory, bytes);
+    Some(ProgramUse { host: 0, program_id: 0, figures, summary, unshared, replicated: replicated(module) })
 }
 
 /// The groups of buffers of a summary.
