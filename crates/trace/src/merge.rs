@@ -15,8 +15,6 @@ use super::{
     LineId, Plane, PlaneId, StatValue, StrId, Trace,
 };
 use base::{Ps, Warning, WarningCode};
-use rustc_hash::FxHashSet;
-use std::sync::Arc;
 
 /// Hosts whose captures start further apart than this are not of one run: their clocks are wrong.
 const MAX_START_DIFFERENCE_NS: i64 = 24 * 3600 * 1_000_000_000;
@@ -44,18 +42,17 @@ pub fn merge(hosts: Vec<(String, Trace)>) -> Trace {
         );
         vec![Ps::ZERO; hosts.len() + 1]
     });
-    let mut programs = merged.hlo.iter().map(|module| module.bytes.clone()).collect();
     let first_shift = shifts.remove(0);
     if first_shift != Ps::ZERO {
         let mut moved = Trace { hosts: std::mem::take(&mut merged.hosts), ..Trace::default() };
         copy_head(&mut moved, &merged);
-        append(&mut moved, merged, 0, first_shift, &mut programs);
+        append(&mut moved, merged, 0, first_shift);
         merged = moved;
     }
     for ((name, trace), shift) in hosts.zip(shifts) {
         let host = u16::try_from(merged.hosts.len()).unwrap_or(u16::MAX);
         merged.hosts.push(name);
-        append(&mut merged, trace, host, shift, &mut programs);
+        append(&mut merged, trace, host, shift);
     }
     merged.warnings.extend(merged.strings.take_warning());
     merged
@@ -86,8 +83,8 @@ fn copy_head(to: &mut Trace, from: &Trace) {
     to.capture = from.capture;
 }
 
-/// Appends all of `other` as host number `host`, `shift` later. `programs` are the compiled programs of the hosts so far.
-fn append(merged: &mut Trace, other: Trace, host: u16, shift: Ps, programs: &mut FxHashSet<Arc<[u8]>>) {
+/// Appends all of `other` as host number `host`, `shift` later.
+fn append(merged: &mut Trace, other: Trace, host: u16, shift: Ps) {
     let strings: Vec<StrId> = (0..other.strings.len())
         .map(|id| merged.strings.intern(other.strings.get(StrId(u32::try_from(id).unwrap_or(0)))))
         .collect();
@@ -162,12 +159,17 @@ fn append(merged: &mut Trace, other: Trace, host: u16, shift: Ps, programs: &mut
         }
     }
 
-    merged.hlo.extend(other.hlo.into_iter().map(|module| HloProto {
-        name: string(module.name),
-        host: module.host.saturating_add(host),
-        bytes: shared(programs, module.bytes),
-        ..module
-    }));
+    for module in other.hlo {
+        // Every host embeds the programs that all of them run: megabytes that are kept once.
+        let known = merged.hlo.iter().rev().find(|known| known.program_id == module.program_id);
+        let same = known.filter(|known| known.bytes == module.bytes).map(|known| known.bytes.clone());
+        merged.hlo.push(HloProto {
+            name: string(module.name),
+            host: module.host.saturating_add(host),
+            bytes: same.unwrap_or(module.bytes),
+            ..module
+        });
+    }
     merged.complete_events = merged.complete_events.saturating_add(other.complete_events);
     merged.warnings.extend(other.warnings);
     if merged.framework == super::Framework::Unknown {
@@ -177,15 +179,6 @@ fn append(merged: &mut Trace, other: Trace, host: u16, shift: Ps, programs: &mut
     capture.anchor_ns = earliest(Some(capture.anchor_ns), Some(other.capture.anchor_ns)).unwrap_or(0);
     capture.start_unix_ns = earliest(capture.start_unix_ns, other.capture.start_unix_ns);
     capture.stop_unix_ns = capture.stop_unix_ns.max(other.capture.stop_unix_ns);
-}
-
-/// These bytes, or equal ones that are there already: each host embeds the programs that all of them run.
-fn shared(programs: &mut FxHashSet<Arc<[u8]>>, bytes: Arc<[u8]>) -> Arc<[u8]> {
-    if let Some(known) = programs.get(&bytes) {
-        return known.clone();
-    }
-    programs.insert(bytes.clone());
-    bytes
 }
 
 fn earliest(a: Option<i64>, b: Option<i64>) -> Option<i64> {
@@ -291,18 +284,22 @@ mod tests {
 
     #[test]
     fn programs_that_hosts_share_are_kept_once() {
-        let with_programs = |name: &str, programs: &[&[u8]]| {
+        let with_programs = |name: &str, programs: &[(i64, &[u8])]| {
             let mut trace = host(Some(1), name);
-            let program = |bytes: &&[u8]| HloProto { program_id: 7, bytes: Arc::from(*bytes), ..HloProto::default() };
+            let program = |&(program_id, bytes): &(i64, &[u8])| HloProto {
+                program_id,
+                bytes: bytes.into(),
+                ..HloProto::default()
+            };
             trace.hlo = programs.iter().map(program).collect();
             (name.to_owned(), trace)
         };
-        let hosts = [("a", &[&b"f"[..], b"g"][..]), ("b", &[b"g"]), ("c", &[b"f", b"h"])];
+        let hosts = [("a", &[(1, &b"f"[..]), (2, b"g")][..]), ("b", &[(2, b"g")]), ("c", &[(1, b"f"), (2, b"h")])];
         let merged = merge(hosts.map(|(name, programs)| with_programs(name, programs)).into());
-        let found = merged.hlo.iter().map(|program| (program.host, &*program.bytes));
-        assert!(found.eq([(0, &b"f"[..]), (0, b"g"), (1, b"g"), (2, b"f"), (2, b"h")]));
-        let distinct: FxHashSet<_> = merged.hlo.iter().map(|program| Arc::as_ptr(&program.bytes)).collect();
-        assert_eq!(distinct.len(), 3);
+        let found = merged.hlo.iter().map(|program| (program.host, program.program_id, &*program.bytes));
+        assert!(found.eq([(0, 1, &b"f"[..]), (0, 2, b"g"), (1, 2, b"g"), (2, 1, b"f"), (2, 2, b"h")]));
+        let at = |index: usize| merged.hlo[index].bytes.as_ptr();
+        assert_eq!([at(0) == at(3), at(1) == at(2), at(1) == at(4)], [true, true, false]);
     }
 
     #[test]
