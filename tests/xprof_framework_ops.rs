@@ -10,7 +10,7 @@ mod support;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crossprof::TableName;
-use support::xprof::{Comparison, Row, close, folders, number, ours, output, read, rows, text};
+use support::xprof::{Comparison, HOST_LINK, Row, close, folders, number, ours, output, read, rows, text};
 
 /// `(XProf's column, ours, how many of ours one of theirs is)`.
 const NUMBERS: [(&str, &str, f64); 11] = [
@@ -171,7 +171,12 @@ fn framework_op_stats() {
                 bound => bound.to_owned(),
             };
             let (wanted, found) = (bound(theirs), bound(row));
-            comparison.text(&format!("{name}: bound_by"), &wanted, &found, &[(PEAK, !is_tpu)]);
+            comparison.text(
+                &format!("{name}: bound_by"),
+                &wanted,
+                &found,
+                &[(PEAK, !is_tpu), (HOST_LINK, found == "Host link")],
+            );
         }
         let names = |rows: &[Row]| rows.iter().map(|row| text(row, "operation").to_owned()).collect::<BTreeSet<_>>();
         let only_ours: Vec<String> = names(&ours).difference(&names(&with_idle)).cloned().collect();
@@ -185,7 +190,8 @@ fn framework_op_stats() {
             println!("{folder}: {name} is a row here only: {NO_OP}");
         }
         let is_pair = |row: &&Row| ["-start", "-done"].iter().any(|end| text(row, "operation").contains(end));
-        assert!(comparison.on_purpose() <= with_idle.iter().filter(is_pair).count() || !is_tpu, "{folder}");
+        // Of each such row its rate and what limits it.
+        assert!(comparison.on_purpose() <= 2 * with_idle.iter().filter(is_pair).count() || !is_tpu, "{folder}");
         compared += comparison.rows;
         comparison.print();
     }

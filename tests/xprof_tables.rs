@@ -9,7 +9,9 @@ mod support;
 
 use crossprof::TableName;
 use serde_json::Value;
-use support::xprof::{Comparison, Row, close, folders, number, number_of, read, rows, text};
+use support::xprof::{
+    Comparison, HOST_LINK, Row, close, crosses_host_link, folders, number, number_of, read, rows, text,
+};
 
 fn ours(session: &mut crossprof::Session, name: TableName) -> Vec<Row> {
     support::xprof::ours(session, &support::xprof::active(), name)
@@ -90,7 +92,8 @@ fn hlo_stats() {
             let stalled = 100.0 * number(theirs, "dma_stall_percent");
             comparison.number(&format!("{name}: dma_stall_percent"), stalled, number(row, "dma_stall_percent"), &[]);
             if is_tpu {
-                comparison.text(&format!("{name}: bound_by"), text(theirs, "bound_by"), text(row, "bound_by"), &[]);
+                let (wanted, found) = (text(theirs, "bound_by"), text(row, "bound_by"));
+                comparison.text(&format!("{name}: bound_by"), wanted, found, &[(HOST_LINK, crosses_host_link(row))]);
             }
             for key in ["category", "hlo_op_name", "program_id"] {
                 comparison.text(&format!("{name}: {key}"), text(theirs, key), text(row, key), &[]);

@@ -107,6 +107,14 @@ pub fn within(a: f64, b: f64, tolerance: f64) -> bool {
     (a - b).abs() <= tolerance * a.abs().max(b.abs())
 }
 
+/// Why XProf names another limit of a copy between the memories of device and host.
+pub const HOST_LINK: &str = "XProf says HBM of copies between the memories of device and host, at 2 % of its peak: here they are limited by the link to the host";
+
+/// Is it a copy between the memories of device and host, here?
+pub fn crosses_host_link(row: &Row) -> bool {
+    text(row, "bound_by") == "Host link" && text(row, "category").starts_with("copy")
+}
+
 /// What a comparison found: values that are equal, and those that differ for a documented reason. Prints both at the end.
 #[derive(Default)]
 pub struct Comparison {

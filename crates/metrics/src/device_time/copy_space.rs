@@ -34,6 +34,15 @@ pub(crate) fn spaces(expression: &str) -> Option<(Space, Space)> {
     Some((space(source.get(..element_end(source))?), space(target)))
 }
 
+/// Does an op of this category copy between the memories of device and host, or wait for such a copy?
+pub(crate) fn crosses_host_link(category: &str, expression: &str) -> bool {
+    match category {
+        "memcpy h2d" | "memcpy d2h" => true,
+        "copy" | "copy-start" | "copy-done" => spaces(expression).is_some_and(|(source, target)| source != target),
+        _ => false,
+    }
+}
+
 /// The first two elements of `(target, source, ...)`.
 fn of_tuple(tuple: &str) -> Option<(Space, Space)> {
     let elements = tuple.strip_prefix('(')?;
@@ -80,6 +89,14 @@ mod tests {
         let done = format!("%copy-done.1 = {host} copy-done(({host}, {device}, u32[]{{:S(2)}}) %copy-start.1)");
         assert_eq!(spaces(&done), Some((Space::Device, Space::Host)));
         assert_eq!(spaces(&format!("%copy.3 = {device} copy({host} %x)")), Some((Space::Host, Space::Device)));
+    }
+
+    #[test]
+    fn copies_of_device_and_host_cross_the_link() {
+        let copy = |source: &str| format!("%copy.3 = f32[8]{{0:T(256)}} copy(f32[8]{{0:T(256){source}}} %x)");
+        assert!(crosses_host_link("copy", &copy("S(5)")) && crosses_host_link("memcpy h2d", ""));
+        assert!(!crosses_host_link("copy", &copy("")) && !crosses_host_link("memcpy d2d", ""));
+        assert!(!crosses_host_link("loop fusion", &copy("S(5)")));
     }
 
     #[test]

@@ -125,6 +125,8 @@ pub struct Op {
     pub missing: i64,
     /// Used devices that it ran on.
     pub devices: u32,
+    /// It copies between the memory of the device and that of the host, or waits for such a copy.
+    pub over_host_link: bool,
     /// It is one op of an asynchronous pair (`copy-start` and `copy-done`): whose work is the pair's.
     pub pair: Option<Pair>,
 }

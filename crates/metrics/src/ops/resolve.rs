@@ -6,6 +6,7 @@ use super::tally::{DeviceRange, Tallies, Tally};
 use super::text::{Text, Texts};
 use super::{CostSource, Op, Ops, PROGRAM};
 use crate::categories::{Categorizer, CategoryId};
+use crate::device_time::copy_space::crosses_host_link;
 use crate::devices::Devices;
 use base::{Ps, sort, source_line};
 use hlo::{Conventions, DataType, Instruction, Module, Modules};
@@ -236,6 +237,7 @@ impl Resolver<'_> {
             rematerialized: None,
             missing: 0,
             devices: 0,
+            over_host_link: false,
             pair: None,
         };
         let modules = self.modules;
@@ -246,6 +248,8 @@ impl Resolver<'_> {
         let name = self.ops.texts.get(self.trace, op.name);
         // XProf looks left of the "=" of the expression, where the name stands.
         let told = !name.is_empty() || !path.is_empty();
+        let category = self.ops.texts.get(self.trace, op.category);
+        op.over_host_link = crosses_host_link(category, self.ops.texts.get(self.trace, op.expression));
         op.rematerialized = told.then(|| name.contains(".remat") || path.contains("rematted_computation"));
         if op.data_type.is_none() {
             op.data_type = result_type(self.ops.texts.get(self.trace, op.expression));

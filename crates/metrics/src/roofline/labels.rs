@@ -48,7 +48,7 @@ impl OpLabels {
         let mut columns: [Vec<u32>; OpLabel::ALL.len()] = Default::default();
         columns.iter_mut().for_each(|numbers| numbers.reserve_exact(ops.rows.len()));
         in_blocks(&ops.rows, |op: &Op| {
-            let bound = roofline.point(op).map(|point| point.bound_by);
+            let bound = roofline.bound(op);
             for (numbers, label) in columns.iter_mut().zip(OpLabel::ALL) {
                 numbers.push(labels.number(match label {
                     OpLabel::Bound => bound.filter(|&bound| bound != Bound::Unknown).map(Bound::label),

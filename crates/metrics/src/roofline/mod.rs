@@ -85,16 +85,22 @@ impl Roofline {
 
     /// What limits an op; `None` where its cost or the device's peaks are unknown.
     pub fn bound_label(&self, op: &Op) -> Option<&'static str> {
-        match self.point(op)?.bound_by {
-            Bound::Unknown => None,
-            bound => Some(bound.label()),
+        self.bound(op).filter(|&bound| bound != Bound::Unknown).map(Bound::label)
+    }
+
+    /// What limits an op; `None` where the device's peaks are unknown, and its category does not say it.
+    pub(crate) fn bound(&self, op: &Op) -> Option<Bound> {
+        if op.over_host_link {
+            return Some(Bound::HostLink);
         }
+        self.point(op).map(|point| point.bound_by)
     }
 
     /// An op under the roofs; `None` where the peaks are unknown.
     pub fn point(&self, op: &Op) -> Option<Point> {
         let peaks = self.peaks.as_ref()?;
-        Some(if self.counts_cycles(op) { point_of_memory(peaks, op) } else { point(peaks, op) })
+        let point = if self.counts_cycles(op) { point_of_memory(peaks, op) } else { point(peaks, op) };
+        Some(if op.over_host_link { point.under_host_link() } else { point })
     }
 
     /// The arithmetic whose peak an op is compared with: [`Point::arithmetic`] of [`Roofline::point`].
@@ -111,7 +117,9 @@ impl Roofline {
         let peaks = self.peaks.as_ref()?;
         let sums = ProgramCosts::new(ops.iter().map(|op| self.without_cycles(op)), Some(peaks));
         let work = Work { work_time: sums.work_time, ..sums.work(ops.iter().map(|op| op.total).sum()) };
-        Some(point::place(peaks, &work, None, sums.mixed_peak(), None))
+        let point = point::place(peaks, &work, None, sums.mixed_peak(), None);
+        let only_copies = !ops.is_empty() && ops.iter().all(|op| op.over_host_link);
+        Some(if only_copies { point.under_host_link() } else { point })
     }
 
     fn without_cycles(&self, op: &Op) -> Op {

@@ -86,6 +86,8 @@ pub enum Bound {
     Compute,
     /// A level of memory.
     Memory(Level),
+    /// The link to the host, of which no peak is known.
+    HostLink,
     /// Neither: no FLOP and no byte is known of it.
     Unknown,
 }
@@ -96,6 +98,7 @@ impl Bound {
         match self {
             Bound::Compute => "Compute",
             Bound::Memory(level) => level.label(),
+            Bound::HostLink => "Host link",
             Bound::Unknown => "Unknown",
         }
     }
@@ -126,6 +129,19 @@ pub struct Point {
     pub optimal_flop_rate: Option<f64>,
     /// FLOPs a byte of what bounds it.
     pub bottleneck_intensity: Option<f64>,
+}
+
+impl Point {
+    /// The point of a copy to or from the host: it is nowhere near the device's own roofs, and no peak of the link is known.
+    pub(super) fn under_host_link(self) -> Point {
+        Point {
+            bound_by: Bound::HostLink,
+            roofline_efficiency: None,
+            optimal_flop_rate: None,
+            bottleneck_intensity: None,
+            ..self
+        }
+    }
 }
 
 /// An op against the peak of its own data type.
@@ -189,7 +205,7 @@ pub(super) fn place(
         bottleneck_intensity: match bound_by {
             Bound::Memory(level) => work.level_intensity(level),
             Bound::Compute => work.intensity(),
-            Bound::Unknown => None,
+            Bound::HostLink | Bound::Unknown => None,
         },
     }
 }

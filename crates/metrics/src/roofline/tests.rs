@@ -77,6 +77,7 @@ fn op(data_type: &str, family: OpFamily, flops: Option<f64>, bytes: Option<f64>,
         rematerialized: None,
         missing: 0,
         devices: 1,
+        over_host_link: false,
         pair: None,
     }
 }
@@ -176,6 +177,21 @@ fn the_peak_is_that_of_the_ops_own_type() {
     assert_eq!(of("s8", OpFamily::Matmul), (Arithmetic::Int8, 1979e12));
     assert_eq!(of("s32", OpFamily::Elementwise), (Arithmetic::Fp32, 67e12));
     assert_eq!(of("unknown", OpFamily::Matmul), (Arithmetic::Fp16, 989.5e12));
+}
+
+#[test]
+fn copies_to_the_host_wait_for_its_link_and_not_for_the_devices_memory() {
+    let (trace, devices) = h100();
+    let peaks = peaks(&trace, &devices, Some("h100-sxm"));
+    let roofline = Roofline { peaks, ..Roofline::default() };
+    let copy = Op { over_host_link: true, ..op("f32", OpFamily::DataMovement, None, Some(33.5e6), 100) };
+    let within = Op { over_host_link: false, ..copy };
+    assert_eq!([&copy, &within].map(|op| roofline.bound_label(op)), [Some("Host link"), Some("HBM")]);
+    let found = roofline.point(&copy).unwrap();
+    assert_eq!((found.roofline_efficiency, found.bottleneck_intensity), (None, None));
+    close(found.max_mem_bw_utilization, 0.1);
+    let all = |ops: &[&Op]| roofline.point_of_all(ops).map(|point| point.bound_by.label());
+    assert_eq!((all(&[&copy, &copy]), all(&[&copy, &within])), (Some("Host link"), Some("HBM")));
 }
 
 #[test]

@@ -141,9 +141,9 @@ pub(super) static COLUMNS: [(Column, OpValue); 39] = [
             "bound_by",
             "Bound by",
             Unit::Text,
-            "What it comes nearest to the limit of: `Compute`, the peak of the arithmetic units, or the bandwidth of a memory (`HBM` is the device's main memory).",
+            "What it comes nearest to the limit of: `Compute`, the peak of the arithmetic units, or the bandwidth of a memory (`HBM` is the device's main memory). `Host link` for copies to and from the host.",
         )
-        .caveat("See [Roofline](#roofline).")
+        .caveat("See [Roofline](#roofline). XProf says `HBM` of copies between the memories of device and host.")
         .xprof("bound_by"),
         OpValue::Label(OpLabel::Bound),
     ),

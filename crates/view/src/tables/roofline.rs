@@ -180,7 +180,14 @@ pub(super) static COLUMNS: [(Column, RooflineValue); 40] = [
         RooflineValue::Cell(|row| CellRef::float(row.point().and_then(|point| point.bottleneck_intensity))),
     ),
     (
-        column("bound_by", "Bound by", Unit::Text, "`Compute`, a level of memory, or `Unknown`.").xprof("bound_by"),
+        column(
+            "bound_by",
+            "Bound by",
+            Unit::Text,
+            "`Compute`, a level of memory, `Host link` for copies to and from the host, or `Unknown`.",
+        )
+        .caveat("No peak of the link to the host is known, so its copies have no roofline efficiency. XProf says `HBM` of them.")
+        .xprof("bound_by"),
         RooflineValue::Label(OpLabel::BoundOrUnknown),
     ),
     (

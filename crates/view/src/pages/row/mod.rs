@@ -28,7 +28,9 @@ pub fn row(source: Source<'_>, name: TableName, variant: &str, asked: &Query, in
     }
     let op = source.context().and_then(|context| op::Op::of(context, &row));
     blocks.extend(op.as_ref().and_then(op::Op::figures));
-    blocks.push(Block::Facts(Facts { title: String::new(), facts: row.facts() }));
+    let mut facts = row.facts();
+    facts.extend(op.iter().flat_map(op::Op::missing));
+    blocks.push(Block::Facts(Facts { title: String::new(), facts }));
     blocks.extend(op.iter().flat_map(op::Op::blocks));
     Page { blocks }
 }

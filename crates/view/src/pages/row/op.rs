@@ -95,6 +95,41 @@ impl<'a> Op<'a> {
         (!figures.is_empty()).then_some(Block::Figures { figures })
     }
 
+    /// Why nothing is said of its line or of what limits it, where nothing is.
+    pub fn missing(&self) -> Vec<Fact> {
+        let fact = |label: &str, value: String| Fact { label: label.to_owned(), value, ..Fact::default() };
+        let source = self.why_no_source().map(|reason| fact("Source", reason.to_owned()));
+        let bound = self.why_no_bound().map(|reason| fact("Bound by", reason));
+        source.into_iter().chain(bound).collect()
+    }
+
+    fn why_no_source(&self) -> Option<&'static str> {
+        if !self.text(self.op.source).is_empty() {
+            return None;
+        }
+        let ops = &self.context.analysis.ops;
+        Some(if ops.rows.iter().all(|op| self.text(op.source).is_empty()) {
+            "None: this profile names no line of any op."
+        } else if self.text(self.op.framework_path).is_empty() {
+            "None: XLA added this op itself."
+        } else {
+            "None: the program names the framework's path of this op, and no line."
+        })
+    }
+
+    fn why_no_bound(&self) -> Option<String> {
+        let roofline = &self.context.analysis.roofline;
+        if roofline.bound_label(self.op).is_some() {
+            return None;
+        }
+        let missing = self.context.profile.not_measured.iter().find(|missing| missing.field == "roofline");
+        Some(match (roofline.point(self.op), missing) {
+            (None, Some(missing)) => format!("Unknown. {}", missing.reason),
+            (None, None) => "Unknown: the peaks of this device are not known.".to_owned(),
+            (Some(_), _) => "Unknown: neither its FLOPs nor its bytes are known.".to_owned(),
+        })
+    }
+
     /// Everything else.
     pub fn blocks(&self) -> Vec<Block> {
         let mut blocks = Vec::new();

@@ -73,6 +73,11 @@ fn the_row_is_counted_among_those_that_are_asked_for() {
     let found = blocks(TableName::Ops, &asked, 0);
     assert!(matches!(&found[0], Block::Heading { text, .. } if text == "copy.2"), "{found:?}");
     assert!(facts(&found).contains(&("Self time", "25.0 µs")), "{found:?}");
+    assert!(facts(&found).contains(&("Source", "None: XLA added this op itself.")), "{found:?}");
+    assert!(
+        facts(&found).iter().any(|(label, value)| *label == "Bound by" && value.starts_with("Unknown")),
+        "{found:?}"
+    );
     assert!(blocks(TableName::Ops, &asked, 1).is_empty());
     // A table without ops says what its columns say.
     let device = blocks(TableName::Devices, &Query::default(), 1);
