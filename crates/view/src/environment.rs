@@ -55,6 +55,7 @@ fn in_words(key: &str, value: &str) -> Option<(String, String)> {
     let number = decimal(value);
     let (name, value) = match (key, number) {
         ("clock_rate", Some(khz)) => (key, format::si(khz * 1e3, "Hz")),
+        ("memory_bandwidth", Some(bytes)) => (key, format::si(bytes, "B/s")),
         ("memory_size", Some(bytes)) => (key, format::bytes(bytes as u64)),
         _ => match (key.strip_suffix("_gigabytes_per_second"), key.strip_suffix("_teraflops_per_second"), number) {
             (Some(_), _, Some(0.0)) => return None,
@@ -95,6 +96,7 @@ mod tests {
         );
         assert_eq!(said("peak_teraflops_per_second", "918"), expect("peak: 918 TFLOP/s"));
         assert_eq!(said("memory_size", "85018279936"), expect("memory size: 79.2 GiB"));
+        assert_eq!(said("memory_bandwidth", "2662400000000"), expect("memory bandwidth: 2.66 TB/s"));
         assert_eq!(said("clock_rate", "2100000"), expect("clock rate: 2.10 GHz"));
         assert_eq!(said("peak_cmem_rd_bw_gigabytes_per_second", "0"), None);
         assert_eq!(said("jax_version", "0.10.2"), expect("jax version: 0.10.2"));

@@ -1,5 +1,5 @@
 //! Which columns of a table stand on a page, and in what order: the [`leading`] ones or those that were chosen; those that
-//! the table is ordered or filtered by are always in sight.
+//! the table is ordered or filtered by are always in sight. Parts of a step that no row has take no room.
 
 use super::{ColumnBlock, PageQuery, TableBlock};
 use crate::table::{Cell, Filter, is_called};
@@ -25,8 +25,15 @@ impl TableBlock {
             None => leading.is_empty() || leading.contains(&key),
         };
         let place = |key: &str| leading.iter().position(|column| *column == key).unwrap_or(leading.len());
-        for column in &mut self.columns {
-            column.is_folded = !is_seen(&column.key) && !is_asked(column);
+        // Nobody misses a part of a step, such as compilation, that no step has.
+        let folds_zeros = self.table == TableName::StepBreakdown && chosen.is_none();
+        let is_folded = |(at, column): (usize, &ColumnBlock)| {
+            let is_empty = folds_zeros && self.rows.iter().all(|row| is_zero(row.get(at)));
+            (is_empty || !is_seen(&column.key)) && !is_asked(column)
+        };
+        let folded: Vec<bool> = self.columns.iter().enumerate().map(is_folded).collect();
+        for (column, is_folded) in self.columns.iter_mut().zip(folded) {
+            column.is_folded = is_folded;
         }
         let mut order: Vec<usize> = (0..self.columns.len()).collect();
         base::sort::sort_by(&mut order, |a, b| {
@@ -38,6 +45,14 @@ impl TableBlock {
             let mut cell = |&at: &usize| row.get_mut(at).map_or(Cell::Absent, |it| std::mem::replace(it, Cell::Absent));
             *row = order.iter().map(&mut cell).collect();
         }
+    }
+}
+
+fn is_zero(cell: Option<&Cell>) -> bool {
+    match cell {
+        Some(Cell::Float(value)) => *value == 0.0,
+        None | Some(Cell::Absent) => true,
+        Some(_) => false,
     }
 }
 
@@ -74,5 +89,20 @@ mod tests {
         let options = [(option(TableName::Kernels), "in_graph,kernel_name".to_owned())].into();
         let chosen = PageQuery { options, ..PageQuery::default() };
         assert_eq!(seen(&chosen, None, ""), expect(&[("kernel_name", 1), ("in_graph", 4)]));
+    }
+
+    #[test]
+    fn parts_of_steps_that_no_row_has_are_folded() {
+        let keys = ["step", "compute_us", "compile_us", "h2d_us"];
+        let row = |parts: [f64; 3]| [Cell::Int(0)].into_iter().chain(parts.map(Cell::Float)).collect();
+        let mut table = TableBlock {
+            columns: keys.map(|key| ColumnBlock::from(&column(key, key, Unit::TimeUs, ""))).to_vec(),
+            rows: vec![row([5.0, 0.0, 0.0]), row([5.0, 0.0, 2.0])],
+            ..TableBlock::empty(TableName::StepBreakdown)
+        };
+        table.arrange(&PageQuery::default());
+        let shown: Vec<&str> =
+            table.columns.iter().filter(|column| !column.is_folded).map(|column| column.key.as_str()).collect();
+        assert_eq!(shown, ["step", "compute_us", "h2d_us"]);
     }
 }

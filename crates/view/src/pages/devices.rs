@@ -76,8 +76,10 @@ fn between(profile: &UnifiedProfile, devices: &MultiDevice, most: usize) -> Stri
         (None, Some(skew)) => facts.push(format!("first ops of the capture {} apart", format::time_us(skew))),
         (None, None) => {}
     }
-    if let Some(range) = devices.utilization_range {
-        facts.push(format!("busy shares differ by {} points", format::number(range)));
+    let most_busy = devices.device_stats.iter().map(|stats| stats.utilization_percent).reduce(f64::max);
+    if let (Some(most), Some(range)) = (most_busy, devices.utilization_range) {
+        let (least, most) = (format::percent(most - range), format::percent(most));
+        facts.push(if least == most { format!("each busy {least}") } else { format!("busy {least} to {most}") });
     }
     let mut sentences = Vec::new();
     if !facts.is_empty() {
@@ -101,5 +103,9 @@ mod tests {
         assert_eq!(between(&profile, &devices, 1), "Between devices: first ops of the capture 2.00 s apart.");
         profile.step_timing.step_start_skew_us = Some(12.0);
         assert_eq!(between(&profile, &devices, 1), "Between devices: starts of a step 12.0 µs apart (median).");
+        let stats = |utilization_percent| report::DeviceStats { utilization_percent, ..report::DeviceStats::default() };
+        let device_stats = vec![stats(90.0), stats(80.5)];
+        let busy = MultiDevice { device_stats, utilization_range: Some(9.5), ..MultiDevice::default() };
+        assert!(between(&profile, &busy, 2).ends_with(", busy 80.5 % to 90.0 %."), "{}", between(&profile, &busy, 2));
     }
 }

@@ -47,6 +47,9 @@ fn host(recorded: &Recorded, allocator: &Allocator) -> String {
     }
 }
 
+/// Below this share in use, pieces of free memory that do not hang together keep nobody from getting more.
+const ROOMY_PERCENT: f64 = 50.0;
+
 fn figures(allocator: &Allocator) -> Option<Vec<Figure>> {
     let index = allocator.peak()?;
     let peak = allocator.events.get(index)?;
@@ -79,36 +82,54 @@ fn figures(allocator: &Allocator) -> Option<Vec<Figure>> {
             "given out since it began, without what was reserved".to_owned(),
         ));
     }
-    figures.extend(peak.fragmentation.map(|share| Figure {
-        label: "Fragmentation".to_owned(),
-        value: Some(100.0 * share),
-        unit: Unit::Percent,
-        note: "of the free memory lies outside its largest piece, at the peak".to_owned(),
-        ..Figure::default()
+    let share_in_use = share;
+    figures.extend(peak.fragmentation.map(|share| {
+        Figure {
+            label: "Fragmentation".to_owned(),
+            value: Some(100.0 * share),
+            unit: Unit::Percent,
+            note: match share_in_use {
+                Some(share) if share < ROOMY_PERCENT => {
+                    "of the free memory lies outside its largest piece, at the peak: harmless while most of it is free"
+                }
+                _ => "of the free memory lies outside its largest piece, at the peak",
+            }
+            .to_owned(),
+            ..Figure::default()
+        }
     }));
     Some(figures)
 }
+
+/// Times are in seconds where they end later than this.
+const SECONDS_FROM_US: f64 = 10e6;
+
+/// The least share of the capacity that is in use at the peak for the capacity to be drawn: it would press the curve to the ground.
+const DRAWN_CAPACITY: f64 = 0.25;
 
 /// Used bytes in steps: what an event states holds until the next.
 fn over_time(allocator: &Allocator) -> Scatter {
     let most = allocator.peak().and_then(|at| allocator.events.get(at)).map_or(0, AllocatorEvent::used_bytes);
     let (unit, scale) = curve::unit_of(most);
+    let last_us = allocator.events.last().map_or(0.0, |event| event.time.as_us());
+    let (time_unit, us) = if last_us >= SECONDS_FROM_US { ("s", 1e6) } else { ("ms", 1e3) };
     let mut points: Vec<(f64, f64)> = Vec::with_capacity(2 * allocator.events.len());
     for event in &allocator.events {
-        let (time_ms, used) = (event.time.as_us() / 1e3, event.used_bytes() as f64 / scale);
+        let (time, used) = (event.time.as_us() / us, event.used_bytes() as f64 / scale);
         if let Some(&(_, before)) = points.last() {
-            points.push((time_ms, before));
+            points.push((time, before));
         }
-        points.push((time_ms, used));
+        points.push((time, used));
     }
     let (first, last) = (points.first().map_or(0.0, |point| point.0), points.last().map_or(0.0, |point| point.0));
     let mut lines = vec![curve::line("used", &points)];
-    if let Some(capacity) = allocator.peak().and_then(|at| allocator.capacity_bytes(at)) {
+    let capacity = allocator.peak().and_then(|at| allocator.capacity_bytes(at));
+    if let Some(capacity) = capacity.filter(|&capacity| most as f64 >= DRAWN_CAPACITY * capacity as f64) {
         lines.push(curve::level("capacity", first, last, capacity as f64 / scale));
     }
     let peak = allocator.peak().and_then(|at| allocator.events.get(at)).map(|event| Point {
         label: format!("Peak: {}", format::bytes(event.used_bytes())),
-        x: event.time.as_us() / 1e3,
+        x: event.time.as_us() / us,
         y: event.used_bytes() as f64 / scale,
         size: 0.0,
         class: OpFamily::Communication.into(),
@@ -118,7 +139,7 @@ fn over_time(allocator: &Allocator) -> Scatter {
     });
     Scatter {
         title: format!("Allocator {} over time", allocator.name),
-        x_label: "Time from the start of the capture (ms)".to_owned(),
+        x_label: format!("Time from the start of the capture ({time_unit})"),
         y_label: format!("Used ({unit})"),
         logarithmic: false,
         points: peak.into_iter().collect(),
