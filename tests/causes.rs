@@ -216,13 +216,13 @@ fn the_host_is_named_with_the_range_that_it_is_in() {
     let found = against_main(&Change { host: Some(("load_batch", 500.0)), ..Change::default() });
     assert_eq!(found.causes[0].kind.label(), "part");
     near(found.causes[0].delta_us_per_step, 500.0, 40.0);
-    is_said(&found, &["the host is in load_batch for +500 µs per step"]);
+    is_said(&found, &["the host is in load_batch for 500 µs more per step"]);
 }
 
 #[test]
 fn stalls_are_named_with_the_range_that_the_host_is_in() {
     let found = against_main(&Change { host: Some(("save_checkpoint", 5000.0)), every: 9, ..Change::default() });
     assert!(found.causes.is_empty(), "{:?}", found.causes);
-    assert!(found.summary[0].contains("time over the capture"), "{:?}", found.summary);
-    is_said(&found, &["2 stalls of 4.9", "(in save_checkpoint; idle: waiting for launch)"]);
+    assert!(found.summary[0].starts_with("Over the whole capture, "), "{:?}", found.summary);
+    is_said(&found, &["2 stalls of 4.9", " each (in save_checkpoint; idle: waiting for launch)"]);
 }

@@ -173,7 +173,7 @@ fn of_capture(comparison: &Comparison, change: &StepTimeChange) -> Result<Slowdo
     Ok(Slowdown {
         percent: if is_large && is_proven { percent } else { 0.0 },
         sentence: format!(
-            "{verdict}: a step takes {} against {} with all that interrupts it ({}){lost}",
+            "{verdict}: a step takes {} against {}, interruptions included ({}){lost}",
             format::time_us(time.us_per_step),
             format::time_us(base.us_per_step),
             signed(percent)

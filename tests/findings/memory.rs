@@ -165,6 +165,12 @@ fn memory_fragmentation() {
 fn preallocated_memory() {
     let found = finding(allocator(60 * GIB, 6 * GIB, 0.0), "preallocated_memory");
     assert_eq!((found.severity, evidence(&found, "unused_bytes")), (Note, (54 * GIB) as f64));
+    // Title, evidence and text are of one number: what was used since the process began.
+    assert_eq!(
+        (evidence(&found, "used_percent"), found.title.as_str()),
+        (10.0, "The process uses 10.0 % of the memory that it reserves")
+    );
+    assert!(found.message.contains("used at most 6.00 GiB"), "{}", found.message);
     assert!(found.remedy.contains("XLA_PYTHON_CLIENT_MEM_FRACTION"), "{}", found.remedy);
     silent(allocator(60 * GIB, 40 * GIB, 0.0), "preallocated_memory");
     assert_eq!(says(compiled("train"), "preallocated_memory"), Verdict::Irrelevant, "no GPU");

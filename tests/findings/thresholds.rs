@@ -24,6 +24,24 @@ fn low_device_utilization() {
     fine(host_bound(800), "low_device_utilization");
 }
 
+/// Nothing says when the ops were launched, so the cause of the idle time is not known; where the host is meanwhile is.
+#[test]
+fn idle_devices_name_what_the_host_does_meanwhile() {
+    let evaluated = |duration: i64| {
+        let trace = gpu_steps(12, |b, at| {
+            let device = b.line("/device:GPU:0", "Stream #7(Compute)");
+            b.event(device, "gemm", at + 5, 300);
+            let python = b.line("/host:CPU", "python");
+            b.event(python, "evaluate", at + 310, duration);
+        });
+        finding(trace, "low_device_utilization")
+    };
+    let (most, some) = (evaluated(500), evaluated(300));
+    assert_eq!(most.title, "Devices are idle for 70.0 % of the time, mostly while the host is in evaluate");
+    assert_eq!(some.title, "Devices are idle for 70.0 % of the time");
+    assert!(!most.message.contains("other") && some.message.contains("in evaluate for 30.0 %"), "{}", some.message);
+}
+
 #[test]
 fn idle_gaps() {
     assert_eq!(finding(host_bound(700), "idle_gaps").severity, Warning);

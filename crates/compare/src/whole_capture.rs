@@ -25,18 +25,18 @@ pub fn sentence(comparison: &Comparison, change: &StepTimeChange) -> Option<Stri
         format!("{losses} in {}", name(time.run))
     };
     Some(format!(
-        "{sign}{} time over the capture: a step of {} takes {} with all that interrupts it, one of {} {}. Lost: {}; {}.",
-        format::percent(more.abs()),
-        name(ours.run),
+        "Over the whole capture, interruptions included, a step takes {} in {} and {} in {} ({sign}{}). Interruptions: {}; {}.",
         format::time_us(ours.us_per_step),
-        name(theirs.run),
+        name(ours.run),
         format::time_us(theirs.us_per_step),
+        name(theirs.run),
+        format::percent(more.abs()),
         side(ours),
         side(theirs)
     ))
 }
 
-/// `2 stalls of 10.0 ms (in load_batch; idle: input pipeline)`.
+/// `2 stalls of 10.0 ms each (in load_batch; idle: input pipeline)`.
 fn loss(loss: &TimeLoss) -> String {
     let word = match (loss.kind, loss.steps) {
         (TimeLossKind::Compilation, 1) => "step that compiles",
@@ -46,14 +46,15 @@ fn loss(loss: &TimeLoss) -> String {
         (TimeLossKind::Stall, 1) => "stall",
         (TimeLossKind::Stall, _) => "stalls",
     };
-    let each = format::time_us(loss.lost_us / loss.steps as f64);
+    let lost = format::time_us(loss.lost_us / loss.steps as f64);
+    let each = if loss.steps == 1 { "" } else { " each" };
     let title = |part: &String| STEP_PARTS.iter().find(|(name, _)| name == part).map(|(_, title)| title.to_lowercase());
     let part = loss.part.as_ref().and_then(title).filter(|_| loss.kind == TimeLossKind::Stall);
     let part = part.map_or_else(String::new, |part| match &loss.host_range {
         Some(range) => format!(" (in {}; {part})", format::shorten(range, 60)),
         None => format!(" ({part})"),
     });
-    format!("{} {word} of {each}{part}", format::count(loss.steps))
+    format!("{} {word} of {lost}{each}{part}", format::count(loss.steps))
 }
 
 fn times<'c>(comparison: &'c Comparison, change: &StepTimeChange) -> Option<(&'c CaptureTime, &'c CaptureTime)> {
@@ -122,8 +123,8 @@ mod tests {
         let change = StepTimeChange { run: 1, ..StepTimeChange::default() };
         assert_eq!(
             sentence(&comparison, &change).unwrap(),
-            "+10.0 % time over the capture: a step of new takes 11.0 ms with all that interrupts it, one of main 10.0 ms. \
-             Lost: 2 stalls of 10.0 ms (in load_batch; idle: input pipeline) in new; none in main."
+            "Over the whole capture, interruptions included, a step takes 11.0 ms in new and 10.0 ms in main (+10.0 %). \
+             Interruptions: 2 stalls of 10.0 ms each (in load_batch; idle: input pipeline) in new; none in main."
         );
         comparison.capture_time[1].us_per_step = 10_050.0;
         assert_eq!(sentence(&comparison, &change), None);

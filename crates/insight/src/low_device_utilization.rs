@@ -57,7 +57,10 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         message.push_str(&format!(" The longest gap, {}, ends with {end}.", format::time_us(gap.duration_us)));
     }
     let confidence = if window.steps { Confidence::High } else { Confidence::Medium };
-    Draft::new(severity, confidence, &format!("Devices are idle for {} of the time", format::percent(idle)), message)
+    let meanwhile =
+        numbers.host_place().map_or(String::new(), |place| format!(", mostly while the host is in {place}"));
+    let title = format!("Devices are idle for {} of the time{meanwhile}", format::percent(idle));
+    Draft::new(severity, confidence, &title, message)
         .remedy(&format!(
             "Find what the host does in the gaps on the timeline: read results only where they are needed, put the step into one \
              {}, and prepare the next batch while the step runs.",

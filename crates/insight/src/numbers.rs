@@ -271,15 +271,29 @@ impl<'a> Numbers<'a> {
         (input + transfer > 0.0).then_some((input, transfer))
     }
 
-    /// Why devices are idle: causes with at least 5 % of the window, for sentences.
+    /// Why devices are idle: causes with at least 5 % of the window, for sentences; empty where none is known.
     pub fn idle_causes(&self) -> String {
         let Some(mean) = self.context.analysis.step_breakdown.mean.as_ref() else { return String::new() };
-        let causes = StepPart::ALL.into_iter().filter(|part| part.is_idle()).filter_map(|part| {
-            let share = mean.percent(part).filter(|&share| share >= 5.0)?;
-            let title = part.title().trim_start_matches("Idle: ");
-            Some(format!("{title} {}", base::format::percent(share)))
-        });
-        causes.collect::<Vec<_>>().join(", ")
+        let share = |part: StepPart| mean.percent(part).filter(|&share| share >= 5.0);
+        let causes: Vec<(StepPart, f64)> = StepPart::ALL
+            .into_iter()
+            .filter(|part| part.is_idle())
+            .filter_map(|part| Some((part, share(part)?)))
+            .collect();
+        if matches!(causes.as_slice(), [(StepPart::OtherIdle, _)]) {
+            return String::new();
+        }
+        let said = |(part, share): &(StepPart, f64)| {
+            format!("{} {}", part.title().trim_start_matches("Idle: "), base::format::percent(*share))
+        };
+        causes.iter().map(said).collect::<Vec<_>>().join(", ")
+    }
+
+    /// The range or function of the user that the host is in for most of the time in which devices are idle.
+    pub fn host_place(&self) -> Option<String> {
+        let breakdown = self.profile.step_breakdown.as_ref()?;
+        let longest = breakdown.host_meanwhile.as_ref()?.ranges.first()?;
+        (breakdown.duration_us > 0.0 && longest.time_us > 0.5 * breakdown.parts.idle_us()).then(|| shown(&longest.name))
     }
 
     /// What the host does while devices are idle, as a sentence with a blank before it: ranges and functions of the user with at

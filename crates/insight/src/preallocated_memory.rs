@@ -22,38 +22,41 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         return Verdict::Irrelevant;
     }
     let devices = numbers.context.analysis.memory.devices.iter().filter(|device| device.source == "allocator");
-    let known =
-        devices.filter_map(|device| Some((device, device.peak_bytes?, device.capacity_bytes?, device.peak_percent?)));
+    // The most since the process began: what was used before the capture may be used again after it.
+    let known = devices.filter_map(|device| {
+        let used = device.peak_bytes?.max(device.lifetime_peak_bytes.unwrap_or(0));
+        Some((device, used, device.capacity_bytes.filter(|&capacity| capacity > 0)?))
+    });
     // Of several devices the one that uses most: the others could give up at least as much.
-    let Some((device, peak, capacity, percent)) = known.max_by_key(|it| it.1) else {
+    let Some((device, used, capacity)) = known.max_by_key(|it| it.1) else {
         return lacks(
             "the allocator reported nothing. Capture with ProfileOptions.host_tracer_level = 2 while a step allocates.",
         );
     };
-    let unused = capacity.saturating_sub(device.lifetime_peak_bytes.unwrap_or(peak).max(peak));
+    let (unused, percent) = (capacity.saturating_sub(used), 100.0 * used as f64 / capacity as f64);
     if percent >= USED_PERCENT || unused < LEAST_BYTES {
         return Verdict::Fine;
     }
     let message = format!(
-        "JAX's allocator may give out {} of {}, and the program has used at most {} of it. nvidia-smi and rocm-smi show what is reserved, \
-         {} of which nobody has used.",
+        "JAX's allocator may give out {} of {}, and the process has used at most {} of it since it began. nvidia-smi and rocm-smi show \
+         what is reserved, {} of which nobody has used.",
         format::bytes(capacity),
         format::printable(&device.device_name),
-        format::bytes(capacity - unused),
+        format::bytes(used),
         format::bytes(unused)
     );
     Draft::new(
         FindingSeverity::Note,
         Confidence::High,
-        &format!("{} of the reserved memory is used at the peak", format::percent(percent)),
+        &format!("The process uses {} of the memory that it reserves", format::percent(percent)),
         message,
     )
     .remedy(
         "Nothing is wrong with the program: JAX takes a share of a GPU when it starts, three quarters unless told otherwise. To leave memory to other processes, \
          set XLA_PYTHON_CLIENT_MEM_FRACTION to the share that it needs, or XLA_PYTHON_CLIENT_PREALLOCATE=false, which fragments more. \
-         For use over time look at the table memory-timeline, not at nvidia-smi.",
+         The Memory page shows the use over time, which nvidia-smi does not.",
     )
-    .passed("peak_percent", percent, USED_PERCENT)
+    .passed("used_percent", percent, USED_PERCENT)
     .evidence("unused_bytes", unused as f64)
     .evidence("capacity_bytes", capacity as f64)
     .link(VIEW, "")

@@ -86,7 +86,7 @@ fn a_capture_is_slower_by_what_interrupts_its_steps() {
     let report = judged("slower > 3 %", &main, &stalled(100.0));
     assert!(!report.is_met, "{report:?}");
     let report = judged("capture slower > 5 %", &main, &stalled(100.0));
-    let said = "the capture of new is slower than that of main: a step takes 192 µs against 100 µs with all that interrupts it \
+    let said = "the capture of new is slower than that of main: a step takes 192 µs against 100 µs, interruptions included \
                 (+91.6 %); new loses time to stalls.";
     assert_eq!((report.is_met, report.message.as_str()), (true, said));
     assert!(!judged("capture slower > 95 %", &main, &stalled(100.0)).is_met);

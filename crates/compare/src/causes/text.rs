@@ -130,9 +130,10 @@ fn host(part: &PartChange, subject: &Subject, baseline: &Subject) -> String {
     let most = changes.first().filter(|(_, delta)| delta.abs() >= LEAST_OF_HOST * part.delta_us_per_step.abs());
     most.map_or_else(String::new, |(name, delta)| {
         format!(
-            " While devices are idle, the host is in {} for {} per step.",
+            " While devices are idle, the host is in {} for {} {} per step.",
             format::shorten(name, 60),
-            signed(*delta)
+            format::time_us(delta.abs()),
+            if *delta < 0.0 { "less" } else { "more" }
         )
     })
 }
