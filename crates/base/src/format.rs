@@ -219,12 +219,12 @@ pub fn printable(name: &str) -> String {
     text
 }
 
-/// Rounds to so many significant digits, so that 999.6 becomes 1000 before a prefix is chosen.
+/// Rounds to `digits` significant digits, so that 999.6 becomes 1000 before a prefix is chosen.
 fn round_significant(value: f64, digits: usize) -> f64 {
     number::decimal(&format!("{value:.*e}", digits.saturating_sub(1))).unwrap_or(value)
 }
 
-/// So many significant digits of a value from 1 (fewer decimals the larger it is).
+/// A value from 1 to `digits` significant digits: the larger it is, the fewer decimals.
 fn significant(value: f64, digits: usize) -> String {
     let mut decimals = digits.saturating_sub(1);
     let mut limit = 10.0;

@@ -90,7 +90,7 @@ impl Comparison {
 /// One of the runs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ComparedRun {
-    /// Its name, unique among the runs.
+    /// Name of the run, unique among the runs.
     pub name: String,
     /// `TPU`, `GPU`, `CPU` or `Unknown`.
     pub platform: String,
@@ -100,7 +100,7 @@ pub struct ComparedRun {
     pub devices: u64,
     /// The file it was read from; of several captures the first one's.
     pub file: String,
-    /// Its captures, where there are several.
+    /// Captures of the run, where there are several.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub captures: Vec<ComparedCapture>,
     /// Power of one device, as the user gave it.
@@ -114,11 +114,11 @@ pub struct ComparedRun {
 /// One capture of a run of several.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ComparedCapture {
-    /// Its name, unique among all captures.
+    /// Name of the capture, unique among all captures.
     pub name: String,
     /// The file it was read from.
     pub file: String,
-    /// Its typical step; absent where its steps are unknown.
+    /// Typical step of the capture; absent where its steps are unknown.
     pub typical_us: Option<f64>,
     /// Steps that this is of.
     pub steps: u64,
@@ -228,9 +228,9 @@ impl StepTimeChange {
 pub struct CaptureTime {
     /// Index of the run.
     pub run: u32,
-    /// Steps; of several captures of all.
+    /// Number of steps, of several captures together.
     pub steps: u64,
-    /// Their mean time, with compilation, warm-up and stalls.
+    /// Mean time of the steps, with compilation, warm-up and stalls.
     pub us_per_step: f64,
     /// The typical step, as in `step_time`.
     pub typical_us: f64,
@@ -251,11 +251,11 @@ pub struct TimeLoss {
     /// The range or function of the user that the host is in for most of the idle time of these steps, where the profile holds it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host_range: Option<String>,
-    /// Steps.
+    /// Number of these steps.
     pub steps: u64,
-    /// What they take beyond the typical step, together.
+    /// Time that the steps take beyond the typical step, together.
     pub lost_us: f64,
-    /// The longest of them.
+    /// The most that one of the steps takes beyond the typical step.
     pub longest_us: f64,
 }
 
@@ -298,7 +298,7 @@ pub struct ComparedMetric {
 pub struct PartChange {
     /// Index of the run.
     pub run: u32,
-    /// Its name (`compute`, `communication`, `host_bound`, ...).
+    /// Name of the part (`compute`, `communication`, `host_bound`, ...).
     pub part: String,
     /// The part's name for people.
     pub title: String,
@@ -331,7 +331,7 @@ pub struct Cause {
     /// Source file and line of the op, where known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
-    /// What it adds to a step; negative where it saves time.
+    /// Time that the cause adds to a step; negative where it saves time.
     pub delta_us_per_step: f64,
     /// Share of the whole difference.
     pub percent_of_difference: Option<f64>,
@@ -344,9 +344,9 @@ pub struct Cause {
 pub struct Change {
     /// Index of the run.
     pub run: u32,
-    /// Its name in the run; in the baseline where the run has none.
+    /// Name in the run; in the baseline where the run has no such op.
     pub name: String,
-    /// Its name in the baseline, where it differs.
+    /// Name in the baseline, where it differs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub baseline_name: Option<String>,
     /// Class of op (`matmul`, `communication`, ...).
@@ -357,10 +357,10 @@ pub struct Change {
     /// Source file and line, where known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
-    /// How it was matched: `name`, `fingerprint`, `framework_path`, `similar_name`, `scope` (what is left in a name scope on both sides),
-    /// `class`; `none` where it is in one run only.
+    /// How the op was matched: `name`, `fingerprint`, `framework_path`, `similar_name`, `scope` (what is left in a name
+    /// scope on both sides), `class`; `none` where it is in one run only.
     pub matched_by: MatchedBy,
-    /// It computes something else than the op of the baseline that it was matched with.
+    /// Whether the op computes something else than the op of the baseline that it was matched with.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub recompiled: bool,
     /// `new`, `gone`, `slower`, `faster`, `more_often`, `less_often`, `rewritten` or `same`.
@@ -532,7 +532,7 @@ pub struct Trend {
 pub struct TrendPoint {
     /// Index of the run.
     pub run: u32,
-    /// Its place in time (`1000` of `step_00001000`, or a timestamp).
+    /// Place of the run in time (`1000` of `step_00001000`, or a timestamp).
     pub label: String,
     /// Mean step time; absent where steps are unknown.
     pub step_time_us: Option<f64>,

@@ -17,7 +17,7 @@ struct Claim {
     speed: f64,
     /// ` per token`; nothing for a step.
     per: String,
-    /// Both numbers with their difference and its interval.
+    /// The numbers of both runs with their difference and its interval.
     numbers: String,
     /// The smallest difference that such captures show, in percent.
     least_percent: Option<f64>,

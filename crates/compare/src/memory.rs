@@ -40,9 +40,9 @@ pub struct MemoryClassChange {
 pub struct MemoryBuffersChange {
     /// Index of the run.
     pub run: u32,
-    /// Their class.
+    /// Class of the buffers.
     pub class: String,
-    /// Their scope; empty where unknown.
+    /// Scope of the buffers; empty where unknown.
     pub scope: String,
     /// Type and shape; empty where unknown.
     pub shape: String,

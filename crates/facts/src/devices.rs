@@ -11,7 +11,7 @@ use base::number::decimal;
 pub struct Device {
     /// What a user chooses it by (`h100-sxm`).
     pub key: &'static str,
-    /// Its name for people.
+    /// Name of the device for people.
     pub label: &'static str,
     names: &'static str,
     /// `google`, `nvidia` or `amd`.
@@ -70,7 +70,7 @@ pub fn by_key(key: &str) -> Option<&'static Device> {
 /// A device that a user named.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Chosen {
-    /// Its peaks.
+    /// The device, with its peaks.
     pub device: &'static Device,
     /// What to call it: the label, or the name of a slice or product as the user wrote it.
     pub name: String,

@@ -6,7 +6,7 @@ use super::{Instruction, Module};
 /// A collective, or a send or receive.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Collective {
-    /// What it does: `all-reduce`, `all-gather`, `reduce-scatter`, `all-to-all`, `ragged-all-to-all`,
+    /// What the op does: `all-reduce`, `all-gather`, `reduce-scatter`, `all-to-all`, `ragged-all-to-all`,
     /// `collective-broadcast`, `collective-permute`, `send` or `recv`.
     pub kind: &'static str,
     /// Devices of a group, the largest one's; `None` where the module does not say it, and for permutes, sends and receives.

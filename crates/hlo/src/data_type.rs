@@ -59,7 +59,7 @@ impl DataType {
         TYPES.iter().copied().find(|row| row.0 == self.0).unwrap_or((0, "invalid", 0))
     }
 
-    /// Its name in HLO text (`bf16`, `f8e4m3fn`).
+    /// Name of the type in HLO text (`bf16`, `f8e4m3fn`).
     pub fn name(self) -> &'static str {
         self.row().1
     }

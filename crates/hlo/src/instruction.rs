@@ -12,15 +12,15 @@ pub type ComputationIndex = u32;
 /// One HLO instruction.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Instruction {
-    /// Its id, unique in its computation.
+    /// Id of the instruction, unique in its computation.
     pub id: i64,
-    /// Its name, unique in the module: `loop_add_fusion.3`.
+    /// Name of the instruction, unique in the module: `loop_add_fusion.3`.
     pub name: String,
-    /// What it does: `fusion`, `dot`, `custom-call`.
+    /// What the instruction does: `fusion`, `dot`, `custom-call`.
     pub opcode: String,
-    /// Type of its result.
+    /// Type of the instruction's result.
     pub shape: Shape,
-    /// Its operands. Those that the file does not hold are left out.
+    /// Operands of the instruction. Those that the file does not hold are left out.
     pub operands: Vec<InstructionIndex>,
     /// Computations that it calls, in the opcode's order (a while loop: body, condition). Those that the file does not
     /// hold are left out.

@@ -11,11 +11,11 @@ use super::attributes::Attributes;
 /// How a value is spread over the devices of its program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Placement {
-    /// Each holds all of it.
+    /// Each device holds all of the value.
     Replicated,
     /// This one holds it.
     OneDevice(u64),
-    /// Split into parts.
+    /// The value is split into parts.
     Sharded {
         /// Parts in each dimension: 1 where it is not split.
         parts: Vec<u64>,

@@ -15,7 +15,7 @@ pub enum Shape {
     Token,
     /// Data that HLO cannot look into.
     Opaque,
-    /// Not in the file, or of a kind that is not known here.
+    /// A shape that is not in the file, or of a kind that is not known here.
     #[default]
     Unknown,
 }

@@ -52,7 +52,7 @@ enum GzipState {
     Trailer,
     /// Bytes behind the last member that are no member.
     Foreign,
-    /// Nothing more can be read.
+    /// Nothing more can be read from the file.
     Stopped,
 }
 

@@ -33,7 +33,7 @@ pub enum FileKind {
     Program,
     /// A zip or tar: its members are planned when it is opened.
     Archive,
-    /// None of these.
+    /// None of the other kinds.
     Unknown,
 }
 
@@ -42,7 +42,7 @@ pub enum FileKind {
 pub struct Candidate<'a> {
     /// Path as given, `/` between folders; inside an archive the archive's path is its first part.
     pub path: &'a str,
-    /// What it holds.
+    /// What the file holds.
     pub kind: FileKind,
 }
 

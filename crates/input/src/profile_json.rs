@@ -51,7 +51,7 @@ pub struct Profiles {
 /// One run of a document.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NamedProfile {
-    /// Its name; that of the file where absent.
+    /// Name of the run; that of the file where absent.
     pub name: Option<String>,
     /// What was measured of it.
     pub profile: UnifiedProfile,

@@ -37,7 +37,7 @@ pub enum Unpacked<'a> {
     Begin {
         /// The file's path, without `.gz` where that is what was taken off; inside an archive `archive.zip/inner/path`.
         path: &'a str,
-        /// Its size, where that is known before its content.
+        /// Size of the member, where that is known before its content.
         size: Option<u64>,
     },
     /// The member's next bytes.
@@ -117,7 +117,7 @@ impl Unpacker {
 struct Layer {
     /// What members of an archive are named after.
     archive_path: String,
-    /// Its name where it is plain.
+    /// Name of the member where it is plain.
     path: String,
     size: Option<u64>,
     depth: u8,

@@ -81,19 +81,19 @@ use report::{Confidence, Finding, FindingSeverity};
 /// What a rule says.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Verdict {
-    /// It applies.
+    /// The rule applies.
     Fires(Box<Finding>),
-    /// It was checked and does not apply.
+    /// The rule was checked and does not apply.
     Fine,
-    /// It has no meaning for this kind of run (GPU kernels on a TPU): nobody misses it.
+    /// The rule has no meaning for this kind of run (GPU kernels on a TPU): nobody misses it.
     Irrelevant,
-    /// It lacks an input: which, and how to capture it, as a sentence.
+    /// The rule lacks an input: which, and how to capture it, as a sentence.
     NotChecked(String),
 }
 
 /// A rule.
 pub struct Rule {
-    /// Its name: that of its file, and of its heading in docs/findings.md.
+    /// Name of the rule: that of its file, and of its heading in docs/findings.md.
     pub id: &'static str,
     /// One line: what it looks for.
     pub title: &'static str,

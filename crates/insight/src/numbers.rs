@@ -27,13 +27,13 @@ pub(super) struct Numbers<'a> {
 /// What shares are of.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Window {
-    /// It is one of steps.
+    /// Whether the window is one of steps.
     pub steps: bool,
-    /// What it is.
+    /// Kind of the window.
     pub kind: WindowKind,
-    /// Its length per step and device; where it is none of steps, per device.
+    /// Length of the window per step and device; where it is none of steps, per device.
     pub length_us: f64,
-    /// Share of it in which a device runs at least one op.
+    /// Share of the window in which a device runs at least one op.
     pub busy_percent: f64,
 }
 

@@ -107,7 +107,7 @@ fn in_steps(numbers: &Numbers<'_>, inside: &IntervalSet) -> String {
     }
 }
 
-/// The first of them, and how many more there are.
+/// The first of the names, and how many more there are.
 fn listed(names: &[String], separator: &str) -> String {
     let first: Vec<&str> = names.iter().take(MOST_NAMED).map(String::as_str).collect();
     let more = match names.len().saturating_sub(MOST_NAMED) {

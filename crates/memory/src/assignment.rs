@@ -35,7 +35,7 @@ pub struct Buffer {
     pub shape_index: Vec<i64>,
     /// Index of its allocation in [`Assignment::allocations`].
     pub allocation: Option<usize>,
-    /// Where it lies in its allocation, bytes.
+    /// Where the buffer lies in its allocation, bytes.
     pub offset: u64,
 }
 
@@ -46,7 +46,7 @@ pub struct Allocation {
     pub index: i64,
     /// Bytes.
     pub size: u64,
-    /// Its memory space.
+    /// Memory space of the allocation.
     pub space: i64,
     /// Which of the program's arguments it holds.
     pub parameter: Option<i64>,
@@ -80,7 +80,7 @@ pub enum Category {
 }
 
 impl Category {
-    /// Its name in XProf.
+    /// Name of the category in XProf.
     pub fn name(self) -> &'static str {
         match self {
             Category::Parameter => "Parameter",
@@ -93,7 +93,7 @@ impl Category {
 }
 
 impl Allocation {
-    /// What it is for.
+    /// What the allocation is for.
     pub fn category(&self) -> Category {
         match self {
             Allocation { parameter: Some(_), .. } => Category::Parameter,
@@ -118,11 +118,11 @@ impl Allocation {
 /// What happens to a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HeapEventKind {
-    /// It gets memory.
+    /// The buffer gets memory.
     Allocate,
-    /// Its memory is free again, unless another shares it.
+    /// The buffer's memory is free again, unless another shares it.
     Free,
-    /// It gets the memory of another buffer; `None` where that one is not there.
+    /// The buffer gets the memory of another one; `None` where that one is not there.
     Share(Option<BufferIndex>),
     /// A kind that is not known.
     Unknown,
@@ -142,7 +142,7 @@ pub struct HeapEvent {
 /// The order in which the buffers of an allocation come and go, as XLA simulated it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HeapTrace {
-    /// Its events.
+    /// Events of the trace.
     pub events: Vec<HeapEvent>,
 }
 
@@ -156,11 +156,11 @@ impl HeapTrace {
 /// A program's buffer assignment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Assignment {
-    /// Its buffers, in the order of the file.
+    /// Buffers of the program, in the order of the file.
     pub buffers: Vec<Buffer>,
-    /// Its allocations, in the order of the file.
+    /// Allocations of the program, in the order of the file.
     pub allocations: Vec<Allocation>,
-    /// Its heap traces, in the order of the file.
+    /// Heap traces of the program, in the order of the file.
     pub traces: Vec<HeapTrace>,
     /// What could not be read or understood.
     pub problems: Problems,

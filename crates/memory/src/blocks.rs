@@ -6,7 +6,7 @@ use crate::program::{ProgramMemory, SpaceMemory};
 /// A rectangle of addresses by order of the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Block {
-    /// When it is taken, and by which buffer.
+    /// When the block is taken, and by which buffer.
     pub lifetime: Lifetime,
     /// Index of the allocation that it lies in.
     pub allocation: usize,

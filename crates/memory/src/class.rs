@@ -44,12 +44,12 @@ pub enum Class {
     CollectiveScratch,
     /// A value that is needed for a while.
     Temporary,
-    /// Not known.
+    /// What the buffer is for is not known.
     Unknown,
 }
 
 impl Class {
-    /// All of them.
+    /// All classes.
     pub const ALL: [Class; 10] = [
         Class::Parameter,
         Class::OptimizerState,
@@ -63,7 +63,7 @@ impl Class {
         Class::Unknown,
     ];
 
-    /// Its name for people and files.
+    /// Name of the class for people and files.
     pub fn label(self) -> &'static str {
         match self {
             Class::Parameter => "parameter",
@@ -92,7 +92,7 @@ pub enum Confidence {
 }
 
 impl Confidence {
-    /// Its name for people and files.
+    /// Name of the confidence for people and files.
     pub fn label(self) -> &'static str {
         match self {
             Confidence::Low => "low",

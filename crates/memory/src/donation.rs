@@ -12,7 +12,7 @@ use crate::space::MAIN;
 /// An argument in the main memory that shares its memory with no result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnsharedArgument {
-    /// Its number, from 0.
+    /// Number of the argument, from 0.
     pub number: i64,
     /// What the framework calls it; empty where unknown.
     pub name: String,

@@ -46,7 +46,7 @@ impl Paths {
         self.scopes.get(instruction as usize).copied().unwrap_or_default()
     }
 
-    /// Its name, parts with a slash between them; empty of no scope.
+    /// Name of a scope, parts with a slash between them; empty of no scope.
     pub(crate) fn name(&self, scope: ScopeIndex) -> &str {
         self.names.get(scope).map_or("", String::as_str)
     }

@@ -33,20 +33,20 @@ pub struct Recorded {
     pub programs: Vec<RecordedProgram>,
     /// What allocators reported, by host and name.
     pub allocators: Vec<Allocator>,
-    /// Where it is a device memory profile (pprof), its bytes.
+    /// The bytes of a device memory profile (pprof), where this is one.
     heap: Option<RecordedHeap>,
     /// The device memory profile that was saved before it, with the name of its run.
     earlier: Option<(String, RecordedHeap)>,
-    /// Where it is the text of an out-of-memory error, that.
+    /// The text of an out-of-memory error, where this is one.
     error: Option<String>,
 }
 
 /// A compiled program that a file embeds.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct RecordedProgram {
-    /// Its name with its number: `jit_f(17)`.
+    /// Name of the program with its number: `jit_f(17)`.
     pub name: String,
-    /// Its number.
+    /// Number of the program.
     pub program_id: i64,
     /// Index of the host whose file it stands in.
     pub host: u16,
@@ -125,7 +125,7 @@ impl Recorded {
         self.earlier.as_ref().map(|(name, heap)| (name.as_str(), heap.profile()))
     }
 
-    /// All of it as bytes, for [`Recorded::from_bytes`] of the same build.
+    /// The whole as bytes, for [`Recorded::from_bytes`] of the same build.
     pub fn to_bytes(&self) -> Vec<u8> {
         // Nothing of it has a length that is not known, so nothing can fail.
         postcard::to_stdvec(self).unwrap_or_default()
@@ -144,23 +144,23 @@ impl RecordedHeap {
 }
 
 impl RecordedProgram {
-    /// Its memory; `None` where the file does not say it.
+    /// Memory of the program; `None` where the file does not say it.
     pub fn memory(&self) -> Option<&ProgramMemory> {
         self.classifier().map(|classifier| &**classifier.program())
     }
 
-    /// Its memory with what each buffer is for; `None` where the file does not say it.
+    /// Memory of the program with what each buffer is for; `None` where the file does not say it.
     pub fn classifier(&self) -> Option<&Arc<Classifier>> {
         let read = || Some(Arc::new(Classifier::new(&Arc::new(ProgramMemory::read(&self.bytes)?))));
         self.classifier.get_or_init(read).as_ref()
     }
 
-    /// Estimates of its main memory with something changed; `None` where the file does not say its memory.
+    /// Estimates of the program's main memory with something changed; `None` where the file does not say its memory.
     pub fn what_if(&self) -> Option<&WhatIf> {
         self.what_if.get_or_init(|| WhatIf::new(self.classifier()?)).as_ref()
     }
 
-    /// Its arguments that share their memory with no result, though one could have it.
+    /// The program's arguments that share their memory with no result, though one could have it.
     pub fn unshared_arguments(&self) -> Vec<UnsharedArgument> {
         self.memory().map(|memory| unshared_arguments(memory, &self.bytes)).unwrap_or_default()
     }

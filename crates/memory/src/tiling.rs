@@ -9,7 +9,7 @@
 
 use hlo::{ArrayShape, Layout, Shape};
 
-/// Another shape for the same numbers.
+/// Another shape for the values of an array.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reshaped {
     /// The shape, without its layout.

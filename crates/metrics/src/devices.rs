@@ -41,12 +41,12 @@ pub struct Device {
     pub plane: usize,
     /// Index of its host in [`Trace::hosts`].
     pub host: u16,
-    /// Its ops by ascending start, longest first, then file order: a nested op follows its parent. Of a device that is
-    /// [limited](super::window::Limited), those of which a part lies in its window.
+    /// Ops of the device by ascending start, longest first, then file order: a nested op follows its parent. Of a
+    /// device that is [limited](super::window::Limited), the ops of which a part lies in its window.
     pub ops: Arc<Vec<EventId>>,
-    /// How many of them start before the window: they count where they start.
+    /// How many of the ops start before the window: they count where they start.
     pub begun_before: u64,
-    /// What of them runs in what.
+    /// Which op runs in which.
     pub nesting: Nesting,
     /// Union of the ops, inside the window.
     pub busy: IntervalSet,

@@ -23,11 +23,11 @@ use trace::{Interval, LineKind, StrId, Trace};
 pub struct HostOp {
     /// Name of the events.
     pub name: StrId,
-    /// What they do: given by the name, else by the thread.
+    /// What the threads do in the events: given by the name, else by the thread.
     pub role: HostRole,
-    /// Threads that they are on.
+    /// Threads that the events are on.
     pub threads: u64,
-    /// Their times.
+    /// Count and times of the events.
     pub tally: HostOpTally,
 }
 
@@ -53,7 +53,7 @@ impl HostOpTally {
     }
 }
 
-/// All of them, most self time first.
+/// All host ops, most self time first.
 #[derive(Clone, Debug, Default)]
 pub struct HostOps {
     /// The rows.

@@ -36,7 +36,7 @@ pub enum HostRole {
     Transfer,
     /// Waits for a device, a lock or another thread.
     Wait,
-    /// Anything else.
+    /// Anything that has no other role.
     Other,
 }
 
@@ -44,7 +44,7 @@ impl HostRole {
     /// Number of roles.
     pub const COUNT: usize = 7;
 
-    /// All of them.
+    /// All roles.
     pub const ALL: [HostRole; HostRole::COUNT] = [
         HostRole::Python,
         HostRole::Launch,
@@ -232,7 +232,7 @@ struct Works {
 struct LineWork {
     /// Where no event knows better.
     own: HostRole,
-    /// It also launches work or runs Python.
+    /// Whether the thread also launches work or runs Python.
     launches: bool,
     /// No event knows better, and all are its work.
     is_plain: bool,
@@ -273,7 +273,7 @@ struct Thread {
 }
 
 impl Thread {
-    /// From its events in order, and the roles that these give it by kind.
+    /// From the events of a line in order, and the roles that these give the thread by kind.
     fn new(trace: &Trace, events: &LineEvents, work: LineWork, roles: &[Option<HostRole>]) -> Thread {
         let mut found: [Union; HostRole::COUNT] = Default::default();
         // Most threads do one thing all the time.

@@ -157,7 +157,7 @@ pub struct Run {
 pub struct EarlierHeapProfile {
     /// What its run is called.
     pub name: String,
-    /// Its bytes, unpacked.
+    /// Bytes of the profile, unpacked.
     pub bytes: Arc<[u8]>,
 }
 
@@ -167,7 +167,8 @@ impl Run {
         self.sorted.get_or_init(|| Arc::new(ByLine::new(&self.trace)))
     }
 
-    /// Its compiled programs: each is read when first asked for, for all who ask, however often the run is analysed.
+    /// The compiled programs of the run: each is read when first asked for, for all who ask, however often the run is
+    /// analysed.
     pub fn programs(&self) -> &Arc<CompiledPrograms> {
         self.compiled.get_or_init(|| Arc::new(CompiledPrograms::new(&self.trace)))
     }

@@ -48,7 +48,7 @@ pub struct PlacementRow {
     pub op_type: String,
     /// Distinct ops.
     pub num_ops: u64,
-    /// How often they ran.
+    /// How often the ops ran.
     pub occurrences: u64,
     /// Self time of device ops; summed durations on the host.
     pub time: Ps,

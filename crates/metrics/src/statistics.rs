@@ -45,8 +45,8 @@ pub struct Percentiles {
     pub p95: Ps,
 }
 
-/// Of these durations, which are put in another order; `ps` says how long one is. `None` where there is none. Takes time linear in their
-/// number.
+/// Percentiles of durations, which are put in another order; `ps` says how long one is. `None` where there is none.
+/// Takes time linear in their number.
 pub fn percentiles<T: Copy + Ord>(durations: &mut [T], ps: impl Fn(T) -> Ps) -> Option<Percentiles> {
     let (count, rank) = (durations.len(), p95_rank(durations.len()));
     if count == 0 {

@@ -46,7 +46,7 @@ impl StepPart {
     /// Number of parts that are work. They come first, in the order in which they hide each other.
     pub const NUM_WORK: usize = StepPart::Barrier as usize;
 
-    /// All of them in their order.
+    /// All parts in their order.
     pub const ALL: [StepPart; StepPart::COUNT] = [
         StepPart::Compute,
         StepPart::Communication,
@@ -106,12 +106,12 @@ impl Parts {
         self.0.iter().copied().sum()
     }
 
-    /// The idle ones.
+    /// Time of the idle parts.
     pub fn idle(&self) -> Ps {
         StepPart::ALL.into_iter().filter(|part| part.is_idle()).map(|part| self.get(part)).sum()
     }
 
-    /// The others.
+    /// Time of all parts but the idle ones.
     pub fn busy(&self) -> Ps {
         StepPart::ALL.into_iter().filter(|part| !part.is_idle()).map(|part| self.get(part)).sum()
     }

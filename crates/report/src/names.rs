@@ -17,7 +17,7 @@ impl Metadata {
         both.into_iter().flatten().find(|other| !other.is_empty() && *other != self.name())
     }
 
-    /// Both, where only one run is in sight: `step_1000 (2026_01_31_12_00_00)`.
+    /// Name and other name, where only one run is in sight: `step_1000 (2026_01_31_12_00_00)`.
     pub fn full_name(&self) -> String {
         self.other_name().map_or_else(|| self.name().to_owned(), |other| both(self.name(), other))
     }
@@ -54,15 +54,16 @@ pub struct Naming<'a> {
     pub name: &'a str,
     /// [`Metadata::other_name`].
     pub other: Option<&'a str>,
-    /// The file it was captured into.
+    /// The file that the run was captured into.
     pub path: &'a str,
-    /// The file that it was read from, where that is known: an exported profile is read from another than it was captured into.
+    /// The file that the run was read from, where that is known: an exported profile is read from another than it was
+    /// captured into.
     pub file: Option<&'a str>,
-    /// Model of its devices.
+    /// Model of the run's devices.
     pub device: &'a str,
-    /// Its devices.
+    /// Number of the run's devices.
     pub num_devices: u64,
-    /// When it was captured.
+    /// When the run was captured.
     pub time: Option<&'a str>,
 }
 

@@ -65,7 +65,7 @@ pub struct MemoryLevel {
     pub level: String,
     /// Bandwidth of the level, 1e9 bytes a second. XProf prints GiB/s.
     pub gb_per_s: f64,
-    /// Where it comes from: `profile`, `facts` or `chosen`.
+    /// Where the bandwidth comes from: `profile`, `facts` or `chosen`.
     pub source: String,
     /// FLOPs a byte where this level meets the peak of the fastest type among bf16, fp16 and fp32.
     #[serde(default, skip_serializing_if = "Option::is_none")]

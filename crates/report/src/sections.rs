@@ -386,10 +386,10 @@ pub struct Step {
     pub num_kernels: f64,
     /// Cut by the start or end of the capture, or without a following step to end it: see [Steps](#steps).
     pub partial: bool,
-    /// The host compiled in more than 10 % of it: see [Steps](#steps).
+    /// The host compiled in more than 10 % of the step: see [Steps](#steps).
     #[serde(default)]
     pub compiles: bool,
-    /// It compiles, or it is one of the leading steps that take longer than most: see [Steps](#steps).
+    /// The step compiles, or it is one of the leading steps that take longer than most: see [Steps](#steps).
     pub warm_up: bool,
     /// Part of the statistics: neither partial nor warm-up, as far as any such step is left.
     pub counted: bool,

@@ -139,7 +139,8 @@ pub struct HostMeanwhile {
 /// One named range or function of the user.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct HostRangeTime {
-    /// Its name: that of an annotation without the number of its step, or of a function of the user's own files, or of a call that waits for devices (`block_until_ready`).
+    /// Name of an annotation without the number of its step, or of a function of the user's own files, or of a call
+    /// that waits for devices (`block_until_ready`).
     pub name: String,
     /// Idle time of a device in which a Python thread of its host is in this range and in none inside it. Threads run
     /// beside each other, so ranges may add up to more than the idle time.

@@ -355,7 +355,7 @@ pub struct SourceFile {
     pub path: String,
     /// Size as stored.
     pub size_bytes: u64,
-    /// What it is (`xplane`, `trace_json`, `unified_profile`, `model_config`).
+    /// What the file is (`xplane`, `trace_json`, `unified_profile`, `model_config`).
     pub format: String,
     /// Events read from it.
     #[serde(default, skip_serializing_if = "Option::is_none")]

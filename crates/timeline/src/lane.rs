@@ -21,14 +21,14 @@ pub struct Lane {
     events: LineEvents,
     /// In picoseconds, or [`LONG`]: a picture of many events looks at many lengths, which stand side by side here.
     lengths: Vec<u32>,
-    /// Their length before each block.
+    /// Length of the events before each block.
     covered: Vec<Ps>,
     /// By level, the place of the longest event of each 32, 1024, ...
     longest: Vec<Vec<u32>>,
 }
 
 impl Lane {
-    /// Of these events, which must not overlap.
+    /// A lane of these events, which must not overlap.
     pub fn new(trace: &Trace, events: LineEvents) -> Lane {
         let mut covered = Vec::with_capacity(events.len().div_ceil(BLOCK) + 1);
         let mut level: Vec<(u32, Ps)> = Vec::with_capacity(events.len().div_ceil(FAN));

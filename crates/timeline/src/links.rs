@@ -35,11 +35,11 @@ pub enum LinkKind {
 /// An event that another one is linked with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Linked {
-    /// Which one.
+    /// The event that is linked.
     pub event: EventId,
-    /// It follows from the other one.
+    /// Whether the event follows from the other one.
     pub follows: bool,
-    /// Why.
+    /// Why the two are linked.
     pub kind: LinkKind,
     /// From the start of what comes first to the start of what follows; negative where that starts earlier.
     pub delay: Ps,
@@ -57,7 +57,7 @@ struct Link {
 pub struct Links {
     /// Calls and what each launches, by call. The call of an op is found by its number.
     launches: Vec<(EventId, EventId)>,
-    /// Those that the file gives and that are no launches, by where they come from.
+    /// Links that the file gives and that are no launches, by where they come from.
     given: Vec<Link>,
     /// Places in `given`, by where they lead to.
     by_target: Vec<u32>,

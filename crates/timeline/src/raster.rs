@@ -8,15 +8,15 @@ use crate::paint::Rgb;
 pub struct Lettering {
     /// Left edge.
     pub x: i32,
-    /// Height of its middle.
+    /// Height of the text's middle.
     pub y: i32,
-    /// The width that it must not exceed.
+    /// The width that the text must not exceed.
     pub width: i32,
     /// The text.
     pub text: String,
-    /// Its colour.
+    /// Colour of the text.
     pub ink: Rgb,
-    /// How it looks.
+    /// How the text looks.
     pub style: TextStyle,
 }
 
@@ -39,12 +39,12 @@ impl Raster {
         self.letterings.clear();
     }
 
-    /// Its width in pixels.
+    /// Width of the picture in pixels.
     pub fn width(&self) -> u32 {
         u32::try_from(self.width).unwrap_or(u32::MAX)
     }
 
-    /// Its height in pixels.
+    /// Height of the picture in pixels.
     pub fn height(&self) -> u32 {
         u32::try_from(self.pixels.len().checked_div(self.width).unwrap_or(0)).unwrap_or(u32::MAX)
     }

@@ -23,9 +23,9 @@ pub const AXIS_HEIGHT: u32 = 24;
 /// An event of one origin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct EventRef {
-    /// Which trace it is of.
+    /// Origin of the trace that the event is of.
     pub origin: Origin,
-    /// Its index there.
+    /// Index of the event in its trace.
     pub index: u32,
 }
 
@@ -62,13 +62,13 @@ pub struct Scene<'a> {
     pub flames: &'a [Scopes; 2],
     /// The tracks.
     pub processes: &'a [Process],
-    /// Their rows.
+    /// Rows of the tracks.
     pub layout: &'a Layout,
     /// What the rows were made of.
     pub arrangement: &'a Arrangement,
     /// What the user keeps.
     pub bookmarks: &'a Bookmarks,
-    /// The selected one of these.
+    /// The selected one of the bookmarks.
     pub bookmark: Option<u32>,
     /// The time in sight.
     pub viewport: Viewport,
@@ -84,9 +84,9 @@ pub struct Scene<'a> {
     pub dark: bool,
     /// Events of this name are marked, on every track.
     pub named: Option<(Origin, StrId)>,
-    /// This event is outlined.
+    /// The event that is outlined, since it is selected.
     pub selected: Option<EventRef>,
-    /// The events that it is linked with, the nearest first.
+    /// The events that the selected one is linked with, the nearest first.
     pub linked: &'a [Linked],
     /// The recorded events that pass the filter, where there is one.
     pub found: Option<&'a Found>,

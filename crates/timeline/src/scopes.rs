@@ -40,10 +40,10 @@ pub enum Flame {
 }
 
 impl Flame {
-    /// All of them, in the order of their tracks.
+    /// All kinds of flames, in the order of their tracks.
     pub const ALL: [Flame; 2] = [Flame::NameScopes, Flame::SourceLines];
 
-    /// The name of its track, and what it means.
+    /// The name of the flame's track, and what it means.
     pub fn title(self) -> (&'static str, &'static str) {
         match self {
             Flame::NameScopes => NAME_SCOPES,

@@ -30,7 +30,7 @@ const STEPS_SHARE: i32 = 5;
 pub struct Strip<'a> {
     /// The run.
     pub context: Context<'a>,
-    /// Its timeline.
+    /// Timeline of the run.
     pub timeline: &'a Timeline,
     /// Size on the canvas.
     pub size: (u32, u32),

@@ -73,15 +73,15 @@ macro_rules! args {
         pub enum TextArg { $($(#[$text_doc])* $Text,)* }
 
         impl TextArg {
-            /// All of them.
+            /// All texts.
             pub const ALL: &'static [TextArg] = &[$(TextArg::$Text,)*];
 
-            /// Its stats in an xplane, empty where it is in none.
+            /// Stats of the text in an xplane, empty where it is in none.
             pub fn xplane_stats(self) -> &'static [&'static [u8]] {
                 match self { $(TextArg::$Text => &[$($text_stat),*],)* }
             }
 
-            /// Its keys in a Chrome trace, empty where it is in none.
+            /// Keys of the text in a Chrome trace, empty where it is in none.
             pub fn json_keys(self) -> &'static [&'static [u8]] {
                 match self { $(TextArg::$Text => &[$($text_key),*],)* }
             }
@@ -100,20 +100,20 @@ macro_rules! args {
         pub enum NumberArg { $($(#[$number_doc])* $Number,)* }
 
         impl NumberArg {
-            /// All of them.
+            /// All numbers.
             pub const ALL: &'static [NumberArg] = &[$(NumberArg::$Number,)*];
 
-            /// What it holds.
+            /// What the number holds.
             pub fn holds(self) -> Holds {
                 match self { $(NumberArg::$Number => Holds::$holds,)* }
             }
 
-            /// Its stats in an xplane, empty where it is in none.
+            /// Stats of the number in an xplane, empty where it is in none.
             pub fn xplane_stats(self) -> &'static [&'static [u8]] {
                 match self { $(NumberArg::$Number => &[$($number_stat),*],)* }
             }
 
-            /// Its keys in a Chrome trace, empty where it is in none.
+            /// Keys of the number in a Chrome trace, empty where it is in none.
             pub fn json_keys(self) -> &'static [&'static [u8]] {
                 match self { $(NumberArg::$Number => &[$($number_key),*],)* }
             }

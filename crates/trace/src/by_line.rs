@@ -21,9 +21,9 @@ pub struct ByLine {
 /// The events of one line in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LineEvents {
-    /// They follow each other in the file in this very order, as a device's in an xplane.
+    /// Events that follow each other in the file in this very order, as a device's in an xplane.
     Run(EventIds),
-    /// Any others: 4 bytes each.
+    /// Events in any other order: 4 bytes each.
     List(Vec<EventId>),
 }
 
@@ -41,7 +41,7 @@ impl LineEvents {
         self.len() == 0
     }
 
-    /// The one at a place of the order.
+    /// The event at a place of the order.
     #[inline]
     pub fn get(&self, place: usize) -> Option<EventId> {
         match self {
@@ -50,7 +50,7 @@ impl LineEvents {
         }
     }
 
-    /// All of them in order.
+    /// All events in order.
     pub fn iter(&self) -> impl Iterator<Item = EventId> + '_ {
         let (run, list) = match self {
             LineEvents::Run(run) => (run.clone(), [].as_slice()),
@@ -117,7 +117,7 @@ impl LineProgress {
         is_sorted: true,
     };
 
-    /// Its next event in the order of the file.
+    /// Adds the next event of the line in the order of the file.
     #[inline(always)]
     fn add(&mut self, id: EventId, this: Interval) {
         if self.count == 0 {
@@ -129,7 +129,7 @@ impl LineProgress {
         (self.count, self.last, self.interval) = (self.count + 1, id, this);
     }
 
-    /// Its events, where they follow each other.
+    /// The events of the line, where they follow each other.
     fn run(&self) -> EventIds {
         EventIds::new(self.first.0..self.last.0 + 1)
     }

@@ -42,7 +42,7 @@ pub enum PlaneKind {
     },
     /// The host's threads.
     Host,
-    /// Anything else (metadata, counters, custom planes): not part of any number here.
+    /// Any other plane (metadata, counters, custom planes): not part of any number here.
     #[default]
     Other,
 }
@@ -62,7 +62,7 @@ pub enum LineKind {
     Derived,
     /// A thread of the host.
     Host,
-    /// Anything else.
+    /// Any other line.
     #[default]
     Other,
 }

@@ -47,7 +47,8 @@ impl<T: Copy> Column<T> {
         self.len += 1;
     }
 
-    /// The first block starts small: most traces in a folder are tiny. Those after it are full of values soon.
+    /// Begins a block. The first one starts small: most traces in a folder are tiny. Later blocks are full of values
+    /// soon.
     #[cold]
     #[inline(never)]
     fn add_block(&mut self) {

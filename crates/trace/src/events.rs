@@ -21,7 +21,7 @@ use base::Ps;
 pub struct Event {
     /// The line (thread, stream) it is on.
     pub line: LineId,
-    /// Its name.
+    /// Name of the event.
     pub name: StrId,
     /// Start, from the anchor.
     pub start: Ps,
@@ -51,7 +51,7 @@ type RowWords = [u32; 5];
 pub struct RowBlock(Vec<RowWords>);
 
 impl RowBlock {
-    /// Of so many words, which `fill` writes; `None` where that is no whole number of events.
+    /// A block of `words` words, which `fill` writes; `None` where that is no whole number of events.
     pub fn filled(words: usize, fill: impl FnOnce(&mut [u32])) -> Option<RowBlock> {
         let mut rows = vec![RowWords::default(); words / RowWords::default().len()];
         let slots = rows.as_flattened_mut();
@@ -59,7 +59,7 @@ impl RowBlock {
         Some(RowBlock(rows))
     }
 
-    /// Its words.
+    /// Words of the block.
     pub fn words(&self) -> &[u32] {
         self.0.as_flattened()
     }
@@ -115,7 +115,7 @@ pub(crate) type SparseColumns = [SparseColumn; EventColumn::ALL.len()];
 #[derive(Clone, Debug, Default)]
 pub struct Events {
     rows: Column<RowWords>,
-    /// Those behind the rows.
+    /// The events behind the rows.
     packed: Packed,
     kinds: Kinds,
     /// What only some events say, by [`EventColumn`].

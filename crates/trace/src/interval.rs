@@ -50,7 +50,7 @@ pub struct IntervalSet {
 #[derive(Debug, Default)]
 struct Kept {
     parts: Vec<Interval>,
-    /// Their length, added up once for all copies.
+    /// Total length of the parts, added up once for all copies.
     length: OnceLock<Ps>,
 }
 
@@ -197,7 +197,7 @@ impl IntervalSet {
 pub struct Union {
     /// Parts that grow no more.
     parts: Vec<Interval>,
-    /// Their length.
+    /// Total length of the parts.
     length: Ps,
     /// The part that may grow; empty before the first.
     last: Interval,

@@ -15,7 +15,7 @@ use crate::LineId;
 pub struct EventKind {
     /// The line it is on.
     pub line: LineId,
-    /// Its name.
+    /// Name of the event.
     pub name: StrId,
     /// What else it says.
     pub args: ArgsId,
@@ -85,7 +85,7 @@ impl Kinds {
         self.kinds.get(number as usize).copied().unwrap_or_default()
     }
 
-    /// All of them, by number.
+    /// All kinds, by number.
     pub(super) fn list(&self) -> &[EventKind] {
         &self.kinds
     }

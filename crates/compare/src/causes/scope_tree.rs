@@ -34,7 +34,7 @@ pub(super) enum Told {
     Op(usize),
     /// All ops that changed in a scope, the largest first.
     Scope {
-        /// Its path, layers together.
+        /// Path of the scope, layers together.
         path: String,
         /// Positions in the list of changes.
         ops: Vec<usize>,

@@ -7,9 +7,9 @@ use base::framework_path;
 /// What both sides know of their ops: what only one knows is no witness.
 #[derive(Clone, Copy)]
 pub(super) struct Witnesses {
-    /// Both have framework paths.
+    /// Whether the ops of both sides have framework paths.
     pub paths: bool,
-    /// Both have fingerprints.
+    /// Whether the ops of both sides have fingerprints.
     pub fingerprints: bool,
 }
 

@@ -190,7 +190,7 @@ fn stddev_us(items: &[Item<'_>], group: &[usize]) -> Option<f64> {
     group.iter().map(|&at| items.get(at)?.stddev_us).sum()
 }
 
-/// What is left of a side, by key.
+/// The ops of a side that are not matched yet, by key.
 fn grouped(
     items: &[Item<'_>],
     left: &[usize],

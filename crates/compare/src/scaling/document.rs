@@ -13,14 +13,14 @@ pub struct ExcessOp {
     /// Name of its series, where there are several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub series: Option<String>,
-    /// Its name in the run.
+    /// Name of the op in the run.
     pub name: String,
     /// Class of op.
     pub family: String,
     /// The framework's path, where known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub framework_op: Option<String>,
-    /// How it was matched with the reference's; `none` where the reference lacks it.
+    /// How the op was matched with the reference's; `none` where the reference lacks it.
     pub matched_by: MatchedBy,
     /// Ops that are compared together, in the run and in the reference.
     pub ops: [u64; 2],

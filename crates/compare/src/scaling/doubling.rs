@@ -35,7 +35,7 @@ impl DoublingFit {
         Some(DoublingFit { added: not_below_0(slope), interval })
     }
 
-    /// What it gives for twice and four times the devices of `most`. The work grows with the devices.
+    /// What the fit gives for twice and four times the devices of `most`. The work grows with the devices.
     pub fn forecast(self, reference: &ScaledRun<'_>, most: &ScaledRun<'_>) -> Vec<ScalingForecast> {
         let of_size = |times: &u64| {
             let size = most.devices.checked_mul(*times)?;

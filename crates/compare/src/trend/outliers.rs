@@ -15,7 +15,7 @@ const SEARCH_FACTOR: f64 = 2.5;
 /// A run apart.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Outlier {
-    /// Its index.
+    /// Index of the run.
     pub at: usize,
     /// Median of its neighbours.
     pub neighbours_us: f64,

@@ -67,7 +67,7 @@ const ELEMENTWISE: &[&str] = &[
     "xor",
 ];
 
-/// Those whose results count as transcendental functions.
+/// Opcodes whose results count as transcendental functions.
 const TRANSCENDENTAL: &[&str] = &[
     "atan2",
     "cbrt",

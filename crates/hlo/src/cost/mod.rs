@@ -9,7 +9,7 @@
 //!                  '-> library    custom calls of cuBLAS, cuDNN, LAPACK, Transformer Engine ... from their shapes
 //! ```
 //!
-//! Those that look into other computations ask `analysis` for them, which goes through `opcode` again.
+//! Modules that look into other computations ask `analysis` for them, which goes through `opcode` again.
 
 mod analysis;
 mod attention;

@@ -64,9 +64,9 @@ struct Entry {
     given_bytes: u64,
     /// Bytes of it in the archive.
     stored_bytes: u64,
-    /// Where its content starts.
+    /// Where the entry's content starts.
     offset: u64,
-    /// It has a field for 64-bit sizes.
+    /// Whether the entry has a field for 64-bit sizes.
     wide: bool,
 }
 

@@ -1,6 +1,7 @@
 //! Counters, instants, flows and the display order of threads, as they wait until the clock is settled and all threads are known.
 //!
-//! They decide neither, and add no plane and no line, so that no number depends on them.
+//! These marks neither settle the clock nor make threads known, and add no plane and no line, so that no number depends
+//! on them.
 
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;

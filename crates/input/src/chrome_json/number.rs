@@ -33,7 +33,7 @@ impl Time {
 /// Why a number is no time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fault {
-    /// Not a finite decimal number.
+    /// The text is not a finite decimal number.
     NotANumber,
     /// Beyond 64 bits of microseconds.
     OutOfRange,

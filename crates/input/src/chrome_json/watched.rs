@@ -29,7 +29,7 @@ pub(super) struct Kept {
     pub begin: Box<[u8]>,
     /// Of the object that ends it.
     pub end: Box<[u8]>,
-    /// It waits for the clock only.
+    /// Whether the event waits for the clock only.
     pub is_whole: bool,
 }
 

@@ -17,7 +17,7 @@ pub(super) fn start(head: &[u8]) -> Option<&[u8]> {
     matches!(text.first(), Some(b'{' | b'[')).then_some(text)
 }
 
-/// The first key that decides, in the order of the text.
+/// What the text is, by the first key that decides, in the order of the text.
 pub(super) fn tell(text: &[u8], complete: bool) -> Option<Format> {
     let is_list = text.first() == Some(&b'[');
     let keys = keys_at(text, if is_list { 2 } else { 1 });

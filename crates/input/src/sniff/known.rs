@@ -12,7 +12,7 @@ enum Advice {
     Unpack,
     /// Left beside profiles: passed over.
     Derived,
-    /// This one.
+    /// This remedy.
     Say(&'static str),
 }
 

@@ -21,7 +21,7 @@ const HEAD_BYTES: usize = 4096;
 /// The plane while it arrives.
 #[derive(Debug)]
 pub(super) struct ArrivingPlane {
-    /// Its name.
+    /// Name of the plane.
     pub name: StrId,
     /// Events of the trace before its own.
     pub events_before: usize,

@@ -44,7 +44,8 @@ const LINE: u32 = 3;
 pub struct Outline {
     /// Where the plane's bytes lie in the file.
     plane: Range<u64>,
-    /// Its other fields: number, position of the body in the file, length, body; numbers of eight bytes, little-endian.
+    /// The plane's other fields: number, position of the body in the file, length, body; numbers of eight bytes,
+    /// little-endian.
     records: Vec<u8>,
 }
 
@@ -120,11 +121,11 @@ pub struct Outliner {
 
 /// What a field asks for.
 enum Step {
-    /// The next field starts there.
+    /// The next field starts at this position.
     To(u64),
-    /// So many bytes from here on.
+    /// The field needs this many more bytes.
     More(u64),
-    /// Nothing that can be stepped over.
+    /// The field cannot be stepped over.
     Stop,
 }
 

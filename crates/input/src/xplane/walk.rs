@@ -39,9 +39,9 @@ pub(super) struct OfFile {
 pub(super) struct Tables {
     /// The plane that the lines are of.
     pub plane: PlaneId,
-    /// Its event metadata.
+    /// Event metadata of the plane.
     pub event_metadata: IdMap<EventMetadata>,
-    /// Its stat metadata.
+    /// Stat metadata of the plane.
     pub stat_metadata: IdMap<StatMetadata>,
     /// Names made up for numbers without metadata.
     pub missing: FxHashMap<i64, StrId>,

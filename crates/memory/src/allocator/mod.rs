@@ -26,12 +26,12 @@ pub use read::allocators;
 pub enum Activity {
     /// Memory was given out.
     Allocation,
-    /// It was given back.
+    /// Memory was given back.
     Release,
 }
 
 impl Activity {
-    /// Its name for people and files.
+    /// Name of the activity for people and files.
     pub fn label(self) -> &'static str {
         match self {
             Activity::Allocation => "allocation",
@@ -43,7 +43,7 @@ impl Activity {
 /// An allocation or a release. Numbers that the file does not give are 0, or `None` where 0 would say something.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AllocatorEvent {
-    /// Its place among the events of the file.
+    /// Place of the event among those of the file.
     pub place: u64,
     /// When, from the start of the capture.
     pub time: Ps,
@@ -65,7 +65,7 @@ pub struct AllocatorEvent {
     pub requested_bytes: Option<u64>,
     /// Bytes that were given, rounded up by the allocator.
     pub allocation_bytes: Option<u64>,
-    /// Where they lie.
+    /// Address of the memory.
     pub address: u64,
     /// Index of what else the event says in [`Allocator::labels`]. Of a release what its allocation says, where the capture saw that.
     pub labels: u32,
@@ -105,14 +105,14 @@ pub struct Allocator {
     pub host: u16,
     /// What its events say beyond numbers, each once.
     pub labels: Vec<Labels>,
-    /// Its events by time; those of one time in the order of the file.
+    /// Events of the allocator by time; those of one time in the order of the file.
     pub events: Vec<AllocatorEvent>,
 }
 
 /// Equal allocations that are alive.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Alive {
-    /// One of them: index of its event.
+    /// Index of the event of one of the allocations.
     pub event: usize,
     /// How many.
     pub count: u64,

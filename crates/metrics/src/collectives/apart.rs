@@ -45,9 +45,9 @@ pub struct Apart {
     pub name: StrId,
     /// `all-gather`, ..., `megascale-send`, `megascale-receive`.
     pub kind: &'static str,
-    /// Where it was seen.
+    /// Track on which the communication was seen.
     pub track: Track,
-    /// How often.
+    /// How often it was seen.
     pub count: u64,
     /// Summed durations.
     pub total: Ps,

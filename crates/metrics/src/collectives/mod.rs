@@ -51,7 +51,7 @@ use trace::{Args, ArgsId, EventColumn, IntervalSet, Platform, StrId, Trace};
 /// One collective instruction (or kernel) of a program.
 #[derive(Clone, Debug)]
 pub struct CollectiveOp {
-    /// Its name in the trace.
+    /// Name of the collective in the trace.
     pub name: StrId,
     /// An argument set of its events.
     pub args: ArgsId,
@@ -88,9 +88,9 @@ pub struct CollectiveSums {
     pub exposed: Ps,
     /// Runs that were compared with the same run of other devices.
     pub compared: u64,
-    /// Of these: time until the last device arrived.
+    /// Time of the compared runs until the last device arrived.
     pub wait: Ps,
-    /// Of these: time after it.
+    /// Time of the compared runs after the last device arrived.
     pub transfer: Ps,
 }
 
@@ -118,15 +118,15 @@ pub struct Run {
     pub op: u32,
     /// Index into [`Devices::used`].
     pub device: u32,
-    /// When it started.
+    /// When the run started.
     pub start: Ps,
-    /// How long it took.
+    /// How long the run took.
     pub duration: Ps,
     /// The part in which the device computes nothing.
     pub exposed: Ps,
-    /// It starts in the window; else it is the rest of one that started before.
+    /// Whether the run starts in the window; else it is the rest of one that started before.
     pub counts: bool,
-    /// What it lacks to a whole run, in billionths: 0 for one that no edge of the window cuts.
+    /// What the run lacks to a whole one, in billionths: 0 for one that no edge of the window cuts.
     pub parts: i64,
     /// Number that this run has on all devices, where the trace states it.
     pub id: Option<i64>,

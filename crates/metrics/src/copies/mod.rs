@@ -64,7 +64,7 @@ impl CopyKind {
 pub struct CopyClass {
     /// From where to where.
     pub direction: Direction,
-    /// What it is.
+    /// What the transfer is.
     pub kind: CopyKind,
     /// Memory it reads (`pageable`, `pinned`, `device`); empty where the trace does not say.
     pub source_memory: String,
@@ -77,11 +77,11 @@ pub struct CopyClass {
 /// All transfers of one class.
 #[derive(Clone, Debug)]
 pub struct CopyRow {
-    /// What they have in common.
+    /// What the transfers have in common.
     pub class: CopyClass,
-    /// How many.
+    /// Number of transfers.
     pub count: u64,
-    /// Sum of their durations.
+    /// Sum of the transfers' durations.
     pub time: Ps,
     /// Shortest.
     pub min: Ps,
@@ -89,9 +89,9 @@ pub struct CopyRow {
     pub max: Ps,
     /// Bytes of those whose size is known; `None` where none is.
     pub bytes: Option<u64>,
-    /// Those whose size is known.
+    /// Number of transfers whose size is known.
     pub sized_count: u64,
-    /// Time in which at least one of those is under way, summed over devices.
+    /// Time in which at least one transfer of known size is under way, summed over devices.
     pub sized_time: Ps,
     /// Time that the core waited in `copy-done` (host offload).
     pub wait: Option<Ps>,
@@ -131,7 +131,7 @@ struct One {
     bytes: Option<u64>,
     wait: Option<Ps>,
     site: Option<StrId>,
-    /// It starts in the window; else it is the rest of one that started before.
+    /// Whether the transfer starts in the window; else it is the rest of one that started before.
     counts: bool,
 }
 

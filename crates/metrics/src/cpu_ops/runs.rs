@@ -37,7 +37,7 @@ struct RunPlace {
 /// The events of an op in one run.
 #[derive(Clone, Debug, Default)]
 struct Occurrences {
-    /// Its events, as numbers of all, by start.
+    /// Numbers of the op's events among all, by start.
     events: Vec<usize>,
     /// Events of one execution.
     parts: usize,

@@ -49,9 +49,9 @@ pub fn for_each_pair(trace: &Trace, device: &Device, mut found: impl FnMut(PairO
 /// What an op does in a pair of ops, if it is one of two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PairRole {
-    /// It starts work that goes on beside what follows.
+    /// The op starts work that goes on beside what follows.
     Starts,
-    /// It waits for that work.
+    /// The op waits for the work that another started.
     Waits,
 }
 

@@ -34,7 +34,7 @@ pub(crate) fn spaces(expression: &str) -> Option<(Space, Space)> {
     Some((space(source.get(..element_end(source))?), space(target)))
 }
 
-/// The first two elements of `(target, source, ...)`.
+/// Memory spaces of the first two elements of `(target, source, ...)`.
 fn of_tuple(tuple: &str) -> Option<(Space, Space)> {
     let elements = tuple.strip_prefix('(')?;
     let (target, rest) = elements.split_at_checked(element_end(elements))?;

@@ -19,8 +19,8 @@ use trace::{Interval, IntervalSet, LineKind, Platform, Trace};
 /// A device's time by what it does.
 #[derive(Clone, Debug, Default)]
 pub struct DeviceTime {
-    /// When it does what, in the order of [`StepPart::ALL`]; these do not overlap, and their union is the busy time. An op that runs
-    /// beside one of an earlier part is hidden by it.
+    /// When the device does what, in the order of [`StepPart::ALL`]; these do not overlap, and their union is the busy
+    /// time. An op that runs beside one of an earlier part is hidden by it.
     exposed: Vec<(StepPart, IntervalSet)>,
     /// When communication is in flight, hidden or not.
     pub communication: IntervalSet,

@@ -22,9 +22,9 @@ pub struct Scope {
 pub struct Call {
     /// The event on the host.
     pub event: EventId,
-    /// Its start.
+    /// Start of the call.
     pub start: Ps,
-    /// Its end.
+    /// End of the call.
     pub end: Ps,
 }
 

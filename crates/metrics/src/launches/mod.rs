@@ -31,7 +31,7 @@ use trace::{Event, EventColumn, EventId, Line, LineKind, Platform, SparseColumn,
 /// What one call started: 24 bytes, since there may be millions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Started {
-    /// Its first op.
+    /// First op that the call started.
     first: EventId,
     /// 0 for a call that started nothing.
     ops: u32,
@@ -60,7 +60,7 @@ pub struct LaunchGroup {
 pub struct Launches {
     /// Ops (module runs on TPUs) of the used devices.
     pub device_ops: u64,
-    /// Those of them whose call is in the trace.
+    /// Ops of the used devices whose call is in the trace.
     pub joined_ops: u64,
     /// Over all launches.
     pub total: LaunchStatistics,
@@ -76,7 +76,7 @@ pub struct Launches {
 pub(super) struct Op {
     pub id: EventId,
     pub event: Event,
-    /// Its start by the host's clock.
+    /// Start of the op by the host's clock.
     start: Ps,
     number: i64,
     pub scope: Scope,

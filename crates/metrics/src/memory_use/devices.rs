@@ -19,7 +19,7 @@ pub const OUTSIDE: &str = "outside the program";
 /// Bytes of a gigabyte as makers write the size of a memory.
 const GIGABYTE: f64 = (1u64 << 30) as f64;
 
-/// Those that ran something or whose allocators reported something.
+/// The devices that ran something or whose allocators reported something.
 pub(super) fn devices(
     run: &Run,
     devices: &Devices,

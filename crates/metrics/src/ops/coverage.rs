@@ -28,7 +28,7 @@ pub struct Coverage {
 }
 
 impl Coverage {
-    /// Of these ops.
+    /// Coverage of these ops.
     pub fn of(ops: &Ops) -> Coverage {
         let mut all = Coverage::default();
         in_blocks(&ops.rows, |op| all.add(op));

@@ -77,11 +77,11 @@ pub struct Op {
     pub module: Text,
     /// XLA's category.
     pub category: Text,
-    /// What it does, coarsely: its colour. Told by kernel names too, where the category says only `custom-call`.
+    /// What the op does, coarsely: its colour. Known by kernel names too, where the category says only `custom-call`.
     pub family: OpFamily,
     /// Name of the instruction, else of the kernel.
     pub name: Text,
-    /// Its full expression, empty where unknown.
+    /// Full expression of the op, empty where unknown.
     pub expression: Text,
     /// The framework's path (`jit(f)/layer_3/attn/dot_general`), empty where unknown.
     pub framework_path: Text,
@@ -93,7 +93,7 @@ pub struct Op {
     pub sharding: Text,
     /// An argument set of its events.
     pub args: ArgsId,
-    /// How often it started in the window (on GPUs: kernels).
+    /// How often the op started in the window (on GPUs: kernels).
     pub occurrences: u64,
     /// How often the instruction was executed: less than `occurrences` where a library call launches several kernels.
     pub executions: u64,
@@ -119,13 +119,13 @@ pub struct Op {
     pub cost_source: Option<CostSource>,
     /// Type of the main arithmetic's operands.
     pub data_type: Option<DataType>,
-    /// It was computed again to save memory; `None` where neither name nor path tells.
+    /// Whether the op was computed again to save memory; `None` where neither name nor path says it.
     pub rematerialized: Option<bool>,
     /// What occurrences cut by an edge of the window lack to whole ones, in billionths; see [`Tally::missing`].
     pub missing: i64,
     /// Used devices that it ran on.
     pub devices: u32,
-    /// It is one op of an asynchronous pair (`copy-start` and `copy-done`): whose work is the pair's.
+    /// Set for one op of an asynchronous pair (`copy-start` and `copy-done`): its work is the pair's.
     pub pair: Option<Pair>,
 }
 
@@ -136,9 +136,9 @@ pub struct Pair {
     pub role: PairRole,
     /// Pairs that were found.
     pub count: u64,
-    /// Their time, each from the start of the op that starts it to the end of the op that waits for it.
+    /// Time of the pairs, each from the start of the op that starts it to the end of the op that waits for it.
     pub time: Ps,
-    /// The other op of the pair states the cost too, which counts once.
+    /// Whether the other op of the pair states the cost too, which counts once.
     pub repeats: bool,
 }
 

@@ -16,7 +16,7 @@ use trace::{Trace, in_blocks};
 /// A node of the tree.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OpNode {
-    /// Its name; empty for a leaf, which has its op's ([`OpTree::name`]).
+    /// Name of the node; empty for a leaf, which has its op's ([`OpTree::name`]).
     pub name: String,
     /// Index of its parent; `None` for the root.
     pub parent: Option<u32>,
@@ -24,7 +24,7 @@ pub struct OpNode {
     pub depth: u32,
     /// The op, for a leaf.
     pub op: Option<u32>,
-    /// It is the time in which devices ran nothing, not ops: a program may have a scope of any name.
+    /// Whether the node is the time in which devices ran nothing, not ops: a program may have a scope of any name.
     pub is_idle: bool,
     /// Self time of all ops below.
     pub time: Ps,
@@ -168,7 +168,7 @@ fn wasted(op: &Op, efficiency: Efficiency<'_>) -> Option<Ps> {
 pub struct Wasted(Vec<Option<Ps>>);
 
 impl Wasted {
-    /// Of these ops; see [`OpTree::new`].
+    /// Wasted time of these ops; see [`OpTree::new`].
     pub fn new(ops: &Ops, efficiency: Efficiency<'_>) -> Wasted {
         let mut all = Vec::with_capacity(ops.rows.len());
         in_blocks(&ops.rows, |op| all.push(wasted(op, efficiency)));

@@ -9,7 +9,7 @@ use trace::{Strings, Trace, in_blocks};
 /// A text that nodes have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NodeText {
-    /// Its name.
+    /// Name of the node.
     Name,
     /// The category of its op.
     Category,

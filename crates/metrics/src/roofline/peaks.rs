@@ -75,7 +75,7 @@ impl Level {
 pub struct Bandwidth {
     /// Bytes a second.
     pub bytes_per_second: f64,
-    /// Where it comes from.
+    /// Where the bandwidth comes from.
     pub source: Source,
 }
 
@@ -84,7 +84,7 @@ pub struct Bandwidth {
 pub struct Peaks {
     /// The device's name: the chosen one's, else the profile's.
     pub device: String,
-    /// Its row in the facts, where it is known.
+    /// Row of the device in the facts, where it is known.
     pub facts: Option<&'static Device>,
     /// Dense arithmetic, FLOP/s.
     pub rates: Rates,

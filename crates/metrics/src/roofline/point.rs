@@ -24,11 +24,11 @@ pub struct Work {
     pub model_flops: Option<f64>,
     /// Bytes read and written, all memories together.
     pub bytes: Option<f64>,
-    /// Of these by [`Level`].
+    /// Bytes read and written by [`Level`].
     pub level_bytes: [Option<f64>; Level::ALL.len()],
     /// The time it took, summed over devices.
     pub time: Ps,
-    /// In which time that was done: see [`Op::work_time`].
+    /// In which time the work was done: see [`Op::work_time`].
     pub work_time: Ps,
 }
 
@@ -112,7 +112,7 @@ pub struct Point {
     pub level_intensity: [Option<f64>; Level::ALL.len()],
     /// The arithmetic whose peak it is compared with; absent in a comparison as XProf makes it.
     pub arithmetic: Option<Arithmetic>,
-    /// That peak, FLOP/s.
+    /// Peak of that arithmetic, FLOP/s.
     pub peak_flop_rate: Option<f64>,
     /// `flop_rate / peak_flop_rate`.
     pub compute_efficiency: Option<f64>,

@@ -156,7 +156,7 @@ impl<'a> Gaps<'a> {
         }
     }
 
-    /// Nothing is launched after the last op, and nothing ran before the first.
+    /// The launch that ended a gap. Nothing is launched after the last op, and nothing ran before the first.
     fn launch(&mut self, gap: Interval) -> Launch {
         if gap.end == Ps::MAX {
             return Launch::Unknown;

@@ -14,11 +14,11 @@ pub struct MeanPart {
     pub parts_us: [f64; StepPart::COUNT],
     /// Communication in flight, hidden or not.
     pub communication_us: f64,
-    /// Of it, hidden under computation.
+    /// Communication in flight that is hidden under computation.
     pub hidden_communication_us: f64,
     /// Copies in flight, hidden or not.
     pub transfer_us: f64,
-    /// Of them, hidden under computation.
+    /// Copies in flight that are hidden under computation.
     pub hidden_transfer_us: f64,
     /// Ops.
     pub num_ops: f64,

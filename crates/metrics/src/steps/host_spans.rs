@@ -44,7 +44,7 @@ enum Sort {
 pub(super) struct HostSteps {
     /// The spans, as if they were annotations.
     pub spans: Annotations,
-    /// What they are, for people (`calls of train_step`).
+    /// What the spans are, for people (`calls of train_step`).
     pub marker: String,
     /// Share of the devices' active span that they cover, or of their busy time that they launch, in percent.
     pub percent: f64,

@@ -59,7 +59,7 @@ pub enum StepSource {
     ModuleRuns,
     /// Spans on a host thread that repeat.
     HostSpans,
-    /// Nothing in the trace tells.
+    /// Nothing in the trace says what the steps are.
     Unknown,
 }
 
@@ -88,9 +88,9 @@ struct Mark {
 /// The steps of a run.
 #[derive(Clone, Debug)]
 pub struct Steps {
-    /// How they were found.
+    /// How the steps were found.
     pub source: StepSource,
-    /// What they are, for people (`train annotations`).
+    /// What the steps are, for people (`train annotations`).
     pub marker: Option<String>,
     /// One entry a step: the number the trace gives it.
     pub names: Vec<Option<String>>,

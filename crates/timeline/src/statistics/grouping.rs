@@ -10,24 +10,24 @@ use crate::lines::line_labels;
 /// By what events are grouped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum GroupBy {
-    /// Their own name.
+    /// The name of the event.
     #[default]
     Name,
-    /// The op that they are of, as the table of ops names it; of other events the HLO op that they name.
+    /// The op that the event is of, as the table of ops names it; of other events the HLO op that they name.
     Op,
-    /// The category of that op.
+    /// The category of the event's op.
     Category,
-    /// Its path of name scopes in the framework.
+    /// The path of name scopes in the framework of the event's op.
     Scope,
-    /// The line that they are on.
+    /// The line that the event is on.
     Line,
 }
 
 impl GroupBy {
-    /// All of them.
+    /// All values.
     pub const ALL: [GroupBy; 5] = [GroupBy::Name, GroupBy::Op, GroupBy::Category, GroupBy::Scope, GroupBy::Line];
 
-    /// Its word.
+    /// Word of the value.
     pub fn key(self) -> &'static str {
         match self {
             GroupBy::Name => "name",
@@ -38,7 +38,7 @@ impl GroupBy {
         }
     }
 
-    /// The one of this word; by name for any other.
+    /// The value with this word; `Name` for any other word.
     pub fn from_key(key: &str) -> GroupBy {
         GroupBy::ALL.into_iter().find(|by| by.key() == key).unwrap_or_default()
     }
@@ -54,7 +54,8 @@ impl GroupBy {
     }
 }
 
-/// Of which group each kind of event is. Groups have numbers: those of texts of the run ([`Texts::number`]), and behind them others.
+/// The group of each kind of event. Groups have numbers: those of texts of the run ([`Texts::number`]), and behind them
+/// others.
 #[derive(Clone, Debug)]
 pub struct Grouping<'a> {
     /// Index: the kind.

@@ -41,9 +41,9 @@ use stretches::StretchSums;
 /// A part of the timeline.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Area {
-    /// From its start up to and without its end; see [`Area::EVERYTHING`].
+    /// Time of the area, from its start up to and without its end; see [`Area::EVERYTHING`].
     pub range: Interval,
-    /// Its lines, each once.
+    /// Lines of the area, each once.
     pub lines: Vec<LineId>,
 }
 
@@ -103,9 +103,9 @@ impl Sums {
 /// The events of one group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Group {
-    /// What they have in common: a number of the [`Grouping`].
+    /// What the events have in common: a number of the [`Grouping`].
     pub number: u32,
-    /// Their sums.
+    /// Sums of the events.
     pub sums: Sums,
 }
 
@@ -164,9 +164,9 @@ impl Gathered<'_> {
 
 /// A part of the area on one line.
 enum Part<'a> {
-    /// Its sums are known.
+    /// The sums of the part are known.
     Sums(StretchSums<'a>),
-    /// They are not.
+    /// The sums of the part are not known.
     Events(EventsIn<'a>),
 }
 

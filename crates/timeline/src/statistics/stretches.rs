@@ -57,7 +57,7 @@ struct LineStretches {
 
 #[derive(Debug)]
 struct Stretch {
-    /// Its events start and end in it, and no others of the line do.
+    /// Time in which the events of the stretch start and end, and no others of the line do.
     time: Interval,
     /// Place of the first in the order of the line.
     first: usize,
@@ -165,7 +165,7 @@ struct Making {
     /// Which of `sums` each event is of.
     events: Vec<u16>,
     running: SelfTime,
-    /// It became too long: what follows is in no stretch until nothing runs.
+    /// Whether the stretch became too long: what follows is in no stretch until nothing runs.
     is_given_up: bool,
 }
 

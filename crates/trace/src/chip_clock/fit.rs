@@ -37,9 +37,9 @@ const AGREEMENT: u64 = 1_000_000;
 /// Event time less chip time, as a line over chip time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Line {
-    /// Its value at `reference`.
+    /// Value of the line at `reference`.
     pub shift: i64,
-    /// Its slope, in 2^-40.
+    /// Slope of the line, in 2^-40.
     pub drift: i64,
     /// Chip time.
     pub reference: i64,
@@ -113,7 +113,7 @@ fn median_of(samples: &[(i64, i64)]) -> i64 {
 struct Band {
     drift: i64,
     width: u64,
-    /// Its middle at the reference.
+    /// Middle of the band at the reference.
     late: i64,
 }
 
