@@ -50,11 +50,11 @@ pub struct FileId(u32);
 /// Where an event stands, for an [`ArgumentsReader`](input::ArgumentsReader).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EventInFile {
-    /// Path of its file; in an archive that of the member.
+    /// Path of the event's file; in an archive that of the member.
     pub path: String,
-    /// Its index among the events there.
+    /// Index of the event among those there.
     pub index: u32,
-    /// Its name.
+    /// Name of the event.
     pub name: String,
 }
 

@@ -118,8 +118,9 @@ impl Columns {
         }
     }
 
-    /// All of it as Arrow has it among programs (<https://arrow.apache.org/docs/format/CDataInterface/PyCapsuleInterface.html>): its schema
-    /// and a batch. What is asked for is not looked at, as the interface allows.
+    /// The whole table as Arrow has it among programs
+    /// (<https://arrow.apache.org/docs/format/CDataInterface/PyCapsuleInterface.html>): its schema and a batch. What is
+    /// asked for is not looked at, as the interface allows.
     #[pyo3(signature = (requested_schema=None))]
     fn __arrow_c_array__<'py>(
         &self,

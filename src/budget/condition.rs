@@ -37,7 +37,7 @@ enum Test {
 /// What became of a condition for one run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConditionReport {
-    /// It is met, or cannot be checked: a gate that nobody could have passed must not stand open.
+    /// Whether the condition is met, or cannot be checked: a gate that nobody could have passed must not stand open.
     pub is_met: bool,
     /// What happened, as a sentence.
     pub message: String,

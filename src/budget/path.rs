@@ -28,7 +28,7 @@ pub enum PathPart {
     Where {
         /// The field.
         key: String,
-        /// Its values.
+        /// Values of the field.
         values: Vec<String>,
     },
 }
@@ -77,7 +77,7 @@ impl Path {
         }
     }
 
-    /// This path and one part more.
+    /// The path with one part more.
     pub fn with(&self, part: PathPart) -> Path {
         let mut parts = self.parts.clone();
         parts.push(part);

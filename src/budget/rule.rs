@@ -78,7 +78,7 @@ pub enum Subject {
 }
 
 impl Subject {
-    /// Whether its number stands at a path of the profile, or is a sum over ops.
+    /// Whether the subject's number stands at a path of the profile, or is a sum over ops.
     pub fn has_path(&self) -> bool {
         matches!(self, Subject::Number(_) | Subject::Ops(_))
     }
@@ -126,13 +126,13 @@ pub struct Bound {
 /// A rule as it was written.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rule {
-    /// What it looks at.
+    /// What the rule looks at.
     pub subject: Subject,
-    /// How that has to stand to the bound.
+    /// How the subject has to stand to the bound.
     pub relation: Relation,
     /// The bound.
     pub bound: Bound,
-    /// It says `if measured`: a number that is absent does not fail it.
+    /// Whether the rule says `if measured`: a number that is absent does not fail it.
     pub optional: bool,
 }
 

@@ -34,7 +34,7 @@ pub enum SlowdownOf {
 pub struct Slowdown {
     /// Percent of the baseline's time by which the run takes longer; 0 where that is not proven.
     pub percent: f64,
-    /// Both times, their difference and whether it is proven; without a full stop.
+    /// The times of the run and the baseline, their difference and whether it is proven; without a full stop.
     pub sentence: String,
 }
 

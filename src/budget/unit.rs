@@ -27,7 +27,7 @@ pub enum Dimension {
 /// A unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unit {
-    /// What it measures.
+    /// What the unit measures.
     pub dimension: Dimension,
     /// Power of ten over the base.
     exponent: i32,

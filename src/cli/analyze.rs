@@ -60,7 +60,8 @@ pub fn run(command: &Analyze) -> u8 {
 pub struct Reports {
     /// One a run.
     pub profiles: Vec<UnifiedProfile>,
-    /// What they were made from. It ends with the process: giving millions of events back before that only takes time.
+    /// The session that the profiles were made from. It ends with the process: giving millions of events back before
+    /// that only takes time.
     pub session: ManuallyDrop<Session>,
     /// What the user gave.
     pub settings: Settings,

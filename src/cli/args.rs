@@ -256,9 +256,9 @@ pub struct Timeline {
 /// What colours the ops of a timeline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Colours {
-    /// Their class
+    /// The class of the op
     Own,
-    /// What they gained or lost between two runs
+    /// What the op gained or lost between two runs
     Change,
 }
 
@@ -297,7 +297,7 @@ pub struct Check {
 /// `crossprof schema`.
 #[derive(Debug, clap::Args)]
 pub struct Schema {
-    /// Of which document
+    /// The document whose schema is printed
     #[arg(value_enum, default_value_t = Document::Profile)]
     pub document: Document,
 }

@@ -25,13 +25,13 @@ static STANDARD_INPUT_TAKEN: AtomicBool = AtomicBool::new(false);
 
 /// A file to read.
 pub struct Input {
-    /// Where it is; `-` is standard input.
+    /// Path of the file; `-` is standard input.
     pub path: PathBuf,
     /// As the session knows it.
     pub name: String,
     /// Bytes as stored; `None` for a pipe.
     pub size: Option<u64>,
-    /// What it holds.
+    /// What the file holds.
     pub kind: FileKind,
     /// Named on the command line, or called like a profile: has to say why it gives nothing.
     pub expected: bool,
@@ -41,9 +41,9 @@ pub struct Input {
 
 /// An opened input.
 pub enum Source {
-    /// It can be read anywhere.
+    /// A file, which can be read anywhere.
     File(File),
-    /// It comes once, in order.
+    /// A pipe, which comes once, in order.
     Stream(Box<dyn Read + Send>),
 }
 

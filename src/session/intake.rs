@@ -13,7 +13,7 @@ pub struct FileResult {
     pub path: String,
     /// Events read from it.
     pub events: u64,
-    /// Its members: itself, or those of an archive.
+    /// Members of the file: the file itself, or those of an archive.
     pub members: Vec<MemberResult>,
     /// What was lost or odd.
     pub warnings: Vec<Warning>,
@@ -25,9 +25,9 @@ pub struct FileResult {
 /// What one member of a file gave.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MemberResult {
-    /// Its path; inside an archive, the archive's path first.
+    /// Path of the member; inside an archive, the archive's path first.
     pub path: String,
-    /// What it holds.
+    /// What the member holds.
     pub kind: FileKind,
     /// Events read from it.
     pub events: u64,

@@ -37,7 +37,7 @@ pub type Waiter = Rc<dyn Fn(Heard)>;
 
 /// What comes of a request.
 pub enum Heard {
-    /// How far it is.
+    /// How far the request is.
     Progress(JsValue),
     /// What was asked for: the last that is heard.
     Response(JsValue),

@@ -48,11 +48,11 @@ pub enum Action {
 /// A button that saves or turns what it stands in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Press {
-    /// What it stands in, as a selector.
+    /// What the button stands in, as a selector.
     pub within: &'static str,
-    /// Which of those.
+    /// Index of what the button stands in, among all that the selector finds.
     pub at: usize,
-    /// Its `data-save`.
+    /// The button's `data-save`.
     pub button: &'static str,
 }
 

@@ -30,9 +30,9 @@ pub type Told = Shared<LocalBoxFuture<'static, Result<(), String>>>;
 pub struct Team {
     /// The two that read, until the analyst has the runs: one unpacks, the other decodes.
     pub readers: Option<[Connection; 2]>,
-    /// The one that has the runs.
+    /// The worker that has the runs.
     pub analyst: Rc<Connection>,
-    /// The one that answers in the analyst's place, once it was asked for.
+    /// The worker that answers in the analyst's place, once it was asked for.
     pub deputy: Option<Deputy>,
     /// What tells it of the memory of runs, each of which it is told once.
     pub told: Vec<(u32, Told)>,

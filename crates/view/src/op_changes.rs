@@ -42,7 +42,8 @@ impl OpChanges {
         changes
     }
 
-    /// Those that tell the two runs apart: none where ops were not compared, are of different programs, or mostly have no partner.
+    /// The changes of the ops where they tell the two runs apart: none where ops were not compared, are of different
+    /// programs, or mostly have no partner.
     pub fn telling(comparison: &Comparison, run: u32) -> Option<OpChanges> {
         let of = compared_with(comparison, run)?;
         let matching = comparison.matching.iter().find(|it| it.run == of)?;

@@ -95,9 +95,9 @@ pub struct Compare {
 /// How the work grows with the devices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Scaling {
-    /// It stays the same
+    /// The work stays the same
     Strong,
-    /// It grows in proportion
+    /// The work grows in proportion
     Weak,
 }
 
@@ -138,7 +138,7 @@ fn page_name(text: &str) -> Result<PathBuf, String> {
 /// A run of several captures.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Group {
-    /// Its name.
+    /// Name of the run.
     pub name: String,
     /// The captures.
     pub files: Vec<PathBuf>,

@@ -22,7 +22,7 @@ pub struct CardText {
     pub detail: String,
     /// More to say below the definition.
     pub more: String,
-    /// How it does.
+    /// How the value does against its limits.
     pub status: Option<Status>,
     /// Where the title leads.
     pub href: Option<String>,

@@ -11,11 +11,11 @@ pub struct Tip {
     pub text: String,
     left_px: f64,
     top_px: f64,
-    /// It stands above the element, not below.
+    /// Whether the tip stands above the element, not below.
     above: bool,
 }
 
-/// The one tip.
+/// The only tip of the page.
 #[derive(Clone, Copy)]
 pub struct Tips(RwSignal<Option<Tip>>);
 

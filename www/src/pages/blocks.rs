@@ -30,7 +30,7 @@ pub struct Answer {
 }
 
 impl Default for Answer {
-    /// Nothing yet.
+    /// An answer without blocks.
     fn default() -> Answer {
         Answer { blocks: RwSignal::new(Vec::new()), failed: RwSignal::new(None), is_awaited: RwSignal::new(true) }
     }

@@ -92,7 +92,7 @@ pub struct PageRequest {
     pub run: u32,
     /// Which page.
     pub view: View,
-    /// Its filter, orders and choices.
+    /// Filter, orders and choices of the page.
     pub query: PageQuery,
 }
 
@@ -103,11 +103,11 @@ pub struct TableRequest {
     pub run: u32,
     /// Which table.
     pub name: TableName,
-    /// Its form.
+    /// Form of the table.
     pub variant: String,
     /// The part of the timeline, of a table that is of one.
     pub area: AreaQuery,
-    /// Its filter and order.
+    /// Filter and order of the table.
     pub query: Query,
     /// As what.
     pub format: TextFormat,
@@ -120,9 +120,9 @@ pub struct RowRequest {
     pub run: u32,
     /// Which table.
     pub name: TableName,
-    /// Its form.
+    /// Form of the table.
     pub variant: String,
-    /// Its filter and order.
+    /// Filter and order of the table.
     pub query: Query,
     /// Index of the row among those that pass.
     pub index: u32,
@@ -143,7 +143,7 @@ pub struct Subjects {
 /// One run of a comparison.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SubjectEntry {
-    /// What it is called.
+    /// What the run is called.
     pub name: String,
     /// Power of a device, in watts.
     pub watts_per_device: Option<f64>,
@@ -158,7 +158,7 @@ pub struct SubjectEntry {
 pub struct DocumentRequest {
     /// The runs that it is of.
     pub subjects: Subjects,
-    /// What it is.
+    /// Form of the document.
     pub form: Form,
 }
 

@@ -12,7 +12,7 @@ pub struct FileEntry {
     pub path: String,
     /// Size as stored.
     pub size_bytes: u64,
-    /// What it holds, judged by its first bytes.
+    /// What the file holds, judged by its first bytes.
     pub kind: FileKind,
 }
 
@@ -32,7 +32,7 @@ pub struct FileDone {
     pub file: u32,
     /// Events read from it.
     pub events: u64,
-    /// What it is.
+    /// What the file is.
     pub kind: Option<FileKind>,
     /// What was lost or odd.
     pub warnings: Vec<Warning>,

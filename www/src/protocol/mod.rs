@@ -56,7 +56,7 @@ pub trait Request: Into<Self::Worker> {
     type Worker: Serialize + DeserializeOwned;
     /// What the worker says before it is done, any number of times.
     type Progress;
-    /// What it says in the end.
+    /// What the worker says in the end.
     type Response;
 }
 

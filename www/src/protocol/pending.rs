@@ -15,7 +15,7 @@ pub struct Pending<T> {
 /// A request that was opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Opened {
-    /// Its number.
+    /// Number of the request.
     pub id: RequestId,
     /// An earlier request for the same place, which nobody waits for now.
     pub superseded: Option<RequestId>,

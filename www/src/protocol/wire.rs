@@ -38,11 +38,11 @@ const KINDS: [Kind; 7] =
 pub struct Message {
     /// The request that it is about.
     pub id: RequestId,
-    /// What it does.
+    /// What the message does.
     pub kind: Kind,
-    /// What it says; see [`Body::from_js`].
+    /// What the message says; see [`Body::from_js`].
     pub body: JsValue,
-    /// What came with it.
+    /// What came with the message.
     pub attachments: Array,
 }
 

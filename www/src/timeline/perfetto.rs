@@ -12,7 +12,7 @@ use web_sys::{MessageEvent, Window};
 
 const ORIGIN: &str = "https://ui.perfetto.dev";
 
-/// How often it is asked whether it is there.
+/// How often Perfetto is asked whether it is there.
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// The page of Perfetto in another tab.

@@ -132,7 +132,7 @@ pub struct Analyst {
     session: Session,
     /// What the user gave for each run.
     settings: Vec<Settings>,
-    /// It has a load of its own, or is about to.
+    /// Whether the analyst has a load, or is about to.
     is_asked: bool,
     reader: Reader,
     block: Vec<u8>,

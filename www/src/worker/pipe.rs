@@ -234,7 +234,7 @@ impl Bytes {
         Uint8Array::new(&self.buffer).subarray(start, self.start)
     }
 
-    /// All of them, of a message that came alone.
+    /// The whole buffer, of a message that came alone.
     pub fn buffer(&self) -> &JsValue {
         &self.buffer
     }

@@ -6,9 +6,9 @@ use std::path::Path;
 /// A licence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Licence {
-    /// Its SPDX name.
+    /// SPDX name of the licence.
     pub name: &'static str,
-    /// Words that only its text has.
+    /// Words that only the text of the licence has.
     words: &'static str,
 }
 

@@ -141,7 +141,7 @@ struct CommunicationFigures<'a> {
 }
 
 impl<'a> CommunicationFigures<'a> {
-    /// None where nothing communicated.
+    /// The figures of a run; `None` where nothing communicated.
     fn of(source: Source<'a>) -> Option<CommunicationFigures<'a>> {
         match source {
             Source::Trace(context) => {

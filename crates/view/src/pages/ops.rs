@@ -189,7 +189,7 @@ fn figures(context: &Context<'_>, passing: Option<&[bool]>) -> Vec<Figure> {
     ]
 }
 
-/// So many events of ops: on GPUs an execution of an op may launch several kernels.
+/// Says how many events of ops there are: on GPUs an execution of an op may launch several kernels.
 fn counted(context: &Context<'_>, events: u64) -> String {
     let is_gpu = context.analysis.devices.platform == Some(Platform::Gpu);
     format!("{} {}", format::count(events), if is_gpu { "kernels" } else { "runs" })

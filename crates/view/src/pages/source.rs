@@ -9,14 +9,14 @@ use report::UnifiedProfile;
 /// A run, as far as it is there.
 #[derive(Clone, Copy, Debug)]
 pub enum Source<'a> {
-    /// Its events and what was measured of them.
+    /// Events of the run and what was measured of them.
     Trace(Context<'a>),
-    /// Only its profile, such as an earlier result.
+    /// Only the profile of the run, such as an earlier result.
     Profile(&'a UnifiedProfile),
 }
 
 impl<'a> Source<'a> {
-    /// Its profile.
+    /// Profile of the run.
     pub fn profile(self) -> &'a UnifiedProfile {
         match self {
             Source::Trace(context) => context.profile,
@@ -24,7 +24,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Its events, where they are there.
+    /// Events of the run, where they are there.
     pub fn context(self) -> Option<Context<'a>> {
         match self {
             Source::Trace(context) => Some(context),

@@ -12,10 +12,10 @@ use crate::table::{Column, Unit, column};
 /// A part of the timeline of the whole capture, whatever window the numbers of other tables are of.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AreaQuery {
-    /// Where it starts, in picoseconds from the start of the capture; the start of the capture where absent.
+    /// Where the area starts, in picoseconds from the start of the capture; the start of the capture where absent.
     #[serde(default)]
     pub from_ps: Option<i64>,
-    /// Where it ends; the end of the capture where absent.
+    /// Where the area ends; the end of the capture where absent.
     #[serde(default)]
     pub to_ps: Option<i64>,
     /// The lines.
@@ -30,12 +30,12 @@ pub struct AreaQuery {
 /// Which lines.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum LineQuery {
-    /// All of them.
+    /// All lines.
     #[default]
     All,
-    /// Those that any of these patterns means; see [`chosen_lines`].
+    /// The lines that any of these patterns means; see [`chosen_lines`].
     Patterns(Vec<String>),
-    /// Those with these indices in [`Trace::lines`](trace::Trace::lines).
+    /// The lines with these indices in [`Trace::lines`](trace::Trace::lines).
     Indices(Vec<u32>),
 }
 

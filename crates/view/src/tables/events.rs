@@ -12,7 +12,7 @@ pub(super) struct EventRow<'a> {
     rows: &'a EventRows<'a>,
     listed: &'a ListedEvent,
     event: Event,
-    /// When it occupies its line.
+    /// When the event occupies its line.
     at: Interval,
 }
 

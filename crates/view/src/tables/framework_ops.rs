@@ -148,7 +148,7 @@ impl<'a> PlacedGroup<'a> {
 /// A framework op: sums over its HLO ops.
 #[derive(Default)]
 pub(super) struct Group {
-    /// Its path, or the name of an op without one.
+    /// Path of the framework op, or the name of an op without one.
     text: Text,
     has_path: bool,
     /// As XProf counts: runs of the HLO op that ran most often.

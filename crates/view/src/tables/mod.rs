@@ -63,7 +63,7 @@ macro_rules! tables {
         }
 
         impl TableName {
-            /// All of them, in the order of the pages.
+            /// All tables, in the order of the pages.
             pub const ALL: [TableName; [$($key),+].len()] = [$(TableName::$name),+];
 
             /// The word of the command line and of file names.

@@ -13,7 +13,7 @@ pub(super) enum OpValue {
     Text(OpText),
     /// One of a few labels.
     Label(OpLabel),
-    /// Anything else.
+    /// Any other cell.
     Cell(for<'a> fn(&OpRows<'a>, usize, &'a Op) -> CellRef<'a>),
 }
 

@@ -21,7 +21,7 @@ pub(super) enum RooflineValue {
     Text(OpText, &'static str),
     /// One of a few labels; of the program only what bounds it.
     Label(OpLabel),
-    /// Anything else.
+    /// Any other cell.
     Cell(for<'r, 'a> fn(&RooflineRow<'r, 'a>) -> CellRef<'a>),
 }
 

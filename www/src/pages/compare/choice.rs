@@ -24,7 +24,7 @@ pub struct Chosen {
 }
 
 impl Chosen {
-    /// What it is called on the page: as the user says, else as everywhere.
+    /// What the run is called on the page: as the user says, else as everywhere.
     pub fn shown(&self, state: State, run: Option<&Run>) -> String {
         match run {
             Some(run) if self.called.is_empty() => state.name_of(run.id),

@@ -20,7 +20,7 @@ const MOST_INSTRUCTIONS: usize = 100;
 /// An op of a run.
 pub(super) struct Op<'a> {
     context: Context<'a>,
-    /// Its index among [`metrics::Ops::rows`].
+    /// Index of the op among [`metrics::Ops::rows`].
     index: usize,
     op: &'a metrics::Op,
 }
@@ -95,7 +95,7 @@ impl<'a> Op<'a> {
         (!figures.is_empty()).then_some(Block::Figures { figures })
     }
 
-    /// Everything else.
+    /// All blocks but the figures.
     pub fn blocks(&self) -> Vec<Block> {
         let mut blocks = Vec::new();
         let expression = self.text(self.op.expression);
@@ -129,7 +129,7 @@ impl<'a> Op<'a> {
         (rows.len() > 1).then_some(Block::Grid(Grid { title, columns, rows }))
     }
 
-    /// Its instruction, where the program is embedded.
+    /// Instruction of the op, where the program is embedded.
     fn instruction(&self) -> Option<(&'a hlo::Module, &'a hlo::Instruction)> {
         let modules = &self.context.run.programs().modules;
         let (name, module_name) = (self.text(self.op.name), self.text(self.op.module));
@@ -189,7 +189,7 @@ impl<'a> Op<'a> {
         if self.context.analysis.devices.platform == Some(Platform::Gpu) { "kernel" } else { "run" }
     }
 
-    /// When it ran, by device.
+    /// When the op ran, by device.
     fn runs(&self) -> Vec<Vec<Interval>> {
         let (trace, analysis) = (self.context.trace(), self.context.analysis);
         let of_op = analysis.ops.entries.iter().filter(|(_, row)| *row as usize == self.index);

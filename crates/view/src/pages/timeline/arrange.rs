@@ -14,7 +14,7 @@ pub enum TrackChange {
     Narrow,
     /// Shown above all others, or no more.
     Pin,
-    /// Not shown.
+    /// The track is not shown.
     Hide,
     /// One place up.
     Up,
@@ -22,7 +22,7 @@ pub enum TrackChange {
     Down,
     /// From where its name was taken, in CSS pixels from the upper left corner of the events, to where the pointer is.
     Move {
-        /// Where it was taken.
+        /// Where the name was taken.
         from: (f64, f64),
     },
     /// All that are hidden are shown again.

@@ -38,7 +38,7 @@ const LETTER: f64 = 6.1;
 struct Drawn {
     run: u32,
     picture: StepPicture,
-    /// None where the ops have the colours of their classes.
+    /// What each op gained or lost; `None` where the ops have the colours of their classes.
     changes: Option<OpChanges>,
 }
 
