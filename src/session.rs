@@ -113,7 +113,7 @@ impl Session {
     }
 
     /// Says that `bytes` more of a file, as stored, were read elsewhere, before the pieces that they gave: so that its size is
-    /// known where [`Session::begin`] was not told it.
+    /// known where [`Session::begin`] did not get it.
     pub fn stored(&mut self, file: FileId, bytes: u64) {
         if let Some(File { intake: Some(intake), .. }) = self.files.get_mut(file.0 as usize) {
             intake.count_stored(bytes);

@@ -14,11 +14,11 @@ pub enum Dimension {
     Bytes,
     /// Percent; of what, the field's definition says.
     Percent,
-    /// Base: bytes a second.
+    /// Base: bytes per second.
     ByteRate,
     /// Base: floating-point operations.
     Flops,
-    /// Base: floating-point operations a second.
+    /// Base: floating-point operations per second.
     FlopRate,
     /// Something a second.
     PerSecond,

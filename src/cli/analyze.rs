@@ -58,7 +58,7 @@ pub fn run(command: &Analyze) -> u8 {
 
 /// The reports of all runs of a call.
 pub struct Reports {
-    /// One a run.
+    /// One per run.
     pub profiles: Vec<UnifiedProfile>,
     /// The session that the profiles were made from. It ends with the process: giving millions of events back before
     /// that only takes time.

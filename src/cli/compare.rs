@@ -200,7 +200,7 @@ impl Reader<'_> {
     }
 }
 
-/// One value a run; a single one is of all.
+/// One value per run; a single one is of all.
 fn of_each(values: &[f64], runs: usize, option: &str) -> Result<Vec<Option<f64>>, String> {
     match values {
         [] => Ok(vec![None; runs]),

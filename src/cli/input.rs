@@ -1,4 +1,4 @@
-//! The files of a call: folders are walked, and each file is opened once to tell what it holds. A pipe is read from there on,
+//! The files of a call: folders are walked, and each file is opened once to find what it holds. A pipe is read from there on,
 //! since its bytes come once.
 
 use std::fs::File;
@@ -11,7 +11,7 @@ use crossprof::input::plan::{FileKind, is_called_profile};
 use crossprof::input::{Format, sniff};
 use crossprof::session;
 
-/// Enough to tell what a file holds.
+/// Bytes that are enough to find what a file holds.
 const HEAD_BYTES: u64 = 64 << 10;
 
 /// Of a text on standard input so much is searched for the list of buffers of an out-of-memory error: it may have no end.
@@ -119,7 +119,7 @@ fn regular(path: &Path) -> io::Result<Option<(File, u64)>> {
     Ok(Some((file, size)))
 }
 
-/// What a file holds, from as little of its start as tells; a file that cannot be read is unknown.
+/// What a file holds, from as little of its start as is enough; a file that cannot be read is unknown.
 #[cfg(feature = "view")]
 pub fn kind_of_start(path: &Path, size: u64) -> FileKind {
     const FEW_BYTES: u64 = 4 << 10;

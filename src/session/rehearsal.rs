@@ -70,7 +70,7 @@ fn on_gpu(steps: i64) -> Trace {
 ///                     one layer
 /// ```
 ///
-/// Every step has ops of its own: there are captures of a million different ones.
+/// Every step has ops that no other has: there are captures of a million different ones.
 fn on_tpu(steps: i64) -> Trace {
     const OPS: [(&str, &str, &str); 4] = [
         ("fusion", "loop fusion", "fusion(bf16[8,128]{1,0} %p.1, f32[128]{0} %p.2), kind=kLoop"),

@@ -45,7 +45,7 @@ pub enum Heard {
     Error(String),
 }
 
-/// Whoever asks this, as the connection sees them. `progress` tells whether it can be read.
+/// Whoever asks this, as the connection sees them. `progress` says whether it can be read.
 pub fn waiter<Q: Request>(
     progress: impl Fn(JsValue) -> bool + 'static,
     heard: impl FnOnce(Result<Q::Response, String>) + 'static,

@@ -34,7 +34,7 @@ pub struct Team {
     pub analyst: Rc<Connection>,
     /// The worker that answers in the analyst's place, once it was asked for.
     pub deputy: Option<Deputy>,
-    /// What tells it of the memory of runs, each of which it is told once.
+    /// What sends the deputy the memory of runs, once for each run.
     pub told: Vec<(u32, Told)>,
     /// The files that are read.
     pub sources: Vec<Source>,
@@ -73,7 +73,7 @@ pub fn forget_deputy(load: u32) {
     with(load, |team| (team.deputy, team.told) = (None, Vec::new()));
 }
 
-/// What tells the deputy of a load the memory of this run: what does so already, else this.
+/// What sends the deputy of a load the memory of this run: what does so already, else this.
 pub fn told(load: u32, run: u32, tell: impl FnOnce() -> Told) -> Option<Told> {
     with(load, |team| {
         let known = team.told.iter().find(|(of, _)| *of == run).map(|(_, told)| told.clone());

@@ -25,7 +25,7 @@ const UNSTABLE_THRESHOLDS: f64 = 5.0;
 
 /// Times Student's limit that a difference has to exceed. The noise of a capture is itself estimated from a few steps, which follow each
 /// other in more ways than one number shows: with it, at most one in twenty pairs of captures of one program are called different, for
-/// independent steps, steps that follow each other, and captures with levels of their own.
+/// independent steps, steps that follow each other, and captures with different levels.
 const CAUTION: f64 = 1.17;
 
 /// More correlation than this short captures cannot tell from a drift; intervals would have no end.
@@ -179,7 +179,7 @@ impl Default for Inflation {
 }
 
 impl Inflation {
-    /// By what all captures together tell of how their steps follow each other.
+    /// From what all captures together show of how their steps follow each other.
     pub fn of<'l>(levels: impl Iterator<Item = &'l Level>) -> Inflation {
         let correlation = correlation(levels);
         // Squares of steps follow each other by the square of what steps do.

@@ -1,6 +1,6 @@
 //! The comparison as a document: what `crossprof compare --output-json` writes, and what reports and the page show.
 //!
-//! Lists named `values` or `ratios` have one entry a run, in the order of `runs`. Changes (`waterfall`, `ops`, ...) are of one
+//! Lists named `values` or `ratios` have one entry per run, in the order of `runs`. Changes (`waterfall`, `ops`, ...) are of one
 //! run against the baseline and name both.
 
 use schemars::JsonSchema;
@@ -31,7 +31,7 @@ pub struct Comparison {
     /// Share from which on a difference counts, however sure it is: 0.01 unless the user says otherwise.
     #[serde(default)]
     pub threshold: f64,
-    /// Step times with their noise: one entry a run other than the baseline.
+    /// Step times with their noise: one entry per run other than the baseline.
     pub step_time: Vec<StepTimeChange>,
     /// Work against the baseline, where it is the same work: in tokens where all runs know them, else in samples, else in steps where power or
     /// price is known. The first sentence of the summary is of it.
@@ -60,7 +60,7 @@ pub struct Comparison {
     /// What fills the memory of the devices; absent unless two runs know it, and in comparisons that the web page makes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<MemoryComparison>,
-    /// How well the ops of a run could be matched: one entry a run other than the baseline.
+    /// How well the ops of a run could be matched: one entry per run other than the baseline.
     pub matching: Vec<Matching>,
     /// Speed-up over device counts; absent where all runs have the same number of devices.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -270,16 +270,16 @@ pub struct ComparedMetric {
     pub unit: String,
     /// Which is better: `higher` or `lower`; `neither` for a number that is no merit.
     pub direction: Direction,
-    /// One a run.
+    /// The metric's value of each run.
     pub values: Vec<Option<f64>>,
-    /// One a run: times better than the baseline (above 1 is better, whatever the direction). Absent where it has no meaning.
+    /// One per run: times better than the baseline (above 1 is better, whatever the direction). Absent where it has no meaning.
     pub ratios: Vec<Option<f64>>,
-    /// One a run: value less the baseline's.
+    /// One per run: value less the baseline's.
     pub differences: Vec<Option<f64>>,
-    /// One a run, against the baseline: `better`, `worse`, `equal`, or `within_noise` where the difference is too small to count.
+    /// One per run, against the baseline: `better`, `worse`, `equal`, or `within_noise` where the difference is too small to count.
     /// Absent for the baseline, where a value is missing or the work differs, and for numbers that are no merit.
     pub verdicts: Vec<Option<MetricVerdict>>,
-    /// One a run: the least and the most of its captures. Empty where every run is one capture, null for a run of one.
+    /// One per run, the least and the most of its captures. Empty where every run is one capture, null for a run of one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub spreads: Vec<Option<[f64; 2]>>,
     /// Index of the best run; absent where none is, where the difference is within the noise, and where a run is one capture only: whether

@@ -1,4 +1,4 @@
-//! Whether runs did the same work under the same conditions. What a run does not tell is unknown, and unknown is never the same.
+//! Whether runs did the same work under the same conditions. What a run does not say is unknown, and unknown is never the same.
 
 use super::agreement::{missing, status};
 use super::{FairnessCheck, FairnessStatus, Subject, are_of_several_platforms, programs};

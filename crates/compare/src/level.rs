@@ -10,7 +10,7 @@
 //! drawn in         9.9  9.9   9.9  10.0  10.0  10.05  10.1  10.1   10.1  10.1
 //! ```
 //!
-//! Steps follow each other: a slow host slows several, so that twenty steps may tell no more than five independent ones. How much is
+//! Steps follow each other: a slow host slows several, so that twenty steps may say no more than five independent ones. How much is
 //! measured by how a step's distance from the mean goes with the next one's, with the outermost tenths drawn in ([`Correlation`]).
 
 use base::sort;
@@ -22,7 +22,7 @@ const TRIMMED: f64 = 0.25;
 /// Share that is drawn in at either end before it is asked how steps follow each other: a single outlier follows nothing.
 const DRAWN_IN: f64 = 0.1;
 
-/// Fewer steps cannot tell whether they follow each other.
+/// Fewer steps cannot show whether they follow each other.
 const LEAST_STEPS_OF_CORRELATION: usize = 10;
 
 /// A mean step time of one capture with its noise.

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 /// Buffers of one run that are listed.
 const MOST_BUFFERS: usize = 20;
 
-/// What fills the memory of each run. Lists have an entry a run.
+/// What fills the memory of each run. Lists have one entry per run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MemoryComparison {
     /// The peak of each run's fullest device; where no device is known, of its largest program.

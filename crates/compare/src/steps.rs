@@ -27,7 +27,7 @@ pub fn ops(profile: &UnifiedProfile) -> Option<Cow<'_, StepOps>> {
         Cow::Owned(StepOps {
             device_steps,
             op_time_us: per_step(of_all.max(listed)),
-            // More than are listed: what the list leaves out is told as time.
+            // More than are listed: what the list leaves out is given as time.
             num_ops: kernels.len() as u64 + u64::from(of_all > listed),
             ops: kernels.iter().map(op).collect(),
             kernels: Vec::<StepKernel>::new(),

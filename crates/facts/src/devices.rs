@@ -18,13 +18,13 @@ pub struct Device {
     pub vendor: &'static str,
     arch: &'static str,
     cores: Option<u64>,
-    /// Dense arithmetic, operations a second.
+    /// Dense arithmetic, operations per second.
     pub rates: Rates,
-    /// Main memory, bytes a second.
+    /// Main memory, bytes per second.
     pub hbm_bytes_per_second: Option<f64>,
     /// Size of the main memory in units that makers call GB.
     pub hbm_gb: Option<f64>,
-    /// Links to other devices, bytes a second, both directions together.
+    /// Links to other devices, bytes per second, both directions together.
     pub interconnect_bytes_per_second: Option<f64>,
     /// Where the numbers are published.
     pub source: &'static str,

@@ -63,7 +63,7 @@ pub fn kernel_uses(name: &Name) -> bool {
 }
 
 /// The data type of the product that the kernel of this name computes, in HLO's words; `None` where the name does not
-/// tell.
+/// say it.
 pub fn data_type(name: &Name) -> Option<&'static str> {
     TYPE.find(name)
 }

@@ -62,7 +62,7 @@ pub struct Plan {
 pub struct PlannedRun {
     /// Name of the run's folder, else of its file without suffixes.
     pub name: String,
-    /// The files to read: one a host.
+    /// The files to read: one per host.
     pub hosts: Vec<HostFile>,
     /// Files of compiled programs: those of one folder are a run, which has no hosts.
     pub programs: Vec<usize>,
@@ -232,7 +232,7 @@ impl TracePlace {
     fn of(candidate: &Candidate<'_>) -> TracePlace {
         let stem = stem(candidate.path);
         if candidate.kind == FileKind::UnifiedProfile {
-            // A result is a run of its own even in a run's folder.
+            // A result is a separate run even in a run's folder.
             return TracePlace {
                 run: candidate.path.to_owned(),
                 name: file_name(stem).to_owned(),

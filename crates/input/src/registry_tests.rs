@@ -1,5 +1,5 @@
 //! Every value of the registry goes through everything that holds it: both decoders, the image of a trace, merging, and leaving
-//! out absurd events. A new column or argument is held by these tests without a line of its own.
+//! out absurd events. A new column or argument is held by these tests without another line.
 
 use crate::xplane::writer::{Message, event, message};
 use crate::{ChromeJsonDecoder, XPlaneDecoder};

@@ -30,7 +30,7 @@ use base::Error;
 /// What can be done about most files that are no profile.
 const DROP_A_PROFILE: &str = "Drop the *.xplane.pb or *.trace.json.gz that the profiler wrote, or its whole folder.";
 
-/// Bytes after which every format but JSON is told.
+/// Bytes after which every format but JSON is known.
 pub const HEAD_BYTES: usize = 4096;
 
 /// What a file is.

@@ -20,7 +20,7 @@ use super::gzip::{GzipDecoder, GzipItem, looks_like_gzip};
 use super::inflate::InflateLimit;
 use base::Warning;
 
-/// Bytes that tell a container: a tar header.
+/// Bytes that identify a container: a tar header.
 const HEAD_BYTES: usize = 512;
 
 /// Containers inside one another that are opened; what lies deeper is given as it is.

@@ -1,4 +1,4 @@
-//! The tokens or samples a second that follow from what the user says of a batch need more arithmetic than the devices have.
+//! The tokens or samples per second that follow from what the user says of a batch need more arithmetic than the devices have.
 
 use super::draft::Draft;
 use super::numbers::Numbers;

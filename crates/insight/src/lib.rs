@@ -171,7 +171,7 @@ pub fn examine(run: &Run, settings: &Settings) -> Examined {
     examined.with_findings(findings)
 }
 
-/// What all rules say of a run: the most severe first, then what is most at stake, then in the order of the rules. What
+/// What all rules say of a run: the most severe first, then the largest impact, then in the order of the rules. What
 /// another finding explains is left out; see `merge`.
 pub fn findings(context: &Context<'_>) -> Vec<Finding> {
     let numbers = Numbers::new(context);

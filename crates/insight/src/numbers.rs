@@ -43,7 +43,7 @@ impl Window {
         100.0 - self.busy_percent
     }
 
-    /// A share of it as a time a step (or of the span) and device.
+    /// A share of it as a time per step (or of the span) and device.
     pub fn us(self, percent: f64) -> f64 {
         self.length_us * percent / 100.0
     }
@@ -241,7 +241,7 @@ impl<'a> Numbers<'a> {
         categories.max_by(|a, b| a.1.time_us.total_cmp(&b.1.time_us)).map(|(name, _)| name.as_str())
     }
 
-    /// Share of the window that is `part`; `None` where nothing ran, or the trace cannot tell.
+    /// Share of the window that is `part`; `None` where nothing ran, or the trace does not say it.
     pub fn part_percent(&self, part: StepPart) -> Option<f64> {
         let breakdown = &self.context.analysis.step_breakdown;
         breakdown.mean.as_ref().filter(|_| breakdown.measures(part))?.percent(part)

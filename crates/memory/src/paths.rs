@@ -36,7 +36,7 @@ impl Paths {
         Paths { passes, scopes, names: known.names }
     }
 
-    /// The pass of an instruction; `None` where nothing tells it.
+    /// The pass of an instruction; `None` where nothing says it.
     pub(crate) fn pass(&self, instruction: InstructionIndex) -> Option<Pass> {
         self.passes.get(instruction as usize).copied().flatten()
     }

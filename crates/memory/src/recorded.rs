@@ -166,7 +166,7 @@ impl RecordedProgram {
     }
 }
 
-/// Bytes as one value: serde's own way is one value a byte.
+/// Bytes as one value: serde's own way is one value per byte.
 mod shared_bytes {
     use std::sync::Arc;
 

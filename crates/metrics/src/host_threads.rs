@@ -1,8 +1,8 @@
 //! What the threads of the hosts do, and when.
 //!
-//! Reads all events of host threads but the ops of a CPU backend, which are device work. An event tells what its thread does
+//! Reads all events of host threads but the ops of a CPU backend, which are device work. An event says what its thread does
 //! by its name (`facts/host_spans.csv`); else the thread's own name does (`facts/host_threads.csv`). On one thread the more
-//! telling work wins, so that a program's first call, which compiles inside a launch, is compilation:
+//! informative work wins, so that a program's first call, which compiles inside a launch, is compilation:
 //!
 //! ```text
 //! python   [$main                                      )    frames of Python

@@ -14,7 +14,7 @@ const LETTER_WIDTH: i32 = 665;
 /// Marks of one name closer than this, in CSS pixels, share a label.
 const SAME_LABEL: i32 = 3;
 
-/// As much of a name as fits: of a short part only the beginning tells anything.
+/// As much of a name as fits: of a short part only the beginning says anything.
 pub fn fitting(name: &str, letters: usize) -> String {
     if letters >= 24 || name.chars().count() <= letters {
         return shorten(name, letters);

@@ -14,7 +14,7 @@ const FAN: usize = 32;
 /// A length that does not fit: the event itself has it.
 const LONG: u32 = u32::MAX;
 
-/// Events of a line that do not overlap, by ascending start. This takes 4.6 bytes an event, and 4 more where they are not all of their
+/// Events of a line that do not overlap, by ascending start. This takes 4.6 bytes per event, and 4 more where they are not all of their
 /// line, or not in the order of the file.
 #[derive(Clone, Debug)]
 pub struct Lane {

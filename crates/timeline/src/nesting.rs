@@ -1,7 +1,7 @@
 //! Which event of a line runs in which, and in which lane each is drawn.
 //!
 //! An event is *nested* in the one that it lies in as a whole, of several in the latest started. It is drawn below that one, in the first lane that is free
-//! for all of its time; so events that overlap without nesting stand in lanes of their own, and none hides another:
+//! for all of its time; so events that overlap without nesting stand in separate lanes, and none hides another:
 //!
 //! ```text
 //! lane 0   [a---------------)   [e----)

@@ -38,7 +38,7 @@ pub enum Shows {
     Counter(Origin, u32),
 }
 
-/// One row of the timeline, or several: one a lane.
+/// One row of the timeline, or several: one per lane.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Track {
     /// Name of the track in the file.

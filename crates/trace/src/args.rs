@@ -147,7 +147,7 @@ args! {
         kernel_details KernelDetails, xplane [b"kernel_details"], json [b"kernel_details"];
         /// `kind_src:… kind_dst:… size:… dest:… async:…` of a copy or fill.
         memcpy_details MemcpyDetails, xplane [b"memcpy_details"], json [b"memcpy_details"];
-        /// The call stack of the instruction in the program, a frame a line, innermost last.
+        /// The call stack of the instruction in the program, one frame per line, innermost last.
         source_stack SourceStack, xplane [b"source_stack"], json [b"source_stack"];
         /// Name of the instruction that this one is an equal copy of.
         deduplicated_name DeduplicatedName, xplane [b"deduplicated_name"], json [b"deduplicated_name"];

@@ -1,5 +1,5 @@
 //! What each plane and line is, known by its name: events are classified by the line they are on, never by a substring
-//! of their own name.
+//! of the event's name.
 
 use super::{StrId, Trace};
 

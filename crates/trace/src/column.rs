@@ -37,7 +37,7 @@ impl<T: Copy> Column<T> {
         self.len == 0
     }
 
-    /// Appends a value. What makes room does not see it, so that it can stay in registers.
+    /// Appends a value. The function that makes room does not take it, so that it can stay in registers.
     #[inline]
     pub fn push(&mut self, value: T) {
         if self.last.len() >= BLOCK {

@@ -64,7 +64,7 @@ pub struct Compare {
     /// Price of one device of each run in dollars an hour (one value: of all): gives work per dollar
     #[arg(long, value_name = "DOLLARS,...", value_delimiter = ',', value_parser = positive)]
     pub price: Vec<f64>,
-    /// How the work grows with the devices, instead of what the batch sizes tell
+    /// How the work grows with the devices, instead of what the batch sizes say
     #[arg(long, value_enum, value_name = "KIND")]
     pub scaling: Option<Scaling>,
     /// What to print: everything, or what is about rates, kernels or times. Files of --output hold everything

@@ -1,7 +1,7 @@
 //! What the server answers. Everything lies below the token, which only the address that was printed holds:
 //!
 //! ```text
-//! /<token>/                 the list of runs: a page of its own, which asks for runs.json again and again
+//! /<token>/                 the list of runs: a separate page, which asks for runs.json again and again
 //! /<token>/runs.json        the runs, newest first; ?known=N: nothing where they are still those of version N
 //! /<token>/file/<path>      a file of a run
 //! /<token>/app/?open=<id>   the page; in place of its offline.js a script that hands it the files of these runs

@@ -26,7 +26,7 @@ const NAME_CHARS: usize = 80;
 pub struct Data {
     /// Heading and unit of each column.
     pub columns: Vec<(String, Unit)>,
-    /// The rows, a cell a column.
+    /// The rows, one cell per column.
     pub rows: Vec<Vec<Cell>>,
 }
 

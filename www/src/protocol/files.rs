@@ -19,7 +19,7 @@ pub struct FileEntry {
 /// What to do with the files of one drop.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Groups {
-    /// Files that workers of their own read, and files left out beside them: one group per run or archive.
+    /// Files that separate workers read, and files left out beside them: one group per run or archive.
     pub loads: Vec<(Vec<usize>, Vec<usize>)>,
     /// Files that are not read, with the reason.
     pub ignored: Vec<(usize, String)>,

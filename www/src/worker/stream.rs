@@ -1,6 +1,6 @@
 //! The bytes of a file as the browser hands them out.
 //!
-//! Most browsers read into a buffer that they are given, which costs no memory and no copy of its own; the others give what they
+//! Most browsers read into a buffer that they are given, which costs no further memory and no copy; the others give what they
 //! have in buffers that they make.
 
 use js_sys::{ArrayBuffer, Uint8Array};

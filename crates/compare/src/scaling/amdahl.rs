@@ -1,4 +1,5 @@
-//! Amdahl's law: the part of a step that more devices do not make shorter, how well the runs tell it, and what follows for more.
+//! Amdahl's law: the part of a step that more devices do not make shorter, how well the runs determine it, and what
+//! follows for more.
 
 use super::ScalingForecast;
 use super::line::through_origin;

@@ -90,7 +90,8 @@ impl<'p, 'a> Walk<'p, 'a> {
         Walk { source, tables, trace, losses, file, own: Vec::new() }
     }
 
-    /// Decodes the line `message`, which starts at `offset` of the file. `cut`: it lacks its end, which was told already.
+    /// Decodes the line `message`, which starts at `offset` of the file. `cut`: it lacks its end, which was reported
+    /// already.
     pub fn line(&mut self, message: &'a [u8], offset: u64, cut: bool) {
         let Some(line) = self.open(message, offset) else { return };
         if let Err(error) = self.fields(&line, message, offset) {

@@ -96,7 +96,7 @@ impl AllocatorEvent {
     }
 }
 
-/// One allocator: usually one a device.
+/// One allocator: usually one per device.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Allocator {
     /// As the file calls it: `GPU_0_bfc`, or the number of its device.

@@ -53,7 +53,7 @@ pub struct Apart {
     pub total: Ps,
     /// The part in which the device computes nothing; `None` for messages, which belong to no device.
     pub exposed: Option<Ps>,
-    /// Bytes of all messages; `None` where one does not tell them.
+    /// Bytes of all messages; `None` where one does not state them.
     pub bytes: Option<u64>,
 }
 

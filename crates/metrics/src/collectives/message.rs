@@ -50,7 +50,7 @@ impl Message {
     }
 }
 
-/// True where the details of a kernel tell a collective, as PyTorch does.
+/// True where the details of a kernel name a collective, as PyTorch's do.
 pub(super) fn is_stated(details: &str) -> bool {
     details.split(' ').any(|word| word.starts_with("collective:"))
 }

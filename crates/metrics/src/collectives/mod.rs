@@ -340,7 +340,7 @@ impl Collectives {
 }
 
 impl CollectiveOp {
-    /// Bytes of one run over the mean time of a run, in 1e9 bytes a second.
+    /// Bytes of one run over the mean time of a run, in 1e9 bytes per second.
     pub fn algorithm_gb_per_sec(&self) -> Option<f64> {
         let runs = self.sums.occurrences as f64 + self.sums.parts as f64 / 1e9;
         let seconds = if runs > 0.0 { self.sums.total.as_ps() as f64 * 1e-12 / runs } else { 0.0 };
@@ -348,7 +348,7 @@ impl CollectiveOp {
         (seconds > 0.0).then(|| bytes as f64 / seconds * 1e-9)
     }
 
-    /// What each link carries for it, in 1e9 bytes a second; see [`bus_factor`].
+    /// What each link carries for it, in 1e9 bytes per second; see [`bus_factor`].
     pub fn bus_gb_per_sec(&self) -> Option<f64> {
         Some(self.algorithm_gb_per_sec()? * bus_factor(self.kind, self.message.group_size)?)
     }

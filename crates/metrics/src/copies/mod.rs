@@ -3,7 +3,7 @@
 //!
 //! * GPU: the copy and fill events of the streams ([`trace::copies`]).
 //! * TPU: `copy-start`/`copy-done` pairs with one end in host memory (offloaded arrays), `infeed` and `outfeed`, and the
-//!   host's own calls, whose time is that of the call: the transfer they start leaves no mark of its own.
+//!   host's own calls, whose time is that of the call: the transfer they start leaves no separate mark.
 //! * CPU: nothing is copied to a device.
 
 mod call_site;
@@ -106,7 +106,7 @@ impl CopyRow {
     }
 }
 
-/// Bytes a nanosecond are gigabytes a second; `None` for no time.
+/// Bytes per nanosecond are gigabytes per second; `None` for no time.
 pub fn bandwidth_gb_per_sec(bytes: u64, time: Ps) -> Option<f64> {
     (time > Ps::ZERO).then(|| bytes as f64 / (time.as_ps() as f64 / 1e3))
 }

@@ -2,7 +2,7 @@
 //!
 //! Reads the ops of a device and, on TPUs, its `Async XLA Ops` line, which says when a copy or a collective is really in
 //! flight; what runs there is never busy time, because the chip's own line goes on beside it. An asynchronous wrapper
-//! (`async-start`) is taken for a copy: its category does not tell what it wraps.
+//! (`async-start`) is taken for a copy: its category does not say what it wraps.
 
 pub(super) mod async_pairs;
 pub(super) mod copy_space;

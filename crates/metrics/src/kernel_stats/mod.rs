@@ -154,9 +154,9 @@ pub struct KernelStats {
     pub matrix: KernelSum,
     /// Kernels of products, convolutions and attention that use tensor cores.
     pub matrix_on_tensor_cores: KernelSum,
-    /// Kernels that CUDA graphs launched and whose op could be told.
+    /// Kernels that CUDA graphs launched and whose op is known.
     pub graph_with_op: KernelSum,
-    /// Kernels that CUDA graphs launched and whose op nothing says.
+    /// Kernels that CUDA graphs launched and whose op is not known.
     pub graph_without_op: KernelSum,
     /// All kernels without an op, those included.
     pub without_op: KernelSum,

@@ -37,7 +37,7 @@ pub struct Replicated {
     pub arguments: u64,
     /// Bytes of these arguments on one device.
     pub bytes: u64,
-    /// Bytes of these that one device would not hold if each held a part of its own.
+    /// Bytes of these that one device would not hold if each held a different part.
     pub saved_bytes: u64,
     /// Name and bytes of the largest one.
     pub largest: Option<(String, u64)>,

@@ -1,13 +1,13 @@
 //! Op statistics: every op of every program, over all devices, with its time and its cost.
 //!
 //! ```text
-//! device ops --one walk--> Tallies (name, arguments) --resolve--> Ops (one row an instruction)
+//! device ops --one walk--> Tallies (name, arguments) --resolve--> Ops (one row per instruction)
 //!                                                        ^  HLO: category, expression, path, source, FLOPs, bytes
 //! ```
 //!
 //! An op is an HLO instruction of a program. On a TPU each event is one, with its cost from the profile; on a GPU the kernels
 //! name theirs (`hlo_op`), whose cost is analysed from the embedded HLO, and several kernels of one instruction are one
-//! row; so do host events of the CPU backend. A kernel that names none is a row of its own name.
+//! row; so do host events of the CPU backend. A kernel that names none is a row under its own name.
 //!
 //! Not read: `Async XLA Ops`, which repeat as spans in flight what `copy-start` and `copy-done` are as ops, and SparseCore
 //! planes, whose work runs beside the TensorCore's.
@@ -157,7 +157,7 @@ impl Op {
         self.pair.is_some_and(|pair| pair.repeats || pair.count == 0)
     }
 
-    /// FLOPs a second over the time of the work; absent for an op of no time.
+    /// FLOPs per second over the time of the work; absent for an op of no time.
     pub fn flops_per_second(&self) -> Option<f64> {
         rate(self.flops?, self.work_time())
     }
@@ -167,12 +167,12 @@ impl Op {
         rate(self.model_flops.or(self.flops)?, self.work_time())
     }
 
-    /// Bytes a second over the time of the work, all memories together.
+    /// Bytes per second over the time of the work, all memories together.
     pub fn bytes_per_second(&self) -> Option<f64> {
         rate(self.bytes?, self.work_time())
     }
 
-    /// Bytes a second to and from the device's main memory: all bytes where the profile does not split them.
+    /// Bytes per second to and from the device's main memory: all bytes where the profile does not split them.
     pub fn hbm_bytes_per_second(&self) -> Option<f64> {
         rate(self.hbm_bytes()?, self.work_time())
     }
@@ -185,7 +185,7 @@ impl Op {
         }
     }
 
-    /// FLOPs a byte; absent where no byte is moved.
+    /// FLOPs per byte; absent where no byte is moved.
     pub fn intensity(&self) -> Option<f64> {
         let (flops, bytes) = (self.flops?, self.bytes?);
         (bytes > 0.0).then(|| flops / bytes)

@@ -106,9 +106,9 @@ impl OpTree {
         builder.finish(trace, ops)
     }
 
-    /// The groups of the ops that pass, all of them where nothing is told, and those ops alone that take `least_share` of
-    /// their time, which is what a chart can show: without FLOPs and bytes. The time in which devices ran nothing is in it
-    /// where all ops are.
+    /// The groups of the ops that pass, all of them where nothing is given, and those ops alone that take `least_share`
+    /// of their time, which is what a chart can show: without FLOPs and bytes. The time in which devices ran nothing is
+    /// in it where all ops are.
     pub fn outline(
         trace: &Trace,
         ops: &Ops,

@@ -58,12 +58,12 @@ impl Work {
         self.level_bytes.get(level as usize).copied().flatten()
     }
 
-    /// FLOPs a byte of a level, absent where none is moved.
+    /// FLOPs per byte of a level, absent where none is moved.
     pub fn level_intensity(&self, level: Level) -> Option<f64> {
         per_byte(self.flops, self.level(level))
     }
 
-    /// FLOPs a byte, all memories together.
+    /// FLOPs per byte, all memories together.
     pub fn intensity(&self) -> Option<f64> {
         per_byte(self.flops, self.bytes)
     }
@@ -106,9 +106,9 @@ impl Bound {
 pub struct Point {
     /// FLOP/s.
     pub flop_rate: Option<f64>,
-    /// FLOPs a byte, all memories together.
+    /// FLOPs per byte, all memories together.
     pub intensity: Option<f64>,
-    /// FLOPs a byte of each [`Level`].
+    /// FLOPs per byte of each [`Level`].
     pub level_intensity: [Option<f64>; Level::ALL.len()],
     /// The arithmetic whose peak it is compared with; absent in a comparison as XProf makes it.
     pub arithmetic: Option<Arithmetic>,
@@ -124,7 +124,7 @@ pub struct Point {
     pub roofline_efficiency: Option<f64>,
     /// FLOP/s at that roof, with the same bytes a FLOP.
     pub optimal_flop_rate: Option<f64>,
-    /// FLOPs a byte of what bounds it.
+    /// FLOPs per byte of what bounds it.
     pub bottleneck_intensity: Option<f64>,
 }
 

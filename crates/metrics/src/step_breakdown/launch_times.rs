@@ -19,7 +19,7 @@ pub(super) enum Launch {
     Before,
 }
 
-/// The launches of one device, told for one gap after the other.
+/// The launches of one device, looked up for one gap after the other.
 pub(super) struct DeviceLaunches<'a> {
     trace: &'a Trace,
     device: &'a Device,

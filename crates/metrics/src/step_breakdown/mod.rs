@@ -179,7 +179,7 @@ impl Breakdown {
         self.host_threads = host_threads(hosts, |host| window.of_host(devices, host));
     }
 
-    /// False for a part that this run cannot have or that its trace cannot tell: its time is 0 and means nothing.
+    /// False for a part that this run cannot have or that its trace does not show: its time is 0 and means nothing.
     pub fn measures(&self, part: StepPart) -> bool {
         match part {
             StepPart::HostBound | StepPart::KernelWait => self.knows_launches,
@@ -189,7 +189,7 @@ impl Breakdown {
         }
     }
 
-    /// The rows of each step, one a device, in order.
+    /// The rows of each step, one per device, in order.
     pub fn steps(&self) -> impl Iterator<Item = &[StepRow]> {
         self.rows.chunk_by(|a, b| a.step == b.step)
     }

@@ -25,7 +25,7 @@ use base::Ps;
 use facts::host_spans;
 use trace::{Interval, IntervalSet, Trace};
 
-/// Moves the starts of one device's marks to where its host begins the steps (`annotated`, one entry a step). Work from before the
+/// Moves the starts of one device's marks to where its host begins the steps (`annotated`, one entry per step). Work from before the
 /// first step may still run when its annotation has begun: the step begins after it.
 ///
 /// An annotation that is followed by the next one while the device still waits for the step has not to do with that device

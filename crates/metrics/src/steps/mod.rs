@@ -92,7 +92,7 @@ pub struct Steps {
     pub source: StepSource,
     /// What the steps are, for people (`train annotations`).
     pub marker: Option<String>,
-    /// One entry a step: the number the trace gives it.
+    /// One entry per step: the number the trace gives it.
     pub names: Vec<Option<String>>,
     /// `windows[device][step]`, devices as in [`Devices::used`]; one row for the host alone where no device was used.
     /// `None` where a device did not run a step.

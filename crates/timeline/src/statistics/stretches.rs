@@ -10,7 +10,7 @@
 //! looked at      (  events  )(    sums     )(e. )
 //! ```
 //!
-//! A stretch has so many events of each kind that the sums of all take 1.2 bytes an event at most; with the order of the events by kind, which percentiles
+//! A stretch has so many events of each kind that the sums of all take 1.2 bytes per event at most; with the order of the events by kind, which percentiles
 //! need, it is 3.2. What is too varied or never ends in time is in no stretch, and its events are looked at as before.
 
 use std::sync::OnceLock;

@@ -25,10 +25,11 @@ const ANCHORS: usize = 32;
 /// The share of the samples that has to lie in the band. Half of the event times of a capture were seen to be wrong.
 const SUPPORT: (usize, usize) = (3, 8);
 
-/// Fewer samples than this tell no drift.
+/// From fewer samples than this no drift is worked out.
 const LEAST_FOR_DRIFT: usize = 8;
 
-/// Over less chip time than this (a second) no drift is told: it would make less of a difference than the placement is exact.
+/// Over less chip time than this (a second) no drift is worked out: it would make less of a difference than the
+/// placement is exact.
 const LEAST_REACH: u64 = 1_000_000_000_000;
 
 /// Clocks that keep their distance up to this (a microsecond) are placed by its median.

@@ -7,7 +7,7 @@ use base::sort;
 /// Stretches that are kept: a capture has a few for each moment at which the profiler aligned the clocks.
 const MOST: usize = 1 << 14;
 
-/// Differences up to this (in ps) make no new stretch: clocks of about a nanosecond do not tell them.
+/// Differences up to this (in ps) make no new stretch: clocks of about a nanosecond do not show them.
 const TOLERANCE: u64 = 1_000;
 
 /// A stretch of event time in which the event times are later than the chip's by one amount.

@@ -182,7 +182,7 @@ impl Trace {
 
     fn settle_plane(&mut self, index: usize, tracks: Vec<Track>, middle: i64) -> Option<Unplaced> {
         let plane = self.planes.get_mut(index)?;
-        // Most ops tell most of the clock; of equals the first line.
+        // The line with most ops says most of the clock; of equals the first.
         let main = tracks.iter().rev().max_by_key(|track| track.clocked)?;
         let Line { shift, drift, reference, uncertainty } = fit::line(main.knots.samples(), middle);
         let (off_p95, off_max) = fit::distances(&main.knots, shift, drift, reference);

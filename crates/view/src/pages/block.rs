@@ -51,7 +51,7 @@ pub enum Block {
     },
     /// Rows of stacked parts, such as steps by what happened in them.
     Stack(Stack),
-    /// Labelled bars, longest first or in an order of their own (histograms).
+    /// Labelled bars, longest first or in another order (histograms).
     Bars(Bars),
     /// Points in a plane, with lines.
     Scatter(Scatter),
@@ -197,7 +197,7 @@ pub struct Series {
 pub struct StackRow {
     /// Name of the row.
     pub label: String,
-    /// One value a series.
+    /// One value per series.
     pub parts: Vec<f64>,
     /// Where a click on the row leads.
     pub link: Option<Link>,
@@ -402,7 +402,7 @@ pub struct Grid {
     pub title: String,
     /// Headings.
     pub columns: Vec<String>,
-    /// A cell a column.
+    /// One cell per column.
     pub rows: Vec<Vec<GridCell>>,
 }
 

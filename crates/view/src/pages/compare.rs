@@ -179,7 +179,7 @@ fn figures(comparison: &Comparison) -> Vec<Figure> {
     std::iter::once(first).chain(comparison.step_time.iter().map(other)).collect()
 }
 
-/// One row a metric, one column a run.
+/// One row per metric, one column per run.
 #[inline(never)]
 fn metrics(title: &str, metrics: &[ComparedMetric], comparison: &Comparison) -> Grid {
     let mut columns = vec!["Metric".to_owned()];

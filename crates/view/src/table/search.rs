@@ -1,7 +1,7 @@
 //! Searching a word in many texts that lie beside one another, whatever their letter case.
 //!
 //! A million texts are not searched one by one: all of them are one long text, in which the rarest byte of the word is looked
-//! for. Where it stands, the rest of the word is compared, and then it is told in which text that is:
+//! for. Where it stands, the rest of the word is compared, and then it is known in which text that is:
 //!
 //! ```text
 //! fusion.1|loop fusion|Fusion.2|copy.3        word: fusion, rarest byte in these texts: f
@@ -120,7 +120,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// What the search must find, told in the plainest way.
+    /// What the search must find, worked out in the plainest way.
     fn plainly(text: &str, word: &str, whole: bool) -> bool {
         let text = text.to_lowercase();
         if whole { text == word } else { text.contains(word) }

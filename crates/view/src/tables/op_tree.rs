@@ -1,4 +1,4 @@
-//! The op profile: the ops as a tree, a row a node, each below its parent.
+//! The op profile: the ops as a tree, one row per node, each below its parent.
 
 use crate::table::{CellRef, Column, Rows, SharedColumn, SharedTexts, Unit, column, columns};
 use metrics::{Context, Grouping, NodeText, OpNode, OpTree, TreeColumns, rate};

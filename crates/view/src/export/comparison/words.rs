@@ -253,7 +253,7 @@ pub fn metric_difference(metric: &ComparedMetric, run: u32) -> Option<String> {
     Some(difference(found, &metric.unit))
 }
 
-/// What a step time does against the baseline's, with the interval: "50.0 ms less a step, ± 1.2 ms (95 %)".
+/// What a step time does against the baseline's, with the interval: "50.0 ms less per step, ± 1.2 ms (95 %)".
 pub fn step_time(change: &StepTimeChange) -> (Judgement, String) {
     let interval = match change.margin_us {
         Some(margin) => format!(" ± {} (95 %)", format::time_us(margin)),

@@ -1,4 +1,4 @@
-//! The memory of the compiled programs: a row a program, or a row for each memory space of one.
+//! The memory of the compiled programs: one row per program, or a row for each memory space of one.
 
 use super::errors;
 use crate::table::{Cell, Column, Table, Unit, column};
