@@ -36,7 +36,7 @@ const MOST_CORRELATION: f64 = 0.7;
 pub struct Difference {
     /// Typical or mean step of the run.
     pub ours_us: f64,
-    /// Of the baseline.
+    /// Typical or mean step of the baseline.
     pub theirs_us: f64,
     /// What the noise is estimated from.
     pub basis: ComparisonBasis,

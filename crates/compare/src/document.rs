@@ -268,7 +268,7 @@ pub struct ComparedMetric {
     pub title: String,
     /// Unit of the values: `us`, `ms`, `percent`, `1/s`, `count`, `bytes`, `GB/s`, ...
     pub unit: String,
-    /// Which is better: `higher` or `lower`; `neither` for a number that is no merit.
+    /// Which values are better: `higher` or `lower`; `neither` for a number that is no merit.
     pub direction: Direction,
     /// The metric's value of each run.
     pub values: Vec<Option<f64>>,
@@ -431,11 +431,11 @@ pub struct MatchedTime {
 pub struct Scaling {
     /// `strong` (the same work on more devices), `weak` (the work grows with the devices) or `mixed` (it grows otherwise).
     pub mode: ScalingMode,
-    /// Why: `given`, `batch_size`, or `assumed` where nothing says.
+    /// Where the mode comes from: `given`, `batch_size`, or `assumed` where nothing says.
     pub mode_source: ScalingSource,
     /// Index of the run that the speed-ups are over: the fewest devices, of the first series where there are several.
     pub reference: u32,
-    /// By device count; series after series where there are several.
+    /// Points by device count; series after series where there are several.
     pub points: Vec<ScalingPoint>,
     /// Share of the reference's step that more devices do not make shorter, fitted by least squares (Amdahl; strong scaling only), of
     /// the first series where there are several. Absent where more devices are slower on the whole.
@@ -515,7 +515,7 @@ pub struct ScalingPoint {
 pub struct Trend {
     /// What orders the runs: `training_step` (their names hold one) or `timestamp`.
     pub ordered_by: OrderedBy,
-    /// In that order.
+    /// Runs in the order of time.
     pub points: Vec<TrendPoint>,
     /// Where the step time changes for good; empty where it drifts.
     pub change_points: Vec<ChangePoint>,

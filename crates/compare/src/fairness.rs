@@ -133,7 +133,7 @@ fn values_of_part(runs: &[Named], at: usize) -> Vec<Option<String>> {
     runs.iter().map(|parts| parts.get(at).and_then(|part| part.2.clone())).collect()
 }
 
-/// Of each run only the parts that differ.
+/// The parts of each run that differ.
 fn differing(runs: &[Named]) -> Vec<Option<String>> {
     let differs = |at: &usize| status(&values_of_part(runs, *at)) == FairnessStatus::Differs;
     let parts: Vec<usize> = (0..runs.first().map_or(0, Vec::len)).filter(differs).collect();

@@ -151,7 +151,7 @@ fn of_rate(change: &StepTimeChange, rate: &WorkRate, measure: &RateMeasure, [ste
     }
 }
 
-/// Where a side has one step.
+/// What is said where a side has one step.
 const NO_NOISE: &str = "the noise is unknown: a run has fewer than two counted steps";
 
 fn sample_size(change: &StepTimeChange) -> String {

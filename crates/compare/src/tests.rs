@@ -63,7 +63,7 @@ fn subject(name: &str, platform: &str, step_us: f64, stddev: f64, steps: u64, pa
     Subject { name: name.to_owned(), ..Subject::new(profile) }
 }
 
-/// Two captures of it that agree.
+/// Two captures of a subject that agree.
 fn twice(subject: &Subject) -> Subject {
     let Subject { watts_per_device, dollars_per_device_hour, .. } = *subject;
     let group = Subject::of_captures(&subject.name, vec![subject.profile.clone(), subject.profile.clone()]).unwrap();

@@ -3,41 +3,41 @@
 base::words! {
     /// What kind of comparison the runs allow.
     pub enum ComparisonKind {
-        /// Of runs on one platform.
+        /// A comparison of runs on one platform.
         #[default]
         SamePlatform = "same_platform",
-        /// Of runs on different platforms.
+        /// A comparison of runs on different platforms.
         AcrossPlatforms = "across_platforms",
-        /// Of runs on different numbers of devices.
+        /// A comparison of runs on different numbers of devices.
         Scaling = "scaling",
-        /// Of checkpoints of one training.
+        /// A comparison of checkpoints of one training.
         Trend = "trend",
     }
 
     /// Whether a condition of a fair comparison is met.
     pub enum FairnessStatus {
-        /// All runs have the same.
+        /// All runs have the same value.
         Same = "same",
         /// Two runs have different values.
         Differs = "differs",
-        /// Missing in a run.
+        /// A run lacks the value.
         #[default]
         Unknown = "unknown",
     }
 
     /// A step time against the baseline's.
     pub enum StepTimeVerdict {
-        /// Shorter, beyond the noise.
+        /// The run's step is shorter, beyond the noise.
         Faster = "faster",
-        /// Longer, beyond the noise.
+        /// The run's step is longer, beyond the noise.
         Slower = "slower",
-        /// Different by less than the threshold, or by less than twice that at most.
+        /// The steps differ by less than the threshold, or by less than twice that at most.
         Same = "same",
         /// No difference is proven, and the noise could hide one.
         WithinNoise = "within_noise",
         /// The captures of a side differ so much that only a large difference could have been shown.
         Unstable = "unstable",
-        /// Equal to the picosecond.
+        /// The step times are equal to the picosecond.
         Equal = "equal",
         /// The steps of a run are unknown.
         #[default]
@@ -107,7 +107,7 @@ base::words! {
         Better = "better",
         /// Worse by more than the noise.
         Worse = "worse",
-        /// Equal.
+        /// The values are equal.
         #[default]
         Equal = "equal",
         /// Different by too little to count.

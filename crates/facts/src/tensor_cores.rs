@@ -37,7 +37,7 @@ fn parse(cells: &[&'static str]) -> Option<TensorCoreRow> {
 /// The rows of one kind.
 struct OfKind {
     patterns: Patterns,
-    /// Of each pattern.
+    /// Value of each pattern.
     values: Vec<&'static str>,
 }
 

@@ -27,7 +27,7 @@ pub struct Instruction {
     pub called: Vec<ComputationIndex>,
     /// The computation that it stands in.
     pub computation: ComputationIndex,
-    /// Which source made it.
+    /// Source that made the instruction.
     pub metadata: Metadata,
     /// What only some opcodes have.
     pub(super) attributes: Option<Box<Attributes>>,

@@ -49,7 +49,7 @@ impl Placement {
         Some(Placement::Sharded { parts: parts.to_vec(), copies })
     }
 
-    /// Of an instruction's attributes.
+    /// Placement of an instruction's attributes.
     pub fn of(attributes: &Attributes, rank: usize) -> Option<Placement> {
         Placement::parse(&attributes.sharding, rank)
     }
@@ -63,7 +63,7 @@ impl Placement {
         }
     }
 
-    /// In one word: `replicated`, `one device`, `sharded`, `manual`.
+    /// The placement in one word: `replicated`, `one device`, `sharded`, `manual`.
     pub fn label(&self) -> &'static str {
         match self {
             Placement::Replicated => "replicated",

@@ -77,7 +77,7 @@ pub struct PlannedRun {
 /// The file of one host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostFile {
-    /// Which file.
+    /// Index of the file.
     pub file: usize,
     /// Name of the host: the file's name without suffixes.
     pub host: String,
@@ -86,7 +86,7 @@ pub struct HostFile {
 /// A file that is not read because another holds the same events.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Repeated {
-    /// Which file.
+    /// Index of the file.
     pub file: usize,
     /// The file that is read instead.
     pub instead: usize,
@@ -95,9 +95,9 @@ pub struct Repeated {
 /// A file that is no part of any run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ignored {
-    /// Which file.
+    /// Index of the file.
     pub file: usize,
-    /// Why, as a sentence.
+    /// Why the file is not read, as a sentence.
     pub reason: String,
 }
 

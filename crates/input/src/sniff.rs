@@ -36,7 +36,7 @@ pub const HEAD_BYTES: usize = 4096;
 /// What a file is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// No bytes.
+    /// The file has no bytes.
     Empty,
     /// Gzip, to be unpacked.
     Gzip,
@@ -64,7 +64,7 @@ pub enum Format {
     Log,
     /// What profilers and XProf leave beside profiles: to be passed over, with the reason.
     Derived(String),
-    /// No profile.
+    /// The file is no profile.
     Other(Error),
 }
 

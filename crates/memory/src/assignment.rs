@@ -31,7 +31,7 @@ pub struct Buffer {
     pub space: i64,
     /// The instruction that makes it.
     pub instruction: Option<InstructionIndex>,
-    /// Which element of the instruction's result it is; empty for all of it.
+    /// Which element of the instruction's result the buffer is; empty for all of it.
     pub shape_index: Vec<i64>,
     /// Index of its allocation in [`Assignment::allocations`].
     pub allocation: Option<usize>,
@@ -48,17 +48,17 @@ pub struct Allocation {
     pub size: u64,
     /// Memory space of the allocation.
     pub space: i64,
-    /// Which of the program's arguments it holds.
+    /// Which of the program's arguments the allocation holds.
     pub parameter: Option<i64>,
-    /// Which element of that argument; empty for all of it.
+    /// Which element of that argument the allocation holds; empty for all of it.
     pub parameter_index: Vec<i64>,
-    /// Does it hold a result of the program?
+    /// Does the allocation hold a result of the program?
     pub is_output: bool,
-    /// Does each call of its computation have a copy of it?
+    /// Does each call of its computation have a copy of the allocation?
     pub is_thread_local: bool,
-    /// Does it hold a constant?
+    /// Does the allocation hold a constant?
     pub is_constant: bool,
-    /// Does it hold a tuple's table of pointers?
+    /// Does the allocation hold a tuple's table of pointers?
     pub is_tuple: bool,
     /// The buffers in it.
     pub buffers: Vec<BufferIndex>,
@@ -104,7 +104,8 @@ impl Allocation {
         }
     }
 
-    /// Is it there as long as the program runs? XProf says that its lifetime is indefinite. Memory of a call is not.
+    /// Is the allocation there as long as the program runs? XProf says that its lifetime is indefinite. Memory of a
+    /// call is not.
     pub fn is_resident(&self) -> bool {
         !self.is_thread_local && self.category() != Category::Temporary
     }
@@ -133,7 +134,7 @@ pub enum HeapEventKind {
 pub struct HeapEvent {
     /// What happens.
     pub kind: HeapEventKind,
-    /// To which buffer; `None` where it is not there.
+    /// The buffer that it happens to; `None` where it is not there.
     pub buffer: Option<BufferIndex>,
     /// The instruction at which it happens.
     pub instruction: Option<InstructionIndex>,

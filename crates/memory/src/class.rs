@@ -122,7 +122,7 @@ const fn classification(class: Class, confidence: Confidence, rule: &'static str
 pub struct Classifier {
     program: Arc<ProgramMemory>,
     has_gradients: bool,
-    /// Of arguments, by their numbers.
+    /// Classes of arguments, by their numbers.
     arguments: FxHashMap<i64, Classification>,
     /// Shapes of parameters, by their types.
     parameters: FxHashMap<DataType, FxHashSet<Vec<u64>>>,

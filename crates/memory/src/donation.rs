@@ -20,7 +20,7 @@ pub struct UnsharedArgument {
     pub shape: String,
     /// Bytes of its allocation.
     pub bytes: u64,
-    /// Was it donated? JAX says so only of arguments for which it found no result by itself.
+    /// Was the argument donated? JAX says so only of arguments for which it found no result by itself.
     pub is_donated: bool,
 }
 

@@ -65,7 +65,7 @@ pub struct SpaceMemory {
 /// A buffer that is alive when a memory space is fullest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LiveBuffer {
-    /// Which buffer; of an allocation that is there as long as the program runs, its largest.
+    /// The buffer; of an allocation that is there as long as the program runs, its largest.
     pub buffer: BufferIndex,
     /// Bytes that it takes: all that are alive add up to the peak.
     pub bytes: u64,

@@ -23,9 +23,9 @@ pub struct Recorded {
     pub platform: String,
     /// Bytes of a device's memory, as the capture states it.
     pub device_memory_bytes: Option<u64>,
-    /// Was it read from a trace in JSON, which holds no programs?
+    /// Was the run read from a trace in JSON, which holds no programs?
     pub is_json: bool,
-    /// Is there anything on a timeline?
+    /// Does the run have anything on a timeline?
     pub has_events: bool,
     /// What its hosts are called, by their index.
     pub hosts: Vec<String>,

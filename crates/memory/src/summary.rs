@@ -18,7 +18,7 @@ const MOST_GROUPS: usize = 50;
 pub struct Summary {
     /// Bytes of all of it.
     pub bytes: u64,
-    /// By class, the largest first: they add up to `bytes`.
+    /// Sums by class, the largest first: they add up to `bytes`.
     pub classes: Vec<ClassSum>,
     /// Bytes that layouts add.
     pub padding_bytes: u64,

@@ -79,7 +79,7 @@ fn reordered(shape: &ArrayShape, layout: &Layout) -> Option<Reshaped> {
     Some(Reshaped { shape: text(shape, sizes), bytes, how: "its dimensions in another order" })
 }
 
-/// With the two last dimensions as one.
+/// The shape with the two last dimensions as one.
 fn merged(shape: &ArrayShape, layout: &Layout) -> Option<Reshaped> {
     let (rest, [second, minor]) = shape.dimensions.split_last_chunk()?;
     let mut sizes = rest.to_vec();

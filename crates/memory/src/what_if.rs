@@ -115,7 +115,7 @@ struct Again {
 }
 
 impl WhatIf {
-    /// Of a program; `None` where it keeps nothing in the main memory.
+    /// Estimates of a program; `None` where it keeps nothing in the main memory.
     pub fn new(classifier: &Arc<Classifier>) -> Option<WhatIf> {
         let program = classifier.program();
         let space = program.space(MAIN)?;

@@ -128,7 +128,7 @@ pub struct Categorizer<'a> {
     trace: &'a Trace,
     recognised: Recognised,
     by_op: FxHashMap<(StrId, ArgsId), CategoryId>,
-    /// Of ops that state their category: by its text.
+    /// Categories of ops that state them, by their text.
     stated: FxHashMap<StrId, CategoryId>,
     by_name: FxHashMap<String, CategoryId>,
     categories: Vec<(String, OpFamily)>,

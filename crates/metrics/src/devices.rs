@@ -33,7 +33,7 @@ pub enum Nesting {
 pub struct Device {
     /// Name as in the trace; with the host in front where a run has several; `CPU:0` for a CPU backend.
     pub name: String,
-    /// Which kind.
+    /// Kind of accelerator.
     pub platform: Platform,
     /// Number in its name.
     pub ordinal: u32,
@@ -187,7 +187,7 @@ impl Devices {
         trace.events.kinds().iter().map(family).collect()
     }
 
-    /// Of a trace that a test has made.
+    /// Devices of a trace that a test has made.
     #[cfg(test)]
     pub(crate) fn of(trace: &Trace) -> Devices {
         Devices::new(trace, Arc::new(ByLine::new(trace)))

@@ -34,7 +34,7 @@ pub struct HostOp {
 /// Count and times of some events.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HostOpTally {
-    /// How many.
+    /// Number of the events.
     pub occurrences: u64,
     /// Sum of their durations; of a recursive function each call counts.
     pub total: Ps,

@@ -81,7 +81,7 @@ impl HostRole {
         }
     }
 
-    /// Of a thread by its name.
+    /// Role of a thread by its name.
     pub(super) fn of_thread(name: &str) -> HostRole {
         let label = host_threads::role(name);
         HostRole::ALL.into_iter().find(|role| Some(role.label()) == label).unwrap_or(HostRole::Other)

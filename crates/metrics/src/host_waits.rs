@@ -43,7 +43,7 @@ struct HostSets {
     host: u16,
     /// By the place of the name.
     ranges: Vec<(usize, IntervalSet)>,
-    /// In any range.
+    /// Time in any range.
     all: IntervalSet,
 }
 

@@ -32,7 +32,7 @@ pub struct InFlight<'a> {
 }
 
 impl<'a> InFlight<'a> {
-    /// Of one device.
+    /// What is in flight on one device.
     pub fn new(time: &'a DeviceTime) -> InFlight<'a> {
         let hidden = |set: &IntervalSet| match time.compute() {
             Some(compute) if !set.is_empty() => set.intersection(compute),

@@ -57,7 +57,7 @@ pub struct PlacementRow {
 /// Where the ops of a run ran.
 #[derive(Clone, Debug, Default)]
 pub struct Placement {
-    /// On devices, most time first; then on the host, most time first.
+    /// Rows on devices, most time first; then on the host, most time first.
     pub rows: Vec<PlacementRow>,
     /// When something ran on a host where a device was meant.
     pub on_host: IntervalSet,

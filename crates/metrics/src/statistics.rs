@@ -13,9 +13,9 @@ pub struct Summary {
     pub median: f64,
     /// 95th percentile by nearest rank: the smallest value that at least 95 % of the values do not exceed.
     pub p95: f64,
-    /// Smallest.
+    /// Smallest value.
     pub min: f64,
-    /// Largest.
+    /// Largest value.
     pub max: f64,
     /// Sample standard deviation (n - 1); `None` for fewer than two values.
     pub stddev: Option<f64>,

@@ -64,7 +64,7 @@ fn doublings(growth: f64) -> f64 {
     count + (growth / power - 1.0).max(0.0)
 }
 
-/// No negative zero.
+/// The share, or 0 where it is negative: no negative zero.
 fn not_below_0(share: f64) -> f64 {
     if share > 0.0 { share } else { 0.0 }
 }

@@ -105,7 +105,7 @@ pub fn is_elementwise(module: &Module, instruction: &Instruction) -> bool {
     within(module.computations(), instruction)
 }
 
-/// As [`is_elementwise`], where only these computations are known yet.
+/// Does what [`is_elementwise`] does where only these computations are known yet.
 pub fn within(computations: &[Computation], instruction: &Instruction) -> bool {
     if !instruction.is("fusion") {
         return ELEMENTWISE.contains(&instruction.opcode.as_str());

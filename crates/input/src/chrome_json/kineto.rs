@@ -13,7 +13,7 @@
 use super::lexer::{Kind, Span};
 use super::text::text;
 
-/// One of these values.
+/// A value that Kineto gives of a launch or a collective.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Detail {
     Registers,

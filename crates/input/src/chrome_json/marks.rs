@@ -13,9 +13,9 @@ use trace::{FlowPoint, StrId};
 /// What waits to be placed.
 #[derive(Debug, Default)]
 pub(super) struct Marks {
-    /// In the order in which they were met.
+    /// Tracks in the order in which they were met.
     pub tracks: Vec<WaitingTrack>,
-    /// By process, name and id of the counter, and name of the series.
+    /// Index of the track by process, name and id of the counter, and name of the series.
     pub track_of: HashMap<(Id, StrId, Id, StrId), usize, FxBuildHasher>,
     pub instants: Vec<WaitingInstant>,
     pub flows: Vec<WaitingFlowPoint>,

@@ -3,7 +3,7 @@
 use super::metadata::{IdMap, StatMetadata};
 use trace::LineId;
 
-/// By the numbers that stand in the file.
+/// What is known of a plane, by the numbers that stand in the file.
 #[derive(Debug)]
 pub(super) struct Known {
     /// Whether stats with this metadata id are passed over; ids of two bytes are not in here.

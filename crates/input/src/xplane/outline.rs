@@ -50,7 +50,7 @@ pub struct Outline {
 }
 
 impl Outline {
-    /// Of the plane at these bytes of the file, from its [records](Outline::records).
+    /// Outline of the plane at these bytes of the file, from its [records](Outline::records).
     pub fn new(plane: Range<u64>, records: Vec<u8>) -> Outline {
         Outline { plane, records }
     }
@@ -239,7 +239,7 @@ impl Outliner {
 
 #[cfg(test)]
 impl Outliner {
-    /// One for small files.
+    /// An outliner for small files.
     pub(crate) fn for_test(file_bytes: u64, plane_bytes: u64, window_bytes: u64) -> Outliner {
         Outliner::with(Limits { plane_bytes, window_bytes, outline_bytes: 1 << 20, reads: u32::MAX }, file_bytes)
     }

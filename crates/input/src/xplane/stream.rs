@@ -95,12 +95,12 @@ pub(super) struct TopFields {
     header: Vec<u8>,
     pending: Option<Pending>,
     malformed_at: Option<u64>,
-    /// Of planes that are still to come, in their order.
+    /// Outlines of planes that are still to come, in their order.
     outlines: VecDeque<Outline>,
 }
 
 impl TopFields {
-    /// Of a file that is known to be so long.
+    /// Fields of a file that is known to have `bytes` bytes.
     pub fn expecting(bytes: u64) -> TopFields {
         TopFields { expected: bytes, ..TopFields::default() }
     }

@@ -45,9 +45,9 @@ impl Activity {
 pub struct AllocatorEvent {
     /// Place of the event among those of the file.
     pub place: u64,
-    /// When, from the start of the capture.
+    /// When the event happened, from the start of the capture.
     pub time: Ps,
-    /// When, from the start of its line.
+    /// When the event happened, from the start of its line.
     pub time_in_line: Ps,
     /// What happened.
     pub activity: Activity,
@@ -99,7 +99,7 @@ impl AllocatorEvent {
 /// One allocator: usually one per device.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Allocator {
-    /// As the file calls it: `GPU_0_bfc`, or the number of its device.
+    /// Name of the allocator as the file has it: `GPU_0_bfc`, or the number of its device.
     pub name: String,
     /// Index of its host.
     pub host: u16,
@@ -114,7 +114,7 @@ pub struct Allocator {
 pub struct Alive {
     /// Index of the event of one of the allocations.
     pub event: usize,
-    /// How many.
+    /// Number of the equal allocations.
     pub count: u64,
 }
 

@@ -23,7 +23,7 @@ pub struct Message {
 }
 
 impl Message {
-    /// Of a collective of this kind with `args`; `found` is its instruction where the trace embeds it.
+    /// Message of a collective of this kind with `args`; `found` is its instruction where the trace embeds it.
     pub(super) fn new(trace: &Trace, found: Option<(&Module, &Instruction)>, kind: &str, args: &Args) -> Message {
         let expression = trace.text(args.long_name);
         let details = trace.text(args.kernel_details);

@@ -80,9 +80,9 @@ pub struct CollectiveSums {
     pub parts: i64,
     /// Summed durations.
     pub total: Ps,
-    /// Shortest.
+    /// Shortest run.
     pub min: Option<Ps>,
-    /// Longest.
+    /// Longest run.
     pub max: Ps,
     /// The part in which the device computes nothing.
     pub exposed: Ps,
@@ -137,7 +137,7 @@ pub struct Run {
 /// One device's share.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct DeviceSums {
-    /// All its runs.
+    /// Sums over all runs of the device.
     pub sums: CollectiveSums,
     /// Compared runs in which it arrived last and another device waited for it.
     pub last: u64,
@@ -150,15 +150,15 @@ pub struct DeviceSums {
 /// All communication of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Collectives {
-    /// By descending time.
+    /// Collectives by descending time.
     pub ops: Vec<CollectiveOp>,
-    /// By device, then in time.
+    /// Runs by device, then in time.
     pub runs: Vec<Run>,
-    /// One entry a used device.
+    /// Sums of each used device.
     pub devices: Vec<DeviceSums>,
     /// The used devices in the groups of the ops.
     pub members: Vec<Members>,
-    /// All together.
+    /// Sums over all collectives.
     pub sums: CollectiveSums,
     /// Bytes between the devices, where all groups are known.
     pub matrix: Option<Matrix>,

@@ -62,7 +62,7 @@ impl CopyKind {
 /// What makes two transfers the same row.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct CopyClass {
-    /// From where to where.
+    /// From where to where the data is moved.
     pub direction: Direction,
     /// What the transfer is.
     pub kind: CopyKind,
@@ -83,9 +83,9 @@ pub struct CopyRow {
     pub count: u64,
     /// Sum of the transfers' durations.
     pub time: Ps,
-    /// Shortest.
+    /// Shortest transfer.
     pub min: Ps,
-    /// Longest.
+    /// Longest transfer.
     pub max: Ps,
     /// Bytes of those whose size is known; `None` where none is.
     pub bytes: Option<u64>,
@@ -116,9 +116,9 @@ pub fn bandwidth_gb_per_sec(bytes: u64, time: Ps) -> Option<f64> {
 pub struct Copies {
     /// What ran them.
     pub platform: Option<Platform>,
-    /// By direction and kind, in the order of [`Direction::ALL`].
+    /// Rows by direction and kind, in the order of [`Direction::ALL`].
     pub rows: Vec<CopyRow>,
-    /// By step; empty where steps are unknown or nothing was copied.
+    /// Copies by step; empty where steps are unknown or nothing was copied.
     pub steps: Vec<StepCopies>,
 }
 

@@ -39,7 +39,7 @@ struct OpEvent {
     name: StrId,
     args: ArgsId,
     start: Ps,
-    /// Of the event.
+    /// End of the event.
     end: Ps,
 }
 
@@ -129,7 +129,7 @@ fn roles(trace: &Trace) -> Vec<Role> {
 /// What was found: the ops that end after their events, and the relations of all.
 #[derive(Default)]
 struct OpEnds {
-    /// By event, ascending.
+    /// Ends by event, ascending.
     ends: Vec<(EventId, Ps)>,
     relations: CpuOps,
     /// Some end later, but the trace does not say which.

@@ -53,7 +53,7 @@ struct ProgramRun {
 pub(super) struct Runs {
     programs: Vec<Program>,
     runs: Vec<ProgramRun>,
-    /// By event.
+    /// Place of each event.
     places: Vec<Option<RunPlace>>,
     starts: Vec<Ps>,
 }

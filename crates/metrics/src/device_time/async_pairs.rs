@@ -55,7 +55,7 @@ pub enum PairRole {
     Waits,
 }
 
-/// By the expression, or where there is none, by the name (`copy-start.3`).
+/// Role of an op in a pair, by the expression, or where there is none, by the name (`copy-start.3`).
 pub fn pair_role(trace: &Trace, name: StrId, args: ArgsId) -> Option<PairRole> {
     match role_of(trace, name, args) {
         Role::Starts(_) => Some(PairRole::Starts),

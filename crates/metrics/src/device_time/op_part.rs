@@ -87,7 +87,7 @@ fn of_category(category: &str, class: OpClass) -> OfCategory {
     })
 }
 
-/// From the memories that the expression names; a copy that names none stays within the device.
+/// Part of a copy, from the memories that the expression names; a copy that names none stays within the device.
 fn copy_part(trace: &Trace, name: StrId, args: ArgsId) -> StepPart {
     let long_name = trace.args.get(args).long_name;
     let found = spaces(trace.text(long_name)).or_else(|| spaces(trace.text(name)));

@@ -36,13 +36,13 @@ pub const SHORT_KERNEL: Ps = Ps::new(10_000_000);
 /// Occurrences of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Occurrences {
-    /// How many.
+    /// Number of occurrences.
     pub count: u64,
     /// Sum of the occurrences' durations.
     pub total: Ps,
-    /// Shortest.
+    /// Shortest occurrence.
     pub min: Ps,
-    /// Longest.
+    /// Longest occurrence.
     pub max: Ps,
     /// Occurrences shorter than [`SHORT_KERNEL`].
     pub short: u64,
@@ -89,7 +89,7 @@ impl Occurrences {
 /// One row: a kernel with one launch shape, run for one op.
 #[derive(Clone, Debug)]
 pub struct KernelRow {
-    /// As C++ writes it, where the trace has it mangled.
+    /// Name of the kernel as C++ writes it, where the trace has it mangled.
     pub name: Text,
     /// Without types and arguments.
     pub short_name: Text,
@@ -122,7 +122,7 @@ pub struct KernelRow {
 /// Number and time of some kernels.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct KernelSum {
-    /// How many.
+    /// Number of kernels.
     pub count: u64,
     /// Sum of their durations.
     pub time: Ps,
@@ -148,7 +148,7 @@ pub struct KernelStats {
     pub all: Option<Occurrences>,
     /// Durations of all occurrences.
     pub histogram: Histogram,
-    /// By family, most time first.
+    /// Sums by family, most time first.
     pub families: Vec<(OpFamily, KernelSum)>,
     /// Kernels of products, convolutions and attention.
     pub matrix: KernelSum,

@@ -41,7 +41,7 @@ pub(super) struct Resolver<'a> {
     categorizer: Categorizer<'a>,
     graphs: GraphOps,
     on_gpu: bool,
-    /// By `kernel_details`.
+    /// Launch shapes by `kernel_details`.
     shapes: FxHashMap<StrId, Shape>,
     classes: FxHashMap<ShapeClass, u32>,
     /// Texts of the kernels that are not the trace's own.

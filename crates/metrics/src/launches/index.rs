@@ -31,7 +31,7 @@ pub struct Call {
 /// The calls of all hosts by their numbers. A call's *slot* is a dense number for side tables.
 #[derive(Clone, Debug, Default)]
 pub struct CallIndex {
-    /// By scope.
+    /// Calls by scope.
     scopes: Vec<(Scope, Calls)>,
     /// Number of slots.
     slots: usize,

@@ -66,7 +66,7 @@ pub struct Launches {
     pub total: LaunchStatistics,
     /// Longest time by which an op starts before the call that launched it: what the clocks of host and device differ by at least.
     pub early_max: Ps,
-    /// By call and kernel, most time between call and op first.
+    /// Groups by call and kernel, most time between call and op first.
     pub groups: Vec<LaunchGroup>,
     /// The queue of every stream that has launches, by device and stream.
     pub queues: Vec<Queue>,

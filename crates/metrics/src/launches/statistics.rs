@@ -24,7 +24,7 @@ pub struct LaunchStatistics {
     pub device: Ps,
     /// Sum of the times from the end of the call to the start of the op, never negative.
     pub delay: Ps,
-    /// Longest of them.
+    /// Longest launch delay.
     pub delay_max: Ps,
     /// Median by nearest rank.
     pub delay_median: Ps,

@@ -132,7 +132,7 @@ pub struct Op {
 /// What one op of an asynchronous pair has to do with the work of the pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pair {
-    /// Does it start the work, or wait for it?
+    /// Does the op start the work, or wait for it?
     pub role: PairRole,
     /// Pairs that were found.
     pub count: u64,
@@ -143,16 +143,17 @@ pub struct Pair {
 }
 
 impl Op {
-    /// In which time its FLOPs were done and its bytes were moved: all its occurrences, or for an op of a pair from start to
-    /// end of the pairs (where some were cut off, as long for them as for the others). Zero where no pair was found.
+    /// In which time the op's FLOPs were done and its bytes were moved: all its occurrences, or for an op of a pair
+    /// from start to end of the pairs (where some were cut off, as long for them as for the others). Zero where no pair
+    /// was found.
     pub fn work_time(&self) -> Ps {
         let Some(pair) = self.pair else { return self.total };
         let all = i128::from(pair.time.as_ps()) * i128::from(self.occurrences);
         Ps::new(i64::try_from(all / i128::from(pair.count.max(1))).unwrap_or(i64::MAX))
     }
 
-    /// Is its cost left out of sums? That of an op that waits is counted with the op that started the work; that of an op without its other
-    /// half was not done within the capture.
+    /// Is the op's cost left out of sums? That of an op that waits is counted with the op that started the work; that
+    /// of an op without its other half was not done within the capture.
     pub fn is_left_out(&self) -> bool {
         self.pair.is_some_and(|pair| pair.repeats || pair.count == 0)
     }
@@ -216,7 +217,7 @@ pub fn rate(amount: f64, time: Ps) -> Option<f64> {
 /// All ops of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Ops {
-    /// By descending self time.
+    /// Ops by descending self time.
     pub rows: Vec<Op>,
     /// The row of every name and argument set that events of ops have, in order of first occurrence.
     pub entries: Vec<((StrId, ArgsId), u32)>,

@@ -18,7 +18,7 @@ struct OpKey {
     module: StrId,
     name: Text,
     detail: StrId,
-    /// Of a copy: one kernel copies in every direction.
+    /// Category of a copy: one kernel copies in every direction.
     copy: Option<CategoryId>,
 }
 

@@ -49,7 +49,7 @@ pub struct DeviceRange {
 }
 
 impl DeviceRange {
-    /// No device.
+    /// A range without devices.
     pub const NONE: DeviceRange = DeviceRange { first: 0, end: 0 };
 
     /// Goes on with `device`, which is none before the last one. What it held before, where it has to begin anew.
@@ -65,7 +65,7 @@ impl DeviceRange {
 }
 
 impl Tally {
-    /// No occurrence.
+    /// A tally without occurrences.
     pub const NONE: Tally = Tally {
         count: 0,
         parts: 0,

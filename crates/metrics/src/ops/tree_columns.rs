@@ -28,7 +28,7 @@ pub struct TreeColumns {
 }
 
 impl TreeColumns {
-    /// Of a tree of these ops.
+    /// Columns of a tree of these ops.
     pub fn new(trace: &Trace, ops: &Ops, tree: &OpTree) -> TreeColumns {
         let first = ops.texts.count(trace);
         let mut kept = TreeColumns::default();

@@ -90,7 +90,7 @@ pub struct Peaks {
     pub rates: Rates,
     /// Where `rates` come from: several sources where a TPU's profile states one of them.
     pub rates_source: Source,
-    /// By [`Level`]; absent for levels that the device lacks or whose bandwidth is unknown.
+    /// Bandwidths by [`Level`]; absent for levels that the device lacks or whose bandwidth is unknown.
     levels: [Option<Bandwidth>; Level::ALL.len()],
     /// Links to other devices, bytes per second, both directions together.
     pub interconnect_bytes_per_second: Option<f64>,

@@ -39,7 +39,7 @@ pub(super) struct Causes {
 }
 
 impl Causes {
-    /// Of `device`, whose host did what `host` says.
+    /// Causes of `device`, whose host did what `host` says.
     pub fn new(trace: &Trace, devices: &Devices, device: &Device, host: Option<&HostTime>) -> Causes {
         let barrier = barriers(trace, devices, device);
         let compile =

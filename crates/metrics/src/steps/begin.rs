@@ -74,14 +74,14 @@ fn for_each_wait(marks: &mut [Option<Mark>], begin: impl Fn(usize, Option<Ps>, P
 /// Compilation, and the call that asked for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Compiled {
-    /// When XLA compiles.
+    /// When XLA compiles the program.
     pub compiling: Interval,
     /// Start of the outermost launch (`PjitFunction(f)`) around it; of the compilation itself where there is none.
     pub begins: Ps,
 }
 
 impl Compiled {
-    /// By the device's clock.
+    /// The compilation by the device's clock.
     pub fn on_device(self, device: &Device) -> Compiled {
         Compiled { compiling: device.interval_from_host(self.compiling), begins: device.time_from_host(self.begins) }
     }

@@ -120,7 +120,7 @@ struct Candidate {
     name: String,
     sort: Sort,
     host: u16,
-    /// In order; they do not overlap.
+    /// Marks of the spans in order; they do not overlap.
     marks: Vec<Mark>,
 }
 

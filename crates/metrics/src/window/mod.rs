@@ -59,7 +59,7 @@ impl WindowKind {
 pub struct PlainWindow {
     /// Kind of the window.
     pub kind: WindowKind,
-    /// One for each used device.
+    /// The time of each used device.
     pub of_device: Vec<Interval>,
 }
 
