@@ -8,7 +8,7 @@ use crossprof::table::CellRef;
 /// A column that is built. Its type is that of its values; whole numbers among real ones count as these. Where there is no value stands a 0 or an
 /// empty text.
 pub struct Builder {
-    /// How many rows there will be.
+    /// Number of rows.
     rows: usize,
     is_there: NullBufferBuilder,
     values: Values,

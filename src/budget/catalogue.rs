@@ -31,7 +31,7 @@ enum Node {
 /// Where a path leads.
 struct PathEnd<'a> {
     node: &'a Node,
-    /// As the name of the last field states it.
+    /// Unit as the name of the last field states it.
     unit: Option<Unit>,
     /// Whether the path leads to an entry of a list or the value of a key of a map.
     is_entry: bool,

@@ -22,7 +22,7 @@ use report::{Finding, FindingSeverity, UnifiedProfile};
 /// A condition of each run against the baseline.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Condition {
-    /// As it was written, for people.
+    /// The condition as it was written, for people.
     pub text: String,
     test: Test,
 }

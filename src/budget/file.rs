@@ -38,9 +38,9 @@ pub struct BudgetFile {
 /// A mistake in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mistake {
-    /// From 1.
+    /// Line of the mistake, from 1.
     pub line: u64,
-    /// In characters, from 1.
+    /// Column in characters, from 1.
     pub column: u64,
     /// What is wrong, as sentences.
     pub message: String,

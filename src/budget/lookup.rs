@@ -43,7 +43,7 @@ pub struct Hit<'a> {
 pub struct Lack {
     /// Up to what is absent.
     pub path: Path,
-    /// Why, as a sentence.
+    /// Why there is no number, as a sentence.
     pub reason: String,
 }
 

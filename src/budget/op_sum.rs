@@ -33,7 +33,7 @@ pub enum OpGroup {
 pub enum OpQuantity {
     /// Self time.
     SelfTime,
-    /// Of communication, the part in which its device computes nothing.
+    /// Exposed time: of communication, the part in which its device computes nothing.
     ExposedTime,
     /// How often the ops run.
     Occurrences,
@@ -106,7 +106,7 @@ impl OpQuantity {
     }
 }
 
-/// As it would be written in a rule.
+/// A sum as it would be written in a rule.
 impl std::fmt::Display for OpSum {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let patterns: Vec<String> = self.patterns.iter().map(|it| path::quoted_value(it)).collect();

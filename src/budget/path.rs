@@ -36,7 +36,7 @@ pub enum PathPart {
 /// Where a number stands in a profile.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Path {
-    /// From the outermost.
+    /// Parts from the outermost.
     pub parts: Vec<PathPart>,
     /// The place of each part in the text that was parsed; made-up paths have none.
     spans: Vec<Range<usize>>,
@@ -85,7 +85,7 @@ impl Path {
     }
 }
 
-/// As it would be written in a rule.
+/// A path as it would be written in a rule.
 impl std::fmt::Display for Path {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         for (index, part) in self.parts.iter().enumerate() {

@@ -38,7 +38,7 @@ pub struct Slowdown {
     pub sentence: String,
 }
 
-/// As it is written.
+/// The slowdown as it is written in a rule.
 impl std::fmt::Display for SlowdownOf {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
@@ -76,7 +76,7 @@ impl SlowdownOf {
         (!near.is_empty()).then(|| RuleError::new(path.whole_span(), message))
     }
 
-    /// Of one run of a comparison.
+    /// Slowdown of one run of a comparison.
     ///
     /// # Errors
     ///
@@ -88,7 +88,7 @@ impl SlowdownOf {
         }
     }
 
-    /// Of a profile's document against those of its baseline's captures.
+    /// Slowdown of a profile's document against those of its baseline's captures.
     ///
     /// # Errors
     ///

@@ -33,7 +33,7 @@ pub struct Unit {
     exponent: i32,
     /// Whole factor beside it: 60 of a minute, 1024 of a KiB.
     factor: u64,
-    /// As it is written.
+    /// The unit as it is written.
     pub symbol: &'static str,
 }
 

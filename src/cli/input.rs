@@ -27,7 +27,7 @@ static STANDARD_INPUT_TAKEN: AtomicBool = AtomicBool::new(false);
 pub struct Input {
     /// Path of the file; `-` is standard input.
     pub path: PathBuf,
-    /// As the session knows it.
+    /// Name of the file as the session knows it.
     pub name: String,
     /// Bytes as stored; `None` for a pipe.
     pub size: Option<u64>,

@@ -31,9 +31,9 @@ pub struct MemberResult {
     pub kind: FileKind,
     /// Events read from it.
     pub events: u64,
-    /// Why it is no part of a run, as a sentence.
+    /// Why the member is no part of a run, as a sentence.
     pub ignored: Option<String>,
-    /// Why it could not be read.
+    /// Why the member could not be read.
     pub error: Option<Error>,
 }
 
@@ -96,7 +96,7 @@ pub(super) struct Intake {
     open: Option<OpenMember>,
     members: Vec<Member>,
     results: Vec<MemberResult>,
-    /// Of the member that is open, or about to be.
+    /// Warnings of the member that is open, or about to be.
     warnings: Vec<Warning>,
     all_warnings: Vec<Warning>,
 }

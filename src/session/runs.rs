@@ -210,7 +210,7 @@ impl LoadedRun {
         }
     }
 
-    /// Of an imported result what its document holds.
+    /// The picture of the median step; of an imported result what its document holds.
     pub(super) fn median_step(&mut self, settings: &Settings) -> Option<String> {
         let of_events = |context: Context<'_>, timeline: &Timeline| StepPicture::of_median_step(context, timeline);
         match self {
@@ -219,7 +219,7 @@ impl LoadedRun {
         }
     }
 
-    /// Of an imported result what its document holds.
+    /// What is known of a row; of an imported result what its document holds.
     pub(super) fn row(
         &mut self,
         settings: &Settings,

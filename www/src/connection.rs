@@ -69,7 +69,7 @@ where
 }
 
 impl Connection {
-    /// To a worker that listens.
+    /// A connection to a worker that listens.
     pub fn new(worker: Worker) -> Connection {
         let pending = Rc::new(RefCell::new(Pending::default()));
         let neighbours = Rc::<Neighbours>::default();

@@ -100,7 +100,7 @@ pub fn listen(state: State) {
     });
 }
 
-/// Does it; false where there was nothing to do.
+/// Does an action; false where there was nothing to do.
 pub fn act(state: State, action: Action) -> bool {
     match action {
         Action::View(view) => {

@@ -37,7 +37,7 @@ pub enum NoWorker {
 }
 
 impl NoWorker {
-    /// As a sentence.
+    /// The reason as a sentence.
     pub fn reason(self) -> &'static str {
         match self {
             NoWorker::Unreadable => UNREADABLE,

@@ -17,7 +17,7 @@ use crate::lane::Lane;
 /// The pixels of a range of time, side by side.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Columns {
-    /// Where each begins, and the end of the last.
+    /// Where each column begins, and the end of the last.
     edges: Vec<Ps>,
 }
 

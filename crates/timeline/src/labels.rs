@@ -42,7 +42,7 @@ pub(crate) struct Labels<'s, 'a> {
 }
 
 impl<'s, 'a> Labels<'s, 'a> {
-    /// Of a lane at this height of the canvas.
+    /// Labels of a lane at this height of the canvas.
     pub fn new(scene: &'s Scene<'a>, y: i32, height: i32) -> Labels<'s, 'a> {
         Labels { scene, y, height, label: None }
     }

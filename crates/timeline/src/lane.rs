@@ -19,7 +19,8 @@ const LONG: u32 = u32::MAX;
 #[derive(Clone, Debug)]
 pub struct Lane {
     events: LineEvents,
-    /// In picoseconds, or [`LONG`]: a picture of many events looks at many lengths, which stand side by side here.
+    /// Lengths of the events in picoseconds, or [`LONG`]: a picture of many events looks at many lengths, which stand
+    /// side by side here.
     lengths: Vec<u32>,
     /// Length of the events before each block.
     covered: Vec<Ps>,

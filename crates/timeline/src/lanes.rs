@@ -15,7 +15,7 @@ pub struct Lanes {
 }
 
 impl Lanes {
-    /// Of so many lines.
+    /// Lanes of `lines` lines.
     pub fn new(lines: usize) -> Lanes {
         Lanes { of_lines: (0..lines).map(|_| OnceLock::new()).collect() }
     }

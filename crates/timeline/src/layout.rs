@@ -9,9 +9,9 @@ use crate::tracks::{Process, Shows, TrackId, folds_by_default};
 pub const HEADING_HEIGHT: u32 = 24;
 /// See [`HEADING_HEIGHT`].
 pub const LANE_HEIGHT: u32 = 18;
-/// Of a lane in a track that is narrow: too low for text.
+/// Height of a lane in a track that is narrow: too low for text.
 pub const NARROW_HEIGHT: u32 = 6;
-/// Of a counter.
+/// Height of a counter.
 pub const COUNTER_HEIGHT: u32 = 36;
 /// Space below a track.
 pub const TRACK_GAP: u32 = 5;

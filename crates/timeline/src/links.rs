@@ -28,7 +28,7 @@ pub enum LinkKind {
     Launch,
     /// A flow of this name leads from one to the other.
     Flow(StrId),
-    /// One hands on what the other takes up.
+    /// One event hands on what the other takes up.
     Handover,
 }
 

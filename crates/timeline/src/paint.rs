@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 pub struct Rgb(pub u8, pub u8, pub u8);
 
 impl Rgb {
-    /// As `0xrrggbb`.
+    /// The colour that is written as `0xrrggbb`.
     pub const fn hex(value: u32) -> Rgb {
         let [_, red, green, blue] = value.to_be_bytes();
         Rgb(red, green, blue)

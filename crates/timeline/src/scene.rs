@@ -30,7 +30,7 @@ pub struct EventRef {
 }
 
 impl EventRef {
-    /// Which event of its trace.
+    /// Id of the event in its trace.
     pub fn id(self) -> EventId {
         EventId::new(self.index)
     }
@@ -40,7 +40,7 @@ impl EventRef {
         EventRef { origin: Origin::Captured, index: id.get() }
     }
 
-    /// As addresses name it: `c` or `d`, recorded or derived, and its index.
+    /// The event as addresses name it: `c` or `d`, recorded or derived, and its index.
     pub fn key(self) -> String {
         format!("{}{}", if self.origin == Origin::Captured { 'c' } else { 'd' }, self.index)
     }

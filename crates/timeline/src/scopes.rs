@@ -59,9 +59,9 @@ pub struct Scopes {
     /// By the index of a name.
     paints: Vec<Paint>,
     paths: Vec<Vec<StrId>>,
-    /// By kind, its path plus one, or 0.
+    /// Path of each kind of event plus one, or 0.
     of_kinds: Vec<u32>,
-    /// By line, the depth of the deepest path.
+    /// Depth of the deepest path of each line.
     depths: Vec<u32>,
 }
 
@@ -75,7 +75,7 @@ pub struct Cell {
 }
 
 impl Scopes {
-    /// Of all kinds of events of a trace that are ops with a path.
+    /// Scopes of all kinds of events of a trace that are ops with a path.
     pub fn new(trace: &Trace, flame: Flame) -> Scopes {
         let mut scopes = Scopes { depths: vec![0; trace.lines.len()], ..Scopes::default() };
         let mut known: FxHashMap<[StrId; 2], u32> = FxHashMap::default();

@@ -22,7 +22,7 @@ impl Viewport {
         Viewport { all, range: all }
     }
 
-    /// With another range, inside of all that there is.
+    /// The viewport with another range, inside of all that there is.
     #[must_use]
     pub fn show(self, range: Interval) -> Viewport {
         let (all, longest) = (self.all, self.all.length().as_ps());

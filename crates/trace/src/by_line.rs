@@ -103,7 +103,7 @@ struct LineProgress {
     count: usize,
     first: EventId,
     last: EventId,
-    /// When the last one is.
+    /// When the last event is.
     interval: Interval,
     is_sorted: bool,
 }

@@ -114,7 +114,7 @@ fn is_copy_cat(cat: &str) -> bool {
     ["gpu_memcpy", "gpu_memset", "memcpy", "memset"].iter().any(|known| cat.eq_ignore_ascii_case(known))
 }
 
-/// From `kind_src:pageable kind_dst:device`.
+/// The direction that `kind_src:pageable kind_dst:device` says.
 fn from_details(details: &str) -> Option<Direction> {
     let host = |kind: &str| matches!(kind, "pageable" | "pinned" | "host");
     let device = |kind: &str| matches!(kind, "device" | "array" | "device_static");

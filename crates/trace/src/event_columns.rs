@@ -126,7 +126,7 @@ event_columns! {
 pub struct ColumnValues {
     /// A bit for each column that has a value.
     given: u32,
-    /// By column; 0 where there is none.
+    /// Value of each column; 0 where there is none.
     values: [i64; EventColumn::ALL.len()],
 }
 

@@ -31,7 +31,7 @@ impl EventId {
 pub struct EventIds(Range<u32>);
 
 impl EventIds {
-    /// From the event with the index `start` to the one before `end`.
+    /// The events from the index `start` to the one before `end`.
     #[inline]
     pub(crate) fn new(indices: Range<u32>) -> EventIds {
         EventIds(indices)

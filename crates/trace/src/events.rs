@@ -73,7 +73,7 @@ pub struct Block<'a> {
 }
 
 impl<'a> Block<'a> {
-    /// Each with what it is, as an index into [`Events::kinds`], and when.
+    /// The ids of the events, each with what it is, as an index into [`Events::kinds`], and when.
     #[inline(always)]
     pub fn times(self) -> impl Iterator<Item = (EventId, usize, Interval)> + 'a {
         let events = (self.first..).zip(self.rows);
@@ -135,7 +135,7 @@ impl Events {
         self.len() == 0
     }
 
-    /// Which events there are, in order.
+    /// Ids of all events, in order.
     pub fn ids(&self) -> EventIds {
         EventIds::new(0..u32::try_from(self.len()).unwrap_or(u32::MAX))
     }

@@ -176,11 +176,11 @@ impl Capture {
 /// One run's events, from one host or several.
 #[derive(Clone, Debug, Default)]
 pub struct Trace {
-    /// Which format it was read from; `None` while nothing was read.
+    /// Format that the trace was read from; `None` while nothing was read.
     pub format: Option<SourceFormat>,
-    /// Who wrote it.
+    /// Producer of the trace.
     pub framework: Framework,
-    /// All text.
+    /// All text of the trace.
     pub strings: Strings,
     /// Devices and hosts in file order.
     pub planes: Vec<Plane>,
@@ -235,7 +235,7 @@ impl Trace {
         self.lines.get(index).and_then(|_| u32::try_from(index).ok()).map(LineId)
     }
 
-    /// Which lines there are, in order.
+    /// Ids of all lines, in order.
     pub fn line_ids(&self) -> impl Iterator<Item = LineId> + use<> {
         (0..u32::try_from(self.lines.len()).unwrap_or(u32::MAX)).map(LineId)
     }

@@ -36,7 +36,7 @@ struct Run {
     kinds: Vec<u32>,
     last_kind: u32,
     bytes: Vec<u8>,
-    /// One for every 16th event.
+    /// A mark for every 16th event.
     marks: Vec<Mark>,
     /// When the last event ends.
     end: Ps,

@@ -15,7 +15,8 @@ pub struct OpChanges {
 }
 
 impl OpChanges {
-    /// Of the run of a comparison with this index. Ops of the baseline have what the first other run made of them.
+    /// Changes of the ops of the run of a comparison with this index. Ops of the baseline have what the first other run
+    /// made of them.
     pub fn new(comparison: &Comparison, run: u32) -> OpChanges {
         let is_baseline = run == comparison.baseline;
         let of = compared_with(comparison, run);

@@ -33,7 +33,7 @@ const LIST: [(&str, &str); 3] = [
 /// What hands the page its files.
 const OPEN: &str = include_str!("assets/open.js");
 
-/// Of the list; the page brings its own.
+/// Policy of the list; the page brings its own.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; base-uri 'none'; \
     form-action 'none'";
 
@@ -54,7 +54,7 @@ struct Listed {
 }
 
 impl Server {
-    /// Of a catalogue that was just made.
+    /// A server of a catalogue that was just made.
     pub fn new(page: Page, token: String, proxy: Option<String>, catalogue: Catalogue) -> Server {
         Server { page, token, proxy, runs: Mutex::new(Listed { catalogue, at: Instant::now() }) }
     }

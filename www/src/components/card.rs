@@ -16,7 +16,7 @@ pub struct CardText {
     pub definition: String,
     /// Three digits with the unit; absent where it was not measured.
     pub value: Option<String>,
-    /// Every digit.
+    /// The value with every digit.
     pub exact: String,
     /// What stands below.
     pub detail: String,

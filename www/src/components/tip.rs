@@ -23,7 +23,7 @@ pub struct Tips(RwSignal<Option<Tip>>);
 const WIDTH_PX: f64 = 360.0;
 
 impl Tips {
-    /// No tip yet.
+    /// Tips of which none is shown yet.
     pub fn new() -> Tips {
         Tips(RwSignal::new(None))
     }
@@ -103,7 +103,7 @@ pub fn term(text: String, about: String, href: Option<String>) -> AnyView {
 /// A text that may be long, from the trace: cut in the middle, whole in the tip, never markup.
 #[component]
 pub fn Name(
-    /// As in the trace.
+    /// Text as in the trace.
     #[prop(into)]
     text: String,
     /// Characters to show.

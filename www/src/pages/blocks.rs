@@ -70,7 +70,7 @@ impl Answer {
 pub fn BlocksPage(
     /// The run.
     run: Run,
-    /// Which page.
+    /// The page that is asked for.
     view: View,
 ) -> impl IntoView {
     let answer = asked(&run, view);

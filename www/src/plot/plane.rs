@@ -7,7 +7,7 @@ use super::scale::Scale;
 /// A plane.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plane {
-    /// To the right.
+    /// The horizontal axis, to the right.
     pub x: Scale,
     /// Upwards.
     pub y: Scale,

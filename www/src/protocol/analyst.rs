@@ -90,7 +90,7 @@ impl Body for RunReport {
 pub struct PageRequest {
     /// Number of the run within this load.
     pub run: u32,
-    /// Which page.
+    /// The page.
     pub view: View,
     /// Filter, orders and choices of the page.
     pub query: PageQuery,
@@ -101,7 +101,7 @@ pub struct PageRequest {
 pub struct TableRequest {
     /// Number of the run within this load.
     pub run: u32,
-    /// Which table.
+    /// The table.
     pub name: TableName,
     /// Form of the table.
     pub variant: String,
@@ -109,7 +109,7 @@ pub struct TableRequest {
     pub area: AreaQuery,
     /// Filter and order of the table.
     pub query: Query,
-    /// As what.
+    /// Format of the text.
     pub format: TextFormat,
 }
 
@@ -118,7 +118,7 @@ pub struct TableRequest {
 pub struct RowRequest {
     /// Number of the run within this load.
     pub run: u32,
-    /// Which table.
+    /// The table.
     pub name: TableName,
     /// Form of the table.
     pub variant: String,
@@ -174,7 +174,7 @@ pub struct ComparisonPageRequest {
 /// A document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Form {
-    /// Of one run its report, of several the report of their comparison: one web page.
+    /// One web page: of one run its report, of several the report of their comparison.
     Html,
     /// The comparison of several runs as its document.
     Json,

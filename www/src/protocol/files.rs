@@ -38,7 +38,7 @@ pub struct FileDone {
     pub warnings: Vec<Warning>,
     /// Why there is nothing to show, as a sentence.
     pub error: Option<String>,
-    /// Why it was not read although nothing is wrong with it, as a sentence.
+    /// Why the file was not read although nothing is wrong with it, as a sentence.
     pub skipped: Option<String>,
 }
 

@@ -6,7 +6,7 @@ use super::{Place, RequestId};
 #[derive(Debug)]
 pub struct Pending<T> {
     last: u32,
-    /// In the order of their requests, of which hardly more than a few wait at once.
+    /// What waits, in the order of the requests, of which hardly more than a few wait at once.
     waiting: Vec<(RequestId, Option<Place>, T)>,
     /// Why nothing is answered any more.
     ended: Option<String>,

@@ -69,7 +69,7 @@ pub enum UnpackProgress {
     Unreadable {
         /// Index into the load's files.
         file: u32,
-        /// Why, as a sentence.
+        /// Why the file could not be read, as a sentence.
         reason: String,
     },
 }
@@ -170,7 +170,7 @@ impl From<DecodeRequest> for ReaderRequest {
     }
 }
 
-/// From the reader that unpacks to the one that decodes. `Bytes` and `Foreseen` come with a buffer.
+/// Messages from the reader that unpacks to the one that decodes. `Bytes` and `Foreseen` come with a buffer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum FileChunk {
     /// A file begins.

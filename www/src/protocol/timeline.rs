@@ -57,7 +57,7 @@ pub struct PictureRequest {
     pub sight: Sight,
     /// What stands above it.
     pub title: String,
-    /// As what.
+    /// Form of the picture.
     pub form: PictureForm,
 }
 

@@ -101,7 +101,7 @@ struct Elements {
 }
 
 impl Surface {
-    /// Of a run, showing this part of it at first.
+    /// The surface of a run, showing this part of it at first.
     pub fn new(state: State, run: Run, sight: Sight) -> Rc<Surface> {
         let said = Said {
             outcome: RwSignal::new(None),
@@ -200,7 +200,7 @@ impl Surface {
         self.sight.borrow_mut().extent_ps = Some(all_ps);
     }
 
-    /// No other run is beside it any more.
+    /// No other run is beside this one any more.
     pub fn alone(self: &Rc<Surface>) {
         self.tied.borrow_mut().take();
         self.update(|sight| (sight.extent_ps, sight.by_change) = (None, false));

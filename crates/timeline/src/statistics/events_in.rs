@@ -44,7 +44,7 @@ impl<'a> EventsIn<'a> {
         EventsIn { trace, events, range, under_way, starting }
     }
 
-    /// How many there are.
+    /// Number of the events.
     pub fn len(&self) -> usize {
         self.under_way.len() + self.starting.len()
     }

@@ -68,14 +68,14 @@ pub struct Grouping<'a> {
 }
 
 impl<'a> Grouping<'a> {
-    /// By name: needs no analysis.
+    /// Groups events by name: needs no analysis.
     pub fn by_name(trace: &Trace) -> Grouping<'a> {
         let of_kinds = trace.events.kinds().iter().map(|kind| kind.name.index() as u32).collect();
         let of_texts = u32::try_from(trace.strings.len()).unwrap_or(u32::MAX);
         Grouping { of_kinds, texts: None, of_texts, others: Default::default() }
     }
 
-    /// By line: needs no analysis.
+    /// Groups events by line: needs no analysis.
     pub fn by_line(trace: &Trace) -> Grouping<'a> {
         let of_texts = u32::try_from(trace.strings.len()).unwrap_or(u32::MAX);
         let of_kind = |kind: &EventKind| of_texts.saturating_add(kind.line.get());
@@ -85,7 +85,7 @@ impl<'a> Grouping<'a> {
         grouping
     }
 
-    /// As `by` says.
+    /// Groups events as `by` says.
     pub fn new(context: &Context<'a>, by: GroupBy) -> Grouping<'a> {
         let trace = context.captured_trace();
         match by {
@@ -180,7 +180,7 @@ impl<'a> Grouping<'a> {
 /// million ops.
 struct RowOf<'a> {
     entries: &'a [((StrId, ArgsId), u32)],
-    /// By arguments the first entry that has them.
+    /// Index of the first entry of each argument set.
     first: Vec<u32>,
     others: FxHashMap<(StrId, ArgsId), u32>,
 }
@@ -205,7 +205,8 @@ impl<'a> RowOf<'a> {
     }
 }
 
-/// Is it what occupies a device, as [`metrics::Devices`] sees it? Lines that repeat the ops have events of the same names.
+/// Does the event occupy a device, as [`metrics::Devices`] sees it? Lines that repeat the ops have events of the same
+/// names.
 fn is_device_op(trace: &Trace, kind: &EventKind) -> bool {
     let Some(args) = trace.args.set(kind.args.index()) else { return false };
     match trace.lines.get(kind.line.index()).map(|line| line.kind) {

@@ -60,7 +60,7 @@ impl Area {
 /// Count and times of some events, of each the part in the range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sums {
-    /// How many.
+    /// Number of the events.
     pub count: u64,
     /// Sum of their durations.
     pub total: Ps,
@@ -73,10 +73,10 @@ pub struct Sums {
 }
 
 impl Sums {
-    /// Of no event.
+    /// Sums of no event.
     pub const NONE: Sums = Sums { count: 0, total: Ps::ZERO, self_time: Ps::ZERO, min: Ps::MAX, max: Ps::ZERO };
 
-    /// One more event, of which so much lies in the range; its self time comes extra.
+    /// Adds an event, of which so much lies in the range; its self time comes extra.
     #[inline]
     fn add(&mut self, length: Ps) {
         self.count += 1;
@@ -85,7 +85,7 @@ impl Sums {
         self.max = self.max.max(length);
     }
 
-    /// More events.
+    /// Adds the sums of more events.
     fn add_all(&mut self, other: &Sums) {
         self.count += other.count;
         self.total += other.total;

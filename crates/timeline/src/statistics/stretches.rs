@@ -49,7 +49,7 @@ pub(crate) struct Stretches {
 #[derive(Debug, Default)]
 struct LineStretches {
     list: Vec<Stretch>,
-    /// Of one stretch after the other, in the order in which the kinds are met.
+    /// Sums of one stretch after the other, in the order in which the kinds are met.
     sums: Vec<(u32, Sums)>,
     /// The events of one stretch after the other, as places in it: kind by kind.
     by_kind: Vec<u16>,
@@ -70,7 +70,7 @@ struct Stretch {
 pub(super) struct StretchSums<'a> {
     /// Place of its first event in the order of the line.
     pub first: usize,
-    /// By kind, in the order in which they are met.
+    /// Sums by kind, in the order in which the kinds are met.
     pub sums: &'a [(u32, Sums)],
     by_kind: &'a [u16],
 }
@@ -88,7 +88,7 @@ impl<'a> StretchSums<'a> {
 }
 
 impl Stretches {
-    /// Of so many lines.
+    /// Stretches of `lines` lines, none of them made.
     pub fn new(lines: usize, limits: Limits) -> Stretches {
         Stretches { limits, of_lines: (0..lines).map(|_| OnceLock::new()).collect() }
     }

@@ -19,7 +19,7 @@ const MOST_LANES: usize = 8;
 /// A mark while its neighbours are looked at.
 #[derive(Clone, Copy, Debug)]
 pub struct Gathered {
-    /// From the start of its first event to the end of its last.
+    /// From the start of the mark's first event to the end of its last.
     pub time: Interval,
     /// How much of the mark is busy.
     pub busy: Ps,

@@ -56,7 +56,7 @@ pub struct MarkName {
 pub struct StepLane {
     /// The name of its line; empty where the lane above is of the same line.
     pub line: String,
-    /// From left to right; they do not overlap.
+    /// Marks from left to right; they do not overlap.
     pub marks: Vec<StepMark>,
 }
 

@@ -149,7 +149,7 @@ impl Band {
 
 /// Samples in the order of how late they are beside a line of some slope.
 struct Tilted {
-    /// Each with its distance from the line.
+    /// Samples, each with its distance from the line.
     samples: Vec<(i64, Sample)>,
 }
 

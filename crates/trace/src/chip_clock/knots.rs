@@ -142,7 +142,7 @@ impl Knots {
     }
 }
 
-/// By event time, and where ops were squeezed into one, by chip time.
+/// Order of knots: by event time, and where ops were squeezed into one, by chip time.
 fn order(knot: &Knot) -> (i64, Reverse<i64>) {
     (knot.first, Reverse(knot.delta))
 }

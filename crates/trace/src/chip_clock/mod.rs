@@ -95,7 +95,7 @@ pub struct ChipTime {
 /// What is known of the chips' clocks while a trace is decoded, and what is to be done to its rows then.
 #[derive(Clone, Debug, Default)]
 pub struct ChipClocks {
-    /// By line: its place in `tracks` plus one, 0 for a line without chip times.
+    /// Place in `tracks` of each line plus one, 0 for a line without chip times.
     of_line: Vec<u32>,
     tracks: Vec<Track>,
     /// What is to be done to rows that were handed over before it was known.

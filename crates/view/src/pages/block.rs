@@ -17,7 +17,7 @@ use report::FindingSeverity;
 /// A page of a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Page {
-    /// From top to bottom.
+    /// Blocks of the page from top to bottom.
     pub blocks: Vec<Block>,
 }
 
@@ -39,7 +39,7 @@ pub enum Block {
     },
     /// Why there is nothing to show, and how to capture what is needed (a copyable piece of Python).
     Empty {
-        /// Why.
+        /// Why there is nothing to show.
         reason: String,
         /// What to run.
         remedy: Option<String>,
@@ -95,7 +95,7 @@ pub struct Figure {
     pub label: String,
     /// Value of the figure; absent where it was not measured.
     pub value: Option<f64>,
-    /// Of `value`.
+    /// Unit of `value`.
     pub unit: Unit,
     /// A line below the value; where `value` is absent, why and what would give it.
     pub note: String,
@@ -368,7 +368,7 @@ pub struct FindingBlock {
     pub remedy: String,
     /// What each number behind it is, and its value; how sure the finding is, and the rule that made it. Empty without numbers.
     pub evidence: Vec<(String, String)>,
-    /// Where the events behind it are.
+    /// Where the events behind the finding are.
     pub link: Option<Link>,
     /// Where the same is on the timeline.
     pub in_timeline: Option<Link>,
@@ -379,7 +379,7 @@ pub struct FindingBlock {
 pub struct Facts {
     /// What the facts are of; may be empty.
     pub title: String,
-    /// From top to bottom.
+    /// Facts from top to bottom.
     pub facts: Vec<Fact>,
 }
 
@@ -433,7 +433,7 @@ pub enum CellStatus {
     Better,
     /// Worse than the baseline.
     Worse,
-    /// As it should be.
+    /// The cell is as it should be.
     Same,
     /// Not as it should be.
     Warning,
@@ -455,7 +455,7 @@ impl CellStatus {
 }
 
 impl GridCell {
-    /// One that holds only a text.
+    /// A cell that holds only a text.
     pub fn text(text: &str) -> GridCell {
         GridCell { text: text.to_owned(), ..GridCell::default() }
     }

@@ -124,7 +124,7 @@ struct RooflineFigures<'a> {
     known_percent: Option<f64>,
     unknown_calls_percent: Option<f64>,
     gflops: Option<f64>,
-    /// Of the peak that the program's types can reach, 0 to 1.
+    /// Share of the peak that the program's types can reach, 0 to 1.
     reach: Option<f64>,
     /// The roof that the program is nearest to.
     bound_by: Option<&'a str>,

@@ -12,7 +12,7 @@ use report::UnifiedProfile;
 /// The first rows of a table.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TableBlock {
-    /// Which one.
+    /// Name of the table.
     pub table: TableName,
     /// The form, where the table has several.
     pub variant: String,

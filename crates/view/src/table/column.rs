@@ -43,7 +43,7 @@ impl Column {
         column(key, title, unit, sentence).caveat(more)
     }
 
-    /// With its source.
+    /// The column with its source.
     pub const fn source(self, source: &'static str) -> Column {
         Column { source: documented(source), ..self }
     }
@@ -53,7 +53,7 @@ impl Column {
         Column { caveat: documented(caveat), ..self }
     }
 
-    /// With XProf's id.
+    /// The column with XProf's id.
     pub const fn xprof(self, id: &'static str) -> Column {
         Column { xprof: documented(id), ..self }
     }

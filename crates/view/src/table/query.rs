@@ -24,17 +24,17 @@ pub struct Query {
     /// The order; the table's own where absent or where no column has that key.
     #[serde(default)]
     pub sort: Option<Sort>,
-    /// At most so many rows; all where absent.
+    /// Rows at most; all where absent.
     #[serde(default)]
     pub top: Option<u32>,
 }
 
-/// By which column, and which way.
+/// Column that rows are ordered by, and which way.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Sort {
     /// Key of the column.
     pub column: String,
-    /// Largest or last first.
+    /// Whether the largest or last comes first.
     pub descending: bool,
 }
 

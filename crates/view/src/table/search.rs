@@ -13,7 +13,7 @@ use super::shared::TextTable;
 /// A word that is looked for.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Word<'w> {
-    /// In lower case.
+    /// The word in lower case.
     pub word: &'w str,
     /// The text must be the word, not only hold it.
     pub whole: bool,
@@ -23,7 +23,7 @@ pub(super) struct Word<'w> {
 const BLOCK: usize = 4096;
 
 impl Word<'_> {
-    /// Is it in this text? Names are nearly always ASCII: those are not copied.
+    /// Is the word in this text? Names are nearly always ASCII: those are not copied.
     pub fn is_in(self, text: &str) -> bool {
         if !text.is_ascii() {
             let text = text.to_lowercase();

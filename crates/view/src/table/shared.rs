@@ -38,7 +38,7 @@ impl<'a> SharedTexts<'a> {
         SharedTexts { tables: tables.into_iter().map(|(text, ends)| TextTable { text, ends }).collect() }
     }
 
-    /// How many numbers there are.
+    /// Number of all texts.
     pub fn len(&self) -> usize {
         self.tables.iter().map(|table| table.ends.len()).sum()
     }

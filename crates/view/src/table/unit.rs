@@ -58,7 +58,7 @@ pub fn short(value: f64, unit: Unit) -> String {
     }
 }
 
-/// Every digit, with the unit.
+/// The value with every digit and the unit.
 pub fn full(value: f64, unit: Unit) -> String {
     match unit {
         Unit::TimeUs => format::full_time_us(value),

@@ -27,7 +27,7 @@ pub struct AreaQuery {
     pub counters: Option<Vec<(Origin, u32)>>,
 }
 
-/// Which lines.
+/// Lines of an area.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum LineQuery {
     /// All lines.

@@ -11,7 +11,7 @@ use trace::{MemoryBytes, Trace};
 pub(super) enum OpValue {
     /// A text of the ops.
     Text(OpText),
-    /// One of a few labels.
+    /// A label, one of a few.
     Label(OpLabel),
     /// Any other cell.
     Cell(for<'a> fn(&OpRows<'a>, usize, &'a Op) -> CellRef<'a>),

@@ -19,7 +19,7 @@ pub(super) struct RooflineRow<'r, 'a> {
 pub(super) enum RooflineValue {
     /// A text of the ops, and what the program has in its place.
     Text(OpText, &'static str),
-    /// One of a few labels; of the program only what bounds it.
+    /// A label, one of a few; of the program only what bounds it.
     Label(OpLabel),
     /// Any other cell.
     Cell(for<'r, 'a> fn(&RooflineRow<'r, 'a>) -> CellRef<'a>),

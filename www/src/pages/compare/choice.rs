@@ -46,7 +46,7 @@ pub struct Choice {
 }
 
 impl Choice {
-    /// From the address.
+    /// The choice that the address holds.
     pub fn read(state: State) -> Choice {
         let option = |key: &str| state.route.with(|route| route.query.options.get(key).cloned().unwrap_or_default());
         let list = |key: &str| option(key).split('\n').map(str::to_owned).collect::<Vec<_>>();

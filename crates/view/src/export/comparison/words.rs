@@ -63,7 +63,7 @@ impl Judgement {
         if is_little { Judgement::Noise } else { Judgement::of_time(delta_us) }
     }
 
-    /// Of a time that changed.
+    /// Judgement of a time that changed.
     pub fn of_time(delta_us: f64) -> Judgement {
         if delta_us > 0.0 {
             Judgement::Worse

@@ -20,7 +20,7 @@ type Charts = BTreeMap<(String, i64), Arc<[Block]>>;
 pub struct KeptMemory {
     recorded: Recorded,
     charts: Mutex<Charts>,
-    /// By form.
+    /// Tables by form.
     tables: Mutex<BTreeMap<(TableName, String), Arc<Table>>>,
 }
 

@@ -116,7 +116,7 @@ pub(super) fn blocks(source: super::Source<'_>) -> Vec<Block> {
     }
 }
 
-/// Does it.
+/// Does an action.
 pub fn act(
     context: Context<'_>,
     kept: &Timeline,
