@@ -30,7 +30,7 @@ enum Values {
 }
 
 impl Builder {
-    /// For so many rows.
+    /// A builder for `rows` rows.
     pub fn new(rows: usize) -> Builder {
         Builder { rows, is_there: NullBufferBuilder::new(rows), values: Values::None(0), is_mixed: false }
     }

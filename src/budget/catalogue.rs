@@ -19,7 +19,7 @@ const LISTED: usize = 12;
 #[derive(Clone, Debug)]
 enum Node {
     Number,
-    /// One of these words, or any text where there are none.
+    /// A text: one of these words, or any where there are none.
     Text(Vec<String>),
     Flag,
     List(Box<Node>),

@@ -47,7 +47,7 @@ pub struct ConditionReport {
 const SEVERITIES: [(&str, FindingSeverity); 2] =
     [("warning", FindingSeverity::Warning), ("critical", FindingSeverity::Critical)];
 
-/// For messages.
+/// Examples of conditions, for messages.
 const EXAMPLES: &str =
     "The conditions are slower > 3 %, capture slower > 5 %, new finding, new critical finding and unstable.";
 

@@ -12,7 +12,7 @@ use super::unit::{self, Dimension, Unit};
 pub struct Line {
     /// Times the baseline's number; `None` where the bound does not look at a baseline.
     pub factor: Option<f64>,
-    /// In the unit of the field.
+    /// Constant part of the bound, in the unit of the field.
     pub offset: f64,
 }
 

@@ -137,7 +137,7 @@ fn are_groups(command: &Compare, files: &[Vec<Capture>]) -> bool {
     !command.no_groups && command.files.iter().all(|path| path.is_dir()) && crossprof::compare::are_groups(&folders)
 }
 
-/// One run a folder, called as the folder is.
+/// One run for each folder, called as the folder is.
 fn grouped(folders: &[PathBuf], captures: Vec<Vec<Capture>>) -> Vec<Subject> {
     let named = folders.iter().zip(captures).filter_map(|(folder, captures)| {
         let resolved = folder.canonicalize().unwrap_or_else(|_| folder.clone());

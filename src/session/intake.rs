@@ -91,7 +91,7 @@ pub(super) struct Intake {
     size: Option<u64>,
     /// Bytes as stored that came by so far.
     stored: u64,
-    /// Of the planes of the file itself.
+    /// Outlines of the planes of the file itself.
     outlines: Vec<Outline>,
     open: Option<OpenMember>,
     members: Vec<Member>,

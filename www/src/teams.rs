@@ -49,7 +49,7 @@ impl Team {
 }
 
 thread_local! {
-    /// By the number of the load.
+    /// Teams by the number of their load.
     static TEAMS: RefCell<Vec<(u32, Team)>> = const { RefCell::new(Vec::new()) };
 }
 

@@ -190,7 +190,7 @@ pub fn shorten(name: &str, width: usize) -> String {
     format!("{head}…{tail}")
 }
 
-/// Is it a line of a file, `/home/me/train.py:12`? Its end shows it.
+/// Is a text a line of a file, `/home/me/train.py:12`? Its end shows it.
 fn is_place(name: &str) -> bool {
     let line = name.rsplit_once(':').map(|(_, line)| line);
     name.contains('/')

@@ -90,7 +90,7 @@ impl Difference {
         }
     }
 
-    /// As large as the threshold, a share of the smaller one.
+    /// Whether the difference is as large as the threshold, a share of the smaller mean.
     pub fn is_large(&self, threshold: f64) -> bool {
         self.delta_us().abs() >= threshold * self.ours_us.min(self.theirs_us)
     }

@@ -468,9 +468,9 @@ pub struct ScalingSeries {
     pub name: String,
     /// Index of the run that its speed-ups are over.
     pub reference: u32,
-    /// As that of the whole.
+    /// Serial fraction of the series, as that of the whole.
     pub serial_fraction: Option<f64>,
-    /// As that of the whole.
+    /// Serial interval of the series, as that of the whole.
     #[serde(default)]
     pub serial_interval: Option<[f64; 2]>,
 }

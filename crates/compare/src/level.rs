@@ -47,7 +47,7 @@ pub struct Correlation {
     pub products: f64,
     /// Sum of the squares of these distances.
     pub squares: f64,
-    /// Steps.
+    /// Number of steps.
     pub steps: f64,
 }
 
@@ -97,7 +97,7 @@ impl Level {
     }
 }
 
-/// Of two steps or more, in their order.
+/// Level of two steps or more, in their order.
 fn of_steps(steps: &[f64], trimmed: f64) -> Option<Level> {
     let mut sorted = steps.to_vec();
     sort::sort_by(&mut sorted, f64::total_cmp);

@@ -21,7 +21,7 @@ pub struct OpNoise {
 }
 
 impl OpNoise {
-    /// Of the ops of both runs.
+    /// Noise of the ops of both runs.
     pub fn new(subjects: [&Subject; 2], ops: [&StepOps; 2]) -> OpNoise {
         let levels = subjects.map(|it| Level::typical(&it.profile));
         let steps = match (&levels, subjects.iter().all(|it| it.group.is_empty())) {

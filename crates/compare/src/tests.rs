@@ -452,7 +452,7 @@ fn another_winner_by_price_or_device_is_said() {
     );
 }
 
-/// With plain blanks in numbers.
+/// A sentence with plain blanks in numbers.
 fn plain(sentence: &str) -> String {
     sentence.replace('\u{202f}', " ")
 }

@@ -48,7 +48,7 @@ pub enum OpsAlike {
 }
 
 impl OpsAlike {
-    /// Of all changes of a run, before any is left out.
+    /// How alike the ops are, from all changes of a run before any is left out.
     pub fn of(changes: &[Change], matching: &Matching, ops: [&StepOps; 2]) -> OpsAlike {
         if matching.is_of_strangers() {
             return OpsAlike::None;

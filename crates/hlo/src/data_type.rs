@@ -74,13 +74,13 @@ impl DataType {
         u64::from(self.bits().div_ceil(8))
     }
 
-    /// Is it a floating-point or complex type?
+    /// Is the type a floating-point or complex one?
     pub fn is_floating(self) -> bool {
         let name = self.name();
         name.starts_with(['f', 'c']) || name == "bf16"
     }
 
-    /// Is it complex?
+    /// Is the type complex?
     pub fn is_complex(self) -> bool {
         self.name().starts_with('c')
     }

@@ -42,7 +42,7 @@ const TOO_DEEP: &str = "it is nested too deeply, with more than 127 lists and ob
 /// The runs of one document.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Profiles {
-    /// In the order of the document, at least one.
+    /// Runs in the order of the document, at least one.
     pub runs: Vec<NamedProfile>,
     /// About the document, and about what in it is no run.
     pub warnings: Vec<Warning>,

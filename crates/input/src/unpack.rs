@@ -60,7 +60,7 @@ pub struct Unpacker {
 }
 
 impl Unpacker {
-    /// For the file at `path`, which names its members.
+    /// An unpacker of the file at `path`, which names its members.
     pub fn new(path: &str) -> Unpacker {
         Unpacker {
             layer: Layer::new(path, path, None, 0),

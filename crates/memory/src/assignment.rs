@@ -44,7 +44,7 @@ pub struct Buffer {
 pub struct Allocation {
     /// XLA's number of it.
     pub index: i64,
-    /// Bytes.
+    /// Size in bytes.
     pub size: u64,
     /// Memory space of the allocation.
     pub space: i64,
@@ -110,7 +110,7 @@ impl Allocation {
         !self.is_thread_local && self.category() != Category::Temporary
     }
 
-    /// Can its memory not be given to other values? So of tuples' tables and of memory of calls.
+    /// Can the allocation's memory not be given to other values? So of tuples' tables and of memory of calls.
     pub fn is_fixed(&self) -> bool {
         self.is_thread_local || self.is_tuple
     }

@@ -12,7 +12,7 @@ pub struct Block {
     pub allocation: usize,
     /// First byte in the allocation.
     pub offset: u64,
-    /// Bytes.
+    /// Size in bytes.
     pub size: u64,
     /// Index of the event that allocates it.
     pub start: usize,

@@ -131,7 +131,7 @@ pub struct Classifier {
 }
 
 impl Classifier {
-    /// For the buffers of a program.
+    /// A classifier of the buffers of a program.
     pub fn new(program: &Arc<ProgramMemory>) -> Classifier {
         let module = &program.module;
         let has_gradients = has_gradients(module);
@@ -287,7 +287,7 @@ enum Freed {
 }
 
 impl Freed {
-    /// By how far the program is when its memory is free.
+    /// Pass by how far the program is when the buffer's memory is free.
     fn of(program: &ProgramMemory, space: &SpaceMemory, lifetime: &Lifetime, backward_begins: Option<usize>) -> Freed {
         let reached = space.heap.as_ref().map(|heap| heap.reached.as_slice()).unwrap_or_default();
         let Some(end) = lifetime.end else { return Freed::NotKnown };

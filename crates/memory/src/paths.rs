@@ -76,7 +76,7 @@ struct Known<'m> {
 }
 
 impl<'m> Known<'m> {
-    /// By the path of an instruction alone.
+    /// Pass and scope of an instruction by its path alone.
     fn by_path(&mut self, instruction: &'m Instruction) -> (Option<Pass>, ScopeIndex) {
         let (path, is_argument) = (instruction.metadata.op_name.as_str(), instruction.is("parameter"));
         if let Some(&known) = self.paths.get(&(path, is_argument)) {

@@ -85,7 +85,7 @@ pub struct ScopeSum {
 }
 
 impl Summary {
-    /// Of what is alive at the peak.
+    /// Summary of what is alive at the peak.
     pub fn of(live: impl IntoIterator<Item = PeakBuffer>) -> Summary {
         let mut found = Summary::default();
         let mut classes: BTreeMap<Class, (u64, u64)> = BTreeMap::new();

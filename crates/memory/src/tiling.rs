@@ -61,7 +61,7 @@ pub fn better_shape(shape: &ArrayShape) -> Option<Reshaped> {
     reordered.or_else(|| merged(shape, layout).filter(|it| is_worth_it(it.bytes)))
 }
 
-/// With any two dimensions last.
+/// The shape with any two dimensions last.
 fn reordered(shape: &ArrayShape, layout: &Layout) -> Option<Reshaped> {
     let rank = shape.dimensions.len();
     let pairs = (0..rank).flat_map(|minor| (0..rank).map(move |second| (minor, second)));

@@ -102,7 +102,7 @@ pub fn family_of(category: &str) -> OpFamily {
 pub struct CategoryId(u32);
 
 impl CategoryId {
-    /// For side tables with one entry a category.
+    /// Index of the category, for side tables with one entry per category.
     pub fn index(self) -> usize {
         self.0 as usize
     }
@@ -135,7 +135,7 @@ pub struct Categorizer<'a> {
 }
 
 impl<'a> Categorizer<'a> {
-    /// For ops of `trace`, of which some were `recognised`.
+    /// A categorizer of ops of `trace`, of which some were `recognised`.
     pub fn new(trace: &'a Trace, recognised: &Recognised) -> Categorizer<'a> {
         Categorizer {
             trace,

@@ -68,7 +68,7 @@ impl HostRole {
         }
     }
 
-    /// For people.
+    /// Name of the role for people.
     pub fn title(self) -> &'static str {
         match self {
             HostRole::Python => "Python",
@@ -223,7 +223,7 @@ struct Works {
     /// By [kind](trace::Events::kinds): the role that such an event gives its thread; `None` for what is none of a host's
     /// work.
     roles: Vec<Option<HostRole>>,
-    /// By line; `None` for one that is no thread of a host.
+    /// Work of each line; `None` for one that is no thread of a host.
     lines: Vec<Option<LineWork>>,
 }
 
@@ -266,7 +266,7 @@ impl Works {
 
 /// One thread.
 struct Thread {
-    /// By [`HostRole`]; these do not overlap.
+    /// Times by [`HostRole`]; these do not overlap.
     roles: [IntervalSet; HostRole::COUNT],
     any: IntervalSet,
     held_by_input: IntervalSet,

@@ -41,7 +41,7 @@ pub struct HostRanges {
 /// The ranges of one host.
 struct HostSets {
     host: u16,
-    /// By the place of the name.
+    /// Ranges by the place of their name.
     ranges: Vec<(usize, IntervalSet)>,
     /// Time in any range.
     all: IntervalSet,

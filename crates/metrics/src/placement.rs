@@ -29,7 +29,7 @@ pub enum HostReason {
 }
 
 impl HostReason {
-    /// For tables.
+    /// Name of the reason for tables.
     pub fn label(self) -> &'static str {
         match self {
             HostReason::Callback => "callback",

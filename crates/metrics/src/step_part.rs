@@ -69,7 +69,7 @@ impl StepPart {
         self.names().0
     }
 
-    /// For people.
+    /// Name of the part for people.
     pub fn title(self) -> &'static str {
         self.names().1
     }

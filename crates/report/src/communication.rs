@@ -34,7 +34,7 @@ pub struct Communication {
     /// Share of the straggler's compared runs in which it arrived last and another device of the group waited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub straggler_percent: Option<f64>,
-    /// By kind, most time first.
+    /// Kinds of communication, most time first.
     pub kinds: Vec<CommunicationKind>,
     /// The ops with the most time, at most 50.
     pub top_ops: Vec<CommunicationOp>,

@@ -39,7 +39,7 @@ pub struct KernelStatistics {
     pub graph_without_op_count: u64,
     /// Sum of the durations of kernels of CUDA graphs that nothing ties to an op.
     pub graph_without_op_time_us: f64,
-    /// By family, most time first.
+    /// Time by kernel family, most time first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub families: Vec<KernelFamilyTime>,
     /// By the type of the values that are computed with, most time first.

@@ -81,7 +81,7 @@ pub struct StepOp {
     /// it starts in. Absent with fewer than two.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stddev_us: Option<f64>,
-    /// Of communication, the part in which its device computes nothing.
+    /// Of communication, the part of the time in which its device computes nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exposed_time_us: Option<f64>,
     /// How often the op runs (on GPUs: kernels).

@@ -46,7 +46,7 @@ impl Columns {
         Some(Interval::new(*self.edges.get(column)?, *self.edges.get(column + 1)?))
     }
 
-    /// From the beginning of the first to the end of the last.
+    /// From the beginning of the first column to the end of the last.
     pub fn range(&self) -> Interval {
         let at = |edge: Option<&Ps>| edge.copied().unwrap_or(Ps::ZERO);
         Interval::new(at(self.edges.first()), at(self.edges.last()))

@@ -224,7 +224,7 @@ fn event_at(trace: &Trace, lanes: &[Lane], first: &mut [usize], time: Ps, bindin
     best.map(|(_, event)| event)
 }
 
-/// From each producer to its consumers on the same host.
+/// Adds links from each producer to its consumers on the same host.
 fn add_handovers(trace: &Trace, links: &mut Vec<Link>) {
     let column = |column: EventColumn| trace.events.column(column);
     let mut producers: Vec<(i64, u32)> = Vec::new();

@@ -104,7 +104,7 @@ const PALETTE: [Entry; FIRST_HUE as usize + HUES] = [
 ];
 
 impl Paint {
-    /// Of a family of ops.
+    /// Paint of a family of ops.
     pub fn of_family(family: OpFamily) -> Paint {
         Paint(family as u8)
     }
@@ -114,7 +114,7 @@ impl Paint {
         OpFamily::ALL.get(usize::from(self.0)).copied()
     }
 
-    /// Of a part of a step.
+    /// Paint of a part of a step.
     pub fn of_part(part: StepPart) -> Paint {
         match part {
             StepPart::Compute => Paint::of_family(OpFamily::Matmul),
@@ -124,7 +124,7 @@ impl Paint {
         }
     }
 
-    /// Of what an op gained or lost.
+    /// Paint of what an op gained or lost.
     pub fn of_change(change: Change) -> Paint {
         Paint(FIRST_CHANGE + change as u8)
     }

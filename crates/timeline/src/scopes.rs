@@ -56,7 +56,7 @@ impl Flame {
 #[derive(Debug, Default)]
 pub struct Scopes {
     names: Strings,
-    /// By the index of a name.
+    /// Colour by the index of a name.
     paints: Vec<Paint>,
     paths: Vec<Vec<StrId>>,
     /// Path of each kind of event plus one, or 0.

@@ -121,7 +121,7 @@ pub struct Plane {
 pub struct Line {
     /// The plane it belongs to.
     pub plane: PlaneId,
-    /// As in the file (`XLA Ops`, `Stream #13(Compute)`, `python`).
+    /// Name of the line as in the file (`XLA Ops`, `Stream #13(Compute)`, `python`).
     pub name: StrId,
     /// Kind of the line; see [`classify()`].
     pub kind: LineKind,

@@ -150,7 +150,7 @@ impl Run {
         true
     }
 
-    /// From a kept place on.
+    /// A reader from a kept place on.
     #[inline]
     fn reader(&self, mark: usize) -> Reader<'_> {
         let mark = self.marks.get(mark).copied();

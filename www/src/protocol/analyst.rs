@@ -178,7 +178,7 @@ pub enum Form {
     Html,
     /// The comparison of several runs as its document.
     Json,
-    /// As `Html`, for a pull request.
+    /// The same documents as `Html`, as Markdown for a pull request.
     Markdown,
     /// From the analyst: the picture of the median step of a run of this load, as a text; empty where it has none. Of no subjects.
     MedianStep {

@@ -26,7 +26,7 @@ pub enum Kind {
     Error,
     /// For the next worker of the load, to which the page passes it on as it is. Attached: what is transferred.
     Onward,
-    /// For the worker of the load before this one, likewise.
+    /// For the worker of the load before this one, to which the page passes it on as it is.
     Back,
 }
 

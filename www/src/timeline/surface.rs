@@ -87,7 +87,7 @@ pub struct Surface {
     scrolled_to: Cell<i32>,
     /// The timeline of another run that is moved with this one, and how much later its times are, in picoseconds.
     tied: RefCell<Option<(Weak<Surface>, i64)>>,
-    /// From the start of the capture to its end, once it is known.
+    /// Start and end of the capture, once they are known.
     extent: Cell<Option<(i64, i64)>>,
     elements: RefCell<Option<Elements>>,
 }
@@ -215,7 +215,7 @@ impl Surface {
         seen.or_else(|| self.sight.borrow().range_ps.map(interval))
     }
 
-    /// From the start of the capture to its end, once it is known.
+    /// Start and end of the capture, once they are known.
     pub fn extent(&self) -> Option<(i64, i64)> {
         self.extent.get()
     }

@@ -75,7 +75,7 @@ impl<'a> CauseList<'a> {
         self.causes.iter().filter(|(of, _)| *of == part).map(|(_, cause)| cause.delta_us_per_step).reduce(|a, b| a + b)
     }
 
-    /// Whether that is at least half of it, and no more than half beyond it.
+    /// Whether the causes explain at least half of the part's change, and no more than half beyond it.
     fn explains(&self, part: &PartChange) -> bool {
         let delta = part.delta_us_per_step;
         self.explained(&part.part).is_some_and(|sum| sum != 0.0 && (sum - delta).abs() <= 0.5 * delta.abs())

@@ -8,7 +8,7 @@ use base::sort;
 pub(super) struct OrderedRun {
     /// Index of the run.
     pub index: usize,
-    /// For people: `1000`, or a timestamp.
+    /// Place in time for people: `1000`, or a timestamp.
     pub label: String,
     /// What orders it.
     key: PlaceKey,

@@ -114,7 +114,7 @@ pub fn within(computations: &[Computation], instruction: &Instruction) -> bool {
     called.is_some_and(|computation| computation.elementwise)
 }
 
-/// Is it elementwise and counted as arithmetic? Copies and constants are not.
+/// Is the instruction elementwise and counted as arithmetic? Copies and constants are not.
 pub(super) fn counts(instruction: &Instruction) -> bool {
     let opcode = instruction.opcode.as_str();
     ELEMENTWISE.contains(&opcode) && !matches!(opcode, "copy" | "constant" | "map" | "rng")

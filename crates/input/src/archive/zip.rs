@@ -84,7 +84,7 @@ pub struct ZipReader {
 }
 
 impl ZipReader {
-    /// For an archive of this name, which only warnings use.
+    /// A reader of an archive of this name, which only warnings use.
     pub fn new(path: &str) -> ZipReader {
         ZipReader {
             path: path.to_owned(),

@@ -19,7 +19,7 @@ pub(super) struct Quota {
 }
 
 impl Quota {
-    /// For the file at `path`, which only warnings use.
+    /// The quota of the file at `path`, which only warnings use.
     pub(super) fn new(path: &str) -> Quota {
         Quota { path: path.to_owned(), members: 0, warnings: 0 }
     }

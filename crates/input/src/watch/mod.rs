@@ -27,7 +27,7 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
-    /// For the events with these indices.
+    /// A watch for the events with these indices.
     pub fn new(mut events: Vec<u32>) -> Watch {
         sort::sort_by(&mut events, |a, b| b.cmp(a));
         events.dedup();

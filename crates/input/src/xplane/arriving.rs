@@ -114,7 +114,7 @@ impl ArrivingPlane {
         }
     }
 
-    /// One byte more of a field's tag and length.
+    /// Takes one byte more of a field's tag and length.
     fn header(&mut self, into: &mut Target<'_>) {
         self.state = match Reader::new(&self.kept).field() {
             Ok(Some(field)) => match (field.number, field.value) {

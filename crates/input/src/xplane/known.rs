@@ -14,7 +14,7 @@ pub(super) struct Known {
 }
 
 impl Known {
-    /// For a plane with so many event metadata.
+    /// For a plane with `event_metadata` event metadata.
     pub fn new(event_metadata: usize, stat_metadata: &mut IdMap<StatMetadata>) -> Known {
         let mut ignored = [false; 128];
         for (id, slot) in (0..).zip(&mut ignored) {

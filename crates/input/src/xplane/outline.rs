@@ -130,7 +130,7 @@ enum Step {
 }
 
 impl Outliner {
-    /// For a file of so many bytes.
+    /// An outliner for a file of `file_bytes` bytes.
     pub fn new(file_bytes: u64) -> Outliner {
         Outliner::with(LIMITS, file_bytes)
     }

@@ -69,7 +69,7 @@ pub struct AllocatorEvent {
     pub address: u64,
     /// Index of what else the event says in [`Allocator::labels`]. Of a release what its allocation says, where the capture saw that.
     pub labels: u32,
-    /// Of what the event itself says, also where it is a release.
+    /// Index of what the event itself says, also where it is a release.
     pub own_labels: u32,
 }
 

@@ -141,7 +141,7 @@ pub struct DeviceSums {
     pub sums: CollectiveSums,
     /// Compared runs in which it arrived last and another device waited for it.
     pub last: u64,
-    /// In how many of its compared runs it would have, were all members of a group equal.
+    /// In how many of its compared runs the device would have, were all members of a group equal.
     pub fair: f64,
     /// What the others waited for it.
     pub caused: Ps,

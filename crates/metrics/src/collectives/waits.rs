@@ -10,7 +10,7 @@ use base::Ps;
 pub(super) struct Order {
     /// Compared runs in which it arrived last and another device waited.
     pub last: u64,
-    /// In how many it would have, were all members of a group equal.
+    /// Number of runs in which this device would have arrived last, were all members of a group equal.
     pub fair: f64,
     /// What the others waited in those.
     pub caused: Ps,

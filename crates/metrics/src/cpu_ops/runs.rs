@@ -45,7 +45,7 @@ struct Occurrences {
 
 struct ProgramRun {
     program: usize,
-    /// By number of the op in the program.
+    /// Occurrences by number of the op in the program.
     ops: FxHashMap<usize, Occurrences>,
 }
 

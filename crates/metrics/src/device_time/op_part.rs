@@ -25,12 +25,12 @@ enum OfCategory {
 }
 
 impl<'a> OpParts<'a> {
-    /// For ops of `devices`.
+    /// Parts of the ops of `devices`.
     pub fn of_devices(trace: &'a Trace, devices: &Devices) -> OpParts<'a> {
         OpParts::new(trace, Categorizer::new(trace, &devices.recognised))
     }
 
-    /// For ops whose categories are known already.
+    /// Parts of ops whose categories are known already.
     pub fn new(trace: &'a Trace, categories: Categorizer<'a>) -> OpParts<'a> {
         OpParts { trace, categories, of_category: Vec::new(), copies: FxHashMap::default() }
     }

@@ -34,11 +34,11 @@ pub struct OpNode {
     pub flops: Option<f64>,
     /// Bytes of the ops below whose bytes are known.
     pub bytes: Option<f64>,
-    /// Of `time`: in ops whose cost is known.
+    /// Part of `time` in ops whose cost is known.
     pub known: Ps,
     /// Of `known`: what these ops would not need at the peak of what limits them; see [`OpTree::new`].
     pub wasted: Ps,
-    /// Of `time`: devices ran nothing.
+    /// Part of `time` in which devices ran nothing.
     pub idle: Ps,
     /// In which time the FLOPs were done and the bytes were moved: self time, but of asynchronous pairs from start to end.
     pub work_time: Ps,

@@ -20,7 +20,7 @@ pub struct MeanPart {
     pub transfer_us: f64,
     /// Copies in flight that are hidden under computation.
     pub hidden_transfer_us: f64,
-    /// Ops.
+    /// Number of ops.
     pub num_ops: f64,
     /// Time in which a thread of the host works; absent where the trace has no host thread.
     pub host_busy_us: Option<f64>,
@@ -83,7 +83,7 @@ impl MeanPart {
         share(self.hidden_transfer_us, self.transfer_us)
     }
 
-    /// Of equals the first in the order of [`StepPart::ALL`].
+    /// The longest of the wanted parts; of equals the first in the order of [`StepPart::ALL`].
     fn biggest(&self, wanted: fn(StepPart) -> bool) -> Option<StepPart> {
         let mut best: Option<StepPart> = None;
         for part in StepPart::ALL.into_iter().filter(|&part| wanted(part) && self.part_us(part) > 0.0) {

@@ -65,7 +65,7 @@ pub(super) fn stddevs_us(
 
 /// The counted steps of each device.
 struct CountedSteps {
-    /// Of each used device when each step is, and which, in time.
+    /// When each step is on each used device, and which it is, in time.
     windows: Vec<Vec<(Interval, usize)>>,
     /// How many devices ran each step.
     devices_of: Vec<u32>,

@@ -38,7 +38,7 @@ pub(super) fn even(busy: &IntervalSet, marks: &[Mark]) -> bool {
     near as f64 >= SAME_WORK * times.len() as f64
 }
 
-/// From each mark's start to the next one's.
+/// Intervals from each mark's start to the next one's.
 fn windows(marks: &[Mark]) -> impl Iterator<Item = Interval> {
     let starts = marks.iter().map(|mark| mark.interval.start);
     starts.clone().zip(starts.skip(1)).map(|(start, next)| Interval::new(start, next.max(start)))

@@ -30,7 +30,7 @@ use trace::{Interval, IntervalSet};
 pub enum WindowKind {
     /// Steps of the trace.
     Steps,
-    /// As many steps as the user says, from the first to the last.
+    /// The number of steps that the user says, from the first to the last.
     GivenSteps,
     /// From the first op of each device to its last.
     #[default]

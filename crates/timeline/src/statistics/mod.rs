@@ -134,7 +134,7 @@ pub fn groups(source: Source<'_>, area: &Area, grouping: &Grouping) -> Vec<Group
 struct Gathered<'a> {
     grouping: &'a Grouping<'a>,
     groups: Vec<Group>,
-    /// By number the place in `groups`.
+    /// Place in `groups` by number.
     places: Vec<u32>,
 }
 

@@ -167,7 +167,7 @@ pub struct About {
 pub struct Stack {
     /// What a row is and what is measured.
     pub title: String,
-    /// Of all values.
+    /// Unit of all values.
     pub unit: Unit,
     /// What the parts are.
     pub series: Vec<Series>,
@@ -211,7 +211,7 @@ pub struct StackRow {
 pub struct Bars {
     /// What is measured.
     pub title: String,
-    /// Of all values.
+    /// Unit of all values.
     pub unit: Unit,
     /// The bars.
     pub bars: Vec<Bar>,
@@ -294,7 +294,7 @@ pub struct Line {
 pub struct Icicle {
     /// What is shown.
     pub title: String,
-    /// Of the values.
+    /// Unit of the values.
     pub unit: Unit,
     /// Parents before their children; the first is the root.
     pub nodes: Vec<Node>,
@@ -322,7 +322,7 @@ pub struct Node {
 pub struct Matrix {
     /// What is shown.
     pub title: String,
-    /// Of the values.
+    /// Unit of the values.
     pub unit: Unit,
     /// Names of rows and columns.
     pub labels: Vec<String>,
@@ -347,7 +347,7 @@ pub struct Choice {
 }
 
 impl About {
-    /// Of a field of the profile.
+    /// About a field of the profile.
     pub(crate) fn new(metric: Metric, view: View) -> About {
         About { metric: metric.path.to_owned(), definition: metric.definition.to_owned(), view }
     }
@@ -466,7 +466,7 @@ impl GridCell {
 pub struct Waterfall {
     /// What is shown.
     pub title: String,
-    /// Of all values.
+    /// Unit of all values.
     pub unit: Unit,
     /// Name and value at the beginning.
     pub start: (String, f64),

@@ -256,7 +256,7 @@ fn fairness(comparison: &Comparison) -> Grid {
     Grid { title: "Fairness".to_owned(), rows: rows.collect(), columns }
 }
 
-/// From the baseline's step to a run's; absent without parts.
+/// Waterfall from the baseline's step to a run's; absent without parts.
 fn waterfall(comparison: &Comparison, change: &StepTimeChange) -> Option<Block> {
     let parts: Vec<WaterfallPart> = comparison
         .waterfall

@@ -129,7 +129,7 @@ struct RooflineFigures<'a> {
     /// The roof that the program is nearest to.
     bound_by: Option<&'a str>,
     hbm_gibps: Option<f64>,
-    /// Of what the memory can move.
+    /// Share of what the memory can move.
     hbm_percent: Option<f64>,
     /// Share of the op time whose cost is known, 0 to 1.
     counted: f64,

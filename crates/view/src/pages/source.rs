@@ -70,7 +70,7 @@ impl<'a> Source<'a> {
     }
 }
 
-/// In place of a view that needs ops, where no device ran any.
+/// What stands in place of a view that needs ops, where no device ran any.
 #[inline(never)]
 pub(super) fn nothing_ran() -> Block {
     Block::Empty {

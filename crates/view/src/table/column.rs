@@ -48,7 +48,7 @@ impl Column {
         Column { source: documented(source), ..self }
     }
 
-    /// With what to beware of.
+    /// The column with what to beware of.
     pub const fn caveat(self, caveat: &'static str) -> Column {
         Column { caveat: documented(caveat), ..self }
     }

@@ -84,7 +84,7 @@ impl<'a> AreaOf<'a> {
     }
 }
 
-/// In the order of the file, each once.
+/// The lines that are asked for, in the order of the file, each once.
 fn lines(source: Source<'_>, asked: &LineQuery) -> Result<Vec<LineId>, String> {
     let mut chosen = vec![false; source.trace.lines.len()];
     let mut choose = |line: usize| chosen.get_mut(line).into_iter().for_each(|chosen| *chosen = true);

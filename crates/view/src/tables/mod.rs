@@ -307,7 +307,7 @@ pub fn listed_events(
     Ok((table, chosen.into_iter().filter_map(|row| rows.event(row)).collect()))
 }
 
-/// As its word.
+/// Writes a table's name as its word.
 impl Serialize for TableName {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.key())

@@ -11,7 +11,7 @@ use compare::{
 /// Ratios nearer to 1 than this are the same for people.
 const SAME: f64 = 0.005;
 
-/// As wide as a plus sign.
+/// A minus that is as wide as a plus sign.
 const MINUS: &str = "−";
 
 /// What a run's number says against the baseline's.
@@ -21,7 +21,7 @@ pub enum Judgement {
     Better,
     /// Worse.
     Worse,
-    /// As good as the baseline's.
+    /// The value is as good as the baseline's.
     Same,
     /// Too little to count, or within the noise.
     Noise,

@@ -25,7 +25,7 @@ pub struct KeptMemory {
 }
 
 impl KeptMemory {
-    /// Of what a run says.
+    /// Keeps what a run says of memory.
     pub fn new(recorded: Recorded) -> KeptMemory {
         KeptMemory { recorded, ..KeptMemory::default() }
     }

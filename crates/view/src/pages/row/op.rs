@@ -202,7 +202,7 @@ impl<'a> Op<'a> {
         analysis.devices.used.iter().map(|device| device.ops.iter().filter_map(run).collect()).collect()
     }
 
-    /// How often and how long it ran on each device.
+    /// How often and how long the op ran on each device.
     fn devices(&self, runs: &[Vec<Interval>]) -> Option<Block> {
         let used = &self.context.analysis.devices.used;
         if used.len() < 2 {
@@ -225,7 +225,7 @@ impl<'a> Op<'a> {
         Some(Block::Grid(Grid { title: "By device".to_owned(), columns, rows }))
     }
 
-    /// In which steps it took how long, all devices together.
+    /// In which steps the op took how long, all devices together.
     fn steps(&self, runs: &[Vec<Interval>]) -> Option<Block> {
         let steps = &self.context.analysis.steps;
         let mut sums = vec![(Ps::ZERO, 0u64); steps.names.len()];
