@@ -219,7 +219,8 @@ impl Session {
         self.runs.get_mut(run as usize)?.rows(settings, name, variant, &AreaQuery::default(), look).ok()
     }
 
-    /// The events of an area of a run's timeline; a sentence as above.
+    /// The events of an area of a run's timeline. A sentence where the area names a line that is not there, or ends
+    /// before it starts.
     pub fn listed_events(
         &mut self,
         run: u32,

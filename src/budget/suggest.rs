@@ -49,7 +49,8 @@ fn path_distance(a: &[Option<String>], b: &[Option<String>]) -> usize {
     })
 }
 
-/// Letters that have to be changed, put in or left out. At least so many, where one is far longer than the other.
+/// Letters that have to be changed, put in or left out. A lower bound of them where one text is far longer than the
+/// other.
 fn distance(a: &str, b: &str) -> usize {
     const FAR: usize = 64;
     let letters = |text: &str| text.chars().flat_map(char::to_lowercase).collect::<Vec<_>>();

@@ -12,7 +12,7 @@ use trace::{Trace, TraceBuilder};
 const LAYERS: i64 = 30;
 
 impl Session {
-    /// A session with a run on one GPU and a run on one TPU, of so many steps each.
+    /// A session with a run on one GPU and a run on one TPU, of `steps` steps each.
     pub fn rehearsal(steps: i64) -> Session {
         let runs = [("gpu", on_gpu(steps)), ("tpu", on_tpu(steps))].map(|(name, trace)| {
             let run = Run { name: name.to_owned(), trace, ..Run::default() };

@@ -15,7 +15,7 @@ use crate::{browser, client, theme};
 pub enum Action {
     /// Shows a view of the run.
     View(View),
-    /// Goes so many runs forward.
+    /// Goes this many runs forward.
     Run(i32),
     /// Moves to the table's filter.
     Filter,

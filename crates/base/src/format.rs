@@ -33,7 +33,7 @@ pub fn si(value: f64, unit: &str) -> String {
     si_of_digits(value, unit, DIGITS)
 }
 
-/// A value with a unit and its SI prefix, to so many significant digits, at least three.
+/// A value with a unit and its SI prefix, to `digits` significant digits, at least three.
 pub fn si_of_digits(value: f64, unit: &str, digits: usize) -> String {
     if !value.is_finite() {
         return DASH.to_owned();
@@ -69,7 +69,7 @@ pub fn percent(percent: f64) -> String {
     percent_of_decimals(percent, 1)
 }
 
-/// A share to so many decimals, at least one.
+/// A percentage to `decimals` decimals, at least one.
 pub fn percent_of_decimals(percent: f64, decimals: usize) -> String {
     if !percent.is_finite() {
         return DASH.to_owned();
@@ -106,7 +106,7 @@ pub fn number(value: f64) -> String {
     number_of_digits(value, DIGITS)
 }
 
-/// A rate or a mean without a prefix, to so many significant digits, at least three.
+/// A rate or a mean without a prefix, to `digits` significant digits, at least three.
 pub fn number_of_digits(value: f64, digits: usize) -> String {
     if !value.is_finite() {
         return DASH.to_owned();

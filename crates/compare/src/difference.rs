@@ -20,7 +20,7 @@ use report::UnifiedProfile;
 /// The practical threshold: what differs by less does not differ for people.
 pub const DEFAULT_THRESHOLD: f64 = 0.01;
 
-/// Captures that could have shown no smaller difference than so many thresholds are unstable.
+/// Captures that could have shown no smaller difference than this many thresholds are unstable.
 const UNSTABLE_THRESHOLDS: f64 = 5.0;
 
 /// Times Student's limit that a difference has to exceed. The noise of a capture is itself estimated from a few steps, which follow each
@@ -166,9 +166,9 @@ fn of_steps(ours: &[Level], theirs: &[Level]) -> Option<(f64, f64)> {
 /// What steps that follow each other do to the noise of their mean.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Inflation {
-    /// The variance of the mean is so many times that of independent steps.
+    /// Variance of the mean over that of independent steps.
     pub of_variance: f64,
-    /// The degrees of freedom are so many times as many.
+    /// Degrees of freedom over those of independent steps.
     pub of_freedom: f64,
 }
 

@@ -112,7 +112,7 @@ pub fn find(name: &str) -> Option<&'static Device> {
     DEVICES.iter().find(|device| device.names.split('|').any(matches))
 }
 
-/// The device of an AMD ISA (`gfx942`) with so many compute units; of several the one whose memory (bytes) and rate of
+/// The device of an AMD ISA (`gfx942`) with `cores` compute units; of several the one whose memory (bytes) and rate of
 /// half-precision arithmetic (FLOP/s) are nearest.
 pub fn by_shape(arch: &str, cores: u64, memory_bytes: f64, fp16_rate: f64) -> Option<&'static Device> {
     let distance = |device: &Device| {

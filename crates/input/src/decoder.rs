@@ -115,7 +115,7 @@ impl Decoder {
         }
     }
 
-    /// The member is known to have at least so many bytes: room for them may be made at once.
+    /// The member is known to have at least `bytes` bytes: room for them may be made at once.
     pub fn expecting(mut self, bytes: u64) -> Decoder {
         self.expected = bytes;
         self

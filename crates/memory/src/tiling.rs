@@ -33,8 +33,8 @@ fn minor_first(shape: &ArrayShape, layout: &Layout) -> Option<Vec<u64>> {
     (sizes.len() == shape.dimensions.len()).then_some(sizes)
 }
 
-/// Bytes of so many elements per dimension, the fastest varying first, each rounded up to the tile. Only the first tile adds padding: those behind
-/// it divide it.
+/// Bytes of an array with `minor_first` elements per dimension, the fastest varying first, each rounded up to the tile.
+/// Only the first tile adds padding: those behind it divide it.
 fn padded(shape: &ArrayShape, minor_first: &[u64], layout: &Layout) -> Option<u64> {
     let tile = layout.tiles.first()?;
     let mut elements = 1_u64;

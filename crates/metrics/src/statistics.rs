@@ -62,7 +62,7 @@ pub fn percentiles<T: Copy + Ord>(durations: &mut [T], ps: impl Fn(T) -> Ps) -> 
     Some(Percentiles { median_us: (ps(lower).as_us() + ps(upper).as_us()) / 2.0, p95: ps(p95) })
 }
 
-/// Place of the 95th percentile among so many sorted values.
+/// Place of the 95th percentile among `count` sorted values.
 fn p95_rank(count: usize) -> usize {
     (count * 95).div_ceil(100).saturating_sub(1)
 }

@@ -15,15 +15,16 @@ pub enum StepPart {
     Communication,
     /// Copies from the host that neither computation nor communication hides.
     HostToDevice,
-    /// Copies to the host, likewise.
+    /// Copies to the host that no part of higher precedence hides.
     DeviceToHost,
-    /// Copies from one device to another, likewise.
+    /// Copies from one device to another that no part of higher precedence hides.
     PeerToPeer,
-    /// Copies within the device, likewise.
+    /// Copies within the device that no part of higher precedence hides.
     DeviceToDevice,
-    /// Infeed and outfeed, likewise (TPU).
+    /// Infeed and outfeed that no part of higher precedence hides (TPU).
     InfeedOutfeed,
-    /// Fills, changes of layout and copies whose direction the trace does not say, likewise.
+    /// Fills, changes of layout and copies whose direction the trace does not say, that no part of higher precedence
+    /// hides.
     DataMovement,
     /// Idle: the program waits on the device for other devices or for its inputs (TPU).
     Barrier,

@@ -28,7 +28,7 @@ const LATELY: usize = 256;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Kinds {
     kinds: Vec<EventKind>,
-    /// Of the first so many of `kinds`.
+    /// Numbers of the first of `kinds` by their hash; the others follow when a kind is interned.
     index: Index,
     /// Numbers of kinds, plus one; empty until the first is interned.
     lately: Vec<u32>,

@@ -177,7 +177,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// A number of so many bytes, at most 8.
+    /// A number of `count` bytes, at most 8.
     #[inline(always)]
     fn number(&mut self, count: usize) -> Option<i64> {
         let (own, rest) = self.bytes.split_at_checked(count)?;

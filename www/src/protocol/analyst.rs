@@ -262,7 +262,7 @@ requests! {
 /// From the decoder to the analyst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RunChunk {
-    /// The first so many bytes of the buffer, which comes with the message, go on with the image of a run.
+    /// The first bytes of the buffer that comes with the message, as many as this, go on with the image of a run.
     Bytes(u32),
     /// The buffer holds its next events. The first of a run may come while it is still read.
     Rows,

@@ -189,7 +189,7 @@ pub enum FileChunk {
         /// Size of the member, where known.
         size_bytes: Option<u64>,
     },
-    /// The first so many bytes of the buffer belong to the member.
+    /// The first bytes of the buffer, as many as this, belong to the member.
     Bytes(u32),
     /// The member ends.
     End,

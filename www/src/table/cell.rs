@@ -6,7 +6,7 @@ use crossprof::table::{Cell, Column, Unit};
 /// Characters of a text anywhere in the page: a name may be a megabyte long.
 pub const WHOLE_CHARS: usize = 4000;
 
-/// What stands in the cell; a text of more than so many characters is cut in the middle.
+/// What stands in the cell; a text of more than `name_chars` characters is cut in the middle.
 pub fn short(cell: &Cell, unit: Unit, name_chars: usize) -> String {
     match cell {
         Cell::Absent => format::DASH.to_owned(),

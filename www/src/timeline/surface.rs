@@ -21,7 +21,7 @@ use crate::{ask, browser};
 /// Height of the axis above the rows.
 pub const AXIS_HEIGHT: f64 = crossprof::timeline::AXIS_HEIGHT as f64;
 
-/// An event that was searched for and is narrower is shown with so many times its length around it.
+/// An event that was searched for and is narrower is shown with this many times its length around it.
 const MIN_FOUND_PX: f64 = 3.0;
 const AROUND_FOUND: i64 = 40;
 
@@ -286,7 +286,7 @@ impl Surface {
         self.update(|sight| sight.scroll = u32::try_from(elements.scroll.scroll_top()).unwrap_or(0));
     }
 
-    /// Scrolls the rows so many pixels down.
+    /// Scrolls the rows `pixels` pixels down.
     pub fn scroll_by(&self, pixels: f64) {
         if let Some(elements) = &*self.elements.borrow() {
             elements.scroll.scroll_by_with_x_and_y(0.0, pixels);

@@ -55,7 +55,8 @@ impl DoublingFit {
     }
 }
 
-/// How often something doubles to grow so many times: 1 for 2, 2 for 4, in proportion between two powers of 2.
+/// How often something doubles to grow to `growth` times its size: 1 for 2, 2 for 4, in proportion between two powers
+/// of 2.
 fn doublings(growth: f64) -> f64 {
     let (mut power, mut count) = (1.0, 0.0);
     while power * 2.0 <= growth && power < 1e18 {

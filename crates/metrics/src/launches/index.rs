@@ -47,7 +47,7 @@ struct Calls {
     first_slot: usize,
 }
 
-/// Numbers are dense where they reach no further than so many times their count: the table of places then takes less
+/// Numbers are dense where they reach no further than this many times their count: the table of places then takes less
 /// memory than the calls.
 const DENSE: usize = 4;
 

@@ -27,7 +27,7 @@ pub struct MeanPart {
 }
 
 impl MeanPart {
-    /// One of so many equal parts: of a window in which there are as many steps as the user says.
+    /// One of `count` equal parts: of a window in which there are as many steps as the user says.
     pub(super) fn of_each(&self, count: u64) -> MeanPart {
         let each = |value: f64| value / count.max(1) as f64;
         MeanPart {

@@ -93,7 +93,7 @@ impl Stretches {
         Stretches { limits, of_lines: (0..lines).map(|_| OnceLock::new()).collect() }
     }
 
-    /// Makes those of some lines that have none yet, of about so many events; false where none was left.
+    /// Makes the stretches of some lines that have none yet, of about `events` events; false where none was left.
     pub fn make_some(&self, trace: &Trace, by_line: &ByLine, events: usize) -> bool {
         let mut made = 0;
         for (stretches, of_line) in self.of_lines.iter().zip(&by_line.events).filter(|(made, _)| made.get().is_none()) {

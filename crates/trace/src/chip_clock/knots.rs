@@ -31,7 +31,7 @@ const MOST_SAMPLES: usize = 256;
 pub(super) struct Knots {
     list: Vec<Knot>,
     tolerance: u64,
-    /// Start by the chip's clock and by how much its event is later, of every so many ops.
+    /// Start by the chip's clock and by how much its event is later, of one op in every `stride`.
     samples: Vec<(i64, i64)>,
     stride: u64,
     ops: u64,

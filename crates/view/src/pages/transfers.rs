@@ -117,7 +117,7 @@ struct Sum {
 
 /// What the time of the transfers of known size is.
 enum SizedTime {
-    /// Time in which at least one transfer is in flight, added up over so many devices.
+    /// Time in which at least one transfer is in flight, added up over this many devices.
     InFlight(usize),
     /// Durations of the transfers, added up, as the profile has it.
     Durations,

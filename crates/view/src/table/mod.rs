@@ -1,4 +1,4 @@
-//! Tables as values: columns with units, rows of cells, and the questions asked of them (filter, order, the first so many).
+//! Tables as values: columns with units, rows of cells, and the questions asked of them (filter, order, the first rows).
 //!
 //! A table that is made from a run may have a million rows, so it is not built: [`Rows`] gives any cell of it, and
 //! [`query`](query()) copies out those rows that are asked for.

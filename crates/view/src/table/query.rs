@@ -1,4 +1,4 @@
-//! The rows that are asked for: filtered, in an order, the first so many.
+//! The rows that are asked for: filtered, in an order, the first few.
 //!
 //! A page shows some hundred rows of what may be a million, so the rest is never put in order nor kept: the wanted ones are
 //! selected (linear in the number of rows), and only those are sorted and copied.

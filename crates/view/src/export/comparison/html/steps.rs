@@ -13,7 +13,7 @@ const RIGHT: f64 = 90.0;
 const ROW: f64 = 26.0;
 /// More runs than this have no room; their intervals are given as text.
 const MOST_RUNS: usize = 6;
-/// Lines of a run at most: of more steps every so many of them, from the shortest to the longest.
+/// Lines of a run at most: of more steps evenly chosen ones, from the shortest to the longest.
 const MOST_LINES: usize = 200;
 /// Steps longer than this many typical ones are listed beside the chart: they would leave no room for the others.
 const LONG: f64 = 1.5;
