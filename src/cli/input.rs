@@ -72,13 +72,13 @@ impl Input {
                     if is_standard { Box::new(io::stdin()) } else { Box::new(File::open(&path).map_err(failed)?) };
                 rest.by_ref().take(HEAD_BYTES).read_to_end(&mut head).map_err(failed)?;
                 let kind = session::peek(&name, &head, (head.len() as u64) < HEAD_BYTES);
-                // Its start tells why it is no profile; a device such as /dev/zero has no end.
+                // Its start shows why it is no profile; a device such as /dev/zero has no end.
                 // The line that makes a log one of memory may stand far behind.
                 let is_text = is_standard && sniff(&head, (head.len() as u64) < HEAD_BYTES) == Some(Format::Log);
                 let head = Cursor::new(head);
                 let stream: Box<dyn Read + Send> = match kind {
                     FileKind::Unknown if is_text => Box::new(head.chain(rest.take(MOST_LOG_BYTES))),
-                    // Its start tells why it is no profile; a device such as /dev/zero has no end.
+                    // Its start shows why it is no profile; a device such as /dev/zero has no end.
                     FileKind::Unknown => Box::new(head),
                     _ => Box::new(head.chain(rest)),
                 };

@@ -43,7 +43,7 @@ impl Progress {
         Progress::shown(Shown::Bar(None))
     }
 
-    /// No bar: `watched` is looked at by another thread.
+    /// Progress without a bar: another thread looks at `watched`.
     pub fn watched(watched: Arc<Watched>) -> Progress {
         Progress::shown(Shown::Elsewhere(watched))
     }

@@ -25,7 +25,7 @@ const CHECKS: [Check; 14] = [
         "batch_size",
         "Batch size",
         |profile| profile.model_config.batch_size.map(format::count),
-        "A step does another amount of work; compare samples or tokens a second.",
+        "A step does another amount of work; compare samples or tokens per second.",
     ),
     (
         "seq_length",

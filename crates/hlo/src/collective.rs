@@ -139,7 +139,8 @@ fn parse_pairs(text: &str) -> Vec<(u32, u32)> {
     parts.filter_map(pair).collect()
 }
 
-/// No group at all means one group of all replicas, or of all partitions where the collective has a channel.
+/// The group where none is given: no group at all means one group of all replicas, or of all partitions where the
+/// collective has a channel.
 fn everyone(module: &Module, instruction: &Instruction) -> Option<Vec<Vec<u32>>> {
     let (replicas, partitions) = module.devices()?;
     let attributes = instruction.attributes();

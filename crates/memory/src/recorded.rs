@@ -89,13 +89,14 @@ impl Recorded {
         }
     }
 
-    /// With the device memory profile that the run is, and the one that was saved before it with the name of its run.
+    /// The record with the device memory profile that the run is, and the one that was saved before it with the name of
+    /// its run.
     pub fn with_heap_profile(self, own: Option<Arc<[u8]>>, earlier: Option<(String, Arc<[u8]>)>) -> Recorded {
         let heap = |bytes| RecordedHeap { bytes, profile: OnceLock::new() };
         Recorded { heap: own.map(heap), earlier: earlier.map(|(name, bytes)| (name, heap(bytes))), ..self }
     }
 
-    /// With the text of an out-of-memory error, where the run is one.
+    /// The record with the text of an out-of-memory error, where the run is one.
     pub fn with_error(self, text: Option<&str>) -> Recorded {
         Recorded { error: text.map(str::to_owned), ..self }
     }

@@ -199,12 +199,12 @@ pub(super) fn thread_role(name: &str) -> HostRole {
     HostRole::of_thread(name)
 }
 
-/// By [kind](trace::Events::kinds): what such an event's thread does; `None` for what is no work of a host.
+/// What an event of each [kind](trace::Events::kinds) says that its thread does; `None` for what is no work of a host.
 pub(super) fn roles_of_kinds(trace: &Trace, devices: &Devices) -> Vec<Option<HostRole>> {
     Works::new(trace, devices).roles
 }
 
-/// By argument set: whether an event is an op of the CPU backend, or the marker that follows it.
+/// By argument set, whether an event is an op of the CPU backend, or the marker that follows it.
 fn cpu_ops(trace: &Trace, devices: &Devices) -> Vec<bool> {
     if devices.platform != Some(Platform::Cpu) {
         return Vec::new();
@@ -234,7 +234,7 @@ struct LineWork {
     own: HostRole,
     /// Whether the thread also launches work or runs Python.
     launches: bool,
-    /// No event knows better, and all are its work.
+    /// Whether no event knows better, and all are the thread's work.
     is_plain: bool,
 }
 

@@ -77,7 +77,7 @@ pub struct HostProgram {
     /// Summed durations of the events. Executions lie inside calls, and the runtime marks one execution by several nested
     /// events, so rows do not add up. A call only dispatches where the device works beside the host.
     pub total_time_us: f64,
-    /// Longest of the events.
+    /// Longest duration of one of the events.
     pub max_time_us: f64,
 }
 

@@ -42,7 +42,7 @@ pub struct KernelStatistics {
     /// Time by kernel family, most time first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub families: Vec<KernelFamilyTime>,
-    /// By the type of the values that are computed with, most time first.
+    /// Time by the type of the values that are computed with, most time first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub data_types: Vec<DataTypeTime>,
     /// The 50 rows with most time.

@@ -341,7 +341,7 @@ pub struct ParameterCounts {
 pub struct NotMeasured {
     /// Path of a headline number that this run cannot have (`throughput.tokens_per_sec`).
     pub field: String,
-    /// Why it is absent, as a sentence.
+    /// Why the number is absent, as a sentence.
     pub reason: String,
     /// How to get it, as a sentence or a line of Python.
     #[serde(default, skip_serializing_if = "Option::is_none")]

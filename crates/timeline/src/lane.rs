@@ -24,7 +24,7 @@ pub struct Lane {
     lengths: Vec<u32>,
     /// Length of the events before each block.
     covered: Vec<Ps>,
-    /// By level, the place of the longest event of each 32, 1024, ...
+    /// Place of the longest event of each 32, 1024, ..., by level.
     longest: Vec<Vec<u32>>,
 }
 

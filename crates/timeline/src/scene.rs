@@ -90,7 +90,8 @@ pub struct Scene<'a> {
     pub linked: &'a [Linked],
     /// The recorded events that pass the filter, where there is one.
     pub found: Option<&'a Found>,
-    /// By origin, whether each kind of event passes the filter: what does not is pale. Without an entry everything passes.
+    /// Whether each kind of event passes the filter, by origin: what does not is pale. Without an entry everything
+    /// passes.
     pub passing: [Option<&'a [bool]>; 2],
     /// The colour of each kind of recorded event for what became of it in another run; without one its own.
     pub changes: Option<&'a [Option<Paint>]>,

@@ -8,7 +8,8 @@ use base::Ps;
 /// The events of a trace by line.
 #[derive(Clone, Debug, Default)]
 pub struct ByLine {
-    /// By ascending start, then longest first (so that a parent precedes its children), then file order. Index: the line.
+    /// Events of each line by ascending start, then longest first (so that a parent precedes its children), then file
+    /// order.
     pub events: Vec<LineEvents>,
     /// Indices of the lines of every plane, in order. Index: the plane.
     lines_by_plane: Vec<Vec<usize>>,

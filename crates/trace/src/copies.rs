@@ -19,7 +19,7 @@ pub enum Direction {
     DeviceToHost,
     /// Within one device.
     WithinDevice,
-    /// From one device to another.
+    /// A copy from one device to another.
     BetweenDevices,
     /// A fill.
     Fill,

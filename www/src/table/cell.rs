@@ -68,7 +68,7 @@ pub fn is_number(unit: Unit) -> bool {
     !matches!(unit, Unit::Text | Unit::Flag)
 }
 
-/// At most so much of a text that cutting it in the middle stays cheap.
+/// The text, shortened so that cutting it in the middle stays cheap.
 fn bounded(text: &str) -> &str {
     // The end of a megabyte is not worth a walk through it.
     let mut end = text.len().min(4 * WHOLE_CHARS);

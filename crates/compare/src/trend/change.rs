@@ -109,7 +109,7 @@ fn is_beyond_noise(sums: &RunningSums, places: &[Places], taken: usize, more: us
 /// Sums of all values before an index, so that those of any level are a difference.
 struct RunningSums {
     runs: usize,
-    /// Of the times, less the first one (smaller numbers lose fewer digits).
+    /// Values of the times, less the first one (smaller numbers lose fewer digits).
     values: Vec<f64>,
     squares: Vec<f64>,
     origin_us: f64,

@@ -50,6 +50,6 @@ pub(super) struct WaitingFlowPoint {
     pub pid: Id,
     pub tid: Id,
     pub time: Time,
-    /// All else; its line and time are still to be set.
+    /// The point but for its line and time, which are still to be set.
     pub point: FlowPoint,
 }

@@ -142,7 +142,7 @@ impl ArrivingPlane {
         }
     }
 
-    /// As much of a line is there as was wanted of it; `left` bytes are to come.
+    /// Handles what of a line was collected: as much of it is there as was wanted; `left` bytes are to come.
     fn collected(&mut self, left: u64, into: &mut Target<'_>) {
         if left > 0 && !reaches_its_events(&self.kept) {
             let whole = usize::try_from(left).unwrap_or(usize::MAX).saturating_add(self.kept.len());

@@ -139,11 +139,11 @@ pub struct Run {
 pub struct DeviceSums {
     /// Sums over all runs of the device.
     pub sums: CollectiveSums,
-    /// Compared runs in which it arrived last and another device waited for it.
+    /// Compared runs in which the device arrived last and another one waited for it.
     pub last: u64,
-    /// In how many of its compared runs the device would have, were all members of a group equal.
+    /// Compared runs in which the device would have arrived last, were all members of a group equal.
     pub fair: f64,
-    /// What the others waited for it.
+    /// Time that the others waited for the device.
     pub caused: Ps,
 }
 

@@ -71,7 +71,8 @@ fn of_programs(programs: &[&ProgramUse]) -> Option<DeviceMemory> {
     peak_bytes.is_some().then(|| DeviceMemory { source: "programs".to_owned(), peak_bytes, ..DeviceMemory::default() })
 }
 
-/// With the capacity, where it is not known yet, and the classes of the largest program that fits.
+/// The memory of a device with the capacity, where it is not known yet, and the classes of the largest program that
+/// fits.
 fn finished(
     mut usage: DeviceMemory,
     programs: &[&ProgramUse],

@@ -36,7 +36,7 @@ pub struct OpNode {
     pub bytes: Option<f64>,
     /// Part of `time` in ops whose cost is known.
     pub known: Ps,
-    /// Of `known`: what these ops would not need at the peak of what limits them; see [`OpTree::new`].
+    /// Part of `known` that these ops would not need at the peak of what limits them; see [`OpTree::new`].
     pub wasted: Ps,
     /// Part of `time` in which devices ran nothing.
     pub idle: Ps,

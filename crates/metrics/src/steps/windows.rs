@@ -8,7 +8,7 @@ use trace::Interval;
 pub struct StepWindow {
     /// From the start of the step to the next step's start.
     pub interval: Interval,
-    /// No next step ended it: it lasts to the end of its own mark, and its true length is unknown.
+    /// Whether no next step ended this one: it lasts to the end of its own mark, and its true length is unknown.
     pub open: bool,
 }
 

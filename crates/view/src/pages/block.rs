@@ -201,7 +201,7 @@ pub struct StackRow {
     pub parts: Vec<f64>,
     /// Where a click on the row leads.
     pub link: Option<Link>,
-    /// Why it is marked (`partial, not counted`); empty for a row like most.
+    /// Why the row is marked (`partial, not counted`); empty for a row like most.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub mark: String,
 }

@@ -53,7 +53,7 @@ impl<'a> Source<'a> {
         found.map(|missing| missing.reason.as_str())
     }
 
-    /// In place of what needs this section of the profile, or the events: why there is nothing.
+    /// What stands in place of what needs this section of the profile, or the events: why there is nothing.
     pub(super) fn not_measured(self, section: &str) -> Block {
         let missing = self.profile().not_measured.iter().find(|missing| missing.field == section);
         let (reason, remedy) = match self {

@@ -104,7 +104,7 @@ fn picture(comparison: &Comparison, drawn: &[Drawn]) -> Markup {
     drawing("The median step of each run, one above the other", height, &shapes)
 }
 
-/// From times to places.
+/// Maps times to places.
 struct Scale {
     /// The longest of the steps, which has the whole width.
     longest: Ps,
