@@ -96,7 +96,7 @@ impl LimitReport {
 pub struct RunName {
     /// Name of the run.
     pub run_name: String,
-    /// File it was read from; the main one where there are several.
+    /// File that the run was read from; the main one where there are several.
     pub file: String,
 }
 
@@ -136,7 +136,7 @@ pub struct Counts {
 pub struct CheckReport {
     /// Version of this document.
     pub check_version: String,
-    /// Program and version that wrote it.
+    /// Program and version that wrote the report.
     pub generator: String,
     /// File of the budget, as it was given.
     #[serde(skip_serializing_if = "Option::is_none")]

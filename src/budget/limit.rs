@@ -77,7 +77,7 @@ impl Limit {
         self.bound.factor.is_some() || matches!(self.subject, Subject::New(_) | Subject::Slower(_))
     }
 
-    /// What reports call it: its name, else the rule.
+    /// What reports call the limit: its name, else the rule.
     pub fn title(&self) -> &str {
         self.name.as_deref().unwrap_or(&self.text)
     }

@@ -31,7 +31,7 @@ pub struct Unit {
     pub dimension: Dimension,
     /// Power of ten over the base.
     exponent: i32,
-    /// Whole factor beside it: 60 of a minute, 1024 of a KiB.
+    /// Whole factor beside the power of ten: 60 of a minute, 1024 of a KiB.
     factor: u64,
     /// The unit as it is written.
     pub symbol: &'static str,

@@ -202,7 +202,7 @@ pub struct Table {
     /// Of memory-what-if: what would be different, as `rematerialize=SCOPE,...; donate=NUMBER,...; batch=SIZE; without=BUFFER,...`
     #[arg(long, value_name = "CHANGE", conflicts_with = "by")]
     pub change: Option<String>,
-    /// How to print it
+    /// How to print the table
     #[arg(long, value_enum, default_value_t = TableFormat::Text)]
     pub format: TableFormat,
 }

@@ -32,7 +32,7 @@ pub struct Progress {
 }
 
 enum Shown {
-    /// Once it takes a while.
+    /// A bar, once it takes a while.
     Bar(Option<ProgressBar>),
     Elsewhere(Arc<Watched>),
 }

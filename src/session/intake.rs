@@ -11,13 +11,13 @@ use trace::{RowBlock, SourceFormat, Trace};
 pub struct FileResult {
     /// The file, as it was given.
     pub path: String,
-    /// Events read from it.
+    /// Events read from the file.
     pub events: u64,
     /// Members of the file: the file itself, or those of an archive.
     pub members: Vec<MemberResult>,
     /// What was lost or odd.
     pub warnings: Vec<Warning>,
-    /// Why nothing could be read from it. `None` where a run, a model configuration or a file that is ignored on
+    /// Why nothing could be read from the file. `None` where a run, a model configuration or a file that is ignored on
     /// purpose was found.
     pub error: Option<Error>,
 }
@@ -29,7 +29,7 @@ pub struct MemberResult {
     pub path: String,
     /// What the member holds.
     pub kind: FileKind,
-    /// Events read from it.
+    /// Events read from the member.
     pub events: u64,
     /// Why the member is no part of a run, as a sentence.
     pub ignored: Option<String>,
@@ -43,7 +43,7 @@ pub(super) struct Member {
     pub(super) size_bytes: u64,
     pub(super) kind: FileKind,
     pub(super) content: Content,
-    /// Warnings about its bytes; those about its events are in the trace.
+    /// Warnings about the member's bytes; those about its events are in the trace.
     pub(super) warnings: Vec<Warning>,
 }
 

@@ -15,7 +15,7 @@ pub const ENDED: &str = "The worker of this run was ended. Open its files again.
 /// A file to load.
 #[derive(Clone, Debug)]
 pub struct Source {
-    /// What is known of it.
+    /// What is known of the file.
     pub entry: FileEntry,
     /// The bytes, by reference: only a worker reads them.
     pub blob: web_sys::Blob,

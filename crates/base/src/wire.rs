@@ -70,7 +70,7 @@ pub enum Fault<'a> {
 pub struct WireError<'a> {
     /// Start of the field that could not be read, in bytes from the start of the reader's slice.
     pub position: usize,
-    /// What is wrong with it.
+    /// What is wrong with the message.
     pub fault: Fault<'a>,
 }
 

@@ -135,7 +135,7 @@ pub struct FairnessCheck {
     pub status: FairnessStatus,
     /// What each run has, as text; absent where unknown.
     pub values: Vec<Option<String>>,
-    /// What follows where it is not the same.
+    /// What follows where the condition is not the same.
     pub note: String,
 }
 
@@ -304,7 +304,7 @@ pub struct PartChange {
     pub title: String,
     /// Colour class.
     pub class: String,
-    /// What its times are for: a `step`, or where the batch sizes differ a `token` or `sample`.
+    /// What the part's times are for: a `step`, or where the batch sizes differ a `token` or `sample`.
     #[serde(default)]
     pub per: WorkUnit,
     /// The baseline's time, per device.
@@ -389,7 +389,7 @@ pub struct Change {
 pub struct CollectiveChange {
     /// `all-reduce`, `all-to-all`, ...
     pub kind: String,
-    /// Runs of it in each run's window; 0 where a run has communication measured and none of this kind.
+    /// Runs of this communication in each run's window; 0 where a run has communication measured and none of this kind.
     pub counts: Vec<u64>,
     /// Summed durations of the collectives in the window, all devices.
     pub total_time_us: Vec<f64>,
@@ -480,7 +480,7 @@ pub struct ScalingSeries {
 pub struct ScalingPoint {
     /// Index of the run.
     pub run: u32,
-    /// Name of its series, where there are several.
+    /// Name of the run's series, where there are several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub series: Option<String>,
     /// Devices.

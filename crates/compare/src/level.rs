@@ -30,7 +30,7 @@ const LEAST_STEPS_OF_CORRELATION: usize = 10;
 pub struct Level {
     /// The mean.
     pub us: f64,
-    /// Steps that it is of.
+    /// Steps that the level is of.
     pub steps: u64,
     /// Variance of the mean if the steps were independent; `None` for fewer than two steps.
     pub variance_us2: Option<f64>,

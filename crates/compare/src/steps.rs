@@ -47,7 +47,7 @@ pub fn families(profile: &UnifiedProfile) -> Vec<(String, f64, f64)> {
     categories.map(|(name, it)| (name.clone(), per_step(it.time_us), per_step(it.count as f64))).collect()
 }
 
-/// What its times are of: steps, or active spans where steps are unknown.
+/// What a profile's times are of: steps, or active spans where steps are unknown.
 pub fn window(profile: &UnifiedProfile) -> &str {
     let told = profile.step_breakdown.as_ref().map(|it| it.window.as_str());
     let known = if profile.step_timing.avg_step_time_us.is_some() { "steps" } else { "active_span" };

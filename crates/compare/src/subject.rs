@@ -12,8 +12,8 @@ use report::{
 pub struct Subject {
     /// Name of the run; made unique by [`compare`](super::compare()).
     pub name: String,
-    /// What was measured of it. Of several captures, times of a step are means over them, so that parts and ops add up as they do
-    /// in each of them; what is no time of a step is that of the first.
+    /// What was measured of the run. Of several captures, times of a step are means over them, so that parts and ops
+    /// add up as they do in each of them; what is no time of a step is that of the first.
     pub profile: UnifiedProfile,
     /// The captures, where there are several.
     pub group: Vec<UnifiedProfile>,

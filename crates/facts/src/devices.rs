@@ -72,7 +72,7 @@ pub fn by_key(key: &str) -> Option<&'static Device> {
 pub struct Chosen {
     /// The device, with its peaks.
     pub device: &'static Device,
-    /// What to call it: the label, or the name of a slice or product as the user wrote it.
+    /// Name of the device for people: the label, or the name of a slice or product as the user wrote it.
     pub name: String,
 }
 

@@ -39,7 +39,7 @@ pub struct Argument<'m> {
     pub shape: &'m ArrayShape,
     /// Which partition has which part, as HLO text; empty where unknown.
     pub sharding: &'m str,
-    /// What becomes of it.
+    /// What becomes of the argument.
     pub outcome: Outcome,
 }
 
@@ -137,7 +137,7 @@ fn is_like(a: &ArrayShape, b: &ArrayShape, partitions: u64) -> bool {
 
 /// One output.
 struct Output<'m> {
-    /// What makes it.
+    /// Instruction that makes the output.
     origin: &'m Instruction,
     shape: &'m ArrayShape,
     /// Where the operands of that come from.

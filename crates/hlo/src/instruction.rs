@@ -43,7 +43,7 @@ pub struct Metadata {
     /// Source file, empty when unknown: of the innermost line of its call stack that is in no library, see [`base::source_line`]; where it has none, as
     /// the program states it.
     pub source_file: String,
-    /// Line in it, 0 when unknown.
+    /// Line in the source file, 0 when unknown.
     pub source_line: i64,
     /// Name of the op of which this one is a duplicate, empty when it is none.
     pub deduplicated_name: String,

@@ -220,11 +220,11 @@ impl RunTraces {
 
 /// Where a trace belongs.
 struct TracePlace {
-    /// Key of its run: folder, or folder and stem.
+    /// Key of the trace's run: folder, or folder and stem.
     run: String,
-    /// Name of its run.
+    /// Name of the trace's run.
     name: String,
-    /// Key of its host inside the run.
+    /// Key of the trace's host inside the run.
     host: String,
 }
 

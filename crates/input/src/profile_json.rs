@@ -53,7 +53,7 @@ pub struct Profiles {
 pub struct NamedProfile {
     /// Name of the run; that of the file where absent.
     pub name: Option<String>,
-    /// What was measured of it.
+    /// What was measured of the run.
     pub profile: UnifiedProfile,
     /// The picture of its median step as a text, where a report keeps it.
     pub median_step: Option<String>,

@@ -38,7 +38,7 @@ pub(super) struct Window {
 }
 
 impl Window {
-    /// Share of it in which a device runs nothing.
+    /// Share of the window in which a device runs nothing.
     pub fn idle_percent(self) -> f64 {
         100.0 - self.busy_percent
     }

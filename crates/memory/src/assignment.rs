@@ -23,7 +23,7 @@ pub type BufferIndex = usize;
 /// A value, or an element of one, that the program keeps in memory (XLA's logical buffer).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Buffer {
-    /// XLA's number of it.
+    /// XLA's number of the buffer.
     pub id: i64,
     /// Bytes, the padding of its layout included.
     pub size: u64,
@@ -33,7 +33,7 @@ pub struct Buffer {
     pub instruction: Option<InstructionIndex>,
     /// Which element of the instruction's result the buffer is; empty for all of it.
     pub shape_index: Vec<i64>,
-    /// Index of its allocation in [`Assignment::allocations`].
+    /// Index of the buffer's allocation in [`Assignment::allocations`].
     pub allocation: Option<usize>,
     /// Where the buffer lies in its allocation, bytes.
     pub offset: u64,
@@ -42,7 +42,7 @@ pub struct Buffer {
 /// Memory that is reserved as one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Allocation {
-    /// XLA's number of it.
+    /// XLA's number of the allocation.
     pub index: i64,
     /// Size in bytes.
     pub size: u64,

@@ -109,7 +109,7 @@ pub struct Classification {
     pub class: Class,
     /// The rule that gives it.
     pub rule: &'static str,
-    /// How sure it is.
+    /// How sure the class is.
     pub confidence: Confidence,
 }
 

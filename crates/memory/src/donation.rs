@@ -18,7 +18,7 @@ pub struct UnsharedArgument {
     pub name: String,
     /// Type and shape.
     pub shape: String,
-    /// Bytes of its allocation.
+    /// Bytes of the argument's allocation.
     pub bytes: u64,
     /// Was the argument donated? JAX says so only of arguments for which it found no result by itself.
     pub is_donated: bool,

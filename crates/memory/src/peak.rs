@@ -11,13 +11,13 @@ use crate::unpadded::part;
 /// A value that is alive at the peak.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PeakBuffer {
-    /// What makes it: the instruction, with which element of its result.
+    /// What makes the value: the instruction, with which element of its result.
     pub name: String,
     /// What the value is for.
     pub class: Classification,
-    /// Bytes that it takes.
+    /// Bytes that the value takes.
     pub bytes: u64,
-    /// Bytes of its value without padding.
+    /// Bytes of the value without padding.
     pub unpadded_bytes: u64,
     /// Type and shape of the value, where it is an array and they are known.
     pub shape: Option<ArrayShape>,

@@ -67,9 +67,9 @@ pub struct SpaceMemory {
 pub struct LiveBuffer {
     /// The buffer; of an allocation that is there as long as the program runs, its largest.
     pub buffer: BufferIndex,
-    /// Bytes that it takes: all that are alive add up to the peak.
+    /// Bytes that the buffer takes: all that are alive add up to the peak.
     pub bytes: u64,
-    /// Bytes of its value without padding.
+    /// Bytes of the buffer's value without padding.
     pub unpadded_bytes: u64,
     /// When the buffer comes and goes; `None` where it is there as long as the program runs.
     pub lifetime: Option<Lifetime>,
@@ -235,7 +235,8 @@ impl SpaceMemory {
         }
     }
 
-    /// Bytes that are alive when it is fullest: what is there as long as the program runs, and the peak of the heap.
+    /// Bytes that are alive when the space is fullest: what is there as long as the program runs, and the peak of the
+    /// heap.
     pub fn peak_bytes(&self) -> u64 {
         self.listed_bytes.saturating_add(self.heap.as_ref().map_or(0, |heap| heap.peak.bytes))
     }

@@ -27,7 +27,7 @@ pub struct Recorded {
     pub is_json: bool,
     /// Does the run have anything on a timeline?
     pub has_events: bool,
-    /// What its hosts are called, by their index.
+    /// What the run's hosts are called, by their index.
     pub hosts: Vec<String>,
     /// The compiled programs that its files embed, in their order.
     pub programs: Vec<RecordedProgram>,

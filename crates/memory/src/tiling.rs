@@ -14,7 +14,7 @@ use hlo::{ArrayShape, Layout, Shape};
 pub struct Reshaped {
     /// The shape, without its layout.
     pub shape: String,
-    /// Bytes that it takes in the same tiles.
+    /// Bytes that the array takes in the same tiles.
     pub bytes: u64,
     /// What was done: dimensions in another order, or two of them as one.
     pub how: &'static str,

@@ -41,7 +41,7 @@ impl Examined {
 pub struct Context<'a> {
     /// The run.
     pub run: &'a Run,
-    /// What was measured of it.
+    /// What was measured of the run.
     pub analysis: &'a Analysis,
     /// The document.
     pub profile: &'a UnifiedProfile,

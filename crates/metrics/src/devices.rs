@@ -35,11 +35,11 @@ pub struct Device {
     pub name: String,
     /// Kind of accelerator.
     pub platform: Platform,
-    /// Number in its name.
+    /// Number in the device's name.
     pub ordinal: u32,
-    /// Index of its plane in the trace.
+    /// Index of the device's plane in the trace.
     pub plane: usize,
-    /// Index of its host in [`Trace::hosts`].
+    /// Index of the device's host in [`Trace::hosts`].
     pub host: u16,
     /// Ops of the device by ascending start, longest first, then file order: a nested op follows its parent. Of a
     /// device that is [limited](super::window::Limited), the ops of which a part lies in its window.
@@ -52,7 +52,7 @@ pub struct Device {
     pub busy: IntervalSet,
     /// First op's start to last op's end, of the whole capture.
     pub span: Interval,
-    /// How its clock lies against the host's; `None` where its events have the host's times.
+    /// How the device's clock lies against the host's; `None` where its events have the host's times.
     pub clock: Option<ChipClock>,
     /// The time that is measured: what shares are of. All of `span` until it is limited.
     pub window: IntervalSet,

@@ -36,7 +36,7 @@ pub struct HostOp {
 pub struct HostOpTally {
     /// Number of the events.
     pub occurrences: u64,
-    /// Sum of their durations; of a recursive function each call counts.
+    /// Sum of the events' durations; of a recursive function each call counts.
     pub total: Ps,
     /// The part of it in which nothing nested in them ran.
     pub self_time: Ps,

@@ -155,7 +155,7 @@ pub struct Run {
 /// A device memory profile (pprof) that was given before another.
 #[derive(Clone, Debug)]
 pub struct EarlierHeapProfile {
-    /// What its run is called.
+    /// Name of the profile's run.
     pub name: String,
     /// Bytes of the profile, unpacked.
     pub bytes: Arc<[u8]>,

@@ -42,7 +42,7 @@ impl HostReason {
 /// The ops of one type in one place.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlacementRow {
-    /// `None` where they ran on devices.
+    /// Why the ops ran on the host; `None` where they ran on devices.
     pub reason: Option<HostReason>,
     /// Category of device ops; name of a callback or of a CPU program; `host compute` ops by name.
     pub op_type: String,

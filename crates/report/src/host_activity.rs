@@ -34,7 +34,7 @@ pub struct HostThread {
     pub role: String,
     /// Events of the thread.
     pub num_events: u64,
-    /// Union of its events, waits included.
+    /// Union of the thread's events, waits included.
     pub busy_time_us: f64,
     /// `busy_time_us` over the capture.
     pub busy_percent: f64,

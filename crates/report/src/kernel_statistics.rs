@@ -121,7 +121,7 @@ pub struct DataTypeTime {
     /// the HLO, else for matrix kernels by name; `unknown` where neither says so. Most time first, `unknown` last. XProf has two
     /// classes: names with `half` or `fp16` are 16 bits, all else (bf16 and copies too) 32.
     pub data_type: String,
-    /// Sum of their durations.
+    /// Sum of the kernels' durations.
     pub time_us: f64,
     /// Share of the time of all kernels.
     pub percent: f64,

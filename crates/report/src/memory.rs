@@ -49,7 +49,7 @@ pub struct DeviceMemory {
     /// The program that `by_class` is of: the one with the largest peak that the device's peak has room for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub program: Option<String>,
-    /// What fills it at the peak, the largest first. What is used beyond the program is `outside the program`.
+    /// What fills the memory at the peak, the largest first. What is used beyond the program is `outside the program`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub by_class: Vec<MemoryClass>,
 }
@@ -111,7 +111,7 @@ pub struct ProgramMemory {
     /// Bytes that the layouts of what is alive at the peak add, arguments and results included.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub padding_bytes: Option<u64>,
-    /// What fills it at the peak, the largest first.
+    /// What fills the memory at the peak, the largest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub by_class: Vec<MemoryClass>,
 }

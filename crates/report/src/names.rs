@@ -11,7 +11,8 @@ impl Metadata {
         given.or_else(|| log_folder(&self.trace_file)).or(own).unwrap_or(&self.trace_file)
     }
 
-    /// What distinguishes it from others of its name: its own name or the folder, whichever [`Metadata::name`] is not.
+    /// What distinguishes the run from others of its name: its own name or the folder, whichever [`Metadata::name`] is
+    /// not.
     pub fn other_name(&self) -> Option<&str> {
         let both = [self.run_name.as_deref(), log_folder(&self.trace_file)];
         both.into_iter().flatten().find(|other| !other.is_empty() && *other != self.name())
@@ -50,7 +51,7 @@ fn parts(path: &str) -> impl Iterator<Item = &str> {
 /// What a run can be named by.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Naming<'a> {
-    /// [`Metadata::name`], or what someone calls it.
+    /// [`Metadata::name`], or what someone calls the run.
     pub name: &'a str,
     /// [`Metadata::other_name`].
     pub other: Option<&'a str>,
@@ -102,7 +103,7 @@ impl<'a> Naming<'a> {
         }
     }
 
-    /// What else it can be known by: its devices, when and into which file it was captured.
+    /// What else the run can be known by: its devices, when and into which file it was captured.
     fn details(&self) -> [String; 4] {
         let devices = if self.num_devices == 1 { "device" } else { "devices" };
         let time = self.time.map_or("", |time| time.split('.').next().unwrap_or(time)).trim_end_matches('Z');

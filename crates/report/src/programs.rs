@@ -16,7 +16,8 @@ pub struct Program {
     /// fingerprints (`step_ops.ops[].fingerprint`) of all instructions in their order: names, numbers, layouts,
     /// metadata and backend configuration do not count.
     pub fingerprint: String,
-    /// Partitions that it was compiled for: its parameters are those of one of them. Absent where the program does not say.
+    /// Partitions that the program was compiled for: its parameters are those of one of them. Absent where the program
+    /// does not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub num_partitions: Option<u64>,
     /// Arrays that the program takes: parameters of the model, optimizer state, batch.

@@ -357,7 +357,7 @@ pub struct SourceFile {
     pub size_bytes: u64,
     /// What the file is (`xplane`, `trace_json`, `unified_profile`, `model_config`).
     pub format: String,
-    /// Events read from it.
+    /// Events read from the file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub num_events: Option<u64>,
 }

@@ -59,7 +59,7 @@ pub struct Links {
     launches: Vec<(EventId, EventId)>,
     /// Links that the file gives and that are no launches, by where they come from.
     given: Vec<Link>,
-    /// Places in `given`, by where they lead to.
+    /// Places in `given`, by where the links lead to.
     by_target: Vec<u32>,
 }
 

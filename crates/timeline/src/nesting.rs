@@ -15,7 +15,7 @@ use trace::Interval;
 /// Place of an event among those of its line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Place {
-    /// How deep it is nested: 0 in nothing, else one more than what it is nested in.
+    /// How deep the event is nested: 0 in nothing, else one more than what it is nested in.
     pub depth: u32,
     /// The lane in which it is drawn, 0 on top.
     pub lane: u32,

@@ -26,12 +26,12 @@ pub struct Raster {
     width: usize,
     /// Red, green, blue and opacity of each pixel in one number, in the order of bytes that browsers take.
     pixels: Vec<u32>,
-    /// What is written on it, in order.
+    /// What is written on the picture, in order.
     pub letterings: Vec<Lettering>,
 }
 
 impl Raster {
-    /// Makes it of this size and of one colour; the memory of an earlier picture is used again.
+    /// Makes the picture one of this size and of one colour; the memory of an earlier picture is used again.
     pub fn clear(&mut self, width: u32, height: u32, colour: Rgb) {
         self.width = width as usize;
         self.pixels.clear();

@@ -12,7 +12,7 @@ const UNITS: [(&str, i64); 5] =
 pub struct Tick {
     /// When the tick is.
     pub time: Ps,
-    /// What stands beside it: the time from `zero`.
+    /// What stands beside the tick: the time from `zero`.
     pub label: String,
 }
 

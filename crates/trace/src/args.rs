@@ -16,15 +16,15 @@ use super::strings::{StrId, Strings};
 pub struct MemoryBytes {
     /// Read from the device's main memory (HBM).
     pub hbm_read: i64,
-    /// Written to it.
+    /// Bytes written to the HBM.
     pub hbm_write: i64,
     /// Read from the common memory of older TPUs (CMEM).
     pub cmem_read: i64,
-    /// Written to it.
+    /// Bytes written to the CMEM.
     pub cmem_write: i64,
     /// Read from the vector memory on the chip (VMEM).
     pub vmem_read: i64,
-    /// Written to it.
+    /// Bytes written to the VMEM.
     pub vmem_write: i64,
 }
 

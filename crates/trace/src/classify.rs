@@ -32,7 +32,7 @@ pub enum PlaneKind {
     Device {
         /// TPU or GPU.
         platform: Platform,
-        /// Number in its name.
+        /// Number in the device's name.
         ordinal: u32,
     },
     /// A SparseCore of a TPU: `/device:TPU:0 SparseCore 1`.

@@ -27,7 +27,7 @@ pub struct Event {
     pub start: Ps,
     /// Duration, never negative.
     pub duration: Ps,
-    /// What else it says.
+    /// What else the event says.
     pub args: ArgsId,
 }
 

@@ -17,7 +17,7 @@ pub struct EventKind {
     pub line: LineId,
     /// Name of the event.
     pub name: StrId,
-    /// What else it says.
+    /// What else the event says.
     pub args: ArgsId,
 }
 

@@ -156,7 +156,7 @@ pub struct Capture {
     pub anchor_ns: i64,
     /// Unix time at which the profiler started, in nanoseconds.
     pub start_unix_ns: Option<i64>,
-    /// Unix time at which it stopped, in nanoseconds.
+    /// Unix time at which the capture stopped, in nanoseconds.
     pub stop_unix_ns: Option<i64>,
 }
 

@@ -31,7 +31,7 @@ pub(crate) struct Packed {
 /// Events of few kinds.
 #[derive(Clone, Debug, Default)]
 struct Run {
-    /// Index of its first event.
+    /// Index of the run's first event.
     first: usize,
     kinds: Vec<u32>,
     last_kind: u32,

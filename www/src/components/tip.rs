@@ -58,7 +58,7 @@ impl Tips {
         self.0.set(Some(Tip { text, left_px, top_px, above }));
     }
 
-    /// Hides it.
+    /// Hides the tip.
     pub fn hide(self) {
         self.0.set(None);
     }

@@ -30,7 +30,7 @@ pub struct Groups {
 pub struct FileDone {
     /// Index into the load's files.
     pub file: u32,
-    /// Events read from it.
+    /// Events read from the file.
     pub events: u64,
     /// What the file is.
     pub kind: Option<FileKind>,

@@ -44,7 +44,7 @@ pub struct LookRequest {
 pub struct Looked {
     /// What each of them holds.
     pub kinds: Vec<FileKind>,
-    /// What to do with them.
+    /// What to do with the files.
     pub groups: Groups,
 }
 

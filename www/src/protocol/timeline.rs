@@ -55,7 +55,7 @@ pub struct PictureRequest {
     pub run: u32,
     /// What is to be seen.
     pub sight: Sight,
-    /// What stands above it.
+    /// What stands above the picture.
     pub title: String,
     /// Form of the picture.
     pub form: PictureForm,

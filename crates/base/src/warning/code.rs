@@ -30,7 +30,7 @@ macro_rules! codes {
                 match self { $($(WarningCode::$name => $meaning,)*)* }
             }
 
-            /// What to do about it, as a sentence.
+            /// What to do about a warning of this code, as a sentence.
             pub fn remedy(self) -> &'static str {
                 match self { $($(WarningCode::$name => $remedy,)*)* }
             }

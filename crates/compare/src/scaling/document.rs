@@ -10,7 +10,7 @@ use super::super::MatchedBy;
 pub struct ExcessOp {
     /// Index of the run on the most devices.
     pub run: u32,
-    /// Name of its series, where there are several.
+    /// Name of the run's series, where there are several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub series: Option<String>,
     /// Name of the op in the run.
@@ -37,7 +37,7 @@ pub struct ExcessOp {
 /// What the fitted law gives for more devices than were measured.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ScalingForecast {
-    /// Name of its series, where there are several.
+    /// Name of the run's series, where there are several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub series: Option<String>,
     /// Devices: twice and four times the most that were measured.

@@ -40,8 +40,8 @@ pub struct LevelChange {
     pub name: String,
     /// Whether this is an op; else it is a part of the step.
     pub is_op: bool,
-    /// Per step and device, before the change.
+    /// Time per step and device, before the change.
     pub before_us: f64,
-    /// Per step and device, after it.
+    /// Time per step and device, after the change.
     pub after_us: f64,
 }

@@ -10,7 +10,7 @@ pub(super) struct OrderedRun {
     pub index: usize,
     /// Place in time for people: `1000`, or a timestamp.
     pub label: String,
-    /// What orders it.
+    /// What orders the run.
     key: PlaceKey,
 }
 

@@ -17,7 +17,7 @@ const SEARCH_FACTOR: f64 = 2.5;
 pub(super) struct Outlier {
     /// Index of the run.
     pub at: usize,
-    /// Median of its neighbours.
+    /// Median of the run's neighbours.
     pub neighbours_us: f64,
 }
 

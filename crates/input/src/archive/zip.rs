@@ -57,12 +57,12 @@ enum ZipState {
 #[derive(Debug, Default)]
 struct Entry {
     name: String,
-    /// Checksum and sizes of its header; `None` where they stand behind the content.
+    /// Checksum and sizes of the entry's header; `None` where they stand behind the content.
     expected: Option<(u32, u64)>,
     crc: flate2::Crc,
     /// Bytes handed on.
     given_bytes: u64,
-    /// Bytes of it in the archive.
+    /// Bytes of the entry in the archive.
     stored_bytes: u64,
     /// Where the entry's content starts.
     offset: u64,

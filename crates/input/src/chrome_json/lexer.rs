@@ -39,7 +39,7 @@ pub(super) enum Kind {
 pub(super) struct Span {
     /// First byte.
     pub start: usize,
-    /// First byte after it.
+    /// First byte after the value.
     pub end: usize,
     /// Kind of the value.
     pub kind: Kind,

@@ -15,7 +15,7 @@ use trace::{ArgsId, EventKind, LineKind, PlaneKind, Platform, StrId, Trace};
 struct ModuleRun {
     start: i64,
     end: i64,
-    /// Name of its event: `jit_f(7)`.
+    /// Name of the run's event: `jit_f(7)`.
     name: StrId,
 }
 

@@ -13,7 +13,7 @@ pub(super) const PS_PER_US: i64 = 1_000_000;
 pub(super) struct Time {
     /// Whole microseconds, rounded down.
     pub us: i64,
-    /// Picoseconds beyond them.
+    /// Picoseconds beyond the whole ones.
     pub ps: i64,
 }
 

@@ -25,7 +25,7 @@ pub(super) struct ArrivingPlane {
     pub name: StrId,
     /// Events of the trace before its own.
     pub events_before: usize,
-    /// What its metadata points into.
+    /// What the plane's metadata points into.
     outline: Outline,
     tables: Tables,
     /// Place in the file of the next byte.
@@ -75,7 +75,7 @@ impl ArrivingPlane {
         })
     }
 
-    /// Takes its next bytes.
+    /// Takes the plane's next bytes.
     pub fn push(&mut self, mut bytes: &[u8], into: &mut Target<'_>) {
         while !bytes.is_empty() {
             let available = |left: u64| usize::try_from(left).unwrap_or(usize::MAX).min(bytes.len());

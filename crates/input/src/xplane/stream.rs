@@ -67,7 +67,7 @@ pub(super) enum Tail {
 struct Pending {
     number: u32,
     length: u64,
-    /// What becomes of its bytes.
+    /// What becomes of the field's bytes.
     fate: Fate,
     received: u64,
     body: Vec<u8>,

@@ -51,7 +51,7 @@ pub(super) struct Tables {
 
 /// One plane being walked.
 pub(super) struct Walk<'p, 'a> {
-    /// What its metadata points into.
+    /// What the plane's metadata points into.
     pub(super) source: &'p [u8],
     pub(super) tables: &'p mut Tables,
     /// Where lines and events go.

@@ -51,11 +51,11 @@ pub struct AllocatorEvent {
     pub time_in_line: Ps,
     /// What happened.
     pub activity: Activity,
-    /// Bytes that are reserved for the stack of programs (TPU), after it.
+    /// Bytes that are reserved for the stack of programs (TPU), after the event.
     pub reserved_bytes: u64,
-    /// Bytes that are given out, after it.
+    /// Bytes that are given out, after the event.
     pub in_use_bytes: u64,
-    /// Bytes that can still be given out, after it.
+    /// Bytes that can still be given out, after the event.
     pub available_bytes: u64,
     /// How much of the free memory of the pool does not lie in its largest piece, 0 to 1; `None` where the pool is full.
     pub fragmentation: Option<f64>,
@@ -101,9 +101,9 @@ impl AllocatorEvent {
 pub struct Allocator {
     /// Name of the allocator as the file has it: `GPU_0_bfc`, or the number of its device.
     pub name: String,
-    /// Index of its host.
+    /// Index of the allocator's host.
     pub host: u16,
-    /// What its events say beyond numbers, each once.
+    /// What the allocator's events say beyond numbers, each once.
     pub labels: Vec<Labels>,
     /// Events of the allocator by time; those of one time in the order of the file.
     pub events: Vec<AllocatorEvent>,

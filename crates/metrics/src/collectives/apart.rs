@@ -47,7 +47,7 @@ pub struct Apart {
     pub kind: &'static str,
     /// Track on which the communication was seen.
     pub track: Track,
-    /// How often it was seen.
+    /// How often the communication was seen.
     pub count: u64,
     /// Summed durations.
     pub total: Ps,

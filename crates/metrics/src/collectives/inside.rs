@@ -7,7 +7,7 @@ use trace::{Interval, IntervalSet};
 
 /// The window of one device, and when the device computes in it.
 pub(super) struct Inside<'a> {
-    /// `None` where it holds all that the device did.
+    /// Window of the device; `None` where it holds all that the device did.
     window: Option<&'a IntervalSet>,
     compute: IntervalSet,
 }

@@ -67,7 +67,7 @@ pub struct CollectiveOp {
     pub algorithm: Option<String>,
     /// `LL`, `SIMPLE`, ... where a kernel's name has it.
     pub protocol: Option<String>,
-    /// What its runs add up to.
+    /// Sums over the collective's runs.
     pub sums: CollectiveSums,
 }
 

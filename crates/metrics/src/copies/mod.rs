@@ -66,9 +66,9 @@ pub struct CopyClass {
     pub direction: Direction,
     /// What the transfer is.
     pub kind: CopyKind,
-    /// Memory it reads (`pageable`, `pinned`, `device`); empty where the trace does not say.
+    /// Memory that the transfer reads (`pageable`, `pinned`, `device`); empty where the trace does not say.
     pub source_memory: String,
-    /// Memory it writes.
+    /// Memory that the transfer writes.
     pub target_memory: String,
     /// Whether the calling thread went on at once; `None` where the trace does not say.
     pub asynchronous: Option<bool>,
@@ -95,7 +95,7 @@ pub struct CopyRow {
     pub sized_time: Ps,
     /// Time that the core waited in `copy-done` (host offload).
     pub wait: Option<Ps>,
-    /// What asked for most of them: the span on the host that encloses the call, else the op.
+    /// What asked for most of the transfers: the span on the host that encloses the call, else the op.
     pub call_site: Option<String>,
 }
 
@@ -114,7 +114,7 @@ pub fn bandwidth_gb_per_sec(bytes: u64, time: Ps) -> Option<f64> {
 /// The transfers of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Copies {
-    /// What ran them.
+    /// Platform that ran the transfers.
     pub platform: Option<Platform>,
     /// Rows by direction and kind, in the order of [`Direction::ALL`].
     pub rows: Vec<CopyRow>,
@@ -136,7 +136,7 @@ struct One {
 }
 
 impl One {
-    /// What of it lies in the window; calls of a host in its `hull`, which is what is measured of hosts.
+    /// What of the transfer lies in the window; calls of a host in its `hull`, which is what is measured of hosts.
     fn inside(self, devices: &Devices, window: &Window, hull: &IntervalSet) -> Option<One> {
         let set = match self.device.and_then(|device| Some((devices.used.get(device)?, window.of_device.get(device)?)))
         {

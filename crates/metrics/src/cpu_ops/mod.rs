@@ -34,7 +34,7 @@ use trace::{ArgsId, CpuOps, END_MARKER, EventColumn, EventId, LineKind, SourceFo
 #[derive(Clone, Copy, Debug)]
 struct OpEvent {
     id: EventId,
-    /// Index of its thread in [`Trace::lines`].
+    /// Index of the event's thread in [`Trace::lines`].
     line: usize,
     name: StrId,
     args: ArgsId,

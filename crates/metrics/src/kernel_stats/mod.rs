@@ -124,7 +124,7 @@ pub struct KernelRow {
 pub struct KernelSum {
     /// Number of kernels.
     pub count: u64,
-    /// Sum of their durations.
+    /// Sum of the kernels' durations.
     pub time: Ps,
 }
 
@@ -138,7 +138,7 @@ impl KernelSum {
 /// All kernels of a run.
 #[derive(Clone, Debug, Default)]
 pub struct KernelStats {
-    /// What ran them.
+    /// Platform that ran the kernels.
     pub platform: Option<Platform>,
     /// The rows, most time first.
     pub kernels: Vec<KernelRow>,

@@ -49,7 +49,7 @@ impl Started {
 pub struct LaunchGroup {
     /// Name of the call on the host. Some collectors name the call after the kernel: then both are the same.
     pub call: StrId,
-    /// Name of what it started; of the first op for a graph.
+    /// Name of what the call started; of the first op for a graph.
     pub kernel: StrId,
     /// The numbers.
     pub statistics: LaunchStatistics,

@@ -123,7 +123,7 @@ pub struct Op {
     pub rematerialized: Option<bool>,
     /// What occurrences cut by an edge of the window lack to whole ones, in billionths; see [`Tally::missing`].
     pub missing: i64,
-    /// Used devices that it ran on.
+    /// Used devices that the op ran on.
     pub devices: u32,
     /// Set for one op of an asynchronous pair (`copy-start` and `copy-done`): its work is the pair's.
     pub pair: Option<Pair>,

@@ -18,7 +18,7 @@ use trace::{Trace, in_blocks};
 pub struct OpNode {
     /// Name of the node; empty for a leaf, which has its op's ([`OpTree::name`]).
     pub name: String,
-    /// Index of its parent; `None` for the root.
+    /// Index of the node's parent; `None` for the root.
     pub parent: Option<u32>,
     /// 0 for the root.
     pub depth: u32,

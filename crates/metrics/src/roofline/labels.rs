@@ -9,7 +9,7 @@ use trace::{Trace, in_blocks};
 /// A label that ops have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OpLabel {
-    /// What limits it, where that is known.
+    /// What limits the op, where that is known.
     Bound,
     /// What limits it, and "unknown" where only the peaks are known.
     BoundOrUnknown,

@@ -124,7 +124,7 @@ pub struct Point {
     pub roofline_efficiency: Option<f64>,
     /// FLOP/s at that roof, with the same bytes a FLOP.
     pub optimal_flop_rate: Option<f64>,
-    /// FLOPs per byte of what bounds it.
+    /// FLOPs per byte of what bounds the op.
     pub bottleneck_intensity: Option<f64>,
 }
 

@@ -50,7 +50,7 @@ pub(super) struct HostSteps {
     pub percent: f64,
 }
 
-/// Finds them.
+/// Finds the steps on the host.
 pub(super) fn find(trace: &Trace, devices: &Devices) -> Option<HostSteps> {
     let active = active_span(devices)?;
     let mut candidates: Vec<Candidate> =

@@ -97,7 +97,7 @@ pub struct Steps {
     /// `windows[device][step]`, devices as in [`Devices::used`]; one row for the host alone where no device was used.
     /// `None` where a device did not run a step.
     pub windows: Vec<Vec<Option<StepWindow>>>,
-    /// How several devices run them together; absent before [`Steps::related`] and for one device.
+    /// How several devices run the steps together; absent before [`Steps::related`] and for one device.
     pub relation: Option<Relation>,
     /// What the reader should know of where they come from: the rest of a sentence after why nothing better was found; empty for
     /// annotations and lines.

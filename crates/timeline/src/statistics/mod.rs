@@ -62,9 +62,9 @@ impl Area {
 pub struct Sums {
     /// Number of the events.
     pub count: u64,
-    /// Sum of their durations.
+    /// Sum of the events' durations.
     pub total: Ps,
-    /// Sum of their self times: an instant of a line is self time of the latest started event that still runs.
+    /// Sum of the events' self times: an instant of a line is self time of the latest started event that still runs.
     pub self_time: Ps,
     /// The shortest duration.
     pub min: Ps,

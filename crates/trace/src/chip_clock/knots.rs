@@ -13,13 +13,13 @@ const TOLERANCE: u64 = 1_000;
 /// A stretch of event time in which the event times are later than the chip's by one amount.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Knot {
-    /// Event time at which it begins, in ps.
+    /// Event time at which the stretch begins, in ps.
     pub first: i64,
-    /// Event time at which it was seen last.
+    /// Event time at which the stretch was seen last.
     pub last: i64,
     /// Event time less chip time.
     pub delta: i64,
-    /// Ops that start in it.
+    /// Ops that start in the stretch.
     pub ops: u64,
 }
 

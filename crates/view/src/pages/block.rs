@@ -78,7 +78,7 @@ pub enum Block {
     Fold {
         /// What is inside, in a line.
         title: String,
-        /// What is shown when it is open; neither tables nor choices.
+        /// What is shown when the block is open; neither tables nor choices.
         blocks: Vec<Block>,
     },
     /// What to do, most important first.
@@ -274,7 +274,7 @@ pub struct Point {
     pub extent: Option<(f64, f64)>,
     /// Colour of the point.
     pub class: ColourClass,
-    /// What hovering says beyond its name, a line each.
+    /// What hovering says beyond the point's name, one line each.
     pub notes: Vec<String>,
     /// Where a click leads.
     pub link: Option<Link>,
@@ -305,7 +305,7 @@ pub struct Icicle {
 pub struct Node {
     /// Name of the node.
     pub label: String,
-    /// Index of its parent; absent for the root.
+    /// Index of the node's parent; absent for the root.
     pub parent: Option<u32>,
     /// Length of the node; children add up to at most it.
     pub value: f64,
@@ -417,7 +417,7 @@ pub struct GridCell {
     /// What the colour says; the text says it too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<CellStatus>,
-    /// Length of its bar, 0 to 1.
+    /// Length of the cell's bar, 0 to 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bar: Option<f64>,
     /// The option of the page that it sets when it is clicked, and to what.

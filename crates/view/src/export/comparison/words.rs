@@ -41,7 +41,7 @@ impl Judgement {
         }
     }
 
-    /// Name of its colour.
+    /// Name of the judgement's colour.
     pub fn class(self) -> &'static str {
         match self {
             Judgement::Better => "good",

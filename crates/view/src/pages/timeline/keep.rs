@@ -37,7 +37,7 @@ pub enum Keep {
     Remove,
 }
 
-/// What comes of it.
+/// What comes of an action on flags and ranges.
 pub(super) fn outcome(
     context: Context<'_>,
     kept: &Timeline,

@@ -75,7 +75,7 @@ impl Action {
     }
 }
 
-/// What comes of it.
+/// What comes of an action on the timeline.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
     /// How the tracks are shown from now on, where that changed; nothing else did.
@@ -94,7 +94,7 @@ pub struct Outcome {
     pub rows: Option<(u32, u32)>,
     /// Upper edge of the selected event's lane and its height, among the rows.
     pub place: Option<(u32, u32)>,
-    /// What is said of it.
+    /// What is said of the selection.
     pub page: Page,
     /// The file that holds it, by its path, and its index among the events there: what else the file says of it can be read again.
     pub in_file: Option<(String, u32)>,
