@@ -38,7 +38,7 @@ pub enum PathPart {
 pub struct Path {
     /// Parts from the outermost.
     pub parts: Vec<PathPart>,
-    /// The place of each part in the text that was parsed; made-up paths have none.
+    /// The place of each part in the text that was parsed; synthetic paths have none.
     spans: Vec<Range<usize>>,
 }
 
@@ -64,7 +64,7 @@ impl Path {
         Ok(path)
     }
 
-    /// The place of a part in the text; an empty one for made-up paths.
+    /// The place of a part in the text; an empty one for synthetic paths.
     pub fn span(&self, part: usize) -> Range<usize> {
         self.spans.get(part).cloned().unwrap_or(0..0)
     }

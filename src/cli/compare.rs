@@ -207,7 +207,7 @@ fn of_each(values: &[f64], runs: usize, option: &str) -> Result<Vec<Option<f64>>
         [one] => Ok(vec![Some(*one); runs]),
         several if several.len() == runs => Ok(several.iter().copied().map(Some).collect()),
         several => {
-            Err(format!("{option}: {} values are given for {runs} runs; give one, or one a run.", several.len()))
+            Err(format!("{option}: {} values are given for {runs} runs; give one, or one per run.", several.len()))
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Two made-up runs, one of a GPU and one of a TPU.
+//! Two synthetic runs, one of a GPU and one of a TPU.
 //!
 //! A browser compiles a function of WebAssembly badly when it is first called, and well where it was used much: a program that
 //! waits for its first profile analyses these meanwhile, again and again, and throws the answers away.

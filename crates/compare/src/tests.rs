@@ -1,4 +1,4 @@
-//! What every comparison must hold, for profiles made up at random.
+//! What every comparison must hold, for random synthetic profiles.
 
 use proptest::prelude::*;
 

@@ -72,7 +72,7 @@ pub struct MemoryLevel {
     pub ridge_point: Option<f64>,
 }
 
-/// A program under the roofs: over the active spans of all devices.
+/// A program on the roofline: over the active spans of all devices.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct ProgramPoint {
     /// FLOPs of all ops over the devices' windows added up: GFLOP/s of one device.

@@ -43,7 +43,7 @@ pub(super) struct Tables {
     pub event_metadata: IdMap<EventMetadata>,
     /// Stat metadata of the plane.
     pub stat_metadata: IdMap<StatMetadata>,
-    /// Names made up for numbers without metadata.
+    /// Synthetic names for numbers without metadata.
     pub missing: FxHashMap<i64, StrId>,
     /// What need not be looked up any more.
     pub known: Known,

@@ -156,5 +156,5 @@ fn scopes(path: &str) -> Vec<String> {
     if scopes.is_empty() { vec!["no framework op".to_owned()] } else { scopes }
 }
 
-/// Scopes deeper than this are one node: no real program nests so deep, and a made-up path must not either.
+/// Scopes deeper than this are one node: no real program nests so deep, and a synthetic path must not either.
 const MAX_DEPTH: usize = 40;

@@ -1,5 +1,5 @@
 //! The labels of all ops by number, column by column. Made when the first question comes, and kept: to place a million ops
-//! under the roofs takes longer than to answer.
+//! on the roofline takes longer than to answer.
 
 use super::{Bound, Roofline};
 use crate::labels::Labels;

@@ -1,4 +1,4 @@
-//! Where an op stands under the roofs of its device.
+//! Where an op stands on the roofline of its device.
 //!
 //! ```text
 //! FLOP/s            compute roof of its data type
@@ -101,7 +101,7 @@ impl Bound {
     }
 }
 
-/// An op under the roofs. Shares are of 1.
+/// An op on the roofline. Shares are of 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Point {
     /// FLOP/s.
@@ -118,11 +118,11 @@ pub struct Point {
     pub compute_efficiency: Option<f64>,
     /// The greatest share of a level's bandwidth.
     pub max_mem_bw_utilization: Option<f64>,
-    /// The roof it is nearest to.
+    /// The roof that the op is nearest to.
     pub bound_by: Bound,
     /// How near.
     pub roofline_efficiency: Option<f64>,
-    /// FLOP/s at that roof, with the same bytes a FLOP.
+    /// FLOP/s at that roof, with the same bytes per FLOP.
     pub optimal_flop_rate: Option<f64>,
     /// FLOPs per byte of what bounds the op.
     pub bottleneck_intensity: Option<f64>,

@@ -203,7 +203,7 @@ fn steepest_support(samples: &[Sample]) -> Option<Band> {
     drifts.into_iter().map(|drift| tilted.tightest(drift)).min_by_key(|band| (band.width, band.drift.unsigned_abs()))
 }
 
-/// Slope between two samples; `None` where it is not to be believed.
+/// Slope between two samples; `None` where it is unreliable.
 fn slope(a: &Sample, b: &Sample) -> Option<i64> {
     let run = i128::from(b.at) - i128::from(a.at);
     let rise = i128::from(b.late) - i128::from(a.late);

@@ -290,7 +290,7 @@ fn peak_figures(peaks: &Peaks) -> Vec<Figure> {
 /// How far left of all others, as a factor, stand ops that compute nothing.
 const LEFT_OF_ALL: f64 = 0.5;
 
-/// The ops that pass the filter, under the roofs; and what was left out.
+/// The roofline of the ops that pass the filter, and what was left out.
 fn chart(context: &Context<'_>, peaks: &Peaks, passing: Option<&[bool]>) -> (Scatter, String) {
     let mut points = Vec::new();
     let mut kinds = Vec::new();
@@ -396,7 +396,7 @@ fn placed(context: &Context<'_>, op: &Op) -> Option<(Point, roofline::Point)> {
     Some((point, place))
 }
 
-/// One roof a level of memory and one a kind of arithmetic that occurs, over the width of the points.
+/// One roof per level of memory and one per kind of arithmetic that occurs, over the width of the points.
 ///
 /// ```text
 ///            _________ kind

@@ -1,4 +1,4 @@
-//! Every op under the roofs of its device, after the program as a whole: XProf's `roofline_model`, with its column ids.
+//! Every op on the roofline of its device, after the program as a whole: XProf's `roofline_model`, with its column ids.
 
 use super::op_columns;
 use crate::table::{CellRef, Column, Rows, SharedColumn, SharedTexts, Unit, column, columns};

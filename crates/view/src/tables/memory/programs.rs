@@ -45,7 +45,7 @@ static COLUMNS: [(Column, CellOf); 25] = [
         |row| int(row.peak()),
     ),
     (
-        column("peak_unpadded_heap_bytes", "Peak without padding", Unit::Bytes, "The same peak with temporary values without the padding of their layouts.")
+        column("peak_unpadded_heap_bytes", "Peak without padding", Unit::Bytes, "The peak with temporary values without the padding of their layouts.")
             .caveat("What is there as long as the program runs counts with its padding, as in XProf.")
             .xprof("peakUnpaddedHeapMib"),
         |row| row.bytes(SpaceMemory::peak_unpadded_bytes),
