@@ -1,4 +1,4 @@
-//! crossprof analyses JAX profiles from TPUs, GPUs and CPUs: the bytes of a profile in, one unified profile a run out.
+//! crossprof analyses JAX profiles from TPUs, GPUs and CPUs: bytes of a profile in, one unified profile per run out.
 //!
 //! ```
 //! use crossprof::{Session, Settings};

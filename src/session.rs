@@ -50,11 +50,11 @@ pub struct FileId(u32);
 /// Where an event stands, for an [`ArgumentsReader`](input::ArgumentsReader).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EventInFile {
-    /// Path of its file; in an archive that of the member.
+    /// Path of the event's file; in an archive that of the member.
     pub path: String,
-    /// Its index among the events there.
+    /// Index of the event among those there.
     pub index: u32,
-    /// Its name.
+    /// Name of the event.
     pub name: String,
 }
 
@@ -113,7 +113,7 @@ impl Session {
     }
 
     /// Says that `bytes` more of a file, as stored, were read elsewhere, before the pieces that they gave: so that its size is
-    /// known where [`Session::begin`] was not told it.
+    /// known where [`Session::begin`] did not get it.
     pub fn stored(&mut self, file: FileId, bytes: u64) {
         if let Some(File { intake: Some(intake), .. }) = self.files.get_mut(file.0 as usize) {
             intake.count_stored(bytes);
@@ -219,7 +219,8 @@ impl Session {
         self.runs.get_mut(run as usize)?.rows(settings, name, variant, &AreaQuery::default(), look).ok()
     }
 
-    /// The events of an area of a run's timeline; a sentence as above.
+    /// The events of an area of a run's timeline. A sentence where the area names a line that is not there, or ends
+    /// before it starts.
     pub fn listed_events(
         &mut self,
         run: u32,

@@ -8,7 +8,7 @@ use crossprof::table::CellRef;
 /// A column that is built. Its type is that of its values; whole numbers among real ones count as these. Where there is no value stands a 0 or an
 /// empty text.
 pub struct Builder {
-    /// How many rows there will be.
+    /// Number of rows.
     rows: usize,
     is_there: NullBufferBuilder,
     values: Values,
@@ -17,7 +17,7 @@ pub struct Builder {
 }
 
 enum Values {
-    /// No cell has had one yet, of so many.
+    /// No cell has had a value yet, of this many.
     None(usize),
     Floats(Vec<f64>),
     Ints(Vec<u64>),
@@ -30,7 +30,7 @@ enum Values {
 }
 
 impl Builder {
-    /// For so many rows.
+    /// A builder for `rows` rows.
     pub fn new(rows: usize) -> Builder {
         Builder { rows, is_there: NullBufferBuilder::new(rows), values: Values::None(0), is_mixed: false }
     }
@@ -77,7 +77,7 @@ impl Builder {
         self.is_there.append_null();
     }
 
-    /// Takes the type of the first value, which so many rows have none in front of.
+    /// Takes the type of the first value; the `so_far` rows before it have none.
     #[cold]
     fn begin(&mut self, so_far: usize, first: CellRef<'_>) {
         self.values = match first {
@@ -113,7 +113,7 @@ impl Builder {
     }
 }
 
-/// A list for so many rows, of which the first are zeros.
+/// A list for `rows` rows, of which the first `so_far` are zeros.
 fn zeros<T: Clone + Default>(rows: usize, so_far: usize) -> Vec<T> {
     let mut values = Vec::with_capacity(rows);
     values.resize(so_far, T::default());

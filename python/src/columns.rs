@@ -21,10 +21,10 @@ use crate::building::Builder;
 /// Rows that a column takes before the next one does: what their cells are made of stays in the processor's cache.
 const BLOCK: usize = 512;
 
-/// With fewer, a thread more would cost more than it saves.
+/// Rows that a thread has at least: with fewer, it would cost more than it saves.
 const ROWS_OF_A_THREAD: usize = 16_384;
 
-/// Each walks all rows: more would wait for memory.
+/// Threads at most. Each walks all rows: more would wait for memory.
 const MOST_THREADS: usize = 8;
 
 /// The columns of a table, each with as many rows.
@@ -36,7 +36,7 @@ pub struct Columns {
 }
 
 impl Columns {
-    /// Of the rows with these indices.
+    /// Columns of the rows with these indices.
     pub fn of(table: &dyn Rows, asked: &[u32]) -> Result<Columns, ArrowError> {
         let cores = available_parallelism().map_or(1, usize::from).min(MOST_THREADS);
         let threads = cores.min(asked.len() / ROWS_OF_A_THREAD).max(1);
@@ -93,7 +93,7 @@ impl Columns {
         self.rows
     }
 
-    /// Of each column its key, title, unit and description, and whether any cell has a value.
+    /// Key, title, unit and description of each column, and whether any cell has a value.
     fn about(&self) -> Vec<(&'static str, &'static str, &'static str, &'static str, bool)> {
         let about = |(column, data): &(Column, ArrayData)| {
             let has_values = *data.data_type() != DataType::Null;
@@ -118,8 +118,9 @@ impl Columns {
         }
     }
 
-    /// All of it as Arrow has it among programs (<https://arrow.apache.org/docs/format/CDataInterface/PyCapsuleInterface.html>): its schema
-    /// and a batch. What is asked for is not looked at, as the interface allows.
+    /// The whole table as Arrow has it among programs
+    /// (<https://arrow.apache.org/docs/format/CDataInterface/PyCapsuleInterface.html>): its schema and a batch. What is
+    /// asked for is not looked at, as the interface allows.
     #[pyo3(signature = (requested_schema=None))]
     fn __arrow_c_array__<'py>(
         &self,

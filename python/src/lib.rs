@@ -34,7 +34,7 @@ impl Runs {
 
 #[pymethods]
 impl Runs {
-    /// How many there are.
+    /// Number of runs.
     fn __len__(&self) -> usize {
         self.opened().profiles().len()
     }

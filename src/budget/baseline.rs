@@ -8,7 +8,7 @@ pub(super) const UNBOUNDED: &str = "The bound that follows from the baseline is 
 /// The baseline's number.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Reference {
-    /// That of the only run, or the median of several: of an even number of runs the mean of the middle two.
+    /// Number of the only run, or the median of several: of an even number of runs the mean of the middle two.
     pub median: f64,
     /// The least of the runs.
     pub least: f64,

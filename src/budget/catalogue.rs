@@ -19,7 +19,7 @@ const LISTED: usize = 12;
 #[derive(Clone, Debug)]
 enum Node {
     Number,
-    /// One of these words, or any text where there are none.
+    /// A text: one of these words, or any where there are none.
     Text(Vec<String>),
     Flag,
     List(Box<Node>),
@@ -31,9 +31,9 @@ enum Node {
 /// Where a path leads.
 struct PathEnd<'a> {
     node: &'a Node,
-    /// As the name of the last field states it.
+    /// Unit as the name of the last field states it.
     unit: Option<Unit>,
-    /// It is an entry of a list or the value of a key of a map.
+    /// Whether the path leads to an entry of a list or the value of a key of a map.
     is_entry: bool,
 }
 
@@ -44,7 +44,7 @@ pub struct Catalogue {
 }
 
 impl Catalogue {
-    /// That of the unified profile.
+    /// The catalogue of the unified profile.
     pub fn of_profile() -> Catalogue {
         // A schema that is no JSON would know no path; a test looks.
         let schema = serde_json::from_str(view::export::json::schema()).unwrap_or_default();

@@ -9,9 +9,9 @@ pub const VERSION: &str = "1.1.0";
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
-    /// It holds.
+    /// The limit holds.
     Pass,
-    /// It does not hold.
+    /// The limit does not hold.
     Fail,
     /// The run, or the baseline, does not have the number, and the limit is not optional: this counts as a failure.
     Missing,
@@ -30,7 +30,7 @@ impl Status {
         }
     }
 
-    /// Whether the check fails because of it.
+    /// Whether the check fails because of this status.
     pub fn is_failure(self) -> bool {
         matches!(self, Status::Fail | Status::Missing)
     }
@@ -44,10 +44,10 @@ pub struct LimitReport {
     /// What the budget calls it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Why it is there, in the budget's words.
+    /// Why the limit is there, in the budget's words.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
-    /// Whether it holds.
+    /// Whether the limit holds.
     pub status: Status,
     /// The path of `value`: where the rule leads to several numbers, of the one that is worst. Absent for counts.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -78,14 +78,14 @@ pub struct LimitReport {
     pub margin_percent: Option<f64>,
     /// Numbers that the rule leads to and that were compared.
     pub matches: u64,
-    /// An absent number does not fail it.
+    /// Whether an absent number does not fail the limit.
     pub optional: bool,
     /// What happened, as a sentence.
     pub message: String,
 }
 
 impl LimitReport {
-    /// What it is called: its name, else the rule.
+    /// What the limit is called: its name, else the rule.
     pub fn title(&self) -> &str {
         self.name.as_deref().unwrap_or(&self.rule)
     }
@@ -96,7 +96,7 @@ impl LimitReport {
 pub struct RunName {
     /// Name of the run.
     pub run_name: String,
-    /// File it was read from; the main one where there are several.
+    /// File that the run was read from; the main one where there are several.
     pub file: String,
 }
 
@@ -106,13 +106,13 @@ pub struct RunReport {
     /// The run.
     #[serde(flatten)]
     pub run: RunName,
-    /// What it was compared with, where that is one run; absent where no limit looks at a baseline.
+    /// The run of the baseline, where that is one; absent where no limit looks at a baseline.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub baseline: Option<RunName>,
-    /// What it was compared with, where that is several runs: the baseline is the median of them. Added in 1.1.0.
+    /// The runs of the baseline, where there are several: the baseline is the median of them. Added in 1.1.0.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub baseline_group: Vec<RunName>,
-    /// No limit fails.
+    /// Whether no limit fails.
     pub holds: bool,
     /// The limits, in the order of the budget.
     pub limits: Vec<LimitReport>,
@@ -121,13 +121,13 @@ pub struct RunReport {
 /// Limits by what became of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {
-    /// They hold.
+    /// Number of limits that hold.
     pub pass: u64,
-    /// They do not hold.
+    /// Number of limits that do not hold.
     pub fail: u64,
-    /// Their number is absent.
+    /// Number of limits whose number is absent.
     pub missing: u64,
-    /// Their number is absent, and they are optional.
+    /// Number of optional limits whose number is absent.
     pub skipped: u64,
 }
 
@@ -136,7 +136,7 @@ pub struct Counts {
 pub struct CheckReport {
     /// Version of this document.
     pub check_version: String,
-    /// Program and version that wrote it.
+    /// Program and version that wrote the report.
     pub generator: String,
     /// File of the budget, as it was given.
     #[serde(skip_serializing_if = "Option::is_none")]

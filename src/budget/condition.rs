@@ -22,7 +22,7 @@ use report::{Finding, FindingSeverity, UnifiedProfile};
 /// A condition of each run against the baseline.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Condition {
-    /// As it was written, for people.
+    /// The condition as it was written, for people.
     pub text: String,
     test: Test,
 }
@@ -37,7 +37,7 @@ enum Test {
 /// What became of a condition for one run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConditionReport {
-    /// It is met, or cannot be checked: a gate that nobody could have passed must not stand open.
+    /// Whether the condition is met, or cannot be checked: a gate that nobody could have passed must not stand open.
     pub is_met: bool,
     /// What happened, as a sentence.
     pub message: String,
@@ -47,7 +47,7 @@ pub struct ConditionReport {
 const SEVERITIES: [(&str, FindingSeverity); 2] =
     [("warning", FindingSeverity::Warning), ("critical", FindingSeverity::Critical)];
 
-/// For messages.
+/// Examples of conditions, for messages.
 const EXAMPLES: &str =
     "The conditions are slower > 3 %, capture slower > 5 %, new finding, new critical finding and unstable.";
 

@@ -11,7 +11,7 @@ use super::path::{Path, PathPart};
 /// What was compared, and why something could not be.
 type Outcome = (Vec<Measured>, Vec<String>);
 
-/// How many there are, which is one number; an absent list is an empty one, unless what it would tell was not looked at.
+/// How many there are, which is one number; an absent list is an empty one, unless what it would list was not looked at.
 pub(super) fn all(limit: &Limit, path: &Path, profile: &Value, baselines: &[&Value]) -> Outcome {
     let none = |reason: String| (Vec::new(), vec![reason]);
     let (value, counted) = match entries(profile, path) {

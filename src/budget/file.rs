@@ -10,8 +10,8 @@
 //! why = "Slower than main means a longer night run."
 //! ```
 //!
-//! Every mistake of a file is told at once, each with its line and column. A key that is not known is one: a limit with a
-//! mistyped `optional` would otherwise mean something else than it says.
+//! Every mistake of a file is reported at once, each with its line and column. A key that is not known is one: a limit
+//! with a mistyped `optional` would otherwise mean something else than it says.
 
 use std::ops::Range;
 
@@ -38,9 +38,9 @@ pub struct BudgetFile {
 /// A mistake in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mistake {
-    /// From 1.
+    /// Line of the mistake, from 1.
     pub line: u64,
-    /// In characters, from 1.
+    /// Column in characters, from 1.
     pub column: u64,
     /// What is wrong, as sentences.
     pub message: String,
@@ -157,7 +157,7 @@ impl<'a> Reader<'a> {
             limit.why.clone_from(&why);
             limit.optional = optional.unwrap_or(limit.optional);
         }
-        // Of a limit with both, the name alone would not tell which one failed.
+        // Of a limit with both, the name alone would not say which one failed.
         if let ([_, _], Some(name)) = (found.as_slice(), &name) {
             let titles: Vec<String> = found.iter().map(|it| format!("{name} ({})", it.relation.symbol())).collect();
             for (limit, title) in found.iter_mut().zip(titles) {
@@ -185,7 +185,7 @@ impl<'a> Reader<'a> {
             Err(error) => return self.rule_error(path, error),
         };
         let bounds = [("max", Relation::AtMost), ("min", Relation::AtLeast)];
-        // A mistyped key has been told already.
+        // A mistyped key has been reported already.
         if self.mistakes.len() == before && !bounds.iter().any(|(key, _)| table.contains_key(*key)) {
             self.wrong(path.span.clone(), "This limit has no bound: write max = or min = (or absent = true).");
         }

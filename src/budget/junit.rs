@@ -1,7 +1,8 @@
-//! The result of a check as JUnit XML, which the test views of CI systems read: a suite a run, a test case a limit.
+//! The result of a check as JUnit XML, which the test views of CI systems read: one suite per run, one test case per limit.
 //!
 //! There is no schema that all readers agree on; this is the part that they share (`testsuites`, `testsuite`, `testcase`,
-//! `failure`, `skipped`, `properties`, `system-out`). A limit takes no time, and some readers show "NaN" where none is told: it is 0.
+//! `failure`, `skipped`, `properties`, `system-out`). A limit takes no time, and some readers show "NaN" where none is
+//! given: it is 0.
 
 use super::check_report::{CheckReport, Counts, LimitReport, RunReport, Status, counts};
 use super::text::baseline_text;

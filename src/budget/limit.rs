@@ -12,7 +12,7 @@ use super::unit::{self, Dimension, Unit};
 pub struct Line {
     /// Times the baseline's number; `None` where the bound does not look at a baseline.
     pub factor: Option<f64>,
-    /// In the unit of the field.
+    /// Constant part of the bound, in the unit of the field.
     pub offset: f64,
 }
 
@@ -35,13 +35,13 @@ pub struct Limit {
     pub text: String,
     /// What the writer calls it.
     pub name: Option<String>,
-    /// Why it is there, in the writer's words.
+    /// Why the limit is there, in the writer's words.
     pub why: Option<String>,
-    /// What it looks at.
+    /// What the limit looks at.
     pub subject: Subject,
-    /// The unit of that.
+    /// The unit of what the limit looks at.
     pub unit: Option<Unit>,
-    /// How it has to stand to the bound.
+    /// How the value has to stand to the bound.
     pub relation: Relation,
     /// The bound.
     pub bound: Line,
@@ -72,12 +72,12 @@ impl Limit {
         })
     }
 
-    /// Whether it needs a baseline.
+    /// Whether the limit needs a baseline.
     pub fn needs_baseline(&self) -> bool {
         self.bound.factor.is_some() || matches!(self.subject, Subject::New(_) | Subject::Slower(_))
     }
 
-    /// What reports call it: its name, else the rule.
+    /// What reports call the limit: its name, else the rule.
     pub fn title(&self) -> &str {
         self.name.as_deref().unwrap_or(&self.text)
     }

@@ -43,7 +43,7 @@ pub struct Hit<'a> {
 pub struct Lack {
     /// Up to what is absent.
     pub path: Path,
-    /// Why, as a sentence.
+    /// Why there is no number, as a sentence.
     pub reason: String,
 }
 
@@ -127,7 +127,7 @@ fn follow<'a>(hit: Hit<'a>, part: &PathPart, found: &mut Reached<'a>) {
     }
 }
 
-/// These entries of a list, each with a path that leads to it alone.
+/// The chosen entries of a list, each with a path that leads to it alone.
 fn told_apart<'a>(path: &Path, entries: &'a [Value], chosen: &[usize]) -> Vec<Hit<'a>> {
     let identity = IDENTITIES.iter().find(|key| {
         let texts: Vec<String> = entries.iter().filter_map(|entry| text_of(entry, key)).collect();
@@ -176,7 +176,7 @@ fn values_text(entries: &[Value], key: &str) -> String {
     if values.is_empty() { String::new() } else { format!("; {key} is {}", listed(values.into_iter().collect())) }
 }
 
-/// The first of these, and how many more there are.
+/// The first of the names, and how many more there are.
 pub(super) fn listed(names: Vec<String>) -> String {
     let more = names.len().saturating_sub(NAMED);
     let mut text = names.into_iter().take(NAMED).collect::<Vec<_>>().join(", ");

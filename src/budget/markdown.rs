@@ -4,7 +4,7 @@ use super::check_report::{CheckReport, LimitReport, RunReport, Status};
 use super::text::{self, TextRow};
 use view::export::markdown::escape;
 
-/// The whole result: a heading that says how it went, a table a run, a sentence on each limit that fails.
+/// The whole result: a heading that says how it went, one table per run, a sentence on each limit that fails.
 pub fn to_markdown(report: &CheckReport) -> String {
     let (symbol, verdict) = if report.holds { ("✅", "holds") } else { ("❌", "is not held") };
     let mut text = format!("## {symbol} The performance budget {verdict}\n\n");

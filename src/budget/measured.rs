@@ -20,7 +20,7 @@ pub(super) struct Measured {
     pub counted: Vec<String>,
     /// Ops that may belong to the sum and are not in it.
     pub unlisted: Option<Unlisted>,
-    /// How it was found, where a number alone does not say it; without a full stop.
+    /// How the value was found, where a number alone does not say it; without a full stop.
     pub sentence: Option<String>,
 }
 
@@ -38,7 +38,7 @@ impl Measured {
         Measured { path, value, bound, baseline, holds, margin_percent, counted, unlisted: None, sentence: None }
     }
 
-    /// Whether it is worse than `other`: fails before holds, then by the margin.
+    /// Whether this is worse than `other`: fails before holds, then by the margin.
     fn is_worse_than(&self, other: &Measured) -> bool {
         match (self.holds, other.holds) {
             (false, true) => true,

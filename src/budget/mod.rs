@@ -73,7 +73,7 @@ pub struct Document {
 }
 
 impl Document {
-    /// That of a profile which was read from `file`.
+    /// The document of a profile that was read from `file`.
     pub fn of(profile: &UnifiedProfile, file: &str) -> Document {
         let metadata = profile.metadata.clone();
         let name = Some(metadata.name()).filter(|name| !name.is_empty()).unwrap_or(file);
@@ -97,7 +97,7 @@ impl Document {
         all
     }
 
-    /// All that it is called, the best first.
+    /// All names of the run, the best first.
     pub fn names(&self) -> [&str; 3] {
         let own = self.metadata.run_name.as_deref().unwrap_or_default();
         [&self.run.run_name, self.metadata.name(), own]
@@ -108,7 +108,7 @@ impl Document {
         self.run.run_name == name || self.metadata.is_called(name)
     }
 
-    /// Its name.
+    /// Name of the run.
     pub fn run(&self) -> &RunName {
         &self.run
     }

@@ -22,9 +22,9 @@ use base::sort;
 /// What ops are chosen by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OpGroup {
-    /// Their framework path.
+    /// The framework path of the ops.
     Scope,
-    /// Their class.
+    /// The class of the ops.
     Family,
 }
 
@@ -33,7 +33,7 @@ pub enum OpGroup {
 pub enum OpQuantity {
     /// Self time.
     SelfTime,
-    /// Of communication, the part in which its device computes nothing.
+    /// Exposed time: of communication, the part in which its device computes nothing.
     ExposedTime,
     /// How often the ops run.
     Occurrences,
@@ -44,7 +44,7 @@ pub enum OpQuantity {
 pub struct OpSum {
     /// What ops are chosen by.
     pub group: OpGroup,
-    /// They fit at least one of these.
+    /// Patterns, of which the ops fit at least one.
     pub patterns: Vec<String>,
     /// What is summed.
     pub quantity: OpQuantity,
@@ -64,7 +64,7 @@ pub(super) struct Summed {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Unlisted {
     pub ops: f64,
-    /// Their self time per step and device.
+    /// Self time of the ops per step and device.
     pub self_time_us: f64,
 }
 
@@ -106,7 +106,7 @@ impl OpQuantity {
     }
 }
 
-/// As it would be written in a rule.
+/// A sum as it would be written in a rule.
 impl std::fmt::Display for OpSum {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let patterns: Vec<String> = self.patterns.iter().map(|it| path::quoted_value(it)).collect();
@@ -205,7 +205,7 @@ impl OpSum {
         Ok(Summed { value: numbers.iter().sum(), names, unlisted })
     }
 
-    /// That no name fits, and which ones may have been meant.
+    /// Says that no name fits, and which ones may have been meant.
     fn nothing_fits(&self, names: &[String]) -> String {
         let known: Vec<&str> =
             sort::set(names.iter().filter(|it| !it.is_empty()).map(String::as_str)).into_iter().collect();

@@ -28,7 +28,7 @@ pub enum PathPart {
     Where {
         /// The field.
         key: String,
-        /// Its values.
+        /// Values of the field.
         values: Vec<String>,
     },
 }
@@ -36,9 +36,9 @@ pub enum PathPart {
 /// Where a number stands in a profile.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Path {
-    /// From the outermost.
+    /// Parts from the outermost.
     pub parts: Vec<PathPart>,
-    /// The place of each part in the text that was parsed; made-up paths have none.
+    /// The place of each part in the text that was parsed; synthetic paths have none.
     spans: Vec<Range<usize>>,
 }
 
@@ -64,7 +64,7 @@ impl Path {
         Ok(path)
     }
 
-    /// The place of a part in the text; an empty one for made-up paths.
+    /// The place of a part in the text; an empty one for synthetic paths.
     pub fn span(&self, part: usize) -> Range<usize> {
         self.spans.get(part).cloned().unwrap_or(0..0)
     }
@@ -77,7 +77,7 @@ impl Path {
         }
     }
 
-    /// This path and one part more.
+    /// The path with one part more.
     pub fn with(&self, part: PathPart) -> Path {
         let mut parts = self.parts.clone();
         parts.push(part);
@@ -85,7 +85,7 @@ impl Path {
     }
 }
 
-/// As it would be written in a rule.
+/// A path as it would be written in a rule.
 impl std::fmt::Display for Path {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         for (index, part) in self.parts.iter().enumerate() {

@@ -37,7 +37,7 @@ pub enum Relation {
 }
 
 impl Relation {
-    /// As it is written.
+    /// The relation as it is written.
     pub fn symbol(self) -> &'static str {
         match self {
             Relation::Below => "<",
@@ -69,22 +69,22 @@ pub enum Subject {
     Number(Path),
     /// A sum over the ops of a step.
     Ops(OpSum),
-    /// How many there are of what a path leads to.
+    /// Number of entries that a path leads to.
     Count(Path),
-    /// How many of the findings that a path leads to the baseline lacks.
+    /// Number of the findings at a path that the baseline lacks.
     New(Path),
-    /// By how much it is slower than the baseline, beyond the noise.
+    /// How much the run is slower than the baseline, beyond the noise.
     Slower(SlowdownOf),
 }
 
 impl Subject {
-    /// Whether its number stands at a path of the profile, or is a sum over ops.
+    /// Whether the subject's number stands at a path of the profile, or is a sum over ops.
     pub fn has_path(&self) -> bool {
         matches!(self, Subject::Number(_) | Subject::Ops(_))
     }
 }
 
-/// As it would be written in a rule.
+/// A subject as it would be written in a rule.
 impl std::fmt::Display for Subject {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
@@ -102,11 +102,11 @@ impl std::fmt::Display for Subject {
 pub enum Term {
     /// A number with its unit as written.
     Amount {
-        /// With its sign and without separators, as a float is parsed from.
+        /// Digits with their sign and without separators, as a float is parsed from.
         digits: String,
         /// The unit.
         unit: Option<String>,
-        /// Where both stand.
+        /// Where digits and unit stand.
         span: Range<usize>,
     },
     /// The baseline's number, times a factor.
@@ -119,20 +119,20 @@ pub enum Term {
 /// What a value is held against: the sum of these.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bound {
-    /// At least one.
+    /// The summands, at least one.
     pub terms: Vec<Term>,
 }
 
 /// A rule as it was written.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rule {
-    /// What it looks at.
+    /// What the rule looks at.
     pub subject: Subject,
-    /// How that has to stand to the bound.
+    /// How the subject has to stand to the bound.
     pub relation: Relation,
     /// The bound.
     pub bound: Bound,
-    /// It says `if measured`: a number that is absent does not fail it.
+    /// Whether the rule says `if measured`: a number that is absent does not fail it.
     pub optional: bool,
 }
 

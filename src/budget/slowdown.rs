@@ -34,11 +34,11 @@ pub enum SlowdownOf {
 pub struct Slowdown {
     /// Percent of the baseline's time by which the run takes longer; 0 where that is not proven.
     pub percent: f64,
-    /// Both times, their difference and whether it is proven; without a full stop.
+    /// The times of the run and the baseline, their difference and whether it is proven; without a full stop.
     pub sentence: String,
 }
 
-/// As it is written.
+/// The slowdown as it is written in a rule.
 impl std::fmt::Display for SlowdownOf {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
@@ -76,7 +76,7 @@ impl SlowdownOf {
         (!near.is_empty()).then(|| RuleError::new(path.whole_span(), message))
     }
 
-    /// Of one run of a comparison.
+    /// Slowdown of one run of a comparison.
     ///
     /// # Errors
     ///
@@ -88,7 +88,7 @@ impl SlowdownOf {
         }
     }
 
-    /// Of a profile's document against those of its baseline's captures.
+    /// Slowdown of a profile's document against those of its baseline's captures.
     ///
     /// # Errors
     ///

@@ -9,14 +9,14 @@ const COUNT: usize = 3;
 /// in every part.
 const PART: usize = 3;
 
-/// Those of `known` that are nearest to `word`, if any is near: at most a third of its letters differ.
+/// The words of `known` that are nearest to `word`, if any is near: at most a third of its letters differ.
 pub fn words(word: &str, known: &[&str]) -> Vec<String> {
     let limit = (word.chars().count() / 3).max(2);
     nearest(known.iter().map(|&it| (distance(word, it), it.to_owned())).collect(), limit)
 }
 
-/// Those of `known` that are nearest to `path`, if any is near. How entries of lists are chosen does not matter, and neither
-/// does the key of a map.
+/// The paths of `known` that are nearest to `path`, if any is near. How entries of lists are chosen does not matter,
+/// and neither does the key of a map.
 pub fn paths(path: &Path, known: &[Path]) -> Vec<String> {
     let names = |path: &Path| -> Vec<Option<String>> {
         let name = |part: &PathPart| match part {
@@ -49,7 +49,8 @@ fn path_distance(a: &[Option<String>], b: &[Option<String>]) -> usize {
     })
 }
 
-/// Letters that have to be changed, put in or left out. At least so many, where one is far longer than the other.
+/// Letters that have to be changed, put in or left out. A lower bound of them where one text is far longer than the
+/// other.
 fn distance(a: &str, b: &str) -> usize {
     const FAR: usize = 64;
     let letters = |text: &str| text.chars().flat_map(char::to_lowercase).collect::<Vec<_>>();

@@ -14,11 +14,11 @@ pub enum Dimension {
     Bytes,
     /// Percent; of what, the field's definition says.
     Percent,
-    /// Base: bytes a second.
+    /// Base: bytes per second.
     ByteRate,
     /// Base: floating-point operations.
     Flops,
-    /// Base: floating-point operations a second.
+    /// Base: floating-point operations per second.
     FlopRate,
     /// Something a second.
     PerSecond,
@@ -27,13 +27,13 @@ pub enum Dimension {
 /// A unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unit {
-    /// What it measures.
+    /// What the unit measures.
     pub dimension: Dimension,
     /// Power of ten over the base.
     exponent: i32,
-    /// Whole factor beside it: 60 of a minute, 1024 of a KiB.
+    /// Whole factor beside the power of ten: 60 of a minute, 1024 of a KiB.
     factor: u64,
-    /// As it is written.
+    /// The unit as it is written.
     pub symbol: &'static str,
 }
 

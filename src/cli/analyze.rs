@@ -58,9 +58,10 @@ pub fn run(command: &Analyze) -> u8 {
 
 /// The reports of all runs of a call.
 pub struct Reports {
-    /// One a run.
+    /// Profile of each run.
     pub profiles: Vec<UnifiedProfile>,
-    /// What they were made from. It ends with the process: giving millions of events back before that only takes time.
+    /// The session that the profiles were made from. It ends with the process: giving millions of events back before
+    /// that only takes time.
     pub session: ManuallyDrop<Session>,
     /// What the user gave.
     pub settings: Settings,
@@ -110,7 +111,7 @@ pub fn reports(inputs: &Inputs, outputs: &Outputs) -> Result<Reports, String> {
 ///
 /// # Errors
 ///
-/// As those of [`reports`].
+/// Errors as those of [`reports`].
 pub fn read(inputs: &Inputs, outputs: &Outputs, progress: &mut Progress) -> Result<Reports, String> {
     let settings = load::settings(&inputs.model)?;
     settings.model_files.iter().try_for_each(|file| outputs.spare(Path::new(&file.path)))?;

@@ -14,7 +14,7 @@ pub fn asked(command: &Table) -> Result<AreaQuery, String> {
         return Err(format!("{flag}: the table {} takes no range; --window chooses what is measured", table.key()));
     }
     if command.arguments && *table != TableName::Events {
-        return Err("--arguments: only the table events has one event a row".to_owned());
+        return Err("--arguments: only the table events has one event per row".to_owned());
     }
     if let (Some(Time(from_ps)), Some(Time(to_ps))) = (from, to)
         && from_ps >= to_ps

@@ -166,7 +166,7 @@ pub struct Analyze {
 /// `crossprof table`.
 #[derive(Debug, clap::Args)]
 pub struct Table {
-    /// Which table
+    /// The table to print
     #[arg(value_name = "TABLE", value_parser = table_name)]
     pub table: crossprof::TableName,
     /// What to read.
@@ -179,7 +179,7 @@ pub struct Table {
     /// Order by this column; with a minus in front the largest first (--sort=-total_self_time_us)
     #[arg(long, value_name = "COLUMN", allow_hyphen_values = true)]
     pub sort: Option<String>,
-    /// At most so many rows
+    /// At most this many rows
     #[arg(long, value_name = "N")]
     pub top: Option<u32>,
     /// Of events and range: from this time on, which counts from the start of the capture (1.20s, 15ms, 800us, 30ns, 5ps; a plain number is
@@ -202,7 +202,7 @@ pub struct Table {
     /// Of memory-what-if: what would be different, as `rematerialize=SCOPE,...; donate=NUMBER,...; batch=SIZE; without=BUFFER,...`
     #[arg(long, value_name = "CHANGE", conflicts_with = "by")]
     pub change: Option<String>,
-    /// How to print it
+    /// How to print the table
     #[arg(long, value_enum, default_value_t = TableFormat::Text)]
     pub format: TableFormat,
 }
@@ -241,7 +241,7 @@ pub struct Timeline {
     /// Without it two runs whose ops can be compared are coloured by change, all others by class
     #[arg(long, alias = "colors", value_enum)]
     pub colours: Option<Colours>,
-    /// On a dark ground
+    /// Whether to draw on a dark ground
     #[arg(long)]
     pub dark: bool,
     /// Draw the threads of the hosts, too, where devices ran
@@ -256,9 +256,9 @@ pub struct Timeline {
 /// What colours the ops of a timeline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Colours {
-    /// Their class
+    /// The class of the op
     Own,
-    /// What they gained or lost between two runs
+    /// What the op gained or lost between two runs
     Change,
 }
 
@@ -297,7 +297,7 @@ pub struct Check {
 /// `crossprof schema`.
 #[derive(Debug, clap::Args)]
 pub struct Schema {
-    /// Of which document
+    /// The document whose schema is printed
     #[arg(value_enum, default_value_t = Document::Profile)]
     pub document: Document,
 }

@@ -137,7 +137,7 @@ fn are_groups(command: &Compare, files: &[Vec<Capture>]) -> bool {
     !command.no_groups && command.files.iter().all(|path| path.is_dir()) && crossprof::compare::are_groups(&folders)
 }
 
-/// One run a folder, called as the folder is.
+/// One run for each folder, called as the folder is.
 fn grouped(folders: &[PathBuf], captures: Vec<Vec<Capture>>) -> Vec<Subject> {
     let named = folders.iter().zip(captures).filter_map(|(folder, captures)| {
         let resolved = folder.canonicalize().unwrap_or_else(|_| folder.clone());
@@ -200,14 +200,14 @@ impl Reader<'_> {
     }
 }
 
-/// One value a run; a single one is of all.
+/// One value per run; a single one is of all.
 fn of_each(values: &[f64], runs: usize, option: &str) -> Result<Vec<Option<f64>>, String> {
     match values {
         [] => Ok(vec![None; runs]),
         [one] => Ok(vec![Some(*one); runs]),
         several if several.len() == runs => Ok(several.iter().copied().map(Some).collect()),
         several => {
-            Err(format!("{option}: {} values are given for {runs} runs; give one, or one a run.", several.len()))
+            Err(format!("{option}: {} values are given for {runs} runs; give one, or one per run.", several.len()))
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The files of a call: folders are walked, and each file is opened once to tell what it holds. A pipe is read from there on,
+//! The files of a call: folders are walked, and each file is opened once to find what it holds. A pipe is read from there on,
 //! since its bytes come once.
 
 use std::fs::File;
@@ -11,7 +11,7 @@ use crossprof::input::plan::{FileKind, is_called_profile};
 use crossprof::input::{Format, sniff};
 use crossprof::session;
 
-/// Enough to tell what a file holds.
+/// Bytes that are enough to find what a file holds.
 const HEAD_BYTES: u64 = 64 << 10;
 
 /// Of a text on standard input so much is searched for the list of buffers of an out-of-memory error: it may have no end.
@@ -25,13 +25,13 @@ static STANDARD_INPUT_TAKEN: AtomicBool = AtomicBool::new(false);
 
 /// A file to read.
 pub struct Input {
-    /// Where it is; `-` is standard input.
+    /// Path of the file; `-` is standard input.
     pub path: PathBuf,
-    /// As the session knows it.
+    /// Name of the file as the session knows it.
     pub name: String,
     /// Bytes as stored; `None` for a pipe.
     pub size: Option<u64>,
-    /// What it holds.
+    /// What the file holds.
     pub kind: FileKind,
     /// Named on the command line, or called like a profile: has to say why it gives nothing.
     pub expected: bool,
@@ -41,9 +41,9 @@ pub struct Input {
 
 /// An opened input.
 pub enum Source {
-    /// It can be read anywhere.
+    /// A file, which can be read anywhere.
     File(File),
-    /// It comes once, in order.
+    /// A pipe, which comes once, in order.
     Stream(Box<dyn Read + Send>),
 }
 
@@ -72,13 +72,13 @@ impl Input {
                     if is_standard { Box::new(io::stdin()) } else { Box::new(File::open(&path).map_err(failed)?) };
                 rest.by_ref().take(HEAD_BYTES).read_to_end(&mut head).map_err(failed)?;
                 let kind = session::peek(&name, &head, (head.len() as u64) < HEAD_BYTES);
-                // Its start tells why it is no profile; a device such as /dev/zero has no end.
+                // Its start shows why it is no profile; a device such as /dev/zero has no end.
                 // The line that makes a log one of memory may stand far behind.
                 let is_text = is_standard && sniff(&head, (head.len() as u64) < HEAD_BYTES) == Some(Format::Log);
                 let head = Cursor::new(head);
                 let stream: Box<dyn Read + Send> = match kind {
                     FileKind::Unknown if is_text => Box::new(head.chain(rest.take(MOST_LOG_BYTES))),
-                    // Its start tells why it is no profile; a device such as /dev/zero has no end.
+                    // Its start shows why it is no profile; a device such as /dev/zero has no end.
                     FileKind::Unknown => Box::new(head),
                     _ => Box::new(head.chain(rest)),
                 };
@@ -119,7 +119,7 @@ fn regular(path: &Path) -> io::Result<Option<(File, u64)>> {
     Ok(Some((file, size)))
 }
 
-/// What a file holds, from as little of its start as tells; a file that cannot be read is unknown.
+/// What a file holds, from as little of its start as is enough; a file that cannot be read is unknown.
 #[cfg(feature = "view")]
 pub fn kind_of_start(path: &Path, size: u64) -> FileKind {
     const FEW_BYTES: u64 = 4 << 10;

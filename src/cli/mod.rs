@@ -32,7 +32,7 @@ use args::{Args, Command};
 
 /// The files were read.
 const READ: u8 = 0;
-/// They were read, and something in them was damaged.
+/// The files were read, and something in them was damaged.
 const DAMAGED: u8 = 1;
 /// A file is not a profile, or the call was wrong.
 const FAILED: u8 = 2;

@@ -48,8 +48,8 @@ impl Opened {
     ///
     /// # Errors
     ///
-    /// What is wrong, as sentences: an option cannot be read, or no run was found. What could not be read beside runs that could is told by
-    /// [`Opened::problems`].
+    /// What is wrong, as sentences: an option cannot be read, or no run was found. What could not be read beside runs
+    /// that could is reported by [`Opened::problems`].
     pub fn read(paths: &[PathBuf], known: &Known, watched: Arc<Watched>) -> Result<Opened, String> {
         let window = known.window.as_deref().map(str::parse).transpose()?.unwrap_or_default();
         let model = Model {

@@ -12,7 +12,7 @@ const STANDARD_OUTPUT: &str = "/dev/stdout";
 pub struct Outputs(Vec<PathBuf>);
 
 impl Outputs {
-    /// These files, which need not exist.
+    /// The outputs at these paths, which need not exist.
     pub fn new<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> Outputs {
         Outputs(paths.into_iter().cloned().collect())
     }

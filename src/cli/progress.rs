@@ -32,7 +32,7 @@ pub struct Progress {
 }
 
 enum Shown {
-    /// Once it takes a while.
+    /// A bar, once it takes a while.
     Bar(Option<ProgressBar>),
     Elsewhere(Arc<Watched>),
 }
@@ -43,7 +43,7 @@ impl Progress {
         Progress::shown(Shown::Bar(None))
     }
 
-    /// No bar: `watched` is looked at by another thread.
+    /// Progress without a bar: another thread looks at `watched`.
     pub fn watched(watched: Arc<Watched>) -> Progress {
         Progress::shown(Shown::Elsewhere(watched))
     }

@@ -11,13 +11,13 @@ use trace::{RowBlock, SourceFormat, Trace};
 pub struct FileResult {
     /// The file, as it was given.
     pub path: String,
-    /// Events read from it.
+    /// Events read from the file.
     pub events: u64,
-    /// Its members: itself, or those of an archive.
+    /// Members of the file: the file itself, or those of an archive.
     pub members: Vec<MemberResult>,
     /// What was lost or odd.
     pub warnings: Vec<Warning>,
-    /// Why nothing could be read from it. `None` where a run, a model configuration or a file that is ignored on
+    /// Why nothing could be read from the file. `None` where a run, a model configuration or a file that is ignored on
     /// purpose was found.
     pub error: Option<Error>,
 }
@@ -25,15 +25,15 @@ pub struct FileResult {
 /// What one member of a file gave.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MemberResult {
-    /// Its path; inside an archive, the archive's path first.
+    /// Path of the member; inside an archive, the archive's path first.
     pub path: String,
-    /// What it holds.
+    /// What the member holds.
     pub kind: FileKind,
-    /// Events read from it.
+    /// Events read from the member.
     pub events: u64,
-    /// Why it is no part of a run, as a sentence.
+    /// Why the member is no part of a run, as a sentence.
     pub ignored: Option<String>,
-    /// Why it could not be read.
+    /// Why the member could not be read.
     pub error: Option<Error>,
 }
 
@@ -43,7 +43,7 @@ pub(super) struct Member {
     pub(super) size_bytes: u64,
     pub(super) kind: FileKind,
     pub(super) content: Content,
-    /// Warnings about its bytes; those about its events are in the trace.
+    /// Warnings about the member's bytes; those about its events are in the trace.
     pub(super) warnings: Vec<Warning>,
 }
 
@@ -91,12 +91,12 @@ pub(super) struct Intake {
     size: Option<u64>,
     /// Bytes as stored that came by so far.
     stored: u64,
-    /// Of the planes of the file itself.
+    /// Outlines of the planes of the file itself.
     outlines: Vec<Outline>,
     open: Option<OpenMember>,
     members: Vec<Member>,
     results: Vec<MemberResult>,
-    /// Of the member that is open, or about to be.
+    /// Warnings of the member that is open, or about to be.
     warnings: Vec<Warning>,
     all_warnings: Vec<Warning>,
 }

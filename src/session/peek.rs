@@ -45,7 +45,7 @@ pub fn peek(path: &str, head: &[u8], complete: bool) -> FileKind {
 /// What stands in the text of an out-of-memory error.
 const MEMORY_ERRORS: [&[u8]; 3] = [b"RESOURCE_EXHAUSTED", b"Peak buffers:", b"Largest program allocations in "];
 
-/// Of a packed head, so much is looked at.
+/// Bytes of a packed head that are looked at.
 const MAX_INFLATED_HEAD: usize = 256 << 10;
 
 #[cfg(test)]

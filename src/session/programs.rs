@@ -39,7 +39,7 @@ pub(super) fn take(members: &mut [Member], planned: &PlannedRun, run: &mut Run) 
 struct Heading {
     module: String,
     id: i64,
-    /// Has it a buffer assignment?
+    /// Does the program have a buffer assignment?
     is_compiled: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Two made-up runs, one of a GPU and one of a TPU.
+//! Two synthetic runs, one of a GPU and one of a TPU.
 //!
 //! A browser compiles a function of WebAssembly badly when it is first called, and well where it was used much: a program that
 //! waits for its first profile analyses these meanwhile, again and again, and throws the answers away.
@@ -12,7 +12,7 @@ use trace::{Trace, TraceBuilder};
 const LAYERS: i64 = 30;
 
 impl Session {
-    /// A session with a run on one GPU and a run on one TPU, of so many steps each.
+    /// A session with a run on one GPU and a run on one TPU, of `steps` steps each.
     pub fn rehearsal(steps: i64) -> Session {
         let runs = [("gpu", on_gpu(steps)), ("tpu", on_tpu(steps))].map(|(name, trace)| {
             let run = Run { name: name.to_owned(), trace, ..Run::default() };
@@ -70,7 +70,7 @@ fn on_gpu(steps: i64) -> Trace {
 ///                     one layer
 /// ```
 ///
-/// Every step has ops of its own: there are captures of a million different ones.
+/// Every step has ops that no other has: there are captures of a million different ones.
 fn on_tpu(steps: i64) -> Trace {
     const OPS: [(&str, &str, &str); 4] = [
         ("fusion", "loop fusion", "fusion(bf16[8,128]{1,0} %p.1, f32[128]{0} %p.2), kind=kLoop"),

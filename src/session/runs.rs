@@ -25,9 +25,9 @@ pub struct RunSummary {
     pub index: u32,
     /// Name of the profile folder, else of the file.
     pub name: String,
-    /// Its files, the main one first.
+    /// Files of the run, the main one first.
     pub files: Vec<String>,
-    /// Its events.
+    /// Number of the run's events.
     pub events: u64,
     /// True for an earlier result that was imported.
     pub imported: bool,
@@ -52,7 +52,7 @@ struct Answers {
     /// The latest analysis.
     examined: Option<(Settings, Examined)>,
     timeline: Timeline,
-    /// What it says of memory, once somebody asked.
+    /// What the run says of memory, once somebody asked.
     memory: OnceCell<KeptMemory>,
 }
 
@@ -92,7 +92,7 @@ impl Traced {
         (examined.context(&self.run), &answers.timeline)
     }
 
-    /// What it says of memory.
+    /// What the run says of memory.
     fn memory(&mut self, settings: &Settings) -> &KeptMemory {
         let is_known = self.answers.as_mut().is_some_and(|kept| kept.answers().memory.get().is_some());
         // Without a plane nothing of it follows from an analysis, which takes as long as a first look at its programs.
@@ -202,7 +202,7 @@ impl LoadedRun {
         }
     }
 
-    /// What it says of memory; nothing of an imported result.
+    /// What the run says of memory; nothing of an imported result.
     pub(super) fn memory(&mut self, settings: &Settings) -> Option<&Recorded> {
         match self {
             LoadedRun::Traced(traced) => Some(traced.memory(settings).recorded()),
@@ -210,7 +210,7 @@ impl LoadedRun {
         }
     }
 
-    /// Of an imported result what its document holds.
+    /// The picture of the median step; of an imported result what its document holds.
     pub(super) fn median_step(&mut self, settings: &Settings) -> Option<String> {
         let of_events = |context: Context<'_>, timeline: &Timeline| StepPicture::of_median_step(context, timeline);
         match self {
@@ -219,7 +219,7 @@ impl LoadedRun {
         }
     }
 
-    /// Of an imported result what its document holds.
+    /// What is known of a row; of an imported result what its document holds.
     pub(super) fn row(
         &mut self,
         settings: &Settings,

@@ -120,7 +120,8 @@ fn hosts_whose_clocks_were_compared_are_laid_on_one() {
     }
 }
 
-/// The first host's file ends with the times of the capture; the second's does not, and neither does that of a run by itself.
+/// The file of the first host ends with the times of the capture; that of the second does not, and neither does that of
+/// a run by itself.
 #[test]
 fn a_host_without_the_last_plane_is_cut() {
     let plane = |name: &str| {

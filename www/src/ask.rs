@@ -115,7 +115,7 @@ enum To {
 }
 
 impl To {
-    /// The one that knows what is asked of a run.
+    /// The worker that knows what is asked of a run.
     fn knower(run: &Run, is_of_memory: bool) -> To {
         if is_of_memory { To::Deputy(Some(run.index)) } else { To::Analyst }
     }

@@ -23,7 +23,7 @@ pub struct Example {
     pub file: &'static str,
     /// Name on the button.
     pub title: &'static str,
-    /// What it is.
+    /// What the example is.
     pub about: &'static str,
 }
 

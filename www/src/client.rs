@@ -27,7 +27,7 @@ use crate::state::{FileRow, Load, Phase, Report, Run, State};
 use crate::teams::{self, Source, Team};
 use crate::{ask, browser, deputy};
 
-/// The first view of a run is asked for, made and drawn in less.
+/// Time after which the timeline of a run is prepared: its first view is asked for, made and drawn in less.
 const REST: Duration = Duration::from_secs(1);
 
 const REPEATED: &str = "Not read: another file of this host holds these events and more.";

@@ -37,7 +37,7 @@ pub type Waiter = Rc<dyn Fn(Heard)>;
 
 /// What comes of a request.
 pub enum Heard {
-    /// How far it is.
+    /// How far the request is.
     Progress(JsValue),
     /// What was asked for: the last that is heard.
     Response(JsValue),
@@ -45,7 +45,7 @@ pub enum Heard {
     Error(String),
 }
 
-/// Whoever asks this, as the connection sees them. `progress` tells whether it can be read.
+/// Whoever asks this, as the connection sees them. `progress` says whether it can be read.
 pub fn waiter<Q: Request>(
     progress: impl Fn(JsValue) -> bool + 'static,
     heard: impl FnOnce(Result<Q::Response, String>) + 'static,
@@ -69,7 +69,7 @@ where
 }
 
 impl Connection {
-    /// To a worker that listens.
+    /// A connection to a worker that listens.
     pub fn new(worker: Worker) -> Connection {
         let pending = Rc::new(RefCell::new(Pending::default()));
         let neighbours = Rc::<Neighbours>::default();

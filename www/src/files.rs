@@ -16,9 +16,9 @@ use crate::teams::Source;
 /// A file that was dropped or picked.
 #[derive(Clone, Debug)]
 pub struct PickedFile {
-    /// Its path, folders included.
+    /// Path of the file, folders included.
     pub path: String,
-    /// Its bytes, by reference.
+    /// Bytes of the file, by reference.
     pub blob: Blob,
 }
 

@@ -15,7 +15,7 @@ use crate::{browser, client, theme};
 pub enum Action {
     /// Shows a view of the run.
     View(View),
-    /// Goes so many runs forward.
+    /// Goes this many runs forward.
     Run(i32),
     /// Moves to the table's filter.
     Filter,
@@ -48,11 +48,11 @@ pub enum Action {
 /// A button that saves or turns what it stands in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Press {
-    /// What it stands in, as a selector.
+    /// What the button stands in, as a selector.
     pub within: &'static str,
-    /// Which of those.
+    /// Index of what the button stands in, among all that the selector finds.
     pub at: usize,
-    /// Its `data-save`.
+    /// The button's `data-save`.
     pub button: &'static str,
 }
 
@@ -100,7 +100,7 @@ pub fn listen(state: State) {
     });
 }
 
-/// Does it; false where there was nothing to do.
+/// Does an action; false where there was nothing to do.
 pub fn act(state: State, action: Action) -> bool {
     match action {
         Action::View(view) => {

@@ -10,7 +10,7 @@ pub struct FormField {
     pub key: &'static str,
     /// Name for people.
     pub label: &'static str,
-    /// Where it stands.
+    /// Part of the form where the field stands.
     pub group: Group,
     access: fn(&mut ModelConfig) -> &mut Option<u64>,
 }

@@ -17,9 +17,9 @@ use crate::protocol::reader::{ReaderRequest, RehearseReadingRequest};
 use crate::protocol::wire::{self, Body, Kind};
 use crate::protocol::{BUILD_ID, RequestId};
 
-/// Those of one load: two that read and one that looks at the files, one that analyses.
+/// Workers of one load: two that read and one that looks at the files, one that analyses.
 const SPARE: [(Program, usize); 2] = [(Program::Reader, 3), (Program::Analyst, 1)];
-/// New ones are started when the load that took the others has had its time.
+/// New workers are started when the load that took the others has had its time.
 const REST: Duration = Duration::from_secs(3);
 /// The page has drawn itself by then.
 const DRAWN: Duration = Duration::from_millis(200);
@@ -30,14 +30,14 @@ const UNREADABLE: &str = "The analysis could not be started: the page's own file
 /// Why there is no worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoWorker {
-    /// Its files could not be read.
+    /// Files of the worker could not be read.
     Unreadable,
-    /// It is of another build: the page was updated while it was open.
+    /// The worker is of another build: the page was updated while it was open.
     Stale,
 }
 
 impl NoWorker {
-    /// As a sentence.
+    /// The reason as a sentence.
     pub fn reason(self) -> &'static str {
         match self {
             NoWorker::Unreadable => UNREADABLE,
@@ -111,7 +111,7 @@ fn tell(of: Program, request: impl Body, attachments: &[JsValue]) {
     });
 }
 
-/// So many more of them are about to be up.
+/// Counts that `more` workers of a program are about to be up.
 fn count(program: Program, more: isize) {
     let mut starting = STARTING.get();
     let of = &mut starting[program as usize];

@@ -36,7 +36,7 @@ impl View {
         pages::View::ALL.into_iter().map(View::Of).chain([View::Export])
     }
 
-    /// Its name in addresses.
+    /// Name of the view in addresses.
     pub fn slug(self) -> &'static str {
         match self {
             View::Start => "start",
@@ -46,7 +46,7 @@ impl View {
         }
     }
 
-    /// Its name for people.
+    /// Name of the view for people.
     pub fn title(self) -> &'static str {
         match self {
             View::Start => "Open",

@@ -43,7 +43,7 @@ pub struct State {
 /// One worker pair's files.
 #[derive(Clone, Debug)]
 pub struct Load {
-    /// Its number.
+    /// Number of the load.
     pub id: u32,
     /// The files, in the order in which they are read.
     pub files: RwSignal<Vec<FileRow>>,
@@ -62,9 +62,9 @@ pub struct FileRow {
     pub read_bytes: u64,
     /// Events so far.
     pub events: u64,
-    /// How far it is.
+    /// How far the file is.
     pub phase: Phase,
-    /// What it is, once known.
+    /// What the file is, once known.
     pub kind: Option<FileKind>,
     /// What was lost or odd.
     pub warnings: Vec<Warning>,
@@ -73,20 +73,20 @@ pub struct FileRow {
 /// How far a file is.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Phase {
-    /// Others come first.
+    /// Other files come first.
     #[default]
     Waiting,
-    /// Its bytes are being read.
+    /// Bytes of the file are being read.
     Reading,
-    /// The numbers are being made.
+    /// The numbers of the run are being made.
     Analysing,
-    /// Done.
+    /// The file was read.
     Read,
-    /// It was not read; the reason as a sentence.
+    /// The file was not read; the reason as a sentence.
     Skipped(String),
-    /// Nothing to show; the reason as a sentence.
+    /// The file has nothing to show; the reason as a sentence.
     Failed(String),
-    /// The user ended it.
+    /// The user ended the load of the file.
     Cancelled,
 }
 
@@ -105,13 +105,13 @@ impl FileRow {
 /// One run.
 #[derive(Clone, Debug)]
 pub struct Run {
-    /// Its number in addresses and in the rail, from 1.
+    /// Number of the run in addresses and in the rail, from 1.
     pub id: u32,
     /// The load that it came from.
     pub load: u32,
-    /// Its number within the load.
+    /// Number of the run within its load.
     pub index: u32,
-    /// Its numbers.
+    /// Numbers that were measured of the run.
     pub report: RwSignal<Arc<Report>>,
     /// What the user gave for it.
     pub settings: RwSignal<Settings>,

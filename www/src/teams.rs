@@ -15,7 +15,7 @@ pub const ENDED: &str = "The worker of this run was ended. Open its files again.
 /// A file to load.
 #[derive(Clone, Debug)]
 pub struct Source {
-    /// What is known of it.
+    /// What is known of the file.
     pub entry: FileEntry,
     /// The bytes, by reference: only a worker reads them.
     pub blob: web_sys::Blob,
@@ -30,11 +30,11 @@ pub type Told = Shared<LocalBoxFuture<'static, Result<(), String>>>;
 pub struct Team {
     /// The two that read, until the analyst has the runs: one unpacks, the other decodes.
     pub readers: Option<[Connection; 2]>,
-    /// The one that has the runs.
+    /// The worker that has the runs.
     pub analyst: Rc<Connection>,
-    /// The one that answers in the analyst's place, once it was asked for.
+    /// The worker that answers in the analyst's place, once it was asked for.
     pub deputy: Option<Deputy>,
-    /// What tells it of the memory of runs, each of which it is told once.
+    /// What sends the deputy the memory of runs, once for each run.
     pub told: Vec<(u32, Told)>,
     /// The files that are read.
     pub sources: Vec<Source>,
@@ -49,7 +49,7 @@ impl Team {
 }
 
 thread_local! {
-    /// By the number of the load.
+    /// Teams by the number of their load.
     static TEAMS: RefCell<Vec<(u32, Team)>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -73,7 +73,7 @@ pub fn forget_deputy(load: u32) {
     with(load, |team| (team.deputy, team.told) = (None, Vec::new()));
 }
 
-/// What tells the deputy of a load the memory of this run: what does so already, else this.
+/// What sends the deputy of a load the memory of this run: what does so already, else this.
 pub fn told(load: u32, run: u32, tell: impl FnOnce() -> Told) -> Option<Told> {
     with(load, |team| {
         let known = team.told.iter().find(|(of, _)| *of == run).map(|(_, told)| told.clone());

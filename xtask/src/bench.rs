@@ -111,7 +111,7 @@ fn xplane(stem: &str, fill: impl FnOnce(&mut xplane::XplaneSink) -> std::io::Res
     Ok(path)
 }
 
-/// One made-up run in its two forms.
+/// One synthetic run in its two forms.
 struct Trace {
     name: String,
     json: PathBuf,

@@ -1,4 +1,4 @@
-//! The Python package: `cargo xtask wheel`, and the check `python`, in environments of their own in the cache.
+//! The Python package: `cargo xtask wheel`, and the check `python`, in separate environments in the cache.
 
 use crate::build::{self, Variant};
 use crate::{Result, cache, process};

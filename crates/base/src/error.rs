@@ -16,7 +16,7 @@ pub enum Error {
     /// The file is something else.
     #[error("This is {what}, not a profile. {remedy}", what = shorten(what, QUOTED))]
     NotAProfile {
-        /// What it is, with its article (`an HTML page`).
+        /// What the file is, with its article (`an HTML page`).
         what: String,
         /// What to do, as a sentence.
         remedy: String,
@@ -24,15 +24,15 @@ pub enum Error {
     /// The file has no bytes, or its archive holds none for it.
     #[error("The file is empty. Check that the capture had finished when the file was copied, and copy it again.")]
     Empty,
-    /// It is a profile or an archive of one, but of a kind that cannot be read.
+    /// The file is a profile or an archive of one, but of a kind that cannot be read.
     #[error("{what} cannot be read. {remedy}", what = shorten(what, QUOTED))]
     Unsupported {
-        /// What it is, as the start of a sentence (`A unified profile of version 2.0.0`).
+        /// What the file is, as the start of a sentence (`A unified profile of version 2.0.0`).
         what: String,
         /// What to do, as a sentence.
         remedy: String,
     },
-    /// It is larger than a stated limit.
+    /// The file, or a part of it, is larger than a stated limit.
     #[error("{what} is larger than the limit of {limit}. {remedy}")]
     LimitExceeded {
         /// What is too large, as the start of a sentence.
@@ -42,10 +42,10 @@ pub enum Error {
         /// What to do, as a sentence.
         remedy: String,
     },
-    /// It says that it is a profile, and its content contradicts that.
+    /// The file says that it is a profile, and its content contradicts that.
     #[error("This is {what}, but it cannot be read: {reason}. {remedy}", reason = shorten(reason, QUOTED))]
     Malformed {
-        /// What it claims to be, with its article.
+        /// What the file claims to be, with its article.
         what: String,
         /// What is wrong, as the rest of a sentence.
         reason: String,

@@ -14,7 +14,7 @@ pub struct Definition {
 }
 
 impl Definition {
-    /// All of it without marks.
+    /// The whole definition, without marks.
     pub fn plain(&self) -> String {
         plain(&format!("{} {}", self.sentence, self.more)).trim_end().to_owned()
     }
@@ -23,11 +23,11 @@ impl Definition {
 /// A field of a struct.
 #[derive(Clone, Copy, Debug)]
 pub struct ReportField {
-    /// Its name.
+    /// Name of the field.
     pub name: &'static str,
-    /// Its own fields stand beside those of the struct, without its name.
+    /// Whether the fields of its value stand beside those of the struct, without the field's name.
     pub is_flattened: bool,
-    /// Its doc comment.
+    /// Doc comment of the field.
     pub definition: Definition,
     /// `[]` for a list, `.*` for a map, empty for one value.
     pub suffix: &'static str,

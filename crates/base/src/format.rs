@@ -33,7 +33,7 @@ pub fn si(value: f64, unit: &str) -> String {
     si_of_digits(value, unit, DIGITS)
 }
 
-/// A value with a unit and its SI prefix, to so many significant digits, at least three.
+/// A value with a unit and its SI prefix, to `digits` significant digits, at least three.
 pub fn si_of_digits(value: f64, unit: &str, digits: usize) -> String {
     if !value.is_finite() {
         return DASH.to_owned();
@@ -69,7 +69,7 @@ pub fn percent(percent: f64) -> String {
     percent_of_decimals(percent, 1)
 }
 
-/// A share to so many decimals, at least one.
+/// A percentage to `decimals` decimals, at least one.
 pub fn percent_of_decimals(percent: f64, decimals: usize) -> String {
     if !percent.is_finite() {
         return DASH.to_owned();
@@ -106,7 +106,7 @@ pub fn number(value: f64) -> String {
     number_of_digits(value, DIGITS)
 }
 
-/// A rate or a mean without a prefix, to so many significant digits, at least three.
+/// A rate or a mean without a prefix, to `digits` significant digits, at least three.
 pub fn number_of_digits(value: f64, digits: usize) -> String {
     if !value.is_finite() {
         return DASH.to_owned();
@@ -190,7 +190,7 @@ pub fn shorten(name: &str, width: usize) -> String {
     format!("{head}…{tail}")
 }
 
-/// Is it a line of a file, `/home/me/train.py:12`? Its end is what tells.
+/// Is a text a line of a file, `/home/me/train.py:12`? Its end shows it.
 fn is_place(name: &str) -> bool {
     let line = name.rsplit_once(':').map(|(_, line)| line);
     name.contains('/')
@@ -219,12 +219,12 @@ pub fn printable(name: &str) -> String {
     text
 }
 
-/// Rounds to so many significant digits, so that 999.6 becomes 1000 before a prefix is chosen.
+/// Rounds to `digits` significant digits, so that 999.6 becomes 1000 before a prefix is chosen.
 fn round_significant(value: f64, digits: usize) -> f64 {
     number::decimal(&format!("{value:.*e}", digits.saturating_sub(1))).unwrap_or(value)
 }
 
-/// So many significant digits of a value from 1 (fewer decimals the larger it is).
+/// A value from 1 to `digits` significant digits: the larger it is, the fewer decimals.
 fn significant(value: f64, digits: usize) -> String {
     let mut decimals = digits.saturating_sub(1);
     let mut limit = 10.0;

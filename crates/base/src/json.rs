@@ -271,7 +271,7 @@ fn fields<'de, const EXPLAINS: bool, V: Visitor<'de>>(
 
 /// The fields of a struct in its order.
 struct Fields<const EXPLAINS: bool> {
-    /// By key. Not the map, of which taking an entry out is two kilobytes of WebAssembly.
+    /// Entries by key. Not the map, of which taking an entry out is two kilobytes of WebAssembly.
     entries: Vec<(String, Value)>,
     names: std::slice::Iter<'static, &'static str>,
     /// The field that was asked for last, where the document lacks it and nothing may take its place but a default.

@@ -35,7 +35,7 @@ pub fn is_library(file: &str) -> bool {
     in_package || file.contains("/lib/python3")
 }
 
-/// The frames of a call stack that is written a frame a line, as `file:line`, outermost first.
+/// The frames of a call stack that is written one frame per line, as `file:line`, outermost first.
 pub fn frames(stack: &str) -> impl DoubleEndedIterator<Item = &str> {
     stack.lines().map(without_column).filter(|frame| !frame.is_empty())
 }

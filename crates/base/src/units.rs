@@ -17,7 +17,7 @@ impl Ps {
     /// The latest time that can be represented.
     pub const MAX: Ps = Ps(i64::MAX);
 
-    /// So many picoseconds.
+    /// A time of `ps` picoseconds.
     pub const fn new(ps: i64) -> Ps {
         Ps(ps)
     }

@@ -62,7 +62,7 @@ impl Warning {
         }
     }
 
-    /// Whether it is about this. A profile that is imported may have codes that are none of ours.
+    /// Whether the warning has this code. An imported profile may have codes that this program does not know.
     pub fn is(&self, code: WarningCode) -> bool {
         self.code == code.label()
     }

@@ -41,9 +41,9 @@ impl<'a> Value<'a> {
 /// One field of a message.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Field<'a> {
-    /// Its number in the message's definition, never 0.
+    /// Number of the field in the message's definition, never 0.
     pub number: u32,
-    /// Its value.
+    /// Value of the field.
     pub value: Value<'a>,
 }
 
@@ -56,7 +56,7 @@ pub enum Fault<'a> {
     Short {
         /// Number of the field.
         number: u32,
-        /// Its bytes up to the end.
+        /// Bytes of the field up to the end of the input.
         rest: &'a [u8],
         /// Bytes that are not there.
         missing: u64,
@@ -70,7 +70,7 @@ pub enum Fault<'a> {
 pub struct WireError<'a> {
     /// Start of the field that could not be read, in bytes from the start of the reader's slice.
     pub position: usize,
-    /// What is wrong with it.
+    /// What is wrong with the message.
     pub fault: Fault<'a>,
 }
 

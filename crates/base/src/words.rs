@@ -15,7 +15,7 @@ macro_rules! words {
         }
 
         impl $Enum {
-            /// Its word in documents.
+            /// Word of the value in documents.
             pub fn label(self) -> &'static str {
                 match self {
                     $($Enum::$Name => $word,)*

@@ -13,7 +13,7 @@ pub fn missing(subjects: &[Subject], values: &[Option<String>]) -> String {
     }
 }
 
-/// Two different values differ, whatever a third run has.
+/// Whether the runs have the same value. Two different values differ, whatever a third run has.
 pub fn status(values: &[Option<String>]) -> FairnessStatus {
     let mut known = values.iter().flatten();
     let first = known.next();

@@ -20,12 +20,12 @@ use report::UnifiedProfile;
 /// The practical threshold: what differs by less does not differ for people.
 pub const DEFAULT_THRESHOLD: f64 = 0.01;
 
-/// Captures that could have shown no smaller difference than so many thresholds are unstable.
+/// Captures that could have shown no smaller difference than this many thresholds are unstable.
 const UNSTABLE_THRESHOLDS: f64 = 5.0;
 
 /// Times Student's limit that a difference has to exceed. The noise of a capture is itself estimated from a few steps, which follow each
 /// other in more ways than one number shows: with it, at most one in twenty pairs of captures of one program are called different, for
-/// independent steps, steps that follow each other, and captures with levels of their own.
+/// independent steps, steps that follow each other, and captures with different levels.
 const CAUTION: f64 = 1.17;
 
 /// More correlation than this short captures cannot tell from a drift; intervals would have no end.
@@ -36,7 +36,7 @@ const MOST_CORRELATION: f64 = 0.7;
 pub struct Difference {
     /// Typical or mean step of the run.
     pub ours_us: f64,
-    /// Of the baseline.
+    /// Typical or mean step of the baseline.
     pub theirs_us: f64,
     /// What the noise is estimated from.
     pub basis: ComparisonBasis,
@@ -90,7 +90,7 @@ impl Difference {
         }
     }
 
-    /// As large as the threshold, a share of the smaller one.
+    /// Whether the difference is as large as the threshold, a share of the smaller mean.
     pub fn is_large(&self, threshold: f64) -> bool {
         self.delta_us().abs() >= threshold * self.ours_us.min(self.theirs_us)
     }
@@ -166,9 +166,9 @@ fn of_steps(ours: &[Level], theirs: &[Level]) -> Option<(f64, f64)> {
 /// What steps that follow each other do to the noise of their mean.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Inflation {
-    /// The variance of the mean is so many times that of independent steps.
+    /// Variance of the mean over that of independent steps.
     pub of_variance: f64,
-    /// The degrees of freedom are so many times as many.
+    /// Degrees of freedom over those of independent steps.
     pub of_freedom: f64,
 }
 
@@ -179,7 +179,7 @@ impl Default for Inflation {
 }
 
 impl Inflation {
-    /// By what all captures together tell of how their steps follow each other.
+    /// From what all captures together show of how their steps follow each other.
     pub fn of<'l>(levels: impl Iterator<Item = &'l Level>) -> Inflation {
         let correlation = correlation(levels);
         // Squares of steps follow each other by the square of what steps do.

@@ -1,6 +1,6 @@
 //! The comparison as a document: what `crossprof compare --output-json` writes, and what reports and the page show.
 //!
-//! Lists named `values` or `ratios` have one entry a run, in the order of `runs`. Changes (`waterfall`, `ops`, ...) are of one
+//! Lists named `values` or `ratios` have one entry per run, in the order of `runs`. Changes (`waterfall`, `ops`, ...) are of one
 //! run against the baseline and name both.
 
 use schemars::JsonSchema;
@@ -31,7 +31,7 @@ pub struct Comparison {
     /// Share from which on a difference counts, however sure it is: 0.01 unless the user says otherwise.
     #[serde(default)]
     pub threshold: f64,
-    /// Step times with their noise: one entry a run other than the baseline.
+    /// Step times with their noise: one entry per run other than the baseline.
     pub step_time: Vec<StepTimeChange>,
     /// Work against the baseline, where it is the same work: in tokens where all runs know them, else in samples, else in steps where power or
     /// price is known. The first sentence of the summary is of it.
@@ -60,7 +60,7 @@ pub struct Comparison {
     /// What fills the memory of the devices; absent unless two runs know it, and in comparisons that the web page makes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<MemoryComparison>,
-    /// How well the ops of a run could be matched: one entry a run other than the baseline.
+    /// How well the ops of a run could be matched: one entry per run other than the baseline.
     pub matching: Vec<Matching>,
     /// Speed-up over device counts; absent where all runs have the same number of devices.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -90,7 +90,7 @@ impl Comparison {
 /// One of the runs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ComparedRun {
-    /// Its name, unique among the runs.
+    /// Name of the run, unique among the runs.
     pub name: String,
     /// `TPU`, `GPU`, `CPU` or `Unknown`.
     pub platform: String,
@@ -100,7 +100,7 @@ pub struct ComparedRun {
     pub devices: u64,
     /// The file it was read from; of several captures the first one's.
     pub file: String,
-    /// Its captures, where there are several.
+    /// Captures of the run, where there are several.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub captures: Vec<ComparedCapture>,
     /// Power of one device, as the user gave it.
@@ -114,11 +114,11 @@ pub struct ComparedRun {
 /// One capture of a run of several.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ComparedCapture {
-    /// Its name, unique among all captures.
+    /// Name of the capture, unique among all captures.
     pub name: String,
     /// The file it was read from.
     pub file: String,
-    /// Its typical step; absent where its steps are unknown.
+    /// Typical step of the capture; absent where its steps are unknown.
     pub typical_us: Option<f64>,
     /// Steps that this is of.
     pub steps: u64,
@@ -135,7 +135,7 @@ pub struct FairnessCheck {
     pub status: FairnessStatus,
     /// What each run has, as text; absent where unknown.
     pub values: Vec<Option<String>>,
-    /// What follows where it is not the same.
+    /// What follows where the condition is not the same.
     pub note: String,
 }
 
@@ -228,9 +228,9 @@ impl StepTimeChange {
 pub struct CaptureTime {
     /// Index of the run.
     pub run: u32,
-    /// Steps; of several captures of all.
+    /// Number of steps, of several captures together.
     pub steps: u64,
-    /// Their mean time, with compilation, warm-up and stalls.
+    /// Mean time of the steps, with compilation, warm-up and stalls.
     pub us_per_step: f64,
     /// The typical step, as in `step_time`.
     pub typical_us: f64,
@@ -251,11 +251,11 @@ pub struct TimeLoss {
     /// The range or function of the user that the host is in for most of the idle time of these steps, where the profile holds it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host_range: Option<String>,
-    /// Steps.
+    /// Number of these steps.
     pub steps: u64,
-    /// What they take beyond the typical step, together.
+    /// Time that the steps take beyond the typical step, together.
     pub lost_us: f64,
-    /// The longest of them.
+    /// The most that one of the steps takes beyond the typical step.
     pub longest_us: f64,
 }
 
@@ -268,18 +268,18 @@ pub struct ComparedMetric {
     pub title: String,
     /// Unit of the values: `us`, `ms`, `percent`, `1/s`, `count`, `bytes`, `GB/s`, ...
     pub unit: String,
-    /// Which is better: `higher` or `lower`; `neither` for a number that is no merit.
+    /// Which values are better: `higher` or `lower`; `neither` for a number that is no merit.
     pub direction: Direction,
-    /// One a run.
+    /// The metric's value of each run.
     pub values: Vec<Option<f64>>,
-    /// One a run: times better than the baseline (above 1 is better, whatever the direction). Absent where it has no meaning.
+    /// One per run: times better than the baseline (above 1 is better, whatever the direction). Absent where it has no meaning.
     pub ratios: Vec<Option<f64>>,
-    /// One a run: value less the baseline's.
+    /// One per run: value less the baseline's.
     pub differences: Vec<Option<f64>>,
-    /// One a run, against the baseline: `better`, `worse`, `equal`, or `within_noise` where the difference is too small to count.
+    /// One per run, against the baseline: `better`, `worse`, `equal`, or `within_noise` where the difference is too small to count.
     /// Absent for the baseline, where a value is missing or the work differs, and for numbers that are no merit.
     pub verdicts: Vec<Option<MetricVerdict>>,
-    /// One a run: the least and the most of its captures. Empty where every run is one capture, null for a run of one.
+    /// One per run, the least and the most of its captures. Empty where every run is one capture, null for a run of one.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub spreads: Vec<Option<[f64; 2]>>,
     /// Index of the best run; absent where none is, where the difference is within the noise, and where a run is one capture only: whether
@@ -298,13 +298,13 @@ pub struct ComparedMetric {
 pub struct PartChange {
     /// Index of the run.
     pub run: u32,
-    /// Its name (`compute`, `communication`, `host_bound`, ...).
+    /// Name of the part (`compute`, `communication`, `host_bound`, ...).
     pub part: String,
     /// The part's name for people.
     pub title: String,
     /// Colour class.
     pub class: String,
-    /// What its times are for: a `step`, or where the batch sizes differ a `token` or `sample`.
+    /// What the part's times are for: a `step`, or where the batch sizes differ a `token` or `sample`.
     #[serde(default)]
     pub per: WorkUnit,
     /// The baseline's time, per device.
@@ -331,7 +331,7 @@ pub struct Cause {
     /// Source file and line of the op, where known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
-    /// What it adds to a step; negative where it saves time.
+    /// Time that the cause adds to a step; negative where it saves time.
     pub delta_us_per_step: f64,
     /// Share of the whole difference.
     pub percent_of_difference: Option<f64>,
@@ -344,9 +344,9 @@ pub struct Cause {
 pub struct Change {
     /// Index of the run.
     pub run: u32,
-    /// Its name in the run; in the baseline where the run has none.
+    /// Name in the run; in the baseline where the run has no such op.
     pub name: String,
-    /// Its name in the baseline, where it differs.
+    /// Name in the baseline, where it differs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub baseline_name: Option<String>,
     /// Class of op (`matmul`, `communication`, ...).
@@ -357,10 +357,10 @@ pub struct Change {
     /// Source file and line, where known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
-    /// How it was matched: `name`, `fingerprint`, `framework_path`, `similar_name`, `scope` (what is left in a name scope on both sides),
-    /// `class`; `none` where it is in one run only.
+    /// How the op was matched: `name`, `fingerprint`, `framework_path`, `similar_name`, `scope` (what is left in a name
+    /// scope on both sides), `class`; `none` where it is in one run only.
     pub matched_by: MatchedBy,
-    /// It computes something else than the op of the baseline that it was matched with.
+    /// Whether the op computes something else than the op of the baseline that it was matched with.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub recompiled: bool,
     /// `new`, `gone`, `slower`, `faster`, `more_often`, `less_often`, `rewritten` or `same`.
@@ -389,7 +389,7 @@ pub struct Change {
 pub struct CollectiveChange {
     /// `all-reduce`, `all-to-all`, ...
     pub kind: String,
-    /// Runs of it in each run's window; 0 where a run has communication measured and none of this kind.
+    /// Runs of this communication in each run's window; 0 where a run has communication measured and none of this kind.
     pub counts: Vec<u64>,
     /// Summed durations of the collectives in the window, all devices.
     pub total_time_us: Vec<f64>,
@@ -431,11 +431,11 @@ pub struct MatchedTime {
 pub struct Scaling {
     /// `strong` (the same work on more devices), `weak` (the work grows with the devices) or `mixed` (it grows otherwise).
     pub mode: ScalingMode,
-    /// Why: `given`, `batch_size`, or `assumed` where nothing says.
+    /// Where the mode comes from: `given`, `batch_size`, or `assumed` where nothing says.
     pub mode_source: ScalingSource,
     /// Index of the run that the speed-ups are over: the fewest devices, of the first series where there are several.
     pub reference: u32,
-    /// By device count; series after series where there are several.
+    /// Points by device count; series after series where there are several.
     pub points: Vec<ScalingPoint>,
     /// Share of the reference's step that more devices do not make shorter, fitted by least squares (Amdahl; strong scaling only), of
     /// the first series where there are several. Absent where more devices are slower on the whole.
@@ -468,9 +468,9 @@ pub struct ScalingSeries {
     pub name: String,
     /// Index of the run that its speed-ups are over.
     pub reference: u32,
-    /// As that of the whole.
+    /// Serial fraction of the series, as that of the whole.
     pub serial_fraction: Option<f64>,
-    /// As that of the whole.
+    /// Serial interval of the series, as that of the whole.
     #[serde(default)]
     pub serial_interval: Option<[f64; 2]>,
 }
@@ -480,7 +480,7 @@ pub struct ScalingSeries {
 pub struct ScalingPoint {
     /// Index of the run.
     pub run: u32,
-    /// Name of its series, where there are several.
+    /// Name of the run's series, where there are several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub series: Option<String>,
     /// Devices.
@@ -515,7 +515,7 @@ pub struct ScalingPoint {
 pub struct Trend {
     /// What orders the runs: `training_step` (their names hold one) or `timestamp`.
     pub ordered_by: OrderedBy,
-    /// In that order.
+    /// Runs in the order of time.
     pub points: Vec<TrendPoint>,
     /// Where the step time changes for good; empty where it drifts.
     pub change_points: Vec<ChangePoint>,
@@ -532,7 +532,7 @@ pub struct Trend {
 pub struct TrendPoint {
     /// Index of the run.
     pub run: u32,
-    /// Its place in time (`1000` of `step_00001000`, or a timestamp).
+    /// Place of the run in time (`1000` of `step_00001000`, or a timestamp).
     pub label: String,
     /// Mean step time; absent where steps are unknown.
     pub step_time_us: Option<f64>,

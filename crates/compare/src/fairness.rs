@@ -1,4 +1,4 @@
-//! Whether runs did the same work under the same conditions. What a run does not tell is unknown, and unknown is never the same.
+//! Whether runs did the same work under the same conditions. What a run does not say is unknown, and unknown is never the same.
 
 use super::agreement::{missing, status};
 use super::{FairnessCheck, FairnessStatus, Subject, are_of_several_platforms, programs};
@@ -25,7 +25,7 @@ const CHECKS: [Check; 14] = [
         "batch_size",
         "Batch size",
         |profile| profile.model_config.batch_size.map(format::count),
-        "A step does another amount of work; compare samples or tokens a second.",
+        "A step does another amount of work; compare samples or tokens per second.",
     ),
     (
         "seq_length",
@@ -133,7 +133,7 @@ fn values_of_part(runs: &[Named], at: usize) -> Vec<Option<String>> {
     runs.iter().map(|parts| parts.get(at).and_then(|part| part.2.clone())).collect()
 }
 
-/// Of each run only the parts that differ.
+/// The parts of each run that differ.
 fn differing(runs: &[Named]) -> Vec<Option<String>> {
     let differs = |at: &usize| status(&values_of_part(runs, *at)) == FairnessStatus::Differs;
     let parts: Vec<usize> = (0..runs.first().map_or(0, Vec::len)).filter(differs).collect();

@@ -14,7 +14,7 @@ use report::{Metadata, parts_of_path};
 /// Words whose number says what was measured, not which of several equal captures it is.
 const MEASURED_WORDS: [&str; 14] =
     ["batch", "bs", "core", "device", "gpu", "host", "layer", "layers", "node", "rank", "seq", "step", "tpu", "worker"];
-/// Numbers of so many digits are times, or ids of processes.
+/// Numbers of this many digits are times, or ids of processes.
 const ID_DIGITS: usize = 5;
 
 /// Whether every folder holds two captures or more of one program, and all of them ran on the same number of devices of one model. Each

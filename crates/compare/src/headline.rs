@@ -17,7 +17,7 @@ struct Claim {
     speed: f64,
     /// ` per token`; nothing for a step.
     per: String,
-    /// Both numbers with their difference and its interval.
+    /// The numbers of both runs with their difference and its interval.
     numbers: String,
     /// The smallest difference that such captures show, in percent.
     least_percent: Option<f64>,
@@ -151,7 +151,7 @@ fn of_rate(change: &StepTimeChange, rate: &WorkRate, measure: &RateMeasure, [ste
     }
 }
 
-/// Where a side has one step.
+/// What is said where a side has one step.
 const NO_NOISE: &str = "the noise is unknown: a run has fewer than two counted steps";
 
 fn sample_size(change: &StepTimeChange) -> String {

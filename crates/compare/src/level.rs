@@ -10,7 +10,7 @@
 //! drawn in         9.9  9.9   9.9  10.0  10.0  10.05  10.1  10.1   10.1  10.1
 //! ```
 //!
-//! Steps follow each other: a slow host slows several, so that twenty steps may tell no more than five independent ones. How much is
+//! Steps follow each other: a slow host slows several, so that twenty steps may say no more than five independent ones. How much is
 //! measured by how a step's distance from the mean goes with the next one's, with the outermost tenths drawn in ([`Correlation`]).
 
 use base::sort;
@@ -22,7 +22,7 @@ const TRIMMED: f64 = 0.25;
 /// Share that is drawn in at either end before it is asked how steps follow each other: a single outlier follows nothing.
 const DRAWN_IN: f64 = 0.1;
 
-/// Fewer steps cannot tell whether they follow each other.
+/// Fewer steps cannot show whether they follow each other.
 const LEAST_STEPS_OF_CORRELATION: usize = 10;
 
 /// A mean step time of one capture with its noise.
@@ -30,7 +30,7 @@ const LEAST_STEPS_OF_CORRELATION: usize = 10;
 pub struct Level {
     /// The mean.
     pub us: f64,
-    /// Steps that it is of.
+    /// Steps that the level is of.
     pub steps: u64,
     /// Variance of the mean if the steps were independent; `None` for fewer than two steps.
     pub variance_us2: Option<f64>,
@@ -47,7 +47,7 @@ pub struct Correlation {
     pub products: f64,
     /// Sum of the squares of these distances.
     pub squares: f64,
-    /// Steps.
+    /// Number of steps.
     pub steps: f64,
 }
 
@@ -97,7 +97,7 @@ impl Level {
     }
 }
 
-/// Of two steps or more, in their order.
+/// Level of two steps or more, in their order.
 fn of_steps(steps: &[f64], trimmed: f64) -> Option<Level> {
     let mut sorted = steps.to_vec();
     sort::sort_by(&mut sorted, f64::total_cmp);

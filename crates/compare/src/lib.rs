@@ -247,7 +247,7 @@ fn add_run(comparison: &mut Comparison, index: usize, subject: &Subject, base: &
 /// Ops of one run that are listed.
 const MOST_CHANGES: usize = 100;
 
-/// The subjects, each under a name of its own.
+/// The subjects, each under a name that no other has.
 fn named(subjects: &[Subject]) -> Vec<Subject> {
     let names: Vec<_> = subjects.iter().map(|it| Naming { name: &it.name, ..it.profile.metadata.naming() }).collect();
     let named = distinct_names(&names).into_iter().zip(subjects);

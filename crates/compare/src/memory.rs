@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 /// Buffers of one run that are listed.
 const MOST_BUFFERS: usize = 20;
 
-/// What fills the memory of each run. Lists have an entry a run.
+/// What fills the memory of each run. Lists have one entry per run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MemoryComparison {
     /// The peak of each run's fullest device; where no device is known, of its largest program.
@@ -40,9 +40,9 @@ pub struct MemoryClassChange {
 pub struct MemoryBuffersChange {
     /// Index of the run.
     pub run: u32,
-    /// Their class.
+    /// Class of the buffers.
     pub class: String,
-    /// Their scope; empty where unknown.
+    /// Scope of the buffers; empty where unknown.
     pub scope: String,
     /// Type and shape; empty where unknown.
     pub shape: String,

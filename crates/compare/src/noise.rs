@@ -11,9 +11,9 @@ pub const LEAST_RELATIVE_DIFFERENCE: f64 = 0.01;
 pub struct Sample {
     /// Steps; 1 where only the mean is known.
     pub count: u64,
-    /// Their mean.
+    /// Mean time of the steps.
     pub mean_us: f64,
-    /// Their sample standard deviation; 0 for one step.
+    /// Sample standard deviation of the step times; 0 for one step.
     pub stddev_us: f64,
 }
 

@@ -1,7 +1,7 @@
 //! How far the times of an op have to lie apart to be more than noise.
 //!
 //! Where a side is several captures, the noise is what captures of one side differ by; else it is what the steps of both captures vary by,
-//! with what steps tell of each other ([`difference`](super::difference)). A comparison makes hundreds of these claims at once, so that each
+//! with what steps say of each other ([`difference`](super::difference)). A comparison makes hundreds of these claims at once, so that each
 //! is tested at 99.9 %.
 
 use super::difference::{Inflation, of_values};
@@ -21,7 +21,7 @@ pub struct OpNoise {
 }
 
 impl OpNoise {
-    /// Of the ops of both runs.
+    /// Noise of the ops of both runs.
     pub fn new(subjects: [&Subject; 2], ops: [&StepOps; 2]) -> OpNoise {
         let levels = subjects.map(|it| Level::typical(&it.profile));
         let steps = match (&levels, subjects.iter().all(|it| it.group.is_empty())) {

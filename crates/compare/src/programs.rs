@@ -71,7 +71,7 @@ fn finished(
     FairnessCheck { check: check.to_owned(), title: title.to_owned(), status, values, note }
 }
 
-/// The first of a list, and how many more.
+/// The first entries of a list, and how many more there are.
 fn shortened(list: Vec<String>) -> String {
     let more = list.len().saturating_sub(MOST_LISTED);
     let mut text = list.into_iter().take(MOST_LISTED).collect::<Vec<_>>().join(", ");

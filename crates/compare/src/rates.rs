@@ -1,8 +1,8 @@
 //! Work in a second, on a device, for a joule and for a dollar: what a run does with its time.
 //!
 //! ```text
-//! batch 32    a step takes 30 ms    1067 samples a second     baseline
-//! batch 64    a step takes 50 ms    1280 samples a second     1.20x as fast, though a step takes longer
+//! batch 32    a step takes 30 ms    1067 samples per second     baseline
+//! batch 64    a step takes 50 ms    1280 samples per second     1.20x as fast, though a step takes longer
 //! ```
 //!
 //! Each is tested as the time (the device time, the energy, the money) that one token or sample takes, with the noise of the typical steps.

@@ -31,7 +31,7 @@ const LEAST_PERCENT: f64 = 1.0;
 
 /// The scaling of runs that differ in their device count on one platform; `None` where none do.
 ///
-/// `weak`: whether the work grows with the devices, as the user says; else the batch sizes tell.
+/// `weak`: whether the work grows with the devices, as the user says; else as the batch sizes show.
 pub fn scaling(subjects: &[Subject], weak: Option<bool>) -> Option<Scaling> {
     let series = series(subjects);
     let (mode, mode_source) = mode(&series, weak);
@@ -203,7 +203,7 @@ fn by_devices(a: &ScaledRun<'_>, b: &ScaledRun<'_>) -> Ordering {
 /// |---|---|
 /// | the same | strong: the same work on more devices |
 /// | in proportion to the devices | weak: each device has the same work |
-/// | known and neither | mixed: speed-ups are those of samples a second |
+/// | known and neither | mixed: speed-ups are those of samples per second |
 /// | unknown | strong, assumed |
 fn mode(series: &[Series<'_>], weak: Option<bool>) -> (ScalingMode, ScalingSource) {
     if let Some(weak) = weak {

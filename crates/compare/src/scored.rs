@@ -51,7 +51,7 @@ struct Metric {
     direction: Direction,
     definition: Definition,
     depends_on: &'static [&'static str],
-    /// Its noise is that of the step time.
+    /// Whether the metric's noise is that of the step time.
     follows_step_time: bool,
     value: fn(&UnifiedProfile) -> Option<f64>,
 }
@@ -314,7 +314,7 @@ enum CommonWork {
     Steps,
     /// Each token or sample takes the same work, as far as it is known: all but what is of steps can be compared.
     Tokens,
-    /// Nothing: their numbers stand beside each other.
+    /// No common work is known: the numbers of the runs stand beside each other.
     Nothing,
 }
 

@@ -27,7 +27,7 @@ pub fn ops(profile: &UnifiedProfile) -> Option<Cow<'_, StepOps>> {
         Cow::Owned(StepOps {
             device_steps,
             op_time_us: per_step(of_all.max(listed)),
-            // More than are listed: what the list leaves out is told as time.
+            // More than are listed: what the list leaves out is given as time.
             num_ops: kernels.len() as u64 + u64::from(of_all > listed),
             ops: kernels.iter().map(op).collect(),
             kernels: Vec::<StepKernel>::new(),
@@ -47,7 +47,7 @@ pub fn families(profile: &UnifiedProfile) -> Vec<(String, f64, f64)> {
     categories.map(|(name, it)| (name.clone(), per_step(it.time_us), per_step(it.count as f64))).collect()
 }
 
-/// What its times are of: steps, or active spans where steps are unknown.
+/// What a profile's times are of: steps, or active spans where steps are unknown.
 pub fn window(profile: &UnifiedProfile) -> &str {
     let told = profile.step_breakdown.as_ref().map(|it| it.window.as_str());
     let known = if profile.step_timing.avg_step_time_us.is_some() { "steps" } else { "active_span" };

@@ -10,10 +10,10 @@ use report::{
 /// One run of a comparison.
 #[derive(Debug)]
 pub struct Subject {
-    /// Its name; made unique by [`compare`](super::compare()).
+    /// Name of the run; made unique by [`compare`](super::compare()).
     pub name: String,
-    /// What was measured of it. Of several captures, times of a step are means over them, so that parts and ops add up as they do
-    /// in each of them; what is no time of a step is that of the first.
+    /// What was measured of the run. Of several captures, times of a step are means over them, so that parts and ops
+    /// add up as they do in each of them; what is no time of a step is that of the first.
     pub profile: UnifiedProfile,
     /// The captures, where there are several.
     pub group: Vec<UnifiedProfile>,
@@ -82,7 +82,7 @@ impl Subject {
         Some(Subject { median_step, watts_per_device, dollars_per_device_hour, ..group })
     }
 
-    /// Its captures: one or more.
+    /// Captures of the run: one or more.
     pub fn captures(&self) -> &[UnifiedProfile] {
         if self.group.is_empty() { std::slice::from_ref(&self.profile) } else { &self.group }
     }
@@ -94,7 +94,7 @@ pub fn mean(captures: &[UnifiedProfile], value: impl Fn(&UnifiedProfile) -> Opti
     values.filter(|values| !values.is_empty()).map(|values| values.iter().sum::<f64>() / values.len() as f64)
 }
 
-/// The first profile with the times of a step of all of them.
+/// The first profile, with the mean step times of all captures.
 fn combined(first: &UnifiedProfile, captures: &[UnifiedProfile]) -> UnifiedProfile {
     let mut profile = first.clone();
     let count = captures.iter().map(|it| it.step_timing.num_steps_counted).sum::<Option<u64>>();

@@ -62,7 +62,7 @@ fn unexplained(change: &StepTimeChange) -> Option<String> {
     ))
 }
 
-/// Communication that one run has and the other has not, unless the first cause has told it.
+/// Communication that one run has and the other has not, unless the first cause has named it.
 fn only_in_one(comparison: &Comparison, change: &StepTimeChange, told: Option<&Cause>) -> Option<String> {
     let (ours, theirs) = (change.run as usize, comparison.baseline as usize);
     let count = |it: &CollectiveChange, run: usize| it.counts.get(run).copied().unwrap_or(0);

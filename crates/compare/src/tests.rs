@@ -1,4 +1,4 @@
-//! What every comparison must hold, for profiles made up at random.
+//! What every comparison must hold, for random synthetic profiles.
 
 use proptest::prelude::*;
 
@@ -63,7 +63,7 @@ fn subject(name: &str, platform: &str, step_us: f64, stddev: f64, steps: u64, pa
     Subject { name: name.to_owned(), ..Subject::new(profile) }
 }
 
-/// Two captures of it that agree.
+/// Two captures of a subject that agree.
 fn twice(subject: &Subject) -> Subject {
     let Subject { watts_per_device, dollars_per_device_hour, .. } = *subject;
     let group = Subject::of_captures(&subject.name, vec![subject.profile.clone(), subject.profile.clone()]).unwrap();
@@ -83,7 +83,7 @@ fn twice_as_fast_is_two_times_faster_for_the_fast_one() {
     }
     let found = compare(&[gpu.clone(), tpu.clone()], &Options { baseline: 1, ..Options::default() });
     let speed = metric(&found, "throughput.steps_per_sec");
-    // One capture of each cannot tell what the programs differ by.
+    // One capture of each cannot show what the programs differ by.
     assert_eq!((speed.ratios[0], speed.winner), (Some(2.0), None));
     let groups = compare(&[twice(&gpu), twice(&tpu)], &Options { baseline: 1, ..Options::default() });
     assert_eq!(metric(&groups, "throughput.steps_per_sec").winner, Some(0));
@@ -126,7 +126,7 @@ fn power_and_price_give_efficiency() {
     let mut b = subject("b", "GPU", 500.0, 0.0, 5, [500.0, 0.0, 0.0]);
     (a.watts_per_device, b.watts_per_device) = (Some(100.0), Some(400.0));
     let found = compare(&[twice(&a), twice(&b)], &Options::default());
-    // 1000 steps a second on 2 devices of 100 W: 5 a joule; 2000 on 800 W: 2.5.
+    // 1000 steps per second on 2 devices of 100 W: 5 a joule; 2000 on 800 W: 2.5.
     let joule = metric(&found, "efficiency.steps_per_joule");
     assert_eq!((joule.values.clone(), joule.winner), (vec![Some(5.0), Some(2.5)], Some(0)));
 }
@@ -452,7 +452,7 @@ fn another_winner_by_price_or_device_is_said() {
     );
 }
 
-/// With plain blanks in numbers.
+/// A sentence with plain blanks in numbers.
 fn plain(sentence: &str) -> String {
     sentence.replace('\u{202f}', " ")
 }

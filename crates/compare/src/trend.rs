@@ -22,7 +22,7 @@ const FEWEST_RUNS: usize = 3;
 /// Changes that the summary names.
 const MOST_SENTENCES: usize = 5;
 
-/// The trend of runs whose names or times tell an order; `None` where they tell none.
+/// The trend of runs whose names or times give an order; `None` where they give none.
 pub fn trend(subjects: &[Subject]) -> Option<Trend> {
     if subjects.len() < FEWEST_RUNS {
         return None;

@@ -23,9 +23,9 @@ const BAND: f64 = 0.3;
 pub struct UniformChange {
     /// How much longer each takes, as a share.
     pub longer: f64,
-    /// Their difference of a step.
+    /// Difference between the runs in the time of these ops per step.
     pub delta_us: f64,
-    /// Their share of the baseline's op time.
+    /// Share of the baseline's op time that these ops take.
     pub time_share: f64,
     /// Positions of these ops.
     pub ops: Vec<usize>,

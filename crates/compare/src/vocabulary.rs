@@ -3,41 +3,41 @@
 base::words! {
     /// What kind of comparison the runs allow.
     pub enum ComparisonKind {
-        /// Of runs on one platform.
+        /// A comparison of runs on one platform.
         #[default]
         SamePlatform = "same_platform",
-        /// Of runs on different platforms.
+        /// A comparison of runs on different platforms.
         AcrossPlatforms = "across_platforms",
-        /// Of runs on different numbers of devices.
+        /// A comparison of runs on different numbers of devices.
         Scaling = "scaling",
-        /// Of checkpoints of one training.
+        /// A comparison of checkpoints of one training.
         Trend = "trend",
     }
 
     /// Whether a condition of a fair comparison is met.
     pub enum FairnessStatus {
-        /// All runs have the same.
+        /// All runs have the same value.
         Same = "same",
         /// Two runs have different values.
         Differs = "differs",
-        /// Missing in a run.
+        /// A run lacks the value.
         #[default]
         Unknown = "unknown",
     }
 
     /// A step time against the baseline's.
     pub enum StepTimeVerdict {
-        /// Shorter, beyond the noise.
+        /// The run's step is shorter, beyond the noise.
         Faster = "faster",
-        /// Longer, beyond the noise.
+        /// The run's step is longer, beyond the noise.
         Slower = "slower",
-        /// Different by less than the threshold, or by less than twice that at most.
+        /// The steps differ by less than the threshold, or by less than twice that at most.
         Same = "same",
         /// No difference is proven, and the noise could hide one.
         WithinNoise = "within_noise",
         /// The captures of a side differ so much that only a large difference could have been shown.
         Unstable = "unstable",
-        /// Equal to the picosecond.
+        /// The step times are equal to the picosecond.
         Equal = "equal",
         /// The steps of a run are unknown.
         #[default]
@@ -74,18 +74,18 @@ base::words! {
         Captures = "captures",
         /// What steps of one capture differ by: the difference is one of these two captures.
         Steps = "steps",
-        /// Nothing: a side has one step.
+        /// Not known: a side has one step.
         #[default]
         None = "none",
     }
 
     /// What makes a step longer than the typical one.
     pub enum TimeLossKind {
-        /// The host compiles in it.
+        /// The host compiles in the step.
         Compilation = "compilation",
-        /// It is one of the slow ones at the beginning.
+        /// The step is one of the slow ones at the beginning.
         WarmUp = "warm_up",
-        /// It lies far out among the others.
+        /// The step lies far out among the others.
         #[default]
         Stall = "stall",
     }
@@ -107,7 +107,7 @@ base::words! {
         Better = "better",
         /// Worse by more than the noise.
         Worse = "worse",
-        /// Equal.
+        /// The values are equal.
         #[default]
         Equal = "equal",
         /// Different by too little to count.
@@ -139,52 +139,52 @@ base::words! {
 
     /// How an op was matched with those of the baseline.
     pub enum MatchedBy {
-        /// By its name, with a second witness where the name is a bare number.
+        /// By the op's name, with a second witness where the name is a bare number.
         Name = "name",
-        /// By what it computes.
+        /// By what the op computes.
         Fingerprint = "fingerprint",
         /// By the framework's path.
         FrameworkPath = "framework_path",
-        /// By its name without numbers.
+        /// By the op's name without numbers.
         SimilarName = "similar_name",
-        /// By its name scope: what is left in it on both sides.
+        /// By the op's name scope: what is left in it on both sides.
         Scope = "scope",
-        /// By its class.
+        /// By the op's class.
         Class = "class",
-        /// It is in one run only.
+        /// Not matched: the op is in one run only.
         #[default]
         None = "none",
     }
 
     /// What became of an op.
     pub enum ChangeKind {
-        /// The baseline has none.
+        /// The baseline has no such op.
         New = "new",
-        /// The run has none.
+        /// The run has no such op.
         Gone = "gone",
-        /// It takes longer each time.
+        /// The op takes longer each time.
         Slower = "slower",
-        /// It takes less each time.
+        /// The op takes less each time.
         Faster = "faster",
-        /// It runs more often.
+        /// The op runs more often.
         MoreOften = "more_often",
-        /// It runs less often.
+        /// The op runs less often.
         LessOften = "less_often",
-        /// The same scope does it with other ops.
+        /// Other ops do the work of the scope.
         Rewritten = "rewritten",
-        /// It takes the same time.
+        /// The op takes the same time in both runs.
         #[default]
         Same = "same",
     }
 
     /// How the work grows with the devices.
     pub enum ScalingMode {
-        /// It stays the same.
+        /// The work stays the same.
         #[default]
         Strong = "strong",
-        /// In proportion.
+        /// The work grows in proportion to the devices.
         Weak = "weak",
-        /// Otherwise.
+        /// The work grows in another way.
         Mixed = "mixed",
     }
 
@@ -194,17 +194,17 @@ base::words! {
         Given = "given",
         /// The batch sizes.
         BatchSize = "batch_size",
-        /// Nothing.
+        /// Nothing says it.
         #[default]
         Assumed = "assumed",
     }
 
     /// What orders runs in time.
     pub enum OrderedBy {
-        /// The training steps in their names.
+        /// The training steps in the runs' names.
         #[default]
         TrainingStep = "training_step",
-        /// When they were captured.
+        /// When the runs were captured.
         Timestamp = "timestamp",
     }
 }

@@ -7,14 +7,14 @@
 //! ```
 //!
 //! Parts are exclusive and add up to the step, so their differences add up to the difference of the steps; all are whole
-//! picoseconds, so that they do so exactly. What only one of two profiles can tell is not compared as if the other had measured
+//! picoseconds, so that they do so exactly. What only one of two profiles knows is not compared as if the other had measured
 //! zero: causes of idle time that need launches or host threads become "idle: other" on both sides.
 
 use super::{PartChange, Subject, WorkUnit, us_to_ps};
 use base::Ps;
 use report::{STEP_PARTS, StepParts, UnifiedProfile};
 
-/// Name, name for people, time, and whether the profile can tell it.
+/// Name, name for people, time, and whether the profile has it.
 struct WaterfallPart {
     name: &'static str,
     title: &'static str,
@@ -96,7 +96,7 @@ fn busy_and_idle(profile: &UnifiedProfile) -> Option<Vec<WaterfallPart>> {
     ])
 }
 
-/// Adds to "idle: other" what one of the two cannot tell.
+/// Adds to "idle: other" what one of the two does not know.
 fn fold_untold(ours: &mut [WaterfallPart], theirs: &mut [WaterfallPart]) {
     for at in 0..ours.len() {
         let told = |parts: &[WaterfallPart]| parts.get(at).is_some_and(|part| part.told);

@@ -39,16 +39,16 @@ pub fn work(subject: &Subject, baseline: &Subject, ops: OpsAlike) -> (FairnessSt
 /// What the ops of two runs say of their work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OpsAlike {
-    /// The same ops run equally often.
+    /// Both runs have the same ops, which run equally often.
     All,
-    /// Not one has a partner.
+    /// No op has a partner.
     None,
-    /// Some are other ones, or nothing is known of them.
+    /// Some ops are other ones, or nothing is known of them.
     Unknown,
 }
 
 impl OpsAlike {
-    /// Of all changes of a run, before any is left out.
+    /// How alike the ops are, from all changes of a run before any is left out.
     pub fn of(changes: &[Change], matching: &Matching, ops: [&StepOps; 2]) -> OpsAlike {
         if matching.is_of_strangers() {
             return OpsAlike::None;

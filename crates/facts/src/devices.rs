@@ -11,20 +11,20 @@ use base::number::decimal;
 pub struct Device {
     /// What a user chooses it by (`h100-sxm`).
     pub key: &'static str,
-    /// Its name for people.
+    /// Name of the device for people.
     pub label: &'static str,
     names: &'static str,
     /// `google`, `nvidia` or `amd`.
     pub vendor: &'static str,
     arch: &'static str,
     cores: Option<u64>,
-    /// Dense arithmetic, operations a second.
+    /// Dense arithmetic, operations per second.
     pub rates: Rates,
-    /// Main memory, bytes a second.
+    /// Main memory, bytes per second.
     pub hbm_bytes_per_second: Option<f64>,
     /// Size of the main memory in units that makers call GB.
     pub hbm_gb: Option<f64>,
-    /// Links to other devices, bytes a second, both directions together.
+    /// Links to other devices, bytes per second, both directions together.
     pub interconnect_bytes_per_second: Option<f64>,
     /// Where the numbers are published.
     pub source: &'static str,
@@ -70,9 +70,9 @@ pub fn by_key(key: &str) -> Option<&'static Device> {
 /// A device that a user named.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Chosen {
-    /// Its peaks.
+    /// The device, with its peaks.
     pub device: &'static Device,
-    /// What to call it: the label, or the name of a slice or product as the user wrote it.
+    /// Name of the device for people: the label, or the name of a slice or product as the user wrote it.
     pub name: String,
 }
 
@@ -112,7 +112,7 @@ pub fn find(name: &str) -> Option<&'static Device> {
     DEVICES.iter().find(|device| device.names.split('|').any(matches))
 }
 
-/// The device of an AMD ISA (`gfx942`) with so many compute units; of several the one whose memory (bytes) and rate of
+/// The device of an AMD ISA (`gfx942`) with `cores` compute units; of several the one whose memory (bytes) and rate of
 /// half-precision arithmetic (FLOP/s) are nearest.
 pub fn by_shape(arch: &str, cores: u64, memory_bytes: f64, fp16_rate: f64) -> Option<&'static Device> {
     let distance = |device: &Device| {

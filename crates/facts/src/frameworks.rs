@@ -35,7 +35,7 @@ fn parse(cells: &[&'static str]) -> Option<FrameworkRow> {
 /// The frameworks that something in a profile speaks for.
 #[derive(Clone, Debug, Default)]
 pub struct FrameworkClues {
-    /// The first row that matched.
+    /// Index of the first row that matched.
     best: Option<usize>,
 }
 

@@ -38,7 +38,7 @@ fn parse(cells: &[&'static str]) -> Option<FamilyRow> {
 /// The rows of one scope.
 struct OfScope {
     patterns: Patterns,
-    /// Of each pattern.
+    /// Category of each pattern.
     categories: Vec<&'static str>,
 }
 

@@ -5,9 +5,9 @@
 pub enum Pattern {
     /// The name starts with this text.
     Prefix(&'static str),
-    /// This text stands anywhere in the name.
+    /// The name has this text anywhere.
     Contains(&'static str),
-    /// These words (joined by `-`) stand in the name one after the other; a last `*` lets the last word go on.
+    /// The name has these words (joined by `-`) one after the other; a last `*` lets the last word go on.
     Words(&'static str),
     /// A Python frame of this `file.py function`.
     Frame(&'static str),
@@ -127,7 +127,7 @@ pub(super) struct Patterns {
     patterns: Vec<Pattern>,
     /// Numbers of the patterns by their first two bytes, see [`place`].
     by_head: Vec<Vec<usize>>,
-    /// Those with a shorter head.
+    /// Numbers of the patterns with a shorter head.
     others: Vec<usize>,
 }
 

@@ -9,11 +9,11 @@ use super::table;
 /// What a host does with a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum ProgramActivity {
-    /// Python calls it.
+    /// Python calls the program.
     Call,
-    /// The runtime executes it.
+    /// The runtime executes the program.
     Execute,
-    /// It is compiled; known by [`super::host_spans`].
+    /// The program is compiled; known by [`super::host_spans`].
     Compile,
 }
 

@@ -37,7 +37,7 @@ fn parse(cells: &[&'static str]) -> Option<TensorCoreRow> {
 /// The rows of one kind.
 struct OfKind {
     patterns: Patterns,
-    /// Of each pattern.
+    /// Value of each pattern.
     values: Vec<&'static str>,
 }
 
@@ -63,7 +63,7 @@ pub fn kernel_uses(name: &Name) -> bool {
 }
 
 /// The data type of the product that the kernel of this name computes, in HLO's words; `None` where the name does not
-/// tell.
+/// say it.
 pub fn data_type(name: &Name) -> Option<&'static str> {
     TYPE.find(name)
 }

@@ -60,7 +60,7 @@ fn is_flattened(attributes: &[Attribute]) -> bool {
         .any(|it| it.path().is_ident("serde") && it.parse_args::<syn::Ident>().is_ok_and(|it| it == "flatten"))
 }
 
-/// The first sentence, and the others without that which says since when there is the field.
+/// The first sentence of a doc comment, and the others without the one that says in which version the field was added.
 fn split(text: &str) -> (&str, &str) {
     let text = match text.rfind("Added in ") {
         Some(start) => text[..start].trim_end(),

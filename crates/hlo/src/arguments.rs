@@ -20,18 +20,18 @@ const MOST_STEPS: u32 = 1000;
 /// What becomes of an argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// An output is its new value.
+    /// An output is the argument's new value.
     Updated,
-    /// It is an output itself.
+    /// The argument is an output itself.
     Unchanged,
-    /// No output is it or its new value.
+    /// No output is the argument or its new value.
     NotReturned,
 }
 
 /// An argument of a program.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Argument<'m> {
-    /// Its place among the program's arguments, from 0.
+    /// Place of the argument among those of the program, from 0.
     pub number: i64,
     /// The framework's name (`params['block']['w']`), empty where unknown.
     pub name: &'m str,
@@ -39,7 +39,7 @@ pub struct Argument<'m> {
     pub shape: &'m ArrayShape,
     /// Which partition has which part, as HLO text; empty where unknown.
     pub sharding: &'m str,
-    /// What becomes of it.
+    /// What becomes of the argument.
     pub outcome: Outcome,
 }
 
@@ -123,7 +123,8 @@ pub fn has_gradients(module: &Module) -> bool {
     module.instructions().iter().any(|instruction| instruction.metadata.op_name.contains("transpose(jvp"))
 }
 
-/// Same type and shape; of several partitions also where one has a larger part of a dimension than the other.
+/// Whether two arrays have the same type and shape; of several partitions also where one has a larger part of a
+/// dimension than the other.
 fn is_like(a: &ArrayShape, b: &ArrayShape, partitions: u64) -> bool {
     let fits = |(&a, &b): (&u64, &u64)| {
         let (small, large) = (a.min(b), a.max(b));
@@ -136,7 +137,7 @@ fn is_like(a: &ArrayShape, b: &ArrayShape, partitions: u64) -> bool {
 
 /// One output.
 struct Output<'m> {
-    /// What makes it.
+    /// Instruction that makes the output.
     origin: &'m Instruction,
     shape: &'m ArrayShape,
     /// Where the operands of that come from.

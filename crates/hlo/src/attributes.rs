@@ -80,7 +80,7 @@ pub struct Attributes {
 }
 
 impl Attributes {
-    /// Nothing set.
+    /// Attributes of which none is set.
     pub const NONE: Attributes = Attributes {
         parameter_number: None,
         tuple_index: 0,

@@ -14,7 +14,7 @@ pub(super) struct ByName {
 }
 
 impl ByName {
-    /// Of several instructions of one name the first counts.
+    /// Finds instructions by name; of several with one name the first.
     pub fn new(instructions: &[Instruction]) -> ByName {
         let mut by_name = ByName { places: HashTable::with_capacity(instructions.len()) };
         for (index, instruction) in (0..).zip(instructions) {

@@ -6,7 +6,7 @@ use super::{Instruction, Module};
 /// A collective, or a send or receive.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Collective {
-    /// What it does: `all-reduce`, `all-gather`, `reduce-scatter`, `all-to-all`, `ragged-all-to-all`,
+    /// What the op does: `all-reduce`, `all-gather`, `reduce-scatter`, `all-to-all`, `ragged-all-to-all`,
     /// `collective-broadcast`, `collective-permute`, `send` or `recv`.
     pub kind: &'static str,
     /// Devices of a group, the largest one's; `None` where the module does not say it, and for permutes, sends and receives.
@@ -139,7 +139,8 @@ fn parse_pairs(text: &str) -> Vec<(u32, u32)> {
     parts.filter_map(pair).collect()
 }
 
-/// No group at all means one group of all replicas, or of all partitions where the collective has a channel.
+/// The group where none is given: no group at all means one group of all replicas, or of all partitions where the
+/// collective has a channel.
 fn everyone(module: &Module, instruction: &Instruction) -> Option<Vec<Vec<u32>>> {
     let (replicas, partitions) = module.devices()?;
     let attributes = instruction.attributes();

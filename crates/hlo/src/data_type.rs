@@ -59,7 +59,7 @@ impl DataType {
         TYPES.iter().copied().find(|row| row.0 == self.0).unwrap_or((0, "invalid", 0))
     }
 
-    /// Its name in HLO text (`bf16`, `f8e4m3fn`).
+    /// Name of the type in HLO text (`bf16`, `f8e4m3fn`).
     pub fn name(self) -> &'static str {
         self.row().1
     }
@@ -74,13 +74,13 @@ impl DataType {
         u64::from(self.bits().div_ceil(8))
     }
 
-    /// Is it a floating-point or complex type?
+    /// Is the type a floating-point or complex one?
     pub fn is_floating(self) -> bool {
         let name = self.name();
         name.starts_with(['f', 'c']) || name == "bf16"
     }
 
-    /// Is it complex?
+    /// Is the type complex?
     pub fn is_complex(self) -> bool {
         self.name().starts_with('c')
     }

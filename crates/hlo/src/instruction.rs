@@ -12,22 +12,22 @@ pub type ComputationIndex = u32;
 /// One HLO instruction.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Instruction {
-    /// Its id, unique in its computation.
+    /// Id of the instruction, unique in its computation.
     pub id: i64,
-    /// Its name, unique in the module: `loop_add_fusion.3`.
+    /// Name of the instruction, unique in the module: `loop_add_fusion.3`.
     pub name: String,
-    /// What it does: `fusion`, `dot`, `custom-call`.
+    /// What the instruction does: `fusion`, `dot`, `custom-call`.
     pub opcode: String,
-    /// Type of its result.
+    /// Type of the instruction's result.
     pub shape: Shape,
-    /// Its operands. Those that the file does not hold are left out.
+    /// Operands of the instruction. Those that the file does not hold are left out.
     pub operands: Vec<InstructionIndex>,
     /// Computations that it calls, in the opcode's order (a while loop: body, condition). Those that the file does not
     /// hold are left out.
     pub called: Vec<ComputationIndex>,
     /// The computation that it stands in.
     pub computation: ComputationIndex,
-    /// Which source made it.
+    /// Source that made the instruction.
     pub metadata: Metadata,
     /// What only some opcodes have.
     pub(super) attributes: Option<Box<Attributes>>,
@@ -43,7 +43,7 @@ pub struct Metadata {
     /// Source file, empty when unknown: of the innermost line of its call stack that is in no library, see [`base::source_line`]; where it has none, as
     /// the program states it.
     pub source_file: String,
-    /// Line in it, 0 when unknown.
+    /// Line in the source file, 0 when unknown.
     pub source_line: i64,
     /// Name of the op of which this one is a duplicate, empty when it is none.
     pub deduplicated_name: String,

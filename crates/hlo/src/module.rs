@@ -33,13 +33,13 @@ pub(super) struct Assignment {
 /// A list of instructions with parameters and one result.
 #[derive(Clone, Debug, Default)]
 pub struct Computation {
-    /// Its id.
+    /// Id of the computation.
     pub id: i64,
-    /// Its name: `fused_computation.3`.
+    /// Name of the computation: `fused_computation.3`.
     pub name: String,
-    /// Its instructions, operands before their users, as a range of [`Module::instructions`].
+    /// Instructions of the computation, operands before their users, as a range of [`Module::instructions`].
     pub instructions: std::ops::Range<InstructionIndex>,
-    /// Its result.
+    /// The instruction that is the computation's result.
     pub root: Option<InstructionIndex>,
     /// Whether all that it computes is elementwise, fusions inside it included.
     pub elementwise: bool,

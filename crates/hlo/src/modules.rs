@@ -66,24 +66,24 @@ impl Modules {
         self.with_bytes().map(|(proto, name, module)| (proto.host, proto.program_id, name, &**module))
     }
 
-    /// All of them with the bytes that they are read from, in file order; each is read when it comes up.
+    /// All modules with the bytes that they are read from, in file order; each is read when it comes up.
     pub fn with_bytes(&self) -> impl Iterator<Item = (&HloProto, &str, &Arc<Module>)> {
         let all = self.protos.iter().zip(&self.parsed);
         all.map(|((proto, name), parsed)| (proto, &**name, parsed.get_or_init(|| read(proto))))
     }
 
-    /// Those that something asked for so far, in file order.
+    /// The modules that something asked for so far, in file order.
     pub fn read(&self) -> impl Iterator<Item = &Module> {
         self.parsed.iter().filter_map(|parsed| parsed.get()).map(Arc::as_ref)
     }
 
-    /// Those of the programs that are wanted, in file order. The others are not read.
+    /// The modules of the programs that are wanted, in file order. The others are not read.
     pub fn of_programs(&self, wanted: impl Fn(i64) -> bool) -> impl Iterator<Item = &Module> {
         let found = self.protos.iter().enumerate().filter(move |(_, (proto, _))| wanted(proto.program_id));
         found.filter_map(|(index, _)| self.get(index))
     }
 
-    /// The first of the modules that fit, where all that fit have one name.
+    /// Index of the first module that fits, where all that fit have one name.
     fn only(&self, fits: impl Fn(&HloProto, &str) -> bool) -> Option<usize> {
         let mut found = self.protos.iter().enumerate().filter(|(_, (proto, name))| fits(proto, name));
         let (first, (_, name)) = found.next()?;

@@ -11,11 +11,11 @@ use super::attributes::Attributes;
 /// How a value is spread over the devices of its program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Placement {
-    /// Each holds all of it.
+    /// Each device holds all of the value.
     Replicated,
     /// This one holds it.
     OneDevice(u64),
-    /// Split into parts.
+    /// The value is split into parts.
     Sharded {
         /// Parts in each dimension: 1 where it is not split.
         parts: Vec<u64>,
@@ -49,7 +49,7 @@ impl Placement {
         Some(Placement::Sharded { parts: parts.to_vec(), copies })
     }
 
-    /// Of an instruction's attributes.
+    /// Placement of an instruction's attributes.
     pub fn of(attributes: &Attributes, rank: usize) -> Option<Placement> {
         Placement::parse(&attributes.sharding, rank)
     }
@@ -63,7 +63,7 @@ impl Placement {
         }
     }
 
-    /// In one word: `replicated`, `one device`, `sharded`, `manual`.
+    /// The placement in one word: `replicated`, `one device`, `sharded`, `manual`.
     pub fn label(&self) -> &'static str {
         match self {
             Placement::Replicated => "replicated",

@@ -15,7 +15,7 @@ pub enum Shape {
     Token,
     /// Data that HLO cannot look into.
     Opaque,
-    /// Not in the file, or of a kind that is not known here.
+    /// A shape that is not in the file, or of a kind that is not known here.
     #[default]
     Unknown,
 }
@@ -86,7 +86,7 @@ impl Shape {
         }
     }
 
-    /// Every array in it, in order.
+    /// Every array in the shape, in order.
     pub fn arrays(&self) -> Vec<&ArrayShape> {
         let mut found = Vec::new();
         self.collect(&mut found);
@@ -112,7 +112,7 @@ impl Shape {
         self.arrays().iter().map(|array| array.bytes()).sum()
     }
 
-    /// As HLO text writes it, with layouts (`bf16[8,4096]{1,0}`) or without.
+    /// The shape as HLO text writes it, with layouts (`bf16[8,4096]{1,0}`) or without.
     pub fn text(&self, layouts: bool) -> String {
         let mut out = String::new();
         self.write(&mut out, layouts);

@@ -14,9 +14,9 @@ pub(super) struct StackFrames {
 /// A frame of a call stack.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Frame {
-    /// Where it is.
+    /// Number of the frame's location.
     pub location: i64,
-    /// The frame that it was called from.
+    /// Number of the frame that called this one.
     pub caller: i64,
 }
 

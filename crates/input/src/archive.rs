@@ -13,9 +13,9 @@ use base::Warning;
 pub enum ArchiveItem<'a> {
     /// An entry starts.
     Begin {
-        /// Its name in the archive.
+        /// Name of the entry in the archive.
         name: &'a str,
-        /// Its size, where it stands before the content.
+        /// Size of the entry, where it stands before the content.
         size: Option<u64>,
     },
     /// The next bytes of the entry.

@@ -41,9 +41,9 @@ pub enum Decoded {
     MemoryError(String),
     /// A compiled program: the bytes of its `xla.HloProto`, which are read when somebody asks.
     Program(Vec<u8>),
-    /// Nothing for a report, and rightly in a profile folder.
+    /// The member belongs in a profile folder and holds nothing for a report.
     Ignored {
-        /// What it is, as a sentence.
+        /// What the member is, as a sentence.
         reason: String,
     },
 }
@@ -65,7 +65,7 @@ pub struct Decoder {
     path: String,
     /// Bytes that the member is known to have; else 0.
     expected: u64,
-    /// Of its large planes, should it be an xplane.
+    /// Outlines of the member's large planes, should it be an xplane.
     outlines: Vec<Outline>,
     /// The events to watch for, until it is known who decodes.
     watch: Option<Watch>,
@@ -115,7 +115,7 @@ impl Decoder {
         }
     }
 
-    /// The member is known to have at least so many bytes: room for them may be made at once.
+    /// The member is known to have at least `bytes` bytes: room for them may be made at once.
     pub fn expecting(mut self, bytes: u64) -> Decoder {
         self.expected = bytes;
         self

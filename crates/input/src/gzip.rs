@@ -52,7 +52,7 @@ enum GzipState {
     Trailer,
     /// Bytes behind the last member that are no member.
     Foreign,
-    /// Nothing more can be read.
+    /// Nothing more can be read from the file.
     Stopped,
 }
 
@@ -75,7 +75,7 @@ pub struct GzipDecoder {
 }
 
 impl GzipDecoder {
-    /// For a file of this name, which only warnings use.
+    /// A decoder of a file of this name, which only warnings use.
     pub fn new(path: &str) -> GzipDecoder {
         GzipDecoder {
             path: path.to_owned(),
@@ -164,7 +164,7 @@ impl GzipDecoder {
         }
     }
 
-    /// One byte of the header, or of what lies behind the last member.
+    /// Takes one byte of the header, or of what lies behind the last member.
     fn header(&mut self, byte: u8) {
         match self.state {
             GzipState::Header => {
@@ -259,7 +259,7 @@ impl GzipDecoder {
         used
     }
 
-    /// One byte of checksum and size; the eighth compares them.
+    /// Takes one byte of checksum and size; the eighth compares them.
     fn trailer(&mut self, byte: u8, sink: &mut dyn FnMut(GzipItem<'_>)) {
         self.fixed.push(byte);
         if let [c0, c1, c2, c3, s0, s1, s2, s3] = self.fixed[..] {

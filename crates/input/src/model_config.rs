@@ -193,7 +193,7 @@ impl ConfigFields<'_> {
         }
     }
 
-    /// The first of these fields that is a positive integer.
+    /// The first of the fields `names` that is a positive integer.
     fn number(&self, names: &[&str]) -> Option<u64> {
         let positive = |value: &Value| value.as_u64().filter(|number| *number > 0);
         names.iter().find_map(|name| self.inner.get(*name).and_then(positive))

@@ -33,7 +33,7 @@ pub enum FileKind {
     Program,
     /// A zip or tar: its members are planned when it is opened.
     Archive,
-    /// None of these.
+    /// None of the other kinds.
     Unknown,
 }
 
@@ -42,7 +42,7 @@ pub enum FileKind {
 pub struct Candidate<'a> {
     /// Path as given, `/` between folders; inside an archive the archive's path is its first part.
     pub path: &'a str,
-    /// What it holds.
+    /// What the file holds.
     pub kind: FileKind,
 }
 
@@ -62,7 +62,7 @@ pub struct Plan {
 pub struct PlannedRun {
     /// Name of the run's folder, else of its file without suffixes.
     pub name: String,
-    /// The files to read: one a host.
+    /// The files to read: one per host.
     pub hosts: Vec<HostFile>,
     /// Files of compiled programs: those of one folder are a run, which has no hosts.
     pub programs: Vec<usize>,
@@ -77,7 +77,7 @@ pub struct PlannedRun {
 /// The file of one host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostFile {
-    /// Which file.
+    /// Index of the file.
     pub file: usize,
     /// Name of the host: the file's name without suffixes.
     pub host: String,
@@ -86,7 +86,7 @@ pub struct HostFile {
 /// A file that is not read because another holds the same events.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Repeated {
-    /// Which file.
+    /// Index of the file.
     pub file: usize,
     /// The file that is read instead.
     pub instead: usize,
@@ -95,9 +95,9 @@ pub struct Repeated {
 /// A file that is no part of any run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ignored {
-    /// Which file.
+    /// Index of the file.
     pub file: usize,
-    /// Why, as a sentence.
+    /// Why the file is not read, as a sentence.
     pub reason: String,
 }
 
@@ -220,11 +220,11 @@ impl RunTraces {
 
 /// Where a trace belongs.
 struct TracePlace {
-    /// Key of its run: folder, or folder and stem.
+    /// Key of the trace's run: folder, or folder and stem.
     run: String,
-    /// Name of its run.
+    /// Name of the trace's run.
     name: String,
-    /// Key of its host inside the run.
+    /// Key of the trace's host inside the run.
     host: String,
 }
 
@@ -232,7 +232,7 @@ impl TracePlace {
     fn of(candidate: &Candidate<'_>) -> TracePlace {
         let stem = stem(candidate.path);
         if candidate.kind == FileKind::UnifiedProfile {
-            // A result is a run of its own even in a run's folder.
+            // A result is a separate run even in a run's folder.
             return TracePlace {
                 run: candidate.path.to_owned(),
                 name: file_name(stem).to_owned(),

@@ -42,7 +42,7 @@ const TOO_DEEP: &str = "it is nested too deeply, with more than 127 lists and ob
 /// The runs of one document.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Profiles {
-    /// In the order of the document, at least one.
+    /// Runs in the order of the document, at least one.
     pub runs: Vec<NamedProfile>,
     /// About the document, and about what in it is no run.
     pub warnings: Vec<Warning>,
@@ -51,9 +51,9 @@ pub struct Profiles {
 /// One run of a document.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NamedProfile {
-    /// Its name; that of the file where absent.
+    /// Name of the run; that of the file where absent.
     pub name: Option<String>,
-    /// What was measured of it.
+    /// What was measured of the run.
     pub profile: UnifiedProfile,
     /// The picture of its median step as a text, where a report keeps it.
     pub median_step: Option<String>,

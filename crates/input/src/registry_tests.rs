@@ -1,12 +1,12 @@
 //! Every value of the registry goes through everything that holds it: both decoders, the image of a trace, merging, and leaving
-//! out absurd events. A new column or argument is held by these tests without a line of its own.
+//! out absurd events. A new column or argument is held by these tests without another line.
 
 use crate::xplane::writer::{Message, event, message};
 use crate::{ChromeJsonDecoder, XPlaneDecoder};
 use trace::snapshot::{Piece, Reader, Writer};
 use trace::{EventColumn, EventId, EventStat, Holds, NumberArg, TextArg, Trace, TraceBuilder, merge};
 
-/// Also the end of an op, for which alone some values are kept.
+/// Name of the event. It is also the name of an op's end, for which alone some values are kept.
 const NAME: &str = "end: dot.1";
 const NUMBER: i64 = 7;
 
@@ -21,7 +21,8 @@ fn xplane(stat: &[u8], value: Message) -> Trace {
     decoder.finish().unwrap()
 }
 
-/// The same behind an event that is left out because it is weeks away.
+/// An event in JSON that says it is an op, and one thing more, behind an event that is left out because it is weeks
+/// away.
 fn json(key: &[u8], value: &str) -> Trace {
     let key = std::str::from_utf8(key).unwrap();
     let event = |name: &str, start: &str, args: &str| {
@@ -107,7 +108,7 @@ fn every_text_is_carried() {
     }
 }
 
-/// Also those that no decoder fills.
+/// Also arguments and values that no decoder fills.
 #[test]
 fn every_argument_and_value_comes_back_from_an_image_and_a_merge() {
     let mut b = TraceBuilder::new();

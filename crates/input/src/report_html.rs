@@ -14,7 +14,7 @@ use memchr::memmem;
 
 use base::{Error, json};
 
-/// The page says what it is within so many bytes.
+/// Bytes within which the page says what it is.
 const HEAD_BYTES: usize = 4096;
 /// What the page says it is.
 const MARK: &[u8] = b"name=\"crossprof-report\"";

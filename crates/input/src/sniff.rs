@@ -30,13 +30,13 @@ use base::Error;
 /// What can be done about most files that are no profile.
 const DROP_A_PROFILE: &str = "Drop the *.xplane.pb or *.trace.json.gz that the profiler wrote, or its whole folder.";
 
-/// Bytes after which every format but JSON is told.
+/// Bytes after which every format but JSON is known.
 pub const HEAD_BYTES: usize = 4096;
 
 /// What a file is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// No bytes.
+    /// The file has no bytes.
     Empty,
     /// Gzip, to be unpacked.
     Gzip,
@@ -64,7 +64,7 @@ pub enum Format {
     Log,
     /// What profilers and XProf leave beside profiles: to be passed over, with the reason.
     Derived(String),
-    /// No profile.
+    /// The file is no profile.
     Other(Error),
 }
 

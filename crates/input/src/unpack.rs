@@ -20,7 +20,7 @@ use super::gzip::{GzipDecoder, GzipItem, looks_like_gzip};
 use super::inflate::InflateLimit;
 use base::Warning;
 
-/// Bytes that tell a container: a tar header.
+/// Bytes that identify a container: a tar header.
 const HEAD_BYTES: usize = 512;
 
 /// Containers inside one another that are opened; what lies deeper is given as it is.
@@ -37,7 +37,7 @@ pub enum Unpacked<'a> {
     Begin {
         /// The file's path, without `.gz` where that is what was taken off; inside an archive `archive.zip/inner/path`.
         path: &'a str,
-        /// Its size, where that is known before its content.
+        /// Size of the member, where that is known before its content.
         size: Option<u64>,
     },
     /// The member's next bytes.
@@ -60,7 +60,7 @@ pub struct Unpacker {
 }
 
 impl Unpacker {
-    /// For the file at `path`, which names its members.
+    /// An unpacker of the file at `path`, which names its members.
     pub fn new(path: &str) -> Unpacker {
         Unpacker {
             layer: Layer::new(path, path, None, 0),
@@ -117,7 +117,7 @@ impl Unpacker {
 struct Layer {
     /// What members of an archive are named after.
     archive_path: String,
-    /// Its name where it is plain.
+    /// Name of the member where it is plain.
     path: String,
     size: Option<u64>,
     depth: u8,

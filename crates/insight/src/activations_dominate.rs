@@ -11,7 +11,7 @@ use report::{Confidence, FindingSeverity};
 /// The rule.
 pub(super) const RULE: Rule = Rule { id: "activations_dominate", title: "Activations fill the memory", check };
 
-/// Share of the peak that activations take (ours: more than all else together).
+/// Share of the peak that activations take (ours: more than everything else together).
 const PERCENT: f64 = 50.0;
 /// Share of the capacity from which it is more than a note (JAX guide: peak memory below 90 %).
 const NEAR_LIMIT_PERCENT: f64 = 90.0;

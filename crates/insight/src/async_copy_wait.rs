@@ -12,7 +12,7 @@ pub(super) const RULE: Rule = Rule { id: "async_copy_wait", title: "Cores wait f
 
 /// Share of the window (XProf, `kAsyncDoneThresholdInPercent`: 10 % in async-done ops).
 const WARNING_PERCENT: f64 = 10.0;
-/// From here it is the bottleneck (XProf's 30 % of collectives and shuffles).
+/// From this share on the wait is the bottleneck (XProf's 30 % of collectives and shuffles).
 const CRITICAL_PERCENT: f64 = 30.0;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {

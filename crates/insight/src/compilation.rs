@@ -14,7 +14,7 @@ pub(super) const RULE: Rule = Rule { id: "compilation", title: "Devices wait for
 /// Share of the window (the checklist names "high compilation time" without a number; the JAX guide draws the line of overheads at
 /// 10 %).
 const WARNING_PERCENT: f64 = 10.0;
-/// From here most of the time is lost to it (the JAX guide's limit of utilisation).
+/// From this share on most of the time is lost to compilation (the JAX guide's limit of utilisation).
 const CRITICAL_PERCENT: f64 = 50.0;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {

@@ -11,7 +11,7 @@ pub(super) const RULE: Rule = Rule { id: "compile_time", title: "Compilation tak
 
 /// Compile time from which it is worth a look (JAX guide, key performance indicators: good below 2 s).
 const NOTE_US: f64 = 2e6;
-/// From here it is long (JAX guide: bad above 10 s).
+/// From this time on compilation is long (JAX guide: bad above 10 s).
 const WARNING_US: f64 = 10e6;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {

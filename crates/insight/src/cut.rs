@@ -1,4 +1,5 @@
-//! Findings that a capture cannot tell once it was cut: what is missing looks like a device that is slower, idle or unused.
+//! Findings that a capture does not support once it was cut: what is missing looks like a device that is slower, idle
+//! or unused.
 
 use super::Verdict;
 use super::numbers::Numbers;

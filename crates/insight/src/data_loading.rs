@@ -13,8 +13,8 @@ pub(super) const RULE: Rule = Rule { id: "data_loading", title: "Devices wait fo
 
 /// Share of the window (XProf, input-bound suggestion: 10 % of the step; the checklist: "long gaps = data loading issues").
 const WARNING_PERCENT: f64 = 10.0;
-/// From here it is most of what there is to win (XProf calls a step with 20 % and more highly input-bound; ours is the
-/// complement of the JAX guide's 80 % busy twice over).
+/// From this share on waiting for input is most of what there is to win (XProf calls a step with 20 % and more highly
+/// input-bound; ours is the complement of the JAX guide's 80 % busy twice over).
 const CRITICAL_PERCENT: f64 = 40.0;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {

@@ -9,9 +9,9 @@ use report::{Confidence, FindingSeverity};
 /// The rule.
 pub(super) const RULE: Rule = Rule { id: "device_clock_skew", title: "Clocks of host and device disagree", check };
 
-/// By how much ops may start before their launch (ours: launch delays are told in tens of microseconds).
+/// By how much ops may start before their launch (ours: launch delays are given in tens of microseconds).
 const NOTE_US: f64 = 50.0;
-/// From here the skew is as long as short steps (ours).
+/// From this time on the skew is as long as short steps (ours).
 const WARNING_US: f64 = 1000.0;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {

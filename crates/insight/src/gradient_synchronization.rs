@@ -13,7 +13,7 @@ pub(super) const RULE: Rule =
 /// Exposed share of the step (the checklist names "large AllReduce = gradient sync overhead" without a number; the JAX guide draws
 /// the line of overheads at 10 %).
 const WARNING_PERCENT: f64 = 10.0;
-/// From here it is the bottleneck (XProf, collective-bound suggestion: 30 % of the step).
+/// From this share on the synchronization is the bottleneck (XProf, collective-bound suggestion: 30 % of the step).
 const CRITICAL_PERCENT: f64 = 30.0;
 /// Share of reductions in all communication from which they are what is exposed (ours).
 const MOSTLY_PERCENT: f64 = 50.0;

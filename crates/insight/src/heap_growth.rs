@@ -15,7 +15,7 @@ pub(super) const RULE: Rule = Rule { id: "heap_growth", title: "Memory grew sinc
 
 /// Growth in percent of what lived before (ours: caches of a few arrays stay below).
 const NOTE_PERCENT: f64 = 10.0;
-/// From here on it is bad (ours: half as much again between two moments of a steady program).
+/// From this growth on the finding is a warning (ours: half as much again between two moments of a steady program).
 const WARNING_PERCENT: f64 = 50.0;
 /// Lines that are named.
 const NAMED: usize = 3;

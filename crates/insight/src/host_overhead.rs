@@ -14,9 +14,9 @@ pub(super) const RULE: Rule = Rule { id: "host_overhead", title: "Devices wait f
 
 /// Share of the window (JAX guide, key performance indicators: host overhead is good below 10 %).
 const WARNING_PERCENT: f64 = 10.0;
-/// From here it is bad (JAX guide: above 20 %).
+/// From this share on the overhead is bad (JAX guide: above 20 %).
 const BAD_PERCENT: f64 = 20.0;
-/// From here most of the time is lost to it (the JAX guide's limit of utilisation).
+/// From this share on most of the time is lost to the host (the JAX guide's limit of utilisation).
 const CRITICAL_PERCENT: f64 = 50.0;
 
 /// What a capture without launches lacks.

@@ -11,7 +11,7 @@ pub(super) const RULE: Rule = Rule { id: "idle_gaps", title: "Long gaps between 
 
 /// Idle share of the window that is worth a look (JAX guide, overview page: device idle time should be below 10 %).
 const NOTE_PERCENT: f64 = 10.0;
-/// From here it is a loss (the complement of the JAX guide's 80 % busy).
+/// From this share on idle time is a loss (the complement of the JAX guide's 80 % busy).
 const WARNING_PERCENT: f64 = 20.0;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {

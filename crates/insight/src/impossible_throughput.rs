@@ -1,4 +1,4 @@
-//! The tokens or samples a second that follow from what the user says of a batch need more arithmetic than the devices have.
+//! The tokens or samples per second that follow from what the user says of a batch need more arithmetic than the devices have.
 
 use super::draft::Draft;
 use super::numbers::Numbers;
@@ -13,7 +13,7 @@ pub(super) const RULE: Rule =
 
 /// FLOPs per parameter and token of a forward pass: a multiplication and an addition (Kaplan et al. 2020, scaling laws).
 const FORWARD: f64 = 2.0;
-/// Of a training step: the backward pass takes twice the forward one (the same source).
+/// FLOPs per parameter and token of a training step: the backward pass takes twice the forward one (the same source).
 const TRAINING: f64 = 6.0;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {

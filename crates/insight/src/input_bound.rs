@@ -11,7 +11,7 @@ pub(super) const RULE: Rule = Rule { id: "input_bound", title: "Cores wait in in
 
 /// Share of the step (XProf, input-bound suggestion: infeed above 10 % of the step time).
 const WARNING_PERCENT: f64 = 10.0;
-/// From here it is most of what there is to win (ours).
+/// From this share on input is most of what there is to win (ours).
 const CRITICAL_PERCENT: f64 = 40.0;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {

@@ -13,7 +13,7 @@ pub(super) const RULE: Rule = Rule { id: "large_constants", title: "Large arrays
 
 /// Share of the peak (ours: what a tenth more batch would need).
 const NOTE_PERCENT: f64 = 10.0;
-/// From here on it is bad (ours: a quarter of the memory).
+/// From this share on the finding is a warning (ours: a quarter of the memory).
 const WARNING_PERCENT: f64 = 25.0;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {

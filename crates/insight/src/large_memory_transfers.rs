@@ -13,7 +13,7 @@ pub(super) const RULE: Rule =
 
 /// Share of the window in which nothing hides copies between host and device (ours; the JAX guide names the pattern without a number).
 const WARNING_PERCENT: f64 = 10.0;
-/// From here they are most of what happens (ours).
+/// From this share on transfers are most of what happens (ours).
 const CRITICAL_PERCENT: f64 = 30.0;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {

@@ -81,19 +81,19 @@ use report::{Confidence, Finding, FindingSeverity};
 /// What a rule says.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Verdict {
-    /// It applies.
+    /// The rule applies.
     Fires(Box<Finding>),
-    /// It was checked and does not apply.
+    /// The rule was checked and does not apply.
     Fine,
-    /// It has no meaning for this kind of run (GPU kernels on a TPU): nobody misses it.
+    /// The rule has no meaning for this kind of run (GPU kernels on a TPU): nobody misses it.
     Irrelevant,
-    /// It lacks an input: which, and how to capture it, as a sentence.
+    /// The rule lacks an input: which, and how to capture it, as a sentence.
     NotChecked(String),
 }
 
 /// A rule.
 pub struct Rule {
-    /// Its name: that of its file, and of its heading in docs/findings.md.
+    /// Name of the rule: that of its file, and of its heading in docs/findings.md.
     pub id: &'static str,
     /// One line: what it looks for.
     pub title: &'static str,
@@ -171,7 +171,7 @@ pub fn examine(run: &Run, settings: &Settings) -> Examined {
     examined.with_findings(findings)
 }
 
-/// What all rules say of a run: the most severe first, then what is most at stake, then in the order of the rules. What
+/// What all rules say of a run: the most severe first, then the largest impact, then in the order of the rules. What
 /// another finding explains is left out; see `merge`.
 pub fn findings(context: &Context<'_>) -> Vec<Finding> {
     let numbers = Numbers::new(context);

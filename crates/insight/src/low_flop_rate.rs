@@ -58,7 +58,7 @@ struct Slow<'a> {
     slowest: &'a Op,
     /// Share of the self time of all ops, percent.
     share: f64,
-    /// Mean share of their roofs by time, percent.
+    /// Mean share of the ops' roofs by time, percent.
     reached: f64,
 }
 

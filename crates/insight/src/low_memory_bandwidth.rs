@@ -13,7 +13,7 @@ pub(super) const RULE: Rule = Rule { id: "low_memory_bandwidth", title: "Memory-
 
 /// Share of the peak bandwidth (JAX guide, key performance indicators: good above 60 %).
 const NOTE_PERCENT: f64 = 60.0;
-/// From here on it is bad (JAX guide).
+/// Below this share the finding is a warning (JAX guide).
 const WARNING_PERCENT: f64 = 40.0;
 /// Share of the device time in such ops from which it matters (ours: the JAX guide's line of overheads).
 const TIME_PERCENT: f64 = 10.0;

@@ -13,12 +13,12 @@ pub(super) const RULE: Rule =
 
 /// Fewer short kernels on a device are not "many" (ours).
 const FEWEST: usize = 50;
-/// They are the rule, not the exception (ours).
+/// Short kernels are the rule, not the exception, from this share on (ours).
 const SHORT_SHARE_PERCENT: f64 = 50.0;
 /// Idle share in gaps below 0.1 ms from which they matter (ours: the guide counts small kernels alone, but kernels that
 /// follow each other without a gap cost nothing for being small).
 const WARNING_PERCENT: f64 = 10.0;
-/// From here launching is most of what happens (ours).
+/// From this share on launching is most of what happens (ours).
 const CRITICAL_PERCENT: f64 = 30.0;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {

@@ -1,6 +1,6 @@
-//! Findings that say the same thing are told once.
+//! Findings that say the same thing are reported once.
 //!
-//! A finding names a cause or a symptom. Where the causes that fire explain at least half of what a symptom has at stake, the
+//! A finding names a cause or a symptom. Where the causes that fire explain at least half of a symptom's impact, the
 //! symptom is left out; where they explain less, all are reported, because there is something else to find.
 
 use report::Finding;

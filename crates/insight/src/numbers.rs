@@ -27,23 +27,23 @@ pub(super) struct Numbers<'a> {
 /// What shares are of.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Window {
-    /// It is one of steps.
+    /// Whether the window is one of steps.
     pub steps: bool,
-    /// What it is.
+    /// Kind of the window.
     pub kind: WindowKind,
-    /// Its length per step and device; where it is none of steps, per device.
+    /// Length of the window per step and device; where it is none of steps, per device.
     pub length_us: f64,
-    /// Share of it in which a device runs at least one op.
+    /// Share of the window in which a device runs at least one op.
     pub busy_percent: f64,
 }
 
 impl Window {
-    /// Share of it in which a device runs nothing.
+    /// Share of the window in which a device runs nothing.
     pub fn idle_percent(self) -> f64 {
         100.0 - self.busy_percent
     }
 
-    /// A share of it as a time a step (or of the span) and device.
+    /// A share of it as a time per step (or of the span) and device.
     pub fn us(self, percent: f64) -> f64 {
         self.length_us * percent / 100.0
     }
@@ -241,7 +241,7 @@ impl<'a> Numbers<'a> {
         categories.max_by(|a, b| a.1.time_us.total_cmp(&b.1.time_us)).map(|(name, _)| name.as_str())
     }
 
-    /// Share of the window that is `part`; `None` where nothing ran, or the trace cannot tell.
+    /// Share of the window that is `part`; `None` where nothing ran, or the trace does not say it.
     pub fn part_percent(&self, part: StepPart) -> Option<f64> {
         let breakdown = &self.context.analysis.step_breakdown;
         breakdown.mean.as_ref().filter(|_| breakdown.measures(part))?.percent(part)

@@ -13,7 +13,7 @@ pub(super) const RULE: Rule = Rule { id: "padded_buffers", title: "Memory is fil
 
 /// Share of the peak from which padding is worth a change of shapes (ours: what a tenth more batch would need).
 const NOTE_PERCENT: f64 = 10.0;
-/// From here on it is bad (ours: a quarter of the memory holds nothing).
+/// From this share on the finding is a warning (ours: a quarter of the memory holds nothing).
 const WARNING_PERCENT: f64 = 25.0;
 /// Shapes that are named.
 const NAMED: usize = 3;

@@ -14,7 +14,7 @@ pub(super) const RULE: Rule =
 
 /// Share of the reserved memory in use below which the rest is worth knowing of (ours).
 const USED_PERCENT: f64 = 50.0;
-/// Least of it that is worth knowing of (ours: another small program would fit).
+/// Least unused memory that is worth knowing of (ours: another small program would fit).
 const LEAST_BYTES: u64 = 1 << 30;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {

@@ -14,7 +14,7 @@ pub(super) const RULE: Rule = Rule { id: "recompilation", title: "Compilation be
 
 /// Share of the time from the second step's start to the last one's end from which it costs (ours).
 const WARNING_PERCENT: f64 = 1.0;
-/// From here it is most of what happens (ours).
+/// From this share on recompilation is most of what happens (ours).
 const CRITICAL_PERCENT: f64 = 20.0;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
@@ -107,7 +107,7 @@ fn in_steps(numbers: &Numbers<'_>, inside: &IntervalSet) -> String {
     }
 }
 
-/// The first of them, and how many more there are.
+/// The first of the names, and how many more there are.
 fn listed(names: &[String], separator: &str) -> String {
     let first: Vec<&str> = names.iter().take(MOST_NAMED).map(String::as_str).collect();
     let more = match names.len().saturating_sub(MOST_NAMED) {

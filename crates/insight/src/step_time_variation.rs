@@ -11,7 +11,7 @@ pub(super) const RULE: Rule = Rule { id: "step_time_variation", title: "Step tim
 
 /// Standard deviation over mean that is worth knowing (ours: a change of 5 % cannot be seen in such steps).
 const NOTE_PERCENT: f64 = 5.0;
-/// From here time is lost (ours).
+/// From this variation on time is lost (ours).
 const WARNING_PERCENT: f64 = 20.0;
 /// A spread of fewer steps means nothing (ours).
 const FEWEST_STEPS: u64 = 5;

@@ -12,7 +12,7 @@ pub(super) const RULE: Rule = Rule { id: "straggler_device", title: "One device 
 
 /// What the slowest device works longer than the median one, as a share of the step (ours: half of the next).
 const NOTE_PERCENT: f64 = 5.0;
-/// From here it costs (the JAX guide draws the line of overheads at 10 %).
+/// From this share on the straggler costs (the JAX guide draws the line of overheads at 10 %).
 const WARNING_PERCENT: f64 = 10.0;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {

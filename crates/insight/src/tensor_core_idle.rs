@@ -11,7 +11,8 @@ pub(super) const RULE: Rule = Rule { id: "tensor_core_idle", title: "TensorCores
 
 /// Idle share of the step that is worth a look (XProf, TensorCore-idle suggestion: 10 %).
 const NOTE_PERCENT: f64 = 10.0;
-/// From here it costs (the complement of the 80 % busy that the JAX guide calls good, and so does the page).
+/// From this share on idle time costs (the complement of the 80 % busy that the JAX guide calls good, and so does the
+/// page).
 const WARNING_PERCENT: f64 = 20.0;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {

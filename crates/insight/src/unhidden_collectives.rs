@@ -12,9 +12,9 @@ pub(super) const RULE: Rule = Rule { id: "unhidden_collectives", title: "Communi
 
 /// Exposed share of the step that is worth knowing (ours: half of the next).
 const NOTE_PERCENT: f64 = 5.0;
-/// From here it costs (the JAX guide draws the line of overheads at 10 %).
+/// From this share on unhidden collectives cost (the JAX guide draws the line of overheads at 10 %).
 const WARNING_PERCENT: f64 = 10.0;
-/// From here it is the bottleneck (XProf, collective-bound suggestion: 30 % of the step).
+/// From this share on collectives are the bottleneck (XProf, collective-bound suggestion: 30 % of the step).
 const CRITICAL_PERCENT: f64 = 30.0;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {

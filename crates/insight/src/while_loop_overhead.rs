@@ -11,7 +11,7 @@ pub(super) const RULE: Rule = Rule { id: "while_loop_overhead", title: "Loops co
 
 /// Share of the device time that is self time of loops (ours: half of the JAX guide's line of overheads).
 const NOTE_PERCENT: f64 = 5.0;
-/// From here it costs (JAX guide).
+/// From this share on the overhead costs (JAX guide).
 const WARNING_PERCENT: f64 = 10.0;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {

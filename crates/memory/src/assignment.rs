@@ -23,7 +23,7 @@ pub type BufferIndex = usize;
 /// A value, or an element of one, that the program keeps in memory (XLA's logical buffer).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Buffer {
-    /// XLA's number of it.
+    /// XLA's number of the buffer.
     pub id: i64,
     /// Bytes, the padding of its layout included.
     pub size: u64,
@@ -31,34 +31,34 @@ pub struct Buffer {
     pub space: i64,
     /// The instruction that makes it.
     pub instruction: Option<InstructionIndex>,
-    /// Which element of the instruction's result it is; empty for all of it.
+    /// Which element of the instruction's result the buffer is; empty for all of it.
     pub shape_index: Vec<i64>,
-    /// Index of its allocation in [`Assignment::allocations`].
+    /// Index of the buffer's allocation in [`Assignment::allocations`].
     pub allocation: Option<usize>,
-    /// Where it lies in its allocation, bytes.
+    /// Where the buffer lies in its allocation, bytes.
     pub offset: u64,
 }
 
 /// Memory that is reserved as one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Allocation {
-    /// XLA's number of it.
+    /// XLA's number of the allocation.
     pub index: i64,
-    /// Bytes.
+    /// Size in bytes.
     pub size: u64,
-    /// Its memory space.
+    /// Memory space of the allocation.
     pub space: i64,
-    /// Which of the program's arguments it holds.
+    /// Which of the program's arguments the allocation holds.
     pub parameter: Option<i64>,
-    /// Which element of that argument; empty for all of it.
+    /// Which element of that argument the allocation holds; empty for all of it.
     pub parameter_index: Vec<i64>,
-    /// Does it hold a result of the program?
+    /// Does the allocation hold a result of the program?
     pub is_output: bool,
-    /// Does each call of its computation have a copy of it?
+    /// Does each call of its computation have a copy of the allocation?
     pub is_thread_local: bool,
-    /// Does it hold a constant?
+    /// Does the allocation hold a constant?
     pub is_constant: bool,
-    /// Does it hold a tuple's table of pointers?
+    /// Does the allocation hold a tuple's table of pointers?
     pub is_tuple: bool,
     /// The buffers in it.
     pub buffers: Vec<BufferIndex>,
@@ -80,7 +80,7 @@ pub enum Category {
 }
 
 impl Category {
-    /// Its name in XProf.
+    /// Name of the category in XProf.
     pub fn name(self) -> &'static str {
         match self {
             Category::Parameter => "Parameter",
@@ -93,7 +93,7 @@ impl Category {
 }
 
 impl Allocation {
-    /// What it is for.
+    /// What the allocation is for.
     pub fn category(&self) -> Category {
         match self {
             Allocation { parameter: Some(_), .. } => Category::Parameter,
@@ -104,12 +104,13 @@ impl Allocation {
         }
     }
 
-    /// Is it there as long as the program runs? XProf says that its lifetime is indefinite. Memory of a call is not.
+    /// Is the allocation there as long as the program runs? XProf says that its lifetime is indefinite. Memory of a
+    /// call is not.
     pub fn is_resident(&self) -> bool {
         !self.is_thread_local && self.category() != Category::Temporary
     }
 
-    /// Can its memory not be given to other values? So of tuples' tables and of memory of calls.
+    /// Can the allocation's memory not be given to other values? So of tuples' tables and of memory of calls.
     pub fn is_fixed(&self) -> bool {
         self.is_thread_local || self.is_tuple
     }
@@ -118,11 +119,11 @@ impl Allocation {
 /// What happens to a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HeapEventKind {
-    /// It gets memory.
+    /// The buffer gets memory.
     Allocate,
-    /// Its memory is free again, unless another shares it.
+    /// The buffer's memory is free again, unless another shares it.
     Free,
-    /// It gets the memory of another buffer; `None` where that one is not there.
+    /// The buffer gets the memory of another one; `None` where that one is not there.
     Share(Option<BufferIndex>),
     /// A kind that is not known.
     Unknown,
@@ -133,7 +134,7 @@ pub enum HeapEventKind {
 pub struct HeapEvent {
     /// What happens.
     pub kind: HeapEventKind,
-    /// To which buffer; `None` where it is not there.
+    /// The buffer that it happens to; `None` where it is not there.
     pub buffer: Option<BufferIndex>,
     /// The instruction at which it happens.
     pub instruction: Option<InstructionIndex>,
@@ -142,7 +143,7 @@ pub struct HeapEvent {
 /// The order in which the buffers of an allocation come and go, as XLA simulated it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HeapTrace {
-    /// Its events.
+    /// Events of the trace.
     pub events: Vec<HeapEvent>,
 }
 
@@ -156,11 +157,11 @@ impl HeapTrace {
 /// A program's buffer assignment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Assignment {
-    /// Its buffers, in the order of the file.
+    /// Buffers of the program, in the order of the file.
     pub buffers: Vec<Buffer>,
-    /// Its allocations, in the order of the file.
+    /// Allocations of the program, in the order of the file.
     pub allocations: Vec<Allocation>,
-    /// Its heap traces, in the order of the file.
+    /// Heap traces of the program, in the order of the file.
     pub traces: Vec<HeapTrace>,
     /// What could not be read or understood.
     pub problems: Problems,

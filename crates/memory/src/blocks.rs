@@ -6,13 +6,13 @@ use crate::program::{ProgramMemory, SpaceMemory};
 /// A rectangle of addresses by order of the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Block {
-    /// When it is taken, and by which buffer.
+    /// When the block is taken, and by which buffer.
     pub lifetime: Lifetime,
     /// Index of the allocation that it lies in.
     pub allocation: usize,
     /// First byte in the allocation.
     pub offset: u64,
-    /// Bytes.
+    /// Size in bytes.
     pub size: u64,
     /// Index of the event that allocates it.
     pub start: usize,

@@ -44,12 +44,12 @@ pub enum Class {
     CollectiveScratch,
     /// A value that is needed for a while.
     Temporary,
-    /// Not known.
+    /// What the buffer is for is not known.
     Unknown,
 }
 
 impl Class {
-    /// All of them.
+    /// All classes.
     pub const ALL: [Class; 10] = [
         Class::Parameter,
         Class::OptimizerState,
@@ -63,7 +63,7 @@ impl Class {
         Class::Unknown,
     ];
 
-    /// Its name for people and files.
+    /// Name of the class for people and files.
     pub fn label(self) -> &'static str {
         match self {
             Class::Parameter => "parameter",
@@ -92,7 +92,7 @@ pub enum Confidence {
 }
 
 impl Confidence {
-    /// Its name for people and files.
+    /// Name of the confidence for people and files.
     pub fn label(self) -> &'static str {
         match self {
             Confidence::Low => "low",
@@ -109,7 +109,7 @@ pub struct Classification {
     pub class: Class,
     /// The rule that gives it.
     pub rule: &'static str,
-    /// How sure it is.
+    /// How sure the class is.
     pub confidence: Confidence,
 }
 
@@ -122,7 +122,7 @@ const fn classification(class: Class, confidence: Confidence, rule: &'static str
 pub struct Classifier {
     program: Arc<ProgramMemory>,
     has_gradients: bool,
-    /// Of arguments, by their numbers.
+    /// Classes of arguments, by their numbers.
     arguments: FxHashMap<i64, Classification>,
     /// Shapes of parameters, by their types.
     parameters: FxHashMap<DataType, FxHashSet<Vec<u64>>>,
@@ -131,7 +131,7 @@ pub struct Classifier {
 }
 
 impl Classifier {
-    /// For the buffers of a program.
+    /// A classifier of the buffers of a program.
     pub fn new(program: &Arc<ProgramMemory>) -> Classifier {
         let module = &program.module;
         let has_gradients = has_gradients(module);
@@ -287,7 +287,7 @@ enum Freed {
 }
 
 impl Freed {
-    /// By how far the program is when its memory is free.
+    /// Pass by how far the program is when the buffer's memory is free.
     fn of(program: &ProgramMemory, space: &SpaceMemory, lifetime: &Lifetime, backward_begins: Option<usize>) -> Freed {
         let reached = space.heap.as_ref().map(|heap| heap.reached.as_slice()).unwrap_or_default();
         let Some(end) = lifetime.end else { return Freed::NotKnown };

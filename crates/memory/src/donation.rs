@@ -12,15 +12,15 @@ use crate::space::MAIN;
 /// An argument in the main memory that shares its memory with no result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnsharedArgument {
-    /// Its number, from 0.
+    /// Number of the argument, from 0.
     pub number: i64,
     /// What the framework calls it; empty where unknown.
     pub name: String,
     /// Type and shape.
     pub shape: String,
-    /// Bytes of its allocation.
+    /// Bytes of the argument's allocation.
     pub bytes: u64,
-    /// Was it donated? JAX says so only of arguments for which it found no result by itself.
+    /// Was the argument donated? JAX says so only of arguments for which it found no result by itself.
     pub is_donated: bool,
 }
 

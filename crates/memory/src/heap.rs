@@ -38,9 +38,9 @@ pub struct Heap {
     pub instructions: Vec<Option<InstructionIndex>>,
     /// The instruction that the program has reached at each event: the last one that got memory.
     pub reached: Vec<Option<InstructionIndex>>,
-    /// Where it is fullest, after the event of this index; the first of equals.
+    /// Bytes where the heap is fullest, at the first of equal points.
     pub peak: HeapPoint,
-    /// Index of the event that makes it fullest.
+    /// Index of the event after which the heap is fullest.
     pub peak_event: usize,
     /// Every lifetime, in the order of their starts.
     pub lifetimes: Vec<Lifetime>,

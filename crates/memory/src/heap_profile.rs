@@ -19,9 +19,9 @@ use crate::problems::{Problem, Problems};
 pub struct Frame {
     /// The function; empty where the file does not name it.
     pub function: String,
-    /// Its file.
+    /// File of the function.
     pub file: String,
-    /// Line in it; 0 where unknown.
+    /// Line in the file; 0 where unknown.
     pub line: i64,
 }
 
@@ -45,7 +45,7 @@ pub struct HeapSample {
     pub stack: Vec<FrameIndex>,
     /// Arrays or programs.
     pub count: i64,
-    /// Their bytes on the device.
+    /// Bytes of the arrays or programs on the device.
     pub bytes: i64,
     /// `buffer` or `executable`.
     pub kind: String,
@@ -56,9 +56,9 @@ pub struct HeapSample {
 /// A device memory profile.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HeapProfile {
-    /// Its frames, each once.
+    /// Frames of the profile, each once.
     pub frames: Vec<Frame>,
-    /// Its samples, in the order of the file.
+    /// Samples of the profile, in the order of the file.
     pub samples: Vec<HeapSample>,
     /// What could not be read.
     pub problems: Problems,

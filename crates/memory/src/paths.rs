@@ -36,7 +36,7 @@ impl Paths {
         Paths { passes, scopes, names: known.names }
     }
 
-    /// The pass of an instruction; `None` where nothing tells it.
+    /// The pass of an instruction; `None` where nothing says it.
     pub(crate) fn pass(&self, instruction: InstructionIndex) -> Option<Pass> {
         self.passes.get(instruction as usize).copied().flatten()
     }
@@ -46,7 +46,7 @@ impl Paths {
         self.scopes.get(instruction as usize).copied().unwrap_or_default()
     }
 
-    /// Its name, parts with a slash between them; empty of no scope.
+    /// Name of a scope, parts with a slash between them; empty of no scope.
     pub(crate) fn name(&self, scope: ScopeIndex) -> &str {
         self.names.get(scope).map_or("", String::as_str)
     }
@@ -76,7 +76,7 @@ struct Known<'m> {
 }
 
 impl<'m> Known<'m> {
-    /// By the path of an instruction alone.
+    /// Pass and scope of an instruction by its path alone.
     fn by_path(&mut self, instruction: &'m Instruction) -> (Option<Pass>, ScopeIndex) {
         let (path, is_argument) = (instruction.metadata.op_name.as_str(), instruction.is("parameter"));
         if let Some(&known) = self.paths.get(&(path, is_argument)) {

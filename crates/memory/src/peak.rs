@@ -11,15 +11,15 @@ use crate::unpadded::part;
 /// A value that is alive at the peak.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PeakBuffer {
-    /// What makes it: the instruction, with which element of its result.
+    /// What makes the value: the instruction, with which element of its result.
     pub name: String,
-    /// What it is for.
+    /// What the value is for.
     pub class: Classification,
-    /// Bytes that it takes.
+    /// Bytes that the value takes.
     pub bytes: u64,
-    /// Bytes of its value without padding.
+    /// Bytes of the value without padding.
     pub unpadded_bytes: u64,
-    /// Its type and shape, where it is an array and they are known.
+    /// Type and shape of the value, where it is an array and they are known.
     pub shape: Option<ArrayShape>,
     /// Scopes of the framework's path; of an argument the path to it in its tree. Empty where unknown.
     pub scope: String,
@@ -33,7 +33,7 @@ impl PeakBuffer {
         self.bytes.saturating_sub(self.unpadded_bytes)
     }
 
-    /// Its type and shape as HLO text writes them, without its layout.
+    /// Type and shape of the value as HLO text writes them, without its layout.
     pub fn shape_text(&self) -> Option<String> {
         Some(hlo::Shape::Array(self.shape.clone()?).text(false))
     }

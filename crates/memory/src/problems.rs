@@ -60,12 +60,12 @@ impl Problems {
         }
     }
 
-    /// How often this one occurs.
+    /// How often a problem occurs.
     pub fn count(&self, problem: Problem) -> u64 {
         self.0.get(&problem).copied().unwrap_or_default()
     }
 
-    /// Is all well?
+    /// Is there no problem?
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

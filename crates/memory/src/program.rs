@@ -17,9 +17,9 @@ use crate::unpadded::{part, unpadded_bytes};
 pub struct ProgramMemory {
     /// The program.
     pub module: Arc<Module>,
-    /// Its buffers.
+    /// Buffers of the program.
     pub assignment: Assignment,
-    /// Its memory spaces, by number. The main one is always there.
+    /// Memory spaces of the program, by number. The main one is always there.
     pub spaces: Vec<SpaceMemory>,
     /// Bytes of each buffer without the padding of its layout; its size where the shape is not known.
     unpadded: Vec<u64>,
@@ -29,7 +29,7 @@ pub struct ProgramMemory {
 /// What a program keeps in one memory space.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SpaceMemory {
-    /// Its number; 0 is the device's main memory.
+    /// Number of the memory space; 0 is the device's main memory.
     pub space: i64,
     /// Bytes of all allocations but memory of calls, which XLA and XProf leave out of all sums but `fixed_bytes`, too.
     pub total_bytes: u64,
@@ -65,13 +65,13 @@ pub struct SpaceMemory {
 /// A buffer that is alive when a memory space is fullest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LiveBuffer {
-    /// Which buffer; of an allocation that is there as long as the program runs, its largest.
+    /// The buffer; of an allocation that is there as long as the program runs, its largest.
     pub buffer: BufferIndex,
-    /// Bytes that it takes: all that are alive add up to the peak.
+    /// Bytes that the buffer takes: all that are alive add up to the peak.
     pub bytes: u64,
-    /// Bytes of its value without padding.
+    /// Bytes of the buffer's value without padding.
     pub unpadded_bytes: u64,
-    /// When it comes and goes; `None` where it is there as long as the program runs.
+    /// When the buffer comes and goes; `None` where it is there as long as the program runs.
     pub lifetime: Option<Lifetime>,
 }
 
@@ -101,7 +101,7 @@ impl ProgramMemory {
         self.paths.get_or_init(|| Paths::of(&self.module))
     }
 
-    /// What it keeps in a memory space; `None` where it keeps nothing there.
+    /// What the program keeps in a memory space; `None` where it keeps nothing there.
     pub fn space(&self, space: i64) -> Option<&SpaceMemory> {
         self.spaces.iter().find(|it| it.space == space)
     }
@@ -235,7 +235,8 @@ impl SpaceMemory {
         }
     }
 
-    /// Bytes that are alive when it is fullest: what is there as long as the program runs, and the peak of the heap.
+    /// Bytes that are alive when the space is fullest: what is there as long as the program runs, and the peak of the
+    /// heap.
     pub fn peak_bytes(&self) -> u64 {
         self.listed_bytes.saturating_add(self.heap.as_ref().map_or(0, |heap| heap.peak.bytes))
     }

@@ -23,30 +23,30 @@ pub struct Recorded {
     pub platform: String,
     /// Bytes of a device's memory, as the capture states it.
     pub device_memory_bytes: Option<u64>,
-    /// Was it read from a trace in JSON, which holds no programs?
+    /// Was the run read from a trace in JSON, which holds no programs?
     pub is_json: bool,
-    /// Is there anything on a timeline?
+    /// Does the run have anything on a timeline?
     pub has_events: bool,
-    /// What its hosts are called, by their index.
+    /// What the run's hosts are called, by their index.
     pub hosts: Vec<String>,
     /// The compiled programs that its files embed, in their order.
     pub programs: Vec<RecordedProgram>,
     /// What allocators reported, by host and name.
     pub allocators: Vec<Allocator>,
-    /// Where it is a device memory profile (pprof), its bytes.
+    /// The bytes of a device memory profile (pprof), where this is one.
     heap: Option<RecordedHeap>,
     /// The device memory profile that was saved before it, with the name of its run.
     earlier: Option<(String, RecordedHeap)>,
-    /// Where it is the text of an out-of-memory error, that.
+    /// The text of an out-of-memory error, where this is one.
     error: Option<String>,
 }
 
 /// A compiled program that a file embeds.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct RecordedProgram {
-    /// Its name with its number: `jit_f(17)`.
+    /// Name of the program with its number: `jit_f(17)`.
     pub name: String,
-    /// Its number.
+    /// Number of the program.
     pub program_id: i64,
     /// Index of the host whose file it stands in.
     pub host: u16,
@@ -89,13 +89,14 @@ impl Recorded {
         }
     }
 
-    /// With the device memory profile that the run is, and the one that was saved before it with the name of its run.
+    /// The record with the device memory profile that the run is, and the one that was saved before it with the name of
+    /// its run.
     pub fn with_heap_profile(self, own: Option<Arc<[u8]>>, earlier: Option<(String, Arc<[u8]>)>) -> Recorded {
         let heap = |bytes| RecordedHeap { bytes, profile: OnceLock::new() };
         Recorded { heap: own.map(heap), earlier: earlier.map(|(name, bytes)| (name, heap(bytes))), ..self }
     }
 
-    /// With the text of an out-of-memory error, where the run is one.
+    /// The record with the text of an out-of-memory error, where the run is one.
     pub fn with_error(self, text: Option<&str>) -> Recorded {
         Recorded { error: text.map(str::to_owned), ..self }
     }
@@ -125,7 +126,7 @@ impl Recorded {
         self.earlier.as_ref().map(|(name, heap)| (name.as_str(), heap.profile()))
     }
 
-    /// All of it as bytes, for [`Recorded::from_bytes`] of the same build.
+    /// The whole as bytes, for [`Recorded::from_bytes`] of the same build.
     pub fn to_bytes(&self) -> Vec<u8> {
         // Nothing of it has a length that is not known, so nothing can fail.
         postcard::to_stdvec(self).unwrap_or_default()
@@ -144,29 +145,29 @@ impl RecordedHeap {
 }
 
 impl RecordedProgram {
-    /// Its memory; `None` where the file does not say it.
+    /// Memory of the program; `None` where the file does not say it.
     pub fn memory(&self) -> Option<&ProgramMemory> {
         self.classifier().map(|classifier| &**classifier.program())
     }
 
-    /// Its memory with what each buffer is for; `None` where the file does not say it.
+    /// Memory of the program with what each buffer is for; `None` where the file does not say it.
     pub fn classifier(&self) -> Option<&Arc<Classifier>> {
         let read = || Some(Arc::new(Classifier::new(&Arc::new(ProgramMemory::read(&self.bytes)?))));
         self.classifier.get_or_init(read).as_ref()
     }
 
-    /// Estimates of its main memory with something changed; `None` where the file does not say its memory.
+    /// Estimates of the program's main memory with something changed; `None` where the file does not say its memory.
     pub fn what_if(&self) -> Option<&WhatIf> {
         self.what_if.get_or_init(|| WhatIf::new(self.classifier()?)).as_ref()
     }
 
-    /// Its arguments that share their memory with no result, though one could have it.
+    /// The program's arguments that share their memory with no result, though one could have it.
     pub fn unshared_arguments(&self) -> Vec<UnsharedArgument> {
         self.memory().map(|memory| unshared_arguments(memory, &self.bytes)).unwrap_or_default()
     }
 }
 
-/// Bytes as one value: serde's own way is one value a byte.
+/// Bytes as one value: serde's own way is one value per byte.
 mod shared_bytes {
     use std::sync::Arc;
 

@@ -10,7 +10,7 @@ pub(crate) struct References {
 }
 
 impl References {
-    /// Of so many buffers, none of which is allocated.
+    /// References of `buffers` buffers, none of which is allocated.
     pub(crate) fn new(buffers: usize) -> References {
         References { counts: vec![0; buffers], roots: (0..buffers).collect() }
     }

@@ -18,7 +18,7 @@ const MOST_GROUPS: usize = 50;
 pub struct Summary {
     /// Bytes of all of it.
     pub bytes: u64,
-    /// By class, the largest first: they add up to `bytes`.
+    /// Sums by class, the largest first: they add up to `bytes`.
     pub classes: Vec<ClassSum>,
     /// Bytes that layouts add.
     pub padding_bytes: u64,
@@ -35,15 +35,15 @@ pub struct Summary {
 /// Buffers of one class, scope and shape.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BufferGroup {
-    /// Their class.
+    /// Class of the buffers.
     pub class: Class,
-    /// Their scope; empty where unknown.
+    /// Scope of the buffers; empty where unknown.
     pub scope: String,
     /// Type and shape without layout; empty where unknown.
     pub shape: String,
-    /// Buffers.
+    /// Number of the buffers.
     pub buffers: u64,
-    /// Their bytes.
+    /// Bytes of the buffers.
     pub bytes: u64,
 }
 
@@ -52,9 +52,9 @@ pub struct BufferGroup {
 pub struct ClassSum {
     /// The class.
     pub class: Class,
-    /// Buffers.
+    /// Number of the buffers.
     pub buffers: u64,
-    /// Their bytes.
+    /// Bytes of the buffers.
     pub bytes: u64,
 }
 
@@ -63,13 +63,13 @@ pub struct ClassSum {
 pub struct PaddedShape {
     /// Type, shape and layout as HLO text writes them.
     pub shape: String,
-    /// Buffers.
+    /// Number of the buffers.
     pub buffers: u64,
-    /// Their bytes.
+    /// Bytes of the buffers.
     pub bytes: u64,
-    /// Bytes of these that are padding.
+    /// Bytes of the buffers that are padding.
     pub padding_bytes: u64,
-    /// The same numbers in another shape, and what one buffer takes then.
+    /// Another shape for the values of the buffers, and what one buffer takes then.
     pub better: Option<Reshaped>,
 }
 
@@ -78,14 +78,14 @@ pub struct PaddedShape {
 pub struct ScopeSum {
     /// The scope; empty where the program names none.
     pub scope: String,
-    /// Buffers.
+    /// Number of the buffers.
     pub buffers: u64,
-    /// Their bytes.
+    /// Bytes of the buffers.
     pub bytes: u64,
 }
 
 impl Summary {
-    /// Of what is alive at the peak.
+    /// Summary of what is alive at the peak.
     pub fn of(live: impl IntoIterator<Item = PeakBuffer>) -> Summary {
         let mut found = Summary::default();
         let mut classes: BTreeMap<Class, (u64, u64)> = BTreeMap::new();

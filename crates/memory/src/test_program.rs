@@ -23,7 +23,7 @@ fn shape(size: i64) -> Message {
 }
 
 impl TestProgram {
-    /// An instruction `opcode.id` with a result of so many numbers of four bytes.
+    /// An instruction `opcode.id` with a result of `elements` numbers of four bytes.
     pub fn instruction(self, id: i64, opcode: &str, path: &str, elements: i64) -> Self {
         let metadata = message().bytes(2, path);
         let instruction = message().bytes(1, format!("{opcode}.{id}")).bytes(2, opcode).message(3, shape(elements));

@@ -9,12 +9,12 @@
 
 use hlo::{ArrayShape, Layout, Shape};
 
-/// Another shape for the same numbers.
+/// Another shape for the values of an array.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reshaped {
     /// The shape, without its layout.
     pub shape: String,
-    /// Bytes that it takes in the same tiles.
+    /// Bytes that the array takes in the same tiles.
     pub bytes: u64,
     /// What was done: dimensions in another order, or two of them as one.
     pub how: &'static str,
@@ -33,8 +33,8 @@ fn minor_first(shape: &ArrayShape, layout: &Layout) -> Option<Vec<u64>> {
     (sizes.len() == shape.dimensions.len()).then_some(sizes)
 }
 
-/// Bytes of so many elements a dimension, the fastest varying first, each rounded up to the tile. Only the first tile adds padding: those behind
-/// it divide it.
+/// Bytes of an array with `minor_first` elements per dimension, the fastest varying first, each rounded up to the tile.
+/// Only the first tile adds padding: those behind it divide it.
 fn padded(shape: &ArrayShape, minor_first: &[u64], layout: &Layout) -> Option<u64> {
     let tile = layout.tiles.first()?;
     let mut elements = 1_u64;
@@ -61,7 +61,7 @@ pub fn better_shape(shape: &ArrayShape) -> Option<Reshaped> {
     reordered.or_else(|| merged(shape, layout).filter(|it| is_worth_it(it.bytes)))
 }
 
-/// With any two dimensions last.
+/// The shape with any two dimensions last.
 fn reordered(shape: &ArrayShape, layout: &Layout) -> Option<Reshaped> {
     let rank = shape.dimensions.len();
     let pairs = (0..rank).flat_map(|minor| (0..rank).map(move |second| (minor, second)));
@@ -79,7 +79,7 @@ fn reordered(shape: &ArrayShape, layout: &Layout) -> Option<Reshaped> {
     Some(Reshaped { shape: text(shape, sizes), bytes, how: "its dimensions in another order" })
 }
 
-/// With the two last dimensions as one.
+/// The shape with the two last dimensions as one.
 fn merged(shape: &ArrayShape, layout: &Layout) -> Option<Reshaped> {
     let (rest, [second, minor]) = shape.dimensions.split_last_chunk()?;
     let mut sizes = rest.to_vec();

@@ -6,7 +6,7 @@ use hlo::Shape;
 const POINTER: u64 = 8;
 
 /// Bytes of a value in the default layout: an array's elements without tiles, each at least a byte; of a tuple its table of
-/// pointers, as its elements are buffers of their own. `None` for shapes that are not known or do not fit 64 bits.
+/// pointers, as its elements are separate buffers. `None` for shapes that are not known or do not fit 64 bits.
 pub fn unpadded_bytes(shape: &Shape) -> Option<u64> {
     match shape {
         Shape::Array(array) => {

@@ -103,19 +103,19 @@ pub struct WhatIf {
 #[derive(Clone, Debug, Default)]
 struct Stay {
     forward: Vec<usize>,
-    /// Of the backward pass, and of what is computed again for it.
+    /// Events of the backward pass, and of what is computed again for it.
     backward: Vec<usize>,
 }
 
 /// A scope that would be computed again, with all scopes below it.
 struct Again {
-    /// Is the scope of this number one of them?
+    /// By number, whether a scope is one of these.
     has: Vec<bool>,
     stay: Stay,
 }
 
 impl WhatIf {
-    /// Of a program; `None` where it keeps nothing in the main memory.
+    /// Estimates of a program; `None` where it keeps nothing in the main memory.
     pub fn new(classifier: &Arc<Classifier>) -> Option<WhatIf> {
         let program = classifier.program();
         let space = program.space(MAIN)?;

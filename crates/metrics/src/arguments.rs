@@ -12,15 +12,15 @@ pub struct Argument {
     pub host: u16,
     /// Number of the program.
     pub program_id: i64,
-    /// Its name with its number: `jit_f(17)`.
+    /// Name of the program with its number: `jit_f(17)`.
     pub program: String,
     /// Number of the argument, from 0.
     pub number: i64,
     /// What the framework calls it, else the instruction's name.
     pub name: String,
-    /// Its shape on one device.
+    /// Shape of the argument on one device.
     pub shape: String,
-    /// Its bytes on one device, padding not counted.
+    /// Bytes of the argument on one device, padding not counted.
     pub bytes_per_device: f64,
     /// Which part each device holds; `None` where the program does not say it.
     pub placement: Option<Placement>,

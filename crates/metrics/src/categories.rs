@@ -102,7 +102,7 @@ pub fn family_of(category: &str) -> OpFamily {
 pub struct CategoryId(u32);
 
 impl CategoryId {
-    /// For side tables with one entry a category.
+    /// Index of the category, for side tables with one entry per category.
     pub fn index(self) -> usize {
         self.0 as usize
     }
@@ -128,14 +128,14 @@ pub struct Categorizer<'a> {
     trace: &'a Trace,
     recognised: Recognised,
     by_op: FxHashMap<(StrId, ArgsId), CategoryId>,
-    /// Of ops that state their category: by its text.
+    /// Categories of ops that state them, by their text.
     stated: FxHashMap<StrId, CategoryId>,
     by_name: FxHashMap<String, CategoryId>,
     categories: Vec<(String, OpFamily)>,
 }
 
 impl<'a> Categorizer<'a> {
-    /// For ops of `trace`, of which some were `recognised`.
+    /// A categorizer of ops of `trace`, of which some were `recognised`.
     pub fn new(trace: &'a Trace, recognised: &Recognised) -> Categorizer<'a> {
         Categorizer {
             trace,

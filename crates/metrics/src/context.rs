@@ -25,12 +25,12 @@ pub fn analyse(run: &Run, settings: &Settings) -> Examined {
 }
 
 impl Examined {
-    /// Another document: that of the same run with what the rules say of it.
+    /// The document of the same run with what the rules say of it.
     pub fn with_findings(self, findings: Vec<Finding>) -> Examined {
         Examined { profile: UnifiedProfile { findings, ..self.profile }, ..self }
     }
 
-    /// It beside the run that it is of.
+    /// The result beside the run that it is of.
     pub fn context<'a>(&'a self, run: &'a Run) -> Context<'a> {
         Context { run, analysis: &self.analysis, profile: &self.profile, answers: &self.answers }
     }
@@ -41,7 +41,7 @@ impl Examined {
 pub struct Context<'a> {
     /// The run.
     pub run: &'a Run,
-    /// What was measured of it.
+    /// What was measured of the run.
     pub analysis: &'a Analysis,
     /// The document.
     pub profile: &'a UnifiedProfile,

@@ -33,26 +33,26 @@ pub enum Nesting {
 pub struct Device {
     /// Name as in the trace; with the host in front where a run has several; `CPU:0` for a CPU backend.
     pub name: String,
-    /// Which kind.
+    /// Kind of accelerator.
     pub platform: Platform,
-    /// Number in its name.
+    /// Number in the device's name.
     pub ordinal: u32,
-    /// Index of its plane in the trace.
+    /// Index of the device's plane in the trace.
     pub plane: usize,
-    /// Index of its host in [`Trace::hosts`].
+    /// Index of the device's host in [`Trace::hosts`].
     pub host: u16,
-    /// Its ops by ascending start, longest first, then file order: a nested op follows its parent. Of a device that is
-    /// [limited](super::window::Limited), those of which a part lies in its window.
+    /// Ops of the device by ascending start, longest first, then file order: a nested op follows its parent. Of a
+    /// device that is [limited](super::window::Limited), the ops of which a part lies in its window.
     pub ops: Arc<Vec<EventId>>,
-    /// How many of them start before the window: they count where they start.
+    /// How many of the ops start before the window: they count where they start.
     pub begun_before: u64,
-    /// What of them runs in what.
+    /// Which op runs in which.
     pub nesting: Nesting,
     /// Union of the ops, inside the window.
     pub busy: IntervalSet,
     /// First op's start to last op's end, of the whole capture.
     pub span: Interval,
-    /// How its clock lies against the host's; `None` where its events have the host's times.
+    /// How the device's clock lies against the host's; `None` where its events have the host's times.
     pub clock: Option<ChipClock>,
     /// The time that is measured: what shares are of. All of `span` until it is limited.
     pub window: IntervalSet,
@@ -187,7 +187,7 @@ impl Devices {
         trace.events.kinds().iter().map(family).collect()
     }
 
-    /// Of a trace that a test has made.
+    /// Devices of a trace that a test has made.
     #[cfg(test)]
     pub(crate) fn of(trace: &Trace) -> Devices {
         Devices::new(trace, Arc::new(ByLine::new(trace)))

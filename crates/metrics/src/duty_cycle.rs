@@ -35,7 +35,7 @@ pub struct DutyCycle {
 }
 
 impl DutyCycle {
-    /// Of all used chips; `None` where they are no TPUs.
+    /// Duty cycle of all used chips; `None` where they are no TPUs.
     pub fn new(trace: &Trace, devices: &Devices) -> Option<DutyCycle> {
         if devices.platform != Some(Platform::Tpu) {
             return None;

@@ -9,7 +9,7 @@
 //! ```
 //!
 //! Only programs that compute gradients are looked at, and of these the one that trains most arrays. Names are those of JAX's
-//! arguments; where a program has none, nothing is told.
+//! arguments; where a program has none, nothing is known.
 
 use std::collections::BTreeSet;
 
@@ -28,7 +28,8 @@ pub fn layer_freezing(modules: &Modules, ran: &BTreeSet<i64>) -> Option<LayerFre
     found.reduce(|most, it| if it.trained_arrays > most.trained_arrays { it } else { most })
 }
 
-/// What one program freezes; `None` where it computes no gradients or changes no parameter that its arguments' names tell.
+/// What one program freezes; `None` where it computes no gradients or changes no parameter that its arguments' names
+/// identify.
 pub fn of_module(module: &Module) -> Option<LayerFreezing> {
     if !has_gradients(module) {
         return None;

@@ -17,7 +17,7 @@ pub struct Histogram {
 }
 
 impl Histogram {
-    /// Nothing counted.
+    /// A histogram in which nothing is counted.
     pub const EMPTY: Histogram = Histogram { counts: [0; BUCKETS] };
 
     /// Counts one duration.

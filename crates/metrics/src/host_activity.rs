@@ -224,7 +224,7 @@ mod tests {
         host_activity(trace, &devices, threads.as_ref())
     }
 
-    /// As above, by hand.
+    /// Calls, executions and compilations of programs on two host threads, by hand.
     fn capture() -> TraceBuilder {
         let mut b = TraceBuilder::new();
         let python = b.line("/host:CPU", "python");

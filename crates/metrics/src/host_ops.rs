@@ -23,20 +23,20 @@ use trace::{Interval, LineKind, StrId, Trace};
 pub struct HostOp {
     /// Name of the events.
     pub name: StrId,
-    /// What they do: given by the name, else by the thread.
+    /// What the threads do in the events: given by the name, else by the thread.
     pub role: HostRole,
-    /// Threads that they are on.
+    /// Threads that the events are on.
     pub threads: u64,
-    /// Their times.
+    /// Count and times of the events.
     pub tally: HostOpTally,
 }
 
 /// Count and times of some events.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HostOpTally {
-    /// How many.
+    /// Number of the events.
     pub occurrences: u64,
-    /// Sum of their durations; of a recursive function each call counts.
+    /// Sum of the events' durations; of a recursive function each call counts.
     pub total: Ps,
     /// The part of it in which nothing nested in them ran.
     pub self_time: Ps,
@@ -53,7 +53,7 @@ impl HostOpTally {
     }
 }
 
-/// All of them, most self time first.
+/// All host ops, most self time first.
 #[derive(Clone, Debug, Default)]
 pub struct HostOps {
     /// The rows.

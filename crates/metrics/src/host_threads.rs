@@ -1,8 +1,8 @@
 //! What the threads of the hosts do, and when.
 //!
-//! Reads all events of host threads but the ops of a CPU backend, which are device work. An event tells what its thread does
+//! Reads all events of host threads but the ops of a CPU backend, which are device work. An event says what its thread does
 //! by its name (`facts/host_spans.csv`); else the thread's own name does (`facts/host_threads.csv`). On one thread the more
-//! telling work wins, so that a program's first call, which compiles inside a launch, is compilation:
+//! informative work wins, so that a program's first call, which compiles inside a launch, is compilation:
 //!
 //! ```text
 //! python   [$main                                      )    frames of Python
@@ -36,7 +36,7 @@ pub enum HostRole {
     Transfer,
     /// Waits for a device, a lock or another thread.
     Wait,
-    /// Anything else.
+    /// Anything that has no other role.
     Other,
 }
 
@@ -44,7 +44,7 @@ impl HostRole {
     /// Number of roles.
     pub const COUNT: usize = 7;
 
-    /// All of them.
+    /// All roles.
     pub const ALL: [HostRole; HostRole::COUNT] = [
         HostRole::Python,
         HostRole::Launch,
@@ -68,7 +68,7 @@ impl HostRole {
         }
     }
 
-    /// For people.
+    /// Name of the role for people.
     pub fn title(self) -> &'static str {
         match self {
             HostRole::Python => "Python",
@@ -81,7 +81,7 @@ impl HostRole {
         }
     }
 
-    /// Of a thread by its name.
+    /// Role of a thread by its name.
     pub(super) fn of_thread(name: &str) -> HostRole {
         let label = host_threads::role(name);
         HostRole::ALL.into_iter().find(|role| Some(role.label()) == label).unwrap_or(HostRole::Other)
@@ -199,12 +199,12 @@ pub(super) fn thread_role(name: &str) -> HostRole {
     HostRole::of_thread(name)
 }
 
-/// By [kind](trace::Events::kinds): what such an event's thread does; `None` for what is no work of a host.
+/// What an event of each [kind](trace::Events::kinds) says that its thread does; `None` for what is no work of a host.
 pub(super) fn roles_of_kinds(trace: &Trace, devices: &Devices) -> Vec<Option<HostRole>> {
     Works::new(trace, devices).roles
 }
 
-/// By argument set: whether an event is an op of the CPU backend, or the marker that follows it.
+/// By argument set, whether an event is an op of the CPU backend, or the marker that follows it.
 fn cpu_ops(trace: &Trace, devices: &Devices) -> Vec<bool> {
     if devices.platform != Some(Platform::Cpu) {
         return Vec::new();
@@ -223,7 +223,7 @@ struct Works {
     /// By [kind](trace::Events::kinds): the role that such an event gives its thread; `None` for what is none of a host's
     /// work.
     roles: Vec<Option<HostRole>>,
-    /// By line; `None` for one that is no thread of a host.
+    /// Work of each line; `None` for one that is no thread of a host.
     lines: Vec<Option<LineWork>>,
 }
 
@@ -232,9 +232,9 @@ struct Works {
 struct LineWork {
     /// Where no event knows better.
     own: HostRole,
-    /// It also launches work or runs Python.
+    /// Whether the thread also launches work or runs Python.
     launches: bool,
-    /// No event knows better, and all are its work.
+    /// Whether no event knows better, and all are the thread's work.
     is_plain: bool,
 }
 
@@ -266,14 +266,14 @@ impl Works {
 
 /// One thread.
 struct Thread {
-    /// By [`HostRole`]; these do not overlap.
+    /// Times by [`HostRole`]; these do not overlap.
     roles: [IntervalSet; HostRole::COUNT],
     any: IntervalSet,
     held_by_input: IntervalSet,
 }
 
 impl Thread {
-    /// From its events in order, and the roles that these give it by kind.
+    /// From the events of a line in order, and the roles that these give the thread by kind.
     fn new(trace: &Trace, events: &LineEvents, work: LineWork, roles: &[Option<HostRole>]) -> Thread {
         let mut found: [Union; HostRole::COUNT] = Default::default();
         // Most threads do one thing all the time.

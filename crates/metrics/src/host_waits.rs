@@ -41,9 +41,9 @@ pub struct HostRanges {
 /// The ranges of one host.
 struct HostSets {
     host: u16,
-    /// By the place of the name.
+    /// Ranges by the place of their name.
     ranges: Vec<(usize, IntervalSet)>,
-    /// In any range.
+    /// Time in any range.
     all: IntervalSet,
 }
 

@@ -23,7 +23,7 @@ pub use facts::host_spans::HostWork;
 /// The spans of one kind of work.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HostSpans {
-    /// When any host thread does it.
+    /// When any host thread does this work.
     pub union: IntervalSet,
     /// Starts of the spans that are not inside another one.
     pub outermost: Vec<Ps>,

@@ -38,7 +38,7 @@ struct Named {
     framework_op: StrId,
     /// The category with the most self time, as one name can stand for different ops of different modules.
     category: (Ps, CategoryId),
-    /// It has others, too.
+    /// Whether the name has other categories, too.
     is_mixed: bool,
 }
 

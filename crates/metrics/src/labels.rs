@@ -9,7 +9,7 @@ pub struct Labels {
 }
 
 impl Labels {
-    /// No label yet; the first one is to have the number `first`.
+    /// Labels without any yet; the first one is to have the number `first`.
     pub fn new(first: u32) -> Labels {
         Labels { first, ..Labels::default() }
     }

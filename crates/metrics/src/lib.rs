@@ -155,9 +155,9 @@ pub struct Run {
 /// A device memory profile (pprof) that was given before another.
 #[derive(Clone, Debug)]
 pub struct EarlierHeapProfile {
-    /// What its run is called.
+    /// Name of the profile's run.
     pub name: String,
-    /// Its bytes, unpacked.
+    /// Bytes of the profile, unpacked.
     pub bytes: Arc<[u8]>,
 }
 
@@ -167,7 +167,8 @@ impl Run {
         self.sorted.get_or_init(|| Arc::new(ByLine::new(&self.trace)))
     }
 
-    /// Its compiled programs: each is read when first asked for, for all who ask, however often the run is analysed.
+    /// The compiled programs of the run: each is read when first asked for, for all who ask, however often the run is
+    /// analysed.
     pub fn programs(&self) -> &Arc<CompiledPrograms> {
         self.compiled.get_or_init(|| Arc::new(CompiledPrograms::new(&self.trace)))
     }

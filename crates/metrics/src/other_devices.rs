@@ -86,7 +86,7 @@ fn is_accelerator(trace: &Trace, plane: &Plane) -> bool {
     [trace.text(plane.name), label(trace, plane)].into_iter().any(accelerators::is)
 }
 
-/// Its name, with the label where that says more.
+/// Name of the plane, with the label where that says more.
 fn name(trace: &Trace, plane: &Plane) -> String {
     match (trace.text(plane.name), label(trace, plane)) {
         (name, label) if label.is_empty() || name == label => name.to_owned(),

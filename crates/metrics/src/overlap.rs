@@ -13,13 +13,13 @@ use trace::{Interval, IntervalSet};
 /// Communication and copies in flight, and how much of it computation hides.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Overlap {
-    /// Communication is in flight.
+    /// Time in which communication is in flight.
     pub communication: Ps,
-    /// So is computation, at the same time.
+    /// Time in which communication is in flight and computation hides it.
     pub hidden_communication: Ps,
-    /// Copies are in flight.
+    /// Time in which copies are in flight.
     pub transfer: Ps,
-    /// So is computation, at the same time.
+    /// Time in which copies are in flight and computation hides them.
     pub hidden_transfer: Ps,
 }
 
@@ -32,7 +32,7 @@ pub struct InFlight<'a> {
 }
 
 impl<'a> InFlight<'a> {
-    /// Of one device.
+    /// What is in flight on one device.
     pub fn new(time: &'a DeviceTime) -> InFlight<'a> {
         let hidden = |set: &IntervalSet| match time.compute() {
             Some(compute) if !set.is_empty() => set.intersection(compute),

@@ -12,7 +12,7 @@ use report::{LayerFreezing, ModelConfig, ParameterCounts};
 pub struct Preset {
     /// Name for people.
     pub name: &'static str,
-    /// Its dimensions; batch and sequence length stay open.
+    /// Dimensions of the model; batch and sequence length stay open.
     pub model: ModelConfig,
 }
 

@@ -33,7 +33,7 @@ impl<T: Default> PerLine<T> {
         self.of_lines.get_mut(self.last).map(|(_, of_line)| of_line)
     }
 
-    /// All of them, in the order of the lines.
+    /// All values, in the order of the lines.
     pub fn in_order(mut self) -> impl Iterator<Item = T> {
         sort::sort_by_key(&mut self.of_lines, |(line, _)| *line);
         self.of_lines.into_iter().map(|(_, of_line)| of_line)

@@ -29,7 +29,7 @@ pub enum HostReason {
 }
 
 impl HostReason {
-    /// For tables.
+    /// Name of the reason for tables.
     pub fn label(self) -> &'static str {
         match self {
             HostReason::Callback => "callback",
@@ -42,13 +42,13 @@ impl HostReason {
 /// The ops of one type in one place.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlacementRow {
-    /// `None` where they ran on devices.
+    /// Why the ops ran on the host; `None` where they ran on devices.
     pub reason: Option<HostReason>,
     /// Category of device ops; name of a callback or of a CPU program; `host compute` ops by name.
     pub op_type: String,
     /// Distinct ops.
     pub num_ops: u64,
-    /// How often they ran.
+    /// How often the ops ran.
     pub occurrences: u64,
     /// Self time of device ops; summed durations on the host.
     pub time: Ps,
@@ -57,7 +57,7 @@ pub struct PlacementRow {
 /// Where the ops of a run ran.
 #[derive(Clone, Debug, Default)]
 pub struct Placement {
-    /// On devices, most time first; then on the host, most time first.
+    /// Rows on devices, most time first; then on the host, most time first.
     pub rows: Vec<PlacementRow>,
     /// When something ran on a host where a device was meant.
     pub on_host: IntervalSet,

@@ -13,9 +13,9 @@ pub struct Summary {
     pub median: f64,
     /// 95th percentile by nearest rank: the smallest value that at least 95 % of the values do not exceed.
     pub p95: f64,
-    /// Smallest.
+    /// Smallest value.
     pub min: f64,
-    /// Largest.
+    /// Largest value.
     pub max: f64,
     /// Sample standard deviation (n - 1); `None` for fewer than two values.
     pub stddev: Option<f64>,
@@ -45,8 +45,8 @@ pub struct Percentiles {
     pub p95: Ps,
 }
 
-/// Of these durations, which are put in another order; `ps` says how long one is. `None` where there is none. Takes time linear in their
-/// number.
+/// Percentiles of durations, which are put in another order; `ps` says how long one is. `None` where there is none.
+/// Takes time linear in their number.
 pub fn percentiles<T: Copy + Ord>(durations: &mut [T], ps: impl Fn(T) -> Ps) -> Option<Percentiles> {
     let (count, rank) = (durations.len(), p95_rank(durations.len()));
     if count == 0 {
@@ -62,7 +62,7 @@ pub fn percentiles<T: Copy + Ord>(durations: &mut [T], ps: impl Fn(T) -> Ps) -> 
     Some(Percentiles { median_us: (ps(lower).as_us() + ps(upper).as_us()) / 2.0, p95: ps(p95) })
 }
 
-/// Place of the 95th percentile among so many sorted values.
+/// Place of the 95th percentile among `count` sorted values.
 fn p95_rank(count: usize) -> usize {
     (count * 95).div_ceil(100).saturating_sub(1)
 }

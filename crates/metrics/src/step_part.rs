@@ -15,15 +15,16 @@ pub enum StepPart {
     Communication,
     /// Copies from the host that neither computation nor communication hides.
     HostToDevice,
-    /// Copies to the host, likewise.
+    /// Copies to the host that no part of higher precedence hides.
     DeviceToHost,
-    /// Copies from one device to another, likewise.
+    /// Copies from one device to another that no part of higher precedence hides.
     PeerToPeer,
-    /// Copies within the device, likewise.
+    /// Copies within the device that no part of higher precedence hides.
     DeviceToDevice,
-    /// Infeed and outfeed, likewise (TPU).
+    /// Infeed and outfeed that no part of higher precedence hides (TPU).
     InfeedOutfeed,
-    /// Fills, changes of layout and copies whose direction the trace does not say, likewise.
+    /// Fills, changes of layout and copies whose direction the trace does not say, that no part of higher precedence
+    /// hides.
     DataMovement,
     /// Idle: the program waits on the device for other devices or for its inputs (TPU).
     Barrier,
@@ -46,7 +47,7 @@ impl StepPart {
     /// Number of parts that are work. They come first, in the order in which they hide each other.
     pub const NUM_WORK: usize = StepPart::Barrier as usize;
 
-    /// All of them in their order.
+    /// All parts in their order.
     pub const ALL: [StepPart; StepPart::COUNT] = [
         StepPart::Compute,
         StepPart::Communication,
@@ -69,7 +70,7 @@ impl StepPart {
         self.names().0
     }
 
-    /// For people.
+    /// Name of the part for people.
     pub fn title(self) -> &'static str {
         self.names().1
     }
@@ -106,12 +107,12 @@ impl Parts {
         self.0.iter().copied().sum()
     }
 
-    /// The idle ones.
+    /// Time of the idle parts.
     pub fn idle(&self) -> Ps {
         StepPart::ALL.into_iter().filter(|part| part.is_idle()).map(|part| self.get(part)).sum()
     }
 
-    /// The others.
+    /// Time of all parts but the idle ones.
     pub fn busy(&self) -> Ps {
         StepPart::ALL.into_iter().filter(|part| !part.is_idle()).map(|part| self.get(part)).sum()
     }

@@ -6,7 +6,7 @@ use report::{ModelConfig, StepTiming, Throughput};
 /// Samples or tokens of a step. More come from no data set but from a slip of the hand, and what follows from them is absurd.
 const MOST_PER_STEP: u64 = 1 << 53;
 
-/// The throughput section. Steps a second need only the step time; samples and tokens need the batch, which no trace knows.
+/// The throughput section. Steps per second need only the step time; samples and tokens need the batch, which no trace knows.
 /// `num_devices` is the number of used devices. Of devices that run one after another no step has the batch of all, so that samples
 /// and tokens are unknown; `all_devices` are the steps that devices end per second where they do not run them together.
 pub fn throughput(timing: &StepTiming, model: &ModelConfig, num_devices: u64, all_devices: Option<f64>) -> Throughput {

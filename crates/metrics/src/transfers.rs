@@ -83,7 +83,7 @@ pub fn memory_operations(trace: &Trace, devices: &Devices) -> Option<MemoryOpera
 
 fn transfer((direction, sum): (Direction, Sum)) -> Option<Transfer> {
     let sized = sum.sized_count > 0 || sum.bytes > 0;
-    // Bytes a nanosecond are gigabytes a second.
+    // Bytes per nanosecond are gigabytes per second.
     let bandwidth =
         (sized && sum.sized_time > Ps::ZERO).then(|| sum.bytes as f64 / (sum.sized_time.as_ps() as f64 / 1e3));
     (sum.count > 0 || sum.time > Ps::ZERO).then(|| Transfer {

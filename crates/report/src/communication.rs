@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// Communication between devices. Absent where none ran. Added in 1.1.0.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct Communication {
-    /// Runs of collectives, sends and receives, one a device and execution.
+    /// Runs of collectives, sends and receives, one per device and execution.
     pub num_collectives: u64,
     /// Summed durations of collectives, sends and receives.
     pub total_time_us: f64,
@@ -34,7 +34,7 @@ pub struct Communication {
     /// Share of the straggler's compared runs in which it arrived last and another device of the group waited.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub straggler_percent: Option<f64>,
-    /// By kind, most time first.
+    /// Kinds of communication, most time first.
     pub kinds: Vec<CommunicationKind>,
     /// The ops with the most time, at most 50.
     pub top_ops: Vec<CommunicationOp>,
@@ -99,11 +99,11 @@ pub struct CommunicationOp {
     /// Devices of a group, from `replica_groups` in all its forms.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group_size: Option<u64>,
-    /// Bytes of a run over its mean time (waiting included), 1e9 bytes a second.
+    /// Bytes of a run over its mean time (waiting included), 1e9 bytes per second.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub algorithm_gb_per_sec: Option<f64>,
     /// What each link carries, to be compared with its peak: `algorithm_gb_per_sec` times the factor of NCCL's tests for a group
-    /// of n, in 1e9 bytes a second. The factor is `2(n-1)/n` for an all-reduce; `(n-1)/n` for an all-gather, reduce-scatter and
+    /// of n, in 1e9 bytes per second. The factor is `2(n-1)/n` for an all-reduce; `(n-1)/n` for an all-gather, reduce-scatter and
     /// all-to-all; 1 for permutes, broadcasts, sends and receives.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bus_gb_per_sec: Option<f64>,

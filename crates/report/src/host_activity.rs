@@ -34,7 +34,7 @@ pub struct HostThread {
     pub role: String,
     /// Events of the thread.
     pub num_events: u64,
-    /// Union of its events, waits included.
+    /// Union of the thread's events, waits included.
     pub busy_time_us: f64,
     /// `busy_time_us` over the capture.
     pub busy_percent: f64,
@@ -47,17 +47,17 @@ pub struct HostThread {
 pub struct HostSpan {
     /// Name of the events. The 20 with the most self time of the table host-ops are listed.
     pub name: String,
-    /// What they do: `python`, `launch`, `input`, `compile`, `transfer`, `wait` or `other`.
+    /// What the events do: `python`, `launch`, `input`, `compile`, `transfer`, `wait` or `other`.
     pub role: String,
-    /// How many of them there are.
+    /// Number of the events.
     pub occurrences: u64,
-    /// Threads that they are on.
+    /// Threads that the events are on.
     pub threads: u64,
-    /// Sum of their durations.
+    /// Sum of the events' durations.
     pub total_time_us: f64,
     /// Time of the spans in which nothing nested in them ran.
     pub self_time_us: f64,
-    /// Longest of their durations.
+    /// Longest duration of one of the events.
     pub max_time_us: f64,
     /// `self_time_us` over the self time of all host events.
     pub percent: f64,
@@ -77,7 +77,7 @@ pub struct HostProgram {
     /// Summed durations of the events. Executions lie inside calls, and the runtime marks one execution by several nested
     /// events, so rows do not add up. A call only dispatches where the device works beside the host.
     pub total_time_us: f64,
-    /// Longest of the events.
+    /// Longest duration of one of the events.
     pub max_time_us: f64,
 }
 
@@ -109,12 +109,12 @@ pub struct OtherDevice {
 pub struct OtherDeviceEvent {
     /// Name of the events. The 10 with the most self time are listed.
     pub name: String,
-    /// How many of them there are.
+    /// Number of the events.
     pub occurrences: u64,
-    /// Sum of their durations.
+    /// Sum of the events' durations.
     pub total_time_us: f64,
-    /// The part of it in which nothing nested in them on their line ran.
+    /// Time of the events in which nothing nested in them on their line ran.
     pub self_time_us: f64,
-    /// Longest of their durations.
+    /// Longest duration of one of the events.
     pub max_time_us: f64,
 }

@@ -39,10 +39,10 @@ pub struct KernelStatistics {
     pub graph_without_op_count: u64,
     /// Sum of the durations of kernels of CUDA graphs that nothing ties to an op.
     pub graph_without_op_time_us: f64,
-    /// By family, most time first.
+    /// Time by kernel family, most time first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub families: Vec<KernelFamilyTime>,
-    /// By the type of the values that are computed with, most time first.
+    /// Time by the type of the values that are computed with, most time first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub data_types: Vec<DataTypeTime>,
     /// The 50 rows with most time.
@@ -58,7 +58,7 @@ pub struct KernelFamilyTime {
     pub family: String,
     /// Kernels of the family.
     pub count: u64,
-    /// Sum of their durations.
+    /// Sum of the kernels' durations.
     pub time_us: f64,
 }
 
@@ -74,7 +74,7 @@ pub struct KernelStatistic {
     /// HLO instruction.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hlo_op_name: Option<String>,
-    /// What it does.
+    /// Class of the kernel, see [kernel categories](#kernel-categories).
     pub family: String,
     /// Blocks, `x,y,z`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -91,24 +91,25 @@ pub struct KernelStatistic {
     /// Theoretical occupancy.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub occupancy_pct: Option<f64>,
-    /// Whether its op could use tensor cores: its framework op is a product or convolution, or a kernel of it uses them.
+    /// Whether the kernel's op could use tensor cores: its framework op is a product or convolution, or a kernel of it
+    /// uses them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub is_op_tensor_core_eligible: Option<bool>,
-    /// Whether it uses tensor cores, judged by its name.
+    /// Whether the kernel uses tensor cores, judged by its name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub is_kernel_using_tensor_core: Option<bool>,
-    /// Type that it computes with.
+    /// Type that the kernel computes with.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub data_type: Option<String>,
-    /// How often it ran.
+    /// How often the kernel ran.
     pub occurrences: u64,
-    /// Sum of its durations.
+    /// Sum of the kernel's durations.
     pub total_duration_us: f64,
-    /// Shortest.
+    /// Shortest duration of the kernel.
     pub min_duration_us: f64,
-    /// Longest.
+    /// Longest duration of the kernel.
     pub max_duration_us: f64,
-    /// Mean time from the end of its launch call to its start.
+    /// Mean time from the end of the launch call to the kernel's start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub launch_delay_us: Option<f64>,
 }
@@ -120,7 +121,7 @@ pub struct DataTypeTime {
     /// the HLO, else for matrix kernels by name; `unknown` where neither says so. Most time first, `unknown` last. XProf has two
     /// classes: names with `half` or `fp16` are 16 bits, all else (bf16 and copies too) 32.
     pub data_type: String,
-    /// Sum of their durations.
+    /// Sum of the kernels' durations.
     pub time_us: f64,
     /// Share of the time of all kernels.
     pub percent: f64,

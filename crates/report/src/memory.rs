@@ -20,9 +20,9 @@ pub struct Memory {
 pub struct DeviceMemory {
     /// The device: as `multi_device` names it, else its allocator; of a device memory profile its label (`cuda:0`).
     pub device_name: String,
-    /// Where its figures come from: `allocator` (the events of its allocator), `programs` (the largest program that runs on it: a lower
-    /// bound, for what other programs and the caller keep is not in it), `memory_profile` (what lived when the profile was saved) or `error`
-    /// (the text of an out-of-memory error).
+    /// Where the device's figures come from: `allocator` (the events of its allocator), `programs` (the largest program
+    /// that runs on it: a lower bound, for what other programs and the caller keep is not in it), `memory_profile`
+    /// (what lived when the profile was saved) or `error` (the text of an out-of-memory error).
     pub source: String,
     /// The most bytes that are used at once: of `allocator` given out or reserved, of `programs` the largest `memory.programs[].peak_heap_bytes`,
     /// of `error` what was needed. Absent for `memory_profile`, which is of one moment.
@@ -49,7 +49,7 @@ pub struct DeviceMemory {
     /// The program that `by_class` is of: the one with the largest peak that the device's peak has room for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub program: Option<String>,
-    /// What fills it at the peak, the largest first. What is used beyond the program is `outside the program`.
+    /// What fills the memory at the peak, the largest first. What is used beyond the program is `outside the program`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub by_class: Vec<MemoryClass>,
 }
@@ -75,7 +75,7 @@ pub struct ProgramMemory {
     pub memory_space: String,
     /// The most bytes that are alive at once: allocations that are there as long as the program runs, and the peak of the heap.
     pub peak_heap_bytes: u64,
-    /// The same peak with temporary values without the padding of their layouts.
+    /// As `peak_heap_bytes`, with temporary values without the padding of their layouts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peak_unpadded_heap_bytes: Option<u64>,
     /// The peak that XLA itself reports, as `compiled.memory_analysis().peak_memory_in_bytes`: of all memory spaces together.
@@ -111,7 +111,7 @@ pub struct ProgramMemory {
     /// Bytes that the layouts of what is alive at the peak add, arguments and results included.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub padding_bytes: Option<u64>,
-    /// What fills it at the peak, the largest first.
+    /// What fills the memory at the peak, the largest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub by_class: Vec<MemoryClass>,
 }
@@ -119,14 +119,14 @@ pub struct ProgramMemory {
 /// Buffers of one class, scope and shape. Added in 1.1.0.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct MemoryBuffers {
-    /// Their class.
+    /// Class of the buffers.
     pub class: String,
     /// Scopes of the framework's path; of an argument the path to it in its tree. Empty where unknown.
     pub scope: String,
     /// Type and shape without layout. Empty where unknown.
     pub shape: String,
-    /// Buffers.
+    /// Number of the buffers.
     pub count: u64,
-    /// Their bytes.
+    /// Bytes of the buffers.
     pub bytes: u64,
 }

@@ -11,13 +11,14 @@ impl Metadata {
         given.or_else(|| log_folder(&self.trace_file)).or(own).unwrap_or(&self.trace_file)
     }
 
-    /// What distinguishes it from others of its name: its own name or the folder, whichever [`Metadata::name`] is not.
+    /// What distinguishes the run from others of its name: its own name or the folder, whichever [`Metadata::name`] is
+    /// not.
     pub fn other_name(&self) -> Option<&str> {
         let both = [self.run_name.as_deref(), log_folder(&self.trace_file)];
         both.into_iter().flatten().find(|other| !other.is_empty() && *other != self.name())
     }
 
-    /// Both, where only one run is in sight: `step_1000 (2026_01_31_12_00_00)`.
+    /// Name and other name, where only one run is in sight: `step_1000 (2026_01_31_12_00_00)`.
     pub fn full_name(&self) -> String {
         self.other_name().map_or_else(|| self.name().to_owned(), |other| both(self.name(), other))
     }
@@ -50,19 +51,20 @@ fn parts(path: &str) -> impl Iterator<Item = &str> {
 /// What a run can be named by.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Naming<'a> {
-    /// [`Metadata::name`], or what someone calls it.
+    /// [`Metadata::name`], or what someone calls the run.
     pub name: &'a str,
     /// [`Metadata::other_name`].
     pub other: Option<&'a str>,
-    /// The file it was captured into.
+    /// The file that the run was captured into.
     pub path: &'a str,
-    /// The file that it was read from, where that is known: an exported profile is read from another than it was captured into.
+    /// The file that the run was read from, where that is known: an exported profile is read from another than it was
+    /// captured into.
     pub file: Option<&'a str>,
-    /// Model of its devices.
+    /// Model of the run's devices.
     pub device: &'a str,
-    /// Its devices.
+    /// Number of the run's devices.
     pub num_devices: u64,
-    /// When it was captured.
+    /// When the run was captured.
     pub time: Option<&'a str>,
 }
 
@@ -101,7 +103,7 @@ impl<'a> Naming<'a> {
         }
     }
 
-    /// What else it can be known by: its devices, when and into which file it was captured.
+    /// What else the run can be known by: its devices, when and into which file it was captured.
     fn details(&self) -> [String; 4] {
         let devices = if self.num_devices == 1 { "device" } else { "devices" };
         let time = self.time.map_or("", |time| time.split('.').next().unwrap_or(time)).trim_end_matches('Z');

@@ -33,7 +33,8 @@ pub fn differing(paths: &[&str]) -> Vec<String> {
     if told(&without) < told(&with_times) { with_times } else { without }
 }
 
-/// The same without the number of devices: what was measured. `None` where a path does not say on how many devices.
+/// For each path, the words that not all of them have, without the number of devices: what was measured. `None` where a
+/// path does not say on how many devices.
 pub fn methods(paths: &[&str]) -> Option<Vec<String>> {
     let says_devices = |path: &&str| parts(path).iter().any(|part| part.split(SEPARATORS).any(is_device_count));
     let is_left_out = |word: &str| is_time(word) || is_device_count(word);

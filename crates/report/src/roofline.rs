@@ -16,11 +16,11 @@ pub struct Roofline {
     pub device_key: Option<String>,
     /// Where the arithmetic peaks come from: `profile`, `facts` or `chosen`; see [Device peaks](#device-peaks).
     pub peak_source: String,
-    /// Dense peak of one device by type, 1e12 operations a second.
+    /// Dense peak of one device by type, 1e12 operations per second.
     pub peak_tflops: BTreeMap<String, f64>,
     /// The levels of its memory.
     pub memory_levels: Vec<MemoryLevel>,
-    /// Bandwidth of the links to other devices by the maker, 1e9 bytes a second, both directions together. Absent where unknown.
+    /// Bandwidth of the links to other devices by the maker, 1e9 bytes per second, both directions together. Absent where unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub interconnect_gb_per_s: Option<f64>,
     /// The one peak that XProf has for all types. Absent where the profile does not state it.
@@ -63,16 +63,16 @@ pub struct Roofline {
 pub struct MemoryLevel {
     /// `HBM`, `CMEM Read`, `CMEM Write`, `VMEM Read`, `VMEM Write`, `Shm/L1`.
     pub level: String,
-    /// Bandwidth of the level, 1e9 bytes a second. XProf prints GiB/s.
+    /// Bandwidth of the level, 1e9 bytes per second. XProf prints GiB/s.
     pub gb_per_s: f64,
-    /// Where it comes from: `profile`, `facts` or `chosen`.
+    /// Where the bandwidth comes from: `profile`, `facts` or `chosen`.
     pub source: String,
-    /// FLOPs a byte where this level meets the peak of the fastest type among bf16, fp16 and fp32.
+    /// FLOPs per byte where this level meets the peak of the fastest type among bf16, fp16 and fp32.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ridge_point: Option<f64>,
 }
 
-/// A program under the roofs: over the active spans of all devices.
+/// A program on the roofline: over the active spans of all devices.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct ProgramPoint {
     /// FLOPs of all ops over the devices' windows added up: GFLOP/s of one device.
@@ -86,17 +86,17 @@ pub struct ProgramPoint {
     /// FLOPs of all ops over the time they need at the peaks of their types.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peak_gflops: Option<f64>,
-    /// Bytes of main memory over the devices' windows added up, 2^30 bytes a second. Of ops that split bytes by memory where any
+    /// Bytes of main memory over the devices' windows added up, 2^30 bytes per second. Of ops that split bytes by memory where any
     /// does (a TPU's `copy-done` repeats the bytes of its `copy-start` without splitting them).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hbm_gibps: Option<f64>,
-    /// FLOPs a byte of the main memory.
+    /// FLOPs per byte of the main memory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hbm_operational_intensity: Option<f64>,
     /// The roof that the program is nearest to: `Compute`, a level of memory, or `Unknown`. The greatest of FLOP/s over peak and
-    /// bytes a second over bandwidth of each level.
+    /// bytes per second over bandwidth of each level.
     pub bound_by: String,
-    /// How near the program is to that roof: the greatest of FLOP/s over peak and bytes a second over bandwidth of each level.
+    /// How near the program is to that roof: the greatest of FLOP/s over peak and bytes per second over bandwidth of each level.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub roofline_efficiency_percent: Option<f64>,
 }

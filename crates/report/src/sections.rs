@@ -94,7 +94,7 @@ pub struct Throughput {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct ComputeUtilization {
     /// Share of a step in which a device is busy. `100 * kernel_time_us / (kernel_time_us + overhead_time_us)`. Busy
-    /// with anything: copies and collectives count; it does not tell how well the arithmetic units are used.
+    /// with anything: copies and collectives count; it does not say how well the arithmetic units are used.
     pub compute_util_percent: f64,
     /// Busy time of the window, all devices, over the windows of steps on devices that make it up. Over the used devices where
     /// the window is none of steps.
@@ -207,7 +207,7 @@ pub struct Transfer {
     pub total_bytes: Option<u64>,
     /// Copies whose size is known.
     pub sized_count: u64,
-    /// `total_bytes` over the summed durations of the copies whose size is known, in 1e9 bytes a second. Small copies are
+    /// `total_bytes` over the summed durations of the copies whose size is known, in 1e9 bytes per second. Small copies are
     /// dominated by latency.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bandwidth_gb_per_sec: Option<f64>,
@@ -218,7 +218,7 @@ pub struct Transfer {
 pub struct MultiDevice {
     /// Used devices.
     pub num_devices: u64,
-    /// One entry a device, in the order of hosts and ordinals.
+    /// One entry per device, in the order of hosts and ordinals.
     pub device_stats: Vec<DeviceStats>,
     /// Devices of the same kind that the profile lists and on which no op ran, in the order of the file. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -386,10 +386,10 @@ pub struct Step {
     pub num_kernels: f64,
     /// Cut by the start or end of the capture, or without a following step to end it: see [Steps](#steps).
     pub partial: bool,
-    /// The host compiled in more than 10 % of it: see [Steps](#steps).
+    /// The host compiled in more than 10 % of the step: see [Steps](#steps).
     #[serde(default)]
     pub compiles: bool,
-    /// It compiles, or it is one of the leading steps that take longer than most: see [Steps](#steps).
+    /// The step compiles, or it is one of the leading steps that take longer than most: see [Steps](#steps).
     pub warm_up: bool,
     /// Part of the statistics: neither partial nor warm-up, as far as any such step is left.
     pub counted: bool,

@@ -14,7 +14,7 @@ pub struct StepBreakdown {
     pub num_steps: Option<u64>,
     /// Length of the step (of the window): the sum of the parts. With steps it is `step_timing.avg_step_time_us`.
     pub duration_us: f64,
-    /// What happens in it.
+    /// What happens in the step (in the window).
     pub parts: StepParts,
     /// Share of the communication in flight that computation hides: `100 * hidden / in flight`, both summed like the parts.
     /// Communication is *in flight* while a collective, send or receive runs on the device's lines; on a TPU also from the
@@ -139,7 +139,8 @@ pub struct HostMeanwhile {
 /// One named range or function of the user.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct HostRangeTime {
-    /// Its name: that of an annotation without the number of its step, or of a function of the user's own files, or of a call that waits for devices (`block_until_ready`).
+    /// Name of an annotation without the number of its step, or of a function of the user's own files, or of a call
+    /// that waits for devices (`block_until_ready`).
     pub name: String,
     /// Idle time of a device in which a Python thread of its host is in this range and in none inside it. Threads run
     /// beside each other, so ranges may add up to more than the idle time.
@@ -152,11 +153,11 @@ pub struct StepBreakdownDevice {
     /// Name of a used device, as in `multi_device.device_stats`. Its parts of a step are listed so that a device that falls
     /// behind the others can be recognised.
     pub device_name: String,
-    /// Steps in its means; 1 where they are of no step.
+    /// Steps in the device's means; 1 where they are of no step.
     pub num_steps: u64,
     /// Length of a step on it: the sum of its parts.
     pub duration_us: f64,
-    /// What happens in it.
+    /// What happens in a step.
     pub parts: StepParts,
 }
 
@@ -165,7 +166,7 @@ pub struct StepBreakdownDevice {
 pub struct StepBreakdownStep {
     /// Position in `steps`. Steps are listed for captures of at most 1000 steps.
     pub index: u64,
-    /// What happens in it.
+    /// What happens in the step.
     pub parts: StepParts,
     /// The range or function of the user that its hosts are in for most of its idle time. Only of steps that are idle
     /// for longer than the mean by 5 % of a step, at most the 20 longest.

@@ -41,9 +41,9 @@ pub struct OperandType {
 pub struct StepFamily {
     /// Class of op, see [kernel categories](#kernel-categories).
     pub family: String,
-    /// Self time of its ops, most first.
+    /// Self time of the class's ops, most first.
     pub self_time_us: f64,
-    /// How often its ops run.
+    /// How often ops of the class run.
     pub occurrences: f64,
 }
 
@@ -59,31 +59,32 @@ pub struct StepOp {
     pub instances: u64,
     /// Class of the op, see [kernel categories](#kernel-categories).
     pub family: String,
-    /// Name of its program, without the number that every compilation gives anew.
+    /// Name of the op's program, without the number that every compilation gives anew.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub module: Option<String>,
-    /// Its framework path; of several with different ones, with each number as `*`.
+    /// Framework path of the op; of several with different ones, with each number as `*`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub framework_op: Option<String>,
     /// Source file with its folder, and line that it comes from (`model/attention.py:52`), as [Source lines](#source-lines) says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
-    /// Hash of its HLO expression: equal for the same instruction of another build, whatever its number, and different where a
-    /// shape differs. 64-bit FNV-1a of the expression without its name, names of operands and computations, layouts, channel,
-    /// metadata and backend configuration, as 16 hexadecimal digits. Absent where the trace holds no expression.
+    /// Hash of the op's HLO expression: equal for the same instruction of another build, whatever its number, and
+    /// different where a shape differs. 64-bit FNV-1a of the expression without its name, names of operands and
+    /// computations, layouts, channel, metadata and backend configuration, as 16 hexadecimal digits. Absent where the
+    /// trace holds no expression.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fingerprint: Option<String>,
     /// Self time.
     pub self_time_us: f64,
-    /// How much that varies from step to step: the sample standard deviation over the counted steps (the first 200) of
-    /// the op's time in a step, which is the mean over the devices that ran it; an op belongs to the step that it
-    /// starts in. Absent with fewer than two.
+    /// How much the self time varies from step to step: the sample standard deviation over the counted steps (the first
+    /// 200) of the op's time in a step, which is the mean over the devices that ran it; an op belongs to the step that
+    /// it starts in. Absent with fewer than two.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stddev_us: Option<f64>,
-    /// Of communication, the part in which its device computes nothing.
+    /// Of communication, the part of the time in which its device computes nothing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exposed_time_us: Option<f64>,
-    /// How often it runs (on GPUs: kernels).
+    /// How often the op runs (on GPUs: kernels).
     pub occurrences: f64,
 }
 
@@ -104,6 +105,6 @@ pub struct StepKernel {
     pub family: String,
     /// Summed durations.
     pub time_us: f64,
-    /// How often it runs.
+    /// How often the kernel runs.
     pub occurrences: f64,
 }

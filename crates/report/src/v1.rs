@@ -341,7 +341,7 @@ pub struct ParameterCounts {
 pub struct NotMeasured {
     /// Path of a headline number that this run cannot have (`throughput.tokens_per_sec`).
     pub field: String,
-    /// Why it is absent, as a sentence.
+    /// Why the number is absent, as a sentence.
     pub reason: String,
     /// How to get it, as a sentence or a line of Python.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -355,9 +355,9 @@ pub struct SourceFile {
     pub path: String,
     /// Size as stored.
     pub size_bytes: u64,
-    /// What it is (`xplane`, `trace_json`, `unified_profile`, `model_config`).
+    /// What the file is (`xplane`, `trace_json`, `unified_profile`, `model_config`).
     pub format: String,
-    /// Events read from it.
+    /// Events read from the file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub num_events: Option<u64>,
 }

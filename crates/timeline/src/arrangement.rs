@@ -49,7 +49,7 @@ impl Arrangement {
         arrangement
     }
 
-    /// That in which exactly those processes are folded that `folds` says.
+    /// The arrangement in which exactly those processes are folded that `folds` says.
     pub fn folding(processes: &[Process], folds: &dyn Fn(&Process) -> bool) -> Arrangement {
         let turned = (0..).zip(processes).filter(|(_, of)| folds(of) != folds_by_default(processes, of));
         Arrangement { turned: turned.map(|(process, _)| process).collect(), ..Arrangement::default() }

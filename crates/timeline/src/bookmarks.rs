@@ -8,7 +8,7 @@ const MOST: usize = 1_000;
 /// A range that the user keeps; a flag where it starts and ends at one instant.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Bookmark {
-    /// Its start and end in picoseconds from the start of the capture.
+    /// Start and end of the range in picoseconds from the start of the capture.
     pub range_ps: (i64, i64),
     /// From which height among the rows to which; all rows where absent.
     pub rows: Option<(u32, u32)>,
@@ -17,7 +17,7 @@ pub struct Bookmark {
 }
 
 impl Bookmark {
-    /// It marks an instant.
+    /// Whether the bookmark marks an instant.
     pub fn is_flag(&self) -> bool {
         self.range_ps.0 == self.range_ps.1
     }
@@ -47,12 +47,12 @@ impl Bookmarks {
         bookmarks
     }
 
-    /// All of them.
+    /// All bookmarks.
     pub fn all(&self) -> &[Bookmark] {
         &self.0
     }
 
-    /// The one with this number.
+    /// The bookmark with this number.
     pub fn get(&self, index: u32) -> Option<&Bookmark> {
         self.0.get(index as usize)
     }

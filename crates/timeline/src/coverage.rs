@@ -17,7 +17,7 @@ use crate::lane::Lane;
 /// The pixels of a range of time, side by side.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Columns {
-    /// Where each begins, and the end of the last.
+    /// Where each column begins, and the end of the last.
     edges: Vec<Ps>,
 }
 
@@ -31,7 +31,7 @@ impl Columns {
         Columns { edges: (0..=count).map(|column| range.start + Ps::new(offset(column))).collect() }
     }
 
-    /// Their number.
+    /// Number of the columns.
     pub fn len(&self) -> usize {
         self.edges.len().saturating_sub(1)
     }
@@ -46,7 +46,7 @@ impl Columns {
         Some(Interval::new(*self.edges.get(column)?, *self.edges.get(column + 1)?))
     }
 
-    /// From the beginning of the first to the end of the last.
+    /// From the beginning of the first column to the end of the last.
     pub fn range(&self) -> Interval {
         let at = |edge: Option<&Ps>| edge.copied().unwrap_or(Ps::ZERO);
         Interval::new(at(self.edges.first()), at(self.edges.last()))
@@ -66,20 +66,20 @@ pub enum Mark {
     Whole {
         /// Place of the event in the lane.
         place: usize,
-        /// The first of the columns.
+        /// Index of the first column.
         first: usize,
-        /// The column behind the last.
+        /// Index of the column behind the last.
         end: usize,
     },
     /// A column that is busy for a part of its time, or with several events.
     Part {
         /// The column.
         column: usize,
-        /// How long it is busy.
+        /// How long the column is busy.
         busy: Ps,
-        /// Place of the event of which the largest part lies in it.
+        /// Place of the event of which the largest part lies in the column.
         longest: usize,
-        /// Events in it.
+        /// Events in the column.
         events: usize,
     },
 }

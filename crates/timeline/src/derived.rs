@@ -71,7 +71,7 @@ impl Derived {
         self.trace.events.push(Event { line, name, start: time.start, duration, args: ArgsId::NONE })
     }
 
-    /// Of each device, else of the first host.
+    /// Adds the steps of each device, else of the first host.
     fn steps(&mut self, context: Context<'_>) {
         let (steps, captured) = (&context.analysis.steps, &context.analysis.captured);
         for (index, windows) in steps.windows.iter().enumerate() {

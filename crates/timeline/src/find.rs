@@ -58,28 +58,28 @@ impl Found {
         Found::of_kinds(source, source.trace.events.kinds().iter().map(|kind| kind.name == name).collect())
     }
 
-    /// The first that starts at `time` or later.
+    /// The first found event that starts at `time` or later.
     pub fn first_from(&self, source: Source<'_>, time: Ps) -> Option<EventId> {
         self.first(source, (time, 0, 0))
     }
 
-    /// The last that starts before `time`.
+    /// The last found event that starts before `time`.
     pub fn last_before(&self, source: Source<'_>, time: Ps) -> Option<EventId> {
         self.last(source, (time, 0, 0))
     }
 
-    /// The one after an event, which need not be one of them.
+    /// The found event after an event, which need not be one of them.
     pub fn after(&self, source: Source<'_>, event: EventId) -> Option<EventId> {
         let (start, line, place) = key(source, event)?;
         self.first(source, (start, line, place + 1))
     }
 
-    /// The one before an event, which need not be one of them.
+    /// The found event before an event, which need not be one of them.
     pub fn before(&self, source: Source<'_>, event: EventId) -> Option<EventId> {
         self.last(source, key(source, event)?)
     }
 
-    /// How many of them stand before an event: 0 for the first of them.
+    /// How many found events stand before an event: 0 for the first of them.
     pub fn place_of(&self, source: Source<'_>, event: EventId) -> Option<u64> {
         let key = key(source, event)?;
         let mut count = 0u64;
@@ -90,7 +90,7 @@ impl Found {
         Some(count)
     }
 
-    /// The one at a place, from 0.
+    /// The found event at a place, from 0.
     pub fn nth(&self, source: Source<'_>, place: u64) -> Option<EventId> {
         // First how many start in each part of the capture, then those of one part only.
         const PARTS: u64 = 4096;
@@ -136,7 +136,7 @@ impl Found {
         }
     }
 
-    /// The first that is not before `from`.
+    /// The first found event that is not before `from`.
     fn first(&self, source: Source<'_>, from: Key) -> Option<EventId> {
         let mut best: Option<(Ps, EventId)> = None;
         for (line, events) in source.by_line.events.iter().enumerate() {
@@ -149,7 +149,7 @@ impl Found {
         best.map(|(_, id)| id)
     }
 
-    /// The last that is before `until`.
+    /// The last found event that is before `until`.
     fn last(&self, source: Source<'_>, until: Key) -> Option<EventId> {
         let mut best: Option<(Ps, EventId)> = None;
         for (line, events) in source.by_line.events.iter().enumerate() {

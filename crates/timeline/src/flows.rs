@@ -56,7 +56,7 @@ impl Scene<'_> {
         }
     }
 
-    /// None where both ends are out of sight on the same side.
+    /// The arrow between two places; `None` where both are out of sight on the same side.
     fn arrow(&self, from: Place, to: Place) -> Option<Arrow> {
         let (width, height) = (self.px(self.size.0 as i32), self.px(self.size.1 as i32));
         let top = self.px(AXIS_HEIGHT as i32);

@@ -14,7 +14,7 @@ const LETTER_WIDTH: i32 = 665;
 /// Marks of one name closer than this, in CSS pixels, share a label.
 const SAME_LABEL: i32 = 3;
 
-/// As much of a name as fits: of a short part only the beginning tells anything.
+/// As much of a name as fits: of a short part only the beginning says anything.
 pub fn fitting(name: &str, letters: usize) -> String {
     if letters >= 24 || name.chars().count() <= letters {
         return shorten(name, letters);
@@ -42,7 +42,7 @@ pub(crate) struct Labels<'s, 'a> {
 }
 
 impl<'s, 'a> Labels<'s, 'a> {
-    /// Of a lane at this height of the canvas.
+    /// Labels of a lane at this height of the canvas.
     pub fn new(scene: &'s Scene<'a>, y: i32, height: i32) -> Labels<'s, 'a> {
         Labels { scene, y, height, label: None }
     }

@@ -14,21 +14,22 @@ const FAN: usize = 32;
 /// A length that does not fit: the event itself has it.
 const LONG: u32 = u32::MAX;
 
-/// Events of a line that do not overlap, by ascending start. This takes 4.6 bytes an event, and 4 more where they are not all of their
+/// Events of a line that do not overlap, by ascending start. This takes 4.6 bytes per event, and 4 more where they are not all of their
 /// line, or not in the order of the file.
 #[derive(Clone, Debug)]
 pub struct Lane {
     events: LineEvents,
-    /// In picoseconds, or [`LONG`]: a picture of many events looks at many lengths, which stand side by side here.
+    /// Lengths of the events in picoseconds, or [`LONG`]: a picture of many events looks at many lengths, which stand
+    /// side by side here.
     lengths: Vec<u32>,
-    /// Their length before each block.
+    /// Length of the events before each block.
     covered: Vec<Ps>,
-    /// By level, the place of the longest event of each 32, 1024, ...
+    /// Place of the longest event of each 32, 1024, ..., by level.
     longest: Vec<Vec<u32>>,
 }
 
 impl Lane {
-    /// Of these events, which must not overlap.
+    /// A lane of these events, which must not overlap.
     pub fn new(trace: &Trace, events: LineEvents) -> Lane {
         let mut covered = Vec::with_capacity(events.len().div_ceil(BLOCK) + 1);
         let mut level: Vec<(u32, Ps)> = Vec::with_capacity(events.len().div_ceil(FAN));

@@ -64,7 +64,7 @@ impl<'s, 'a, 'c> LanePainter<'s, 'a, 'c> {
                 if is_edge || whole_until == column && share > 200 {
                     self.fill(x, right - x, 0, fill, share.max(24) as u32);
                 } else if busy == Ps::ZERO {
-                    // Moments have no height of their own.
+                    // Moments have no separate height.
                     self.fill(x, right - x, 0, fill, 200);
                 } else {
                     let filled = (self.height * share / 256).max(1);

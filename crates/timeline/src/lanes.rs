@@ -15,7 +15,7 @@ pub struct Lanes {
 }
 
 impl Lanes {
-    /// Of so many lines.
+    /// Lanes of `lines` lines.
     pub fn new(lines: usize) -> Lanes {
         Lanes { of_lines: (0..lines).map(|_| OnceLock::new()).collect() }
     }
@@ -31,7 +31,7 @@ impl Lanes {
         self.of_lines.get(line.index())?.get().map(Vec::as_slice)
     }
 
-    /// Makes the lanes of some lines that have none yet, of about so many events; false where none was left.
+    /// Makes the lanes of some lines that have none yet, of about `events` events; false where none was left.
     pub fn make_some(&self, trace: &Trace, by_line: &ByLine, events: usize) -> bool {
         let mut made = 0;
         for (lanes, of_line) in self.of_lines.iter().zip(&by_line.events).filter(|(lanes, _)| lanes.get().is_none()) {

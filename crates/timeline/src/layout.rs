@@ -9,9 +9,9 @@ use crate::tracks::{Process, Shows, TrackId, folds_by_default};
 pub const HEADING_HEIGHT: u32 = 24;
 /// See [`HEADING_HEIGHT`].
 pub const LANE_HEIGHT: u32 = 18;
-/// Of a lane in a track that is narrow: too low for text.
+/// Height of a lane in a track that is narrow: too low for text.
 pub const NARROW_HEIGHT: u32 = 6;
-/// Of a counter.
+/// Height of a counter.
 pub const COUNTER_HEIGHT: u32 = 36;
 /// Space below a track.
 pub const TRACK_GAP: u32 = 5;
@@ -19,11 +19,11 @@ pub const TRACK_GAP: u32 = 5;
 /// One row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// Its upper edge.
+    /// Upper edge of the row.
     pub top: u32,
-    /// Its height.
+    /// Height of the row.
     pub height: u32,
-    /// What it shows.
+    /// What the row shows.
     pub content: RowContent,
 }
 
@@ -34,22 +34,22 @@ pub enum RowContent {
     Heading {
         /// Index of the process.
         process: u32,
-        /// Its tracks are not shown.
+        /// Whether the tracks of the process are not shown.
         folded: bool,
     },
     /// A track.
     Track {
-        /// Which one.
+        /// The track that the row shows.
         id: TrackId,
         /// Height of a lane.
         lane_height: u32,
-        /// It stands above all others.
+        /// Whether the track stands above all others.
         pinned: bool,
     },
 }
 
 impl Row {
-    /// Its lower edge.
+    /// Lower edge of the row.
     pub fn bottom(&self) -> u32 {
         self.top.saturating_add(self.height)
     }
@@ -60,7 +60,7 @@ impl Row {
 pub struct Layout {
     /// The rows.
     pub rows: Vec<Row>,
-    /// Their height together.
+    /// Height of all rows together.
     pub height: u32,
 }
 

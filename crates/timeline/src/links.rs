@@ -28,18 +28,18 @@ pub enum LinkKind {
     Launch,
     /// A flow of this name leads from one to the other.
     Flow(StrId),
-    /// One hands on what the other takes up.
+    /// One event hands on what the other takes up.
     Handover,
 }
 
 /// An event that another one is linked with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Linked {
-    /// Which one.
+    /// The event that is linked.
     pub event: EventId,
-    /// It follows from the other one.
+    /// Whether the event follows from the other one.
     pub follows: bool,
-    /// Why.
+    /// Why the two are linked.
     pub kind: LinkKind,
     /// From the start of what comes first to the start of what follows; negative where that starts earlier.
     pub delay: Ps,
@@ -57,9 +57,9 @@ struct Link {
 pub struct Links {
     /// Calls and what each launches, by call. The call of an op is found by its number.
     launches: Vec<(EventId, EventId)>,
-    /// Those that the file gives and that are no launches, by where they come from.
+    /// Links that the file gives and that are no launches, by where they come from.
     given: Vec<Link>,
-    /// Places in `given`, by where they lead to.
+    /// Places in `given`, by where the links lead to.
     by_target: Vec<u32>,
 }
 
@@ -224,7 +224,7 @@ fn event_at(trace: &Trace, lanes: &[Lane], first: &mut [usize], time: Ps, bindin
     best.map(|(_, event)| event)
 }
 
-/// From each producer to its consumers on the same host.
+/// Adds links from each producer to its consumers on the same host.
 fn add_handovers(trace: &Trace, links: &mut Vec<Link>) {
     let column = |column: EventColumn| trace.events.column(column);
     let mut producers: Vec<(i64, u32)> = Vec::new();

@@ -1,7 +1,7 @@
 //! Which event of a line runs in which, and in which lane each is drawn.
 //!
 //! An event is *nested* in the one that it lies in as a whole, of several in the latest started. It is drawn below that one, in the first lane that is free
-//! for all of its time; so events that overlap without nesting stand in lanes of their own, and none hides another:
+//! for all of its time; so events that overlap without nesting stand in separate lanes, and none hides another:
 //!
 //! ```text
 //! lane 0   [a---------------)   [e----)
@@ -15,7 +15,7 @@ use trace::Interval;
 /// Place of an event among those of its line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Place {
-    /// How deep it is nested: 0 in nothing, else one more than what it is nested in.
+    /// How deep the event is nested: 0 in nothing, else one more than what it is nested in.
     pub depth: u32,
     /// The lane in which it is drawn, 0 on top.
     pub lane: u32,

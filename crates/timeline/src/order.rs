@@ -11,7 +11,7 @@ pub(crate) fn starting_before(trace: &Trace, events: &LineEvents, time: Ps) -> u
     partition_point(0..events.len(), |place| start(place).is_some_and(|start| start < time))
 }
 
-/// The first of these places of which `before` does not hold, else the end.
+/// The first of the places of which `before` does not hold, else the end.
 pub(crate) fn partition_point(places: Range<usize>, before: impl Fn(usize) -> bool) -> usize {
     let Range { start: mut low, end: mut high } = places;
     while low < high {
@@ -25,7 +25,8 @@ pub(crate) fn partition_point(places: Range<usize>, before: impl Fn(usize) -> bo
     low
 }
 
-/// The last place from `low` to `place` that is quick to look at: of [packed](trace::Events::push_packed) events every 16th is.
+/// The last place from `low` to `place` that is quick to look at: of [packed](trace::Events::push_packed) events every
+/// 16th is.
 pub(crate) fn quick(low: usize, place: usize) -> usize {
     let quick = place & !15;
     if quick >= low { quick } else { place }

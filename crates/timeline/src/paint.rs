@@ -9,13 +9,13 @@ use serde::{Deserialize, Serialize};
 pub struct Rgb(pub u8, pub u8, pub u8);
 
 impl Rgb {
-    /// As `0xrrggbb`.
+    /// The colour that is written as `0xrrggbb`.
     pub const fn hex(value: u32) -> Rgb {
         let [_, red, green, blue] = value.to_be_bytes();
         Rgb(red, green, blue)
     }
 
-    /// So many 256ths of the way to another colour.
+    /// The colour that lies `share` 256ths of the way to another colour.
     pub fn towards(self, other: Rgb, share: u32) -> Rgb {
         let mix = |a: u8, b: u8| ((u32::from(a) * (256 - share.min(256)) + u32::from(b) * share.min(256)) / 256) as u8;
         Rgb(mix(self.0, other.0), mix(self.1, other.1), mix(self.2, other.2))
@@ -29,13 +29,13 @@ pub struct Paint(u8);
 /// What became of an op in another run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Change {
-    /// It takes more time.
+    /// The op takes more time.
     Lost,
-    /// It takes less.
+    /// The op takes less time.
     Gained,
-    /// The other run has none like it.
+    /// The other run has no such op.
     Alone,
-    /// It takes the same, or nothing is known of it.
+    /// The op takes the same time, or nothing is known of it.
     Same,
 }
 
@@ -104,7 +104,7 @@ const PALETTE: [Entry; FIRST_HUE as usize + HUES] = [
 ];
 
 impl Paint {
-    /// Of a family of ops.
+    /// Paint of a family of ops.
     pub fn of_family(family: OpFamily) -> Paint {
         Paint(family as u8)
     }
@@ -114,7 +114,7 @@ impl Paint {
         OpFamily::ALL.get(usize::from(self.0)).copied()
     }
 
-    /// Of a part of a step.
+    /// Paint of a part of a step.
     pub fn of_part(part: StepPart) -> Paint {
         match part {
             StepPart::Compute => Paint::of_family(OpFamily::Matmul),
@@ -124,12 +124,12 @@ impl Paint {
         }
     }
 
-    /// Of what an op gained or lost.
+    /// Paint of what an op gained or lost.
     pub fn of_change(change: Change) -> Paint {
         Paint(FIRST_CHANGE + change as u8)
     }
 
-    /// Its fill, and the ink of what is written on it.
+    /// Fill of the paint, and the ink of what is written on it.
     pub fn colours(self, dark: bool) -> (Rgb, Rgb) {
         let entry = PALETTE.get(self.0 as usize);
         let (fill, ink) = entry.map_or((0, WHITE), |entry| if dark { entry.dark } else { entry.light });

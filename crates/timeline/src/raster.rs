@@ -8,15 +8,15 @@ use crate::paint::Rgb;
 pub struct Lettering {
     /// Left edge.
     pub x: i32,
-    /// Height of its middle.
+    /// Height of the text's middle.
     pub y: i32,
-    /// The width that it must not exceed.
+    /// The width that the text must not exceed.
     pub width: i32,
     /// The text.
     pub text: String,
-    /// Its colour.
+    /// Colour of the text.
     pub ink: Rgb,
-    /// How it looks.
+    /// How the text looks.
     pub style: TextStyle,
 }
 
@@ -26,12 +26,12 @@ pub struct Raster {
     width: usize,
     /// Red, green, blue and opacity of each pixel in one number, in the order of bytes that browsers take.
     pixels: Vec<u32>,
-    /// What is written on it, in order.
+    /// What is written on the picture, in order.
     pub letterings: Vec<Lettering>,
 }
 
 impl Raster {
-    /// Makes it of this size and of one colour; the memory of an earlier picture is used again.
+    /// Makes the picture one of this size and of one colour; the memory of an earlier picture is used again.
     pub fn clear(&mut self, width: u32, height: u32, colour: Rgb) {
         self.width = width as usize;
         self.pixels.clear();
@@ -39,12 +39,12 @@ impl Raster {
         self.letterings.clear();
     }
 
-    /// Its width in pixels.
+    /// Width of the picture in pixels.
     pub fn width(&self) -> u32 {
         u32::try_from(self.width).unwrap_or(u32::MAX)
     }
 
-    /// Its height in pixels.
+    /// Height of the picture in pixels.
     pub fn height(&self) -> u32 {
         u32::try_from(self.pixels.len().checked_div(self.width).unwrap_or(0)).unwrap_or(u32::MAX)
     }

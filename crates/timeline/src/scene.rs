@@ -23,14 +23,14 @@ pub const AXIS_HEIGHT: u32 = 24;
 /// An event of one origin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct EventRef {
-    /// Which trace it is of.
+    /// Origin of the trace that the event is of.
     pub origin: Origin,
-    /// Its index there.
+    /// Index of the event in its trace.
     pub index: u32,
 }
 
 impl EventRef {
-    /// Which event of its trace.
+    /// Id of the event in its trace.
     pub fn id(self) -> EventId {
         EventId::new(self.index)
     }
@@ -40,7 +40,7 @@ impl EventRef {
         EventRef { origin: Origin::Captured, index: id.get() }
     }
 
-    /// As addresses name it: `c` or `d`, recorded or derived, and its index.
+    /// The event as addresses name it: `c` or `d`, recorded or derived, and its index.
     pub fn key(self) -> String {
         format!("{}{}", if self.origin == Origin::Captured { 'c' } else { 'd' }, self.index)
     }
@@ -62,13 +62,13 @@ pub struct Scene<'a> {
     pub flames: &'a [Scopes; 2],
     /// The tracks.
     pub processes: &'a [Process],
-    /// Their rows.
+    /// Rows of the tracks.
     pub layout: &'a Layout,
     /// What the rows were made of.
     pub arrangement: &'a Arrangement,
     /// What the user keeps.
     pub bookmarks: &'a Bookmarks,
-    /// The selected one of these.
+    /// The selected one of the bookmarks.
     pub bookmark: Option<u32>,
     /// The time in sight.
     pub viewport: Viewport,
@@ -84,13 +84,14 @@ pub struct Scene<'a> {
     pub dark: bool,
     /// Events of this name are marked, on every track.
     pub named: Option<(Origin, StrId)>,
-    /// This event is outlined.
+    /// The event that is outlined, since it is selected.
     pub selected: Option<EventRef>,
-    /// The events that it is linked with, the nearest first.
+    /// The events that the selected one is linked with, the nearest first.
     pub linked: &'a [Linked],
     /// The recorded events that pass the filter, where there is one.
     pub found: Option<&'a Found>,
-    /// By origin, whether each kind of event passes the filter: what does not is pale. Without an entry everything passes.
+    /// Whether each kind of event passes the filter, by origin: what does not is pale. Without an entry everything
+    /// passes.
     pub passing: [Option<&'a [bool]>; 2],
     /// The colour of each kind of recorded event for what became of it in another run; without one its own.
     pub changes: Option<&'a [Option<Paint>]>,

@@ -40,10 +40,10 @@ pub enum Flame {
 }
 
 impl Flame {
-    /// All of them, in the order of their tracks.
+    /// All kinds of flames, in the order of their tracks.
     pub const ALL: [Flame; 2] = [Flame::NameScopes, Flame::SourceLines];
 
-    /// The name of its track, and what it means.
+    /// The name of the flame's track, and what it means.
     pub fn title(self) -> (&'static str, &'static str) {
         match self {
             Flame::NameScopes => NAME_SCOPES,
@@ -56,12 +56,12 @@ impl Flame {
 #[derive(Debug, Default)]
 pub struct Scopes {
     names: Strings,
-    /// By the index of a name.
+    /// Colour by the index of a name.
     paints: Vec<Paint>,
     paths: Vec<Vec<StrId>>,
-    /// By kind, its path plus one, or 0.
+    /// Path of each kind of event plus one, or 0.
     of_kinds: Vec<u32>,
-    /// By line, the depth of the deepest path.
+    /// Depth of the deepest path of each line.
     depths: Vec<u32>,
 }
 
@@ -75,7 +75,7 @@ pub struct Cell {
 }
 
 impl Scopes {
-    /// Of all kinds of events of a trace that are ops with a path.
+    /// Scopes of all kinds of events of a trace that are ops with a path.
     pub fn new(trace: &Trace, flame: Flame) -> Scopes {
         let mut scopes = Scopes { depths: vec![0; trace.lines.len()], ..Scopes::default() };
         let mut known: FxHashMap<[StrId; 2], u32> = FxHashMap::default();

@@ -18,7 +18,7 @@ pub enum Origin {
     /// What the profiler recorded.
     #[default]
     Captured,
-    /// What was derived of it.
+    /// Events that were derived from the trace.
     Derived,
 }
 

@@ -24,7 +24,7 @@ pub struct Sight {
     pub range_ps: Option<(i64, i64)>,
     /// Width of the events.
     pub width: u32,
-    /// Their height, with the axis.
+    /// Height of the events, with the axis.
     pub height: u32,
     /// Width of the names beside them.
     pub names_width: u32,
@@ -46,7 +46,7 @@ pub struct Sight {
     pub arrangement: String,
     /// Flags and ranges that the user keeps: the text of [`Bookmarks`].
     pub bookmarks: String,
-    /// The selected one of them, by its number.
+    /// Number of the selected bookmark.
     pub bookmark: Option<u32>,
     /// Start and end of what can be seen, where that is more than the capture: another run is shown beside it.
     pub extent_ps: Option<(i64, i64)>,
@@ -57,9 +57,9 @@ pub struct Sight {
 /// What is kept from picture to picture.
 #[derive(Debug, Default)]
 pub struct Stage {
-    /// By the text of an arrangement.
+    /// The arrangement and the layout that it gives, by the arrangement's text.
     layout: Option<(String, Arrangement, Layout)>,
-    /// By their text.
+    /// The bookmarks, by their text.
     bookmarks: Option<(String, Bookmarks)>,
     /// The filter, the recorded events that pass it, and whether each kind of derived event does.
     passing: Option<(String, Found, Vec<bool>)>,

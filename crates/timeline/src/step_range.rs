@@ -10,8 +10,8 @@ pub fn step_range(context: Context<'_>, step: usize) -> Option<Interval> {
     windows.reduce(|a, b| Interval::new(a.start.min(b.start), a.end.max(b.end)))
 }
 
-/// The first device that is at least half as busy as the busiest in the step with this index, and when the step is on it: the same in runs
-/// of one program. None where no device ran it.
+/// The first device that is at least half as busy as the busiest in the step with this index, and when the step is on
+/// it: the same device in runs of one program. `None` where no device ran the step.
 pub(crate) fn busy_device(context: Context<'_>, step: usize) -> Option<(&Device, Interval)> {
     let devices = context.analysis.captured.used.iter().zip(&context.analysis.steps.windows);
     let ran = devices.filter_map(|(device, windows)| Some((device, windows.get(step).copied()??.interval)));

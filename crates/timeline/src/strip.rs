@@ -30,7 +30,7 @@ const STEPS_SHARE: i32 = 5;
 pub struct Strip<'a> {
     /// The run.
     pub context: Context<'a>,
-    /// Its timeline.
+    /// Timeline of the run.
     pub timeline: &'a Timeline,
     /// Size on the canvas.
     pub size: (u32, u32),
@@ -44,7 +44,7 @@ impl Strip<'_> {
         Rgb::hex(if self.dark { 0x22_2731 } else { 0xee_f0f3 })
     }
 
-    /// Draws it.
+    /// Draws the strip.
     pub fn draw(&self, canvas: &mut dyn Canvas) {
         let columns = Columns::new(extent(self.context), self.size.0.max(1));
         let used = &self.context.analysis.captured.used;

@@ -10,9 +10,9 @@ const UNITS: [(&str, i64); 5] =
 /// A mark.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tick {
-    /// When it is.
+    /// When the tick is.
     pub time: Ps,
-    /// What stands beside it: the time from `zero`.
+    /// What stands beside the tick: the time from `zero`.
     pub label: String,
 }
 

@@ -38,27 +38,27 @@ pub enum Shows {
     Counter(Origin, u32),
 }
 
-/// One row of the timeline, or several: one a lane.
+/// One row of the timeline, or several: one per lane.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Track {
-    /// Its name in the file.
+    /// Name of the track in the file.
     pub name: String,
-    /// What it shows.
+    /// What the track shows.
     pub shows: Shows,
-    /// Number of its lanes; 1 of a counter.
+    /// Number of the track's lanes; 1 of a counter.
     pub lanes: u32,
-    /// What it means, where it is derived and not recorded.
+    /// What the track means, where it is derived and not recorded.
     pub definition: Option<&'static str>,
 }
 
 /// The tracks of a device or host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Process {
-    /// Its name in the file; with the host in front where a run has several.
+    /// Name of the process in the file; with the host in front where a run has several.
     pub name: String,
-    /// Its tracks.
+    /// Tracks of the process.
     pub tracks: Vec<Track>,
-    /// Number of the events on its lines.
+    /// Number of the events on the lines of the process.
     pub events: u64,
     /// True for a host: its threads are many, and folded where devices stand beside them.
     pub is_host: bool,

@@ -16,13 +16,13 @@ pub struct Viewport {
 }
 
 impl Viewport {
-    /// All of it.
+    /// The viewport of all that can be seen.
     pub fn new(all: Interval) -> Viewport {
         let all = Interval::new(all.start, all.end.max(all.start + Ps::new(SHORTEST)));
         Viewport { all, range: all }
     }
 
-    /// With another range, inside of all that there is.
+    /// The viewport with another range, inside of all that there is.
     #[must_use]
     pub fn show(self, range: Interval) -> Viewport {
         let (all, longest) = (self.all, self.all.length().as_ps());
@@ -53,7 +53,7 @@ impl Viewport {
         self.show(Interval::new(start, start + Ps::new(wanted as i64)))
     }
 
-    /// So many widths later.
+    /// The viewport moved to a later time by `widths` of its width.
     #[must_use]
     pub fn pan(self, widths: f64) -> Viewport {
         let by = Ps::new((self.range.length().as_ps() as f64 * widths) as i64);

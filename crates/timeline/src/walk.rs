@@ -11,17 +11,17 @@ use crate::tracks::Shows;
 /// Where to go from an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum Step {
-    /// To the next one of its lane.
+    /// To the next event of the lane.
     Next,
-    /// To the one before it.
+    /// To the event before in the lane.
     Previous,
-    /// To the one above, in its track or the one before.
+    /// To the event above, in its track or the one before.
     Up,
-    /// To the one below.
+    /// To the event below.
     Down,
-    /// To the nearest one that it follows from.
+    /// To the nearest event that it follows from.
     Cause,
-    /// To the nearest one that follows from it.
+    /// To the nearest event that follows from it.
     Effect,
 }
 

@@ -16,15 +16,15 @@ use super::strings::{StrId, Strings};
 pub struct MemoryBytes {
     /// Read from the device's main memory (HBM).
     pub hbm_read: i64,
-    /// Written to it.
+    /// Bytes written to the HBM.
     pub hbm_write: i64,
     /// Read from the common memory of older TPUs (CMEM).
     pub cmem_read: i64,
-    /// Written to it.
+    /// Bytes written to the CMEM.
     pub cmem_write: i64,
     /// Read from the vector memory on the chip (VMEM).
     pub vmem_read: i64,
-    /// Written to it.
+    /// Bytes written to the VMEM.
     pub vmem_write: i64,
 }
 
@@ -73,15 +73,15 @@ macro_rules! args {
         pub enum TextArg { $($(#[$text_doc])* $Text,)* }
 
         impl TextArg {
-            /// All of them.
+            /// All texts.
             pub const ALL: &'static [TextArg] = &[$(TextArg::$Text,)*];
 
-            /// Its stats in an xplane, empty where it is in none.
+            /// Stats of the text in an xplane, empty where it is in none.
             pub fn xplane_stats(self) -> &'static [&'static [u8]] {
                 match self { $(TextArg::$Text => &[$($text_stat),*],)* }
             }
 
-            /// Its keys in a Chrome trace, empty where it is in none.
+            /// Keys of the text in a Chrome trace, empty where it is in none.
             pub fn json_keys(self) -> &'static [&'static [u8]] {
                 match self { $(TextArg::$Text => &[$($text_key),*],)* }
             }
@@ -100,20 +100,20 @@ macro_rules! args {
         pub enum NumberArg { $($(#[$number_doc])* $Number,)* }
 
         impl NumberArg {
-            /// All of them.
+            /// All numbers.
             pub const ALL: &'static [NumberArg] = &[$(NumberArg::$Number,)*];
 
-            /// What it holds.
+            /// What the number holds.
             pub fn holds(self) -> Holds {
                 match self { $(NumberArg::$Number => Holds::$holds,)* }
             }
 
-            /// Its stats in an xplane, empty where it is in none.
+            /// Stats of the number in an xplane, empty where it is in none.
             pub fn xplane_stats(self) -> &'static [&'static [u8]] {
                 match self { $(NumberArg::$Number => &[$($number_stat),*],)* }
             }
 
-            /// Its keys in a Chrome trace, empty where it is in none.
+            /// Keys of the number in a Chrome trace, empty where it is in none.
             pub fn json_keys(self) -> &'static [&'static [u8]] {
                 match self { $(NumberArg::$Number => &[$($number_key),*],)* }
             }
@@ -147,7 +147,7 @@ args! {
         kernel_details KernelDetails, xplane [b"kernel_details"], json [b"kernel_details"];
         /// `kind_src:… kind_dst:… size:… dest:… async:…` of a copy or fill.
         memcpy_details MemcpyDetails, xplane [b"memcpy_details"], json [b"memcpy_details"];
-        /// The call stack of the instruction in the program, a frame a line, innermost last.
+        /// The call stack of the instruction in the program, one frame per line, innermost last.
         source_stack SourceStack, xplane [b"source_stack"], json [b"source_stack"];
         /// Name of the instruction that this one is an equal copy of.
         deduplicated_name DeduplicatedName, xplane [b"deduplicated_name"], json [b"deduplicated_name"];

@@ -8,7 +8,8 @@ use base::Ps;
 /// The events of a trace by line.
 #[derive(Clone, Debug, Default)]
 pub struct ByLine {
-    /// By ascending start, then longest first (so that a parent precedes its children), then file order. Index: the line.
+    /// Events of each line by ascending start, then longest first (so that a parent precedes its children), then file
+    /// order.
     pub events: Vec<LineEvents>,
     /// Indices of the lines of every plane, in order. Index: the plane.
     lines_by_plane: Vec<Vec<usize>>,
@@ -21,9 +22,9 @@ pub struct ByLine {
 /// The events of one line in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LineEvents {
-    /// They follow each other in the file in this very order, as a device's in an xplane.
+    /// Events that follow each other in the file in this very order, as a device's in an xplane.
     Run(EventIds),
-    /// Any others: 4 bytes each.
+    /// Events in any other order: 4 bytes each.
     List(Vec<EventId>),
 }
 
@@ -41,7 +42,7 @@ impl LineEvents {
         self.len() == 0
     }
 
-    /// The one at a place of the order.
+    /// The event at a place of the order.
     #[inline]
     pub fn get(&self, place: usize) -> Option<EventId> {
         match self {
@@ -50,7 +51,7 @@ impl LineEvents {
         }
     }
 
-    /// All of them in order.
+    /// All events in order.
     pub fn iter(&self) -> impl Iterator<Item = EventId> + '_ {
         let (run, list) = match self {
             LineEvents::Run(run) => (run.clone(), [].as_slice()),
@@ -103,7 +104,7 @@ struct LineProgress {
     count: usize,
     first: EventId,
     last: EventId,
-    /// When the last one is.
+    /// When the last event is.
     interval: Interval,
     is_sorted: bool,
 }
@@ -117,7 +118,7 @@ impl LineProgress {
         is_sorted: true,
     };
 
-    /// Its next event in the order of the file.
+    /// Adds the next event of the line in the order of the file.
     #[inline(always)]
     fn add(&mut self, id: EventId, this: Interval) {
         if self.count == 0 {
@@ -129,7 +130,7 @@ impl LineProgress {
         (self.count, self.last, self.interval) = (self.count + 1, id, this);
     }
 
-    /// Its events, where they follow each other.
+    /// The events of the line, where they follow each other.
     fn run(&self) -> EventIds {
         EventIds::new(self.first.0..self.last.0 + 1)
     }

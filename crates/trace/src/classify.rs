@@ -1,5 +1,5 @@
 //! What each plane and line is, known by its name: events are classified by the line they are on, never by a substring
-//! of their own name.
+//! of the event's name.
 
 use super::{StrId, Trace};
 
@@ -32,7 +32,7 @@ pub enum PlaneKind {
     Device {
         /// TPU or GPU.
         platform: Platform,
-        /// Number in its name.
+        /// Number in the device's name.
         ordinal: u32,
     },
     /// A SparseCore of a TPU: `/device:TPU:0 SparseCore 1`.
@@ -42,7 +42,7 @@ pub enum PlaneKind {
     },
     /// The host's threads.
     Host,
-    /// Anything else (metadata, counters, custom planes): not part of any number here.
+    /// Any other plane (metadata, counters, custom planes): not part of any number here.
     #[default]
     Other,
 }
@@ -62,7 +62,7 @@ pub enum LineKind {
     Derived,
     /// A thread of the host.
     Host,
-    /// Anything else.
+    /// Any other line.
     #[default]
     Other,
 }

@@ -37,7 +37,7 @@ impl<T: Copy> Column<T> {
         self.len == 0
     }
 
-    /// Appends a value. What makes room does not see it, so that it can stay in registers.
+    /// Appends a value. The function that makes room does not take it, so that it can stay in registers.
     #[inline]
     pub fn push(&mut self, value: T) {
         if self.last.len() >= BLOCK {
@@ -47,7 +47,8 @@ impl<T: Copy> Column<T> {
         self.len += 1;
     }
 
-    /// The first block starts small: most traces in a folder are tiny. Those after it are full of values soon.
+    /// Begins a block. The first one starts small: most traces in a folder are tiny. Later blocks are full of values
+    /// soon.
     #[cold]
     #[inline(never)]
     fn add_block(&mut self) {

@@ -19,7 +19,7 @@ pub enum Direction {
     DeviceToHost,
     /// Within one device.
     WithinDevice,
-    /// From one device to another.
+    /// A copy from one device to another.
     BetweenDevices,
     /// A fill.
     Fill,
@@ -114,7 +114,7 @@ fn is_copy_cat(cat: &str) -> bool {
     ["gpu_memcpy", "gpu_memset", "memcpy", "memset"].iter().any(|known| cat.eq_ignore_ascii_case(known))
 }
 
-/// From `kind_src:pageable kind_dst:device`.
+/// The direction that `kind_src:pageable kind_dst:device` says.
 fn from_details(details: &str) -> Option<Direction> {
     let host = |kind: &str| matches!(kind, "pageable" | "pinned" | "host");
     let device = |kind: &str| matches!(kind, "device" | "array" | "device_static");
@@ -139,8 +139,9 @@ pub fn bytes(trace: &Trace, args: &Args) -> Option<u64> {
     stated.filter(|&bytes| bytes > 0).or_else(counted).filter(|&bytes| bytes > 0)
 }
 
-/// Gives copies that do not tell their direction or size those of the call that launched them: of the events on hosts with the same
-/// correlation id the one that starts first. Linear in the events, and nothing where every copy states both.
+/// Gives copies that do not state their direction or size those of the call that launched them: of the events on hosts
+/// with the same correlation id the one that starts first. Linear in the events, and nothing where every copy states
+/// both.
 pub fn complete(trace: &mut Trace) {
     let incomplete: Vec<bool> = (0..trace.events.kinds().len()).map(|kind| is_incomplete(trace, kind)).collect();
     if !incomplete.contains(&true)
@@ -179,7 +180,7 @@ pub fn complete(trace: &mut Trace) {
     }
 }
 
-/// Is an event of this kind a copy or fill that does not tell all?
+/// Is an event of this kind a copy or fill that does not state all?
 fn is_incomplete(trace: &Trace, kind: usize) -> bool {
     let Some(kind) = trace.events.kinds().get(kind) else { return false };
     let on_gpu = trace.lines.get(kind.line.index()).is_some_and(|line| {

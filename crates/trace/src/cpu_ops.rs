@@ -17,7 +17,8 @@ pub struct CpuOps {
     pub on_thread: SparseColumn,
     /// The event of the op that runs this one: the loop, call or branch around it.
     pub runs_in: SparseColumn,
-    /// The first event of the execution that this event goes on with, of instructions that take several events an execution.
+    /// The first event of the execution that an event goes on with, of instructions that take several events per
+    /// execution.
     pub part_of: SparseColumn,
 }
 

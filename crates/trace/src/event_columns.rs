@@ -50,21 +50,21 @@ macro_rules! event_columns {
         pub enum EventColumn { $($(#[$doc])* $Column,)* }
 
         impl EventColumn {
-            /// All of them, in the order of their numbers.
+            /// All columns, in the order of their numbers.
             pub const ALL: &'static [EventColumn] = &[$(EventColumn::$Column,)*];
 
-            /// What it holds.
+            /// What the column holds.
             #[inline]
             pub fn holds(self) -> Holds {
                 match self { $(EventColumn::$Column => Holds::$holds,)* }
             }
 
-            /// Its stats in an xplane, empty where it is in none.
+            /// Stats of the column in an xplane, empty where it is in none.
             pub fn xplane_stats(self) -> &'static [&'static [u8]] {
                 match self { $(EventColumn::$Column => &[$($stat),*],)* }
             }
 
-            /// Its keys in a Chrome trace, empty where it is in none.
+            /// Keys of the column in a Chrome trace, empty where it is in none.
             pub fn json_keys(self) -> &'static [&'static [u8]] {
                 match self { $(EventColumn::$Column => &[$($key),*],)* }
             }
@@ -126,7 +126,7 @@ event_columns! {
 pub struct ColumnValues {
     /// A bit for each column that has a value.
     given: u32,
-    /// By column; 0 where there is none.
+    /// Value of each column; 0 where there is none.
     values: [i64; EventColumn::ALL.len()],
 }
 

@@ -13,13 +13,13 @@ impl EventId {
         EventId(index)
     }
 
-    /// Its index among the [`Events`](crate::Events).
+    /// Index of the event among the [`Events`](crate::Events).
     #[inline]
     pub fn index(self) -> usize {
         self.0 as usize
     }
 
-    /// Its index in 32 bits, for tables with many of them.
+    /// Index of the event in 32 bits, for tables with many of them.
     #[inline]
     pub fn get(self) -> u32 {
         self.0
@@ -31,27 +31,27 @@ impl EventId {
 pub struct EventIds(Range<u32>);
 
 impl EventIds {
-    /// From the event with the index `start` to the one before `end`.
+    /// The events from the index `start` to the one before `end`.
     #[inline]
     pub(crate) fn new(indices: Range<u32>) -> EventIds {
         EventIds(indices)
     }
 
-    /// The one at a place.
+    /// The event at a place.
     #[inline]
     pub fn get(&self, place: usize) -> Option<EventId> {
         let index = self.0.start.checked_add(u32::try_from(place).ok()?)?;
         (index < self.0.end).then_some(EventId(index))
     }
 
-    /// Those at some places; fewer where these go past the end.
+    /// The events at some places; fewer where these go past the end.
     pub(crate) fn part(&self, places: Range<usize>) -> EventIds {
         let index =
             |place: usize| self.0.start.saturating_add(u32::try_from(place).unwrap_or(u32::MAX)).min(self.0.end);
         EventIds(index(places.start)..index(places.end))
     }
 
-    /// The first of them, and their indices.
+    /// The first event, and the indices of all.
     #[inline]
     pub(crate) fn indices(&self) -> (EventId, Range<usize>) {
         let Range { start, end } = self.0;

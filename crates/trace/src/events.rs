@@ -21,13 +21,13 @@ use base::Ps;
 pub struct Event {
     /// The line (thread, stream) it is on.
     pub line: LineId,
-    /// Its name.
+    /// Name of the event.
     pub name: StrId,
     /// Start, from the anchor.
     pub start: Ps,
     /// Duration, never negative.
     pub duration: Ps,
-    /// What else it says.
+    /// What else the event says.
     pub args: ArgsId,
 }
 
@@ -51,7 +51,7 @@ type RowWords = [u32; 5];
 pub struct RowBlock(Vec<RowWords>);
 
 impl RowBlock {
-    /// Of so many words, which `fill` writes; `None` where that is no whole number of events.
+    /// A block of `words` words, which `fill` writes; `None` where that is no whole number of events.
     pub fn filled(words: usize, fill: impl FnOnce(&mut [u32])) -> Option<RowBlock> {
         let mut rows = vec![RowWords::default(); words / RowWords::default().len()];
         let slots = rows.as_flattened_mut();
@@ -59,7 +59,7 @@ impl RowBlock {
         Some(RowBlock(rows))
     }
 
-    /// Its words.
+    /// Words of the block.
     pub fn words(&self) -> &[u32] {
         self.0.as_flattened()
     }
@@ -73,7 +73,7 @@ pub struct Block<'a> {
 }
 
 impl<'a> Block<'a> {
-    /// Each with what it is, as an index into [`Events::kinds`], and when.
+    /// The ids of the events, each with what it is, as an index into [`Events::kinds`], and when.
     #[inline(always)]
     pub fn times(self) -> impl Iterator<Item = (EventId, usize, Interval)> + 'a {
         let events = (self.first..).zip(self.rows);
@@ -115,7 +115,7 @@ pub(crate) type SparseColumns = [SparseColumn; EventColumn::ALL.len()];
 #[derive(Clone, Debug, Default)]
 pub struct Events {
     rows: Column<RowWords>,
-    /// Those behind the rows.
+    /// The events behind the rows.
     packed: Packed,
     kinds: Kinds,
     /// What only some events say, by [`EventColumn`].
@@ -135,7 +135,7 @@ impl Events {
         self.len() == 0
     }
 
-    /// Which events there are, in order.
+    /// Ids of all events, in order.
     pub fn ids(&self) -> EventIds {
         EventIds::new(0..u32::try_from(self.len()).unwrap_or(u32::MAX))
     }

@@ -1,6 +1,6 @@
 //! The framework whose profiler wrote a trace, and what its calls are named in advice.
 
-/// Who wrote the trace.
+/// The producer of a trace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Framework {
     /// The JAX profiler.

@@ -21,7 +21,7 @@ fn spread(folded: u32) -> u64 {
 }
 
 impl Index {
-    /// One with room for so many values.
+    /// An index with room for `values` values.
     pub fn with_capacity(values: usize) -> Index {
         Index { entries: HashTable::with_capacity(values) }
     }

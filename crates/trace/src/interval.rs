@@ -50,7 +50,7 @@ pub struct IntervalSet {
 #[derive(Debug, Default)]
 struct Kept {
     parts: Vec<Interval>,
-    /// Their length, added up once for all copies.
+    /// Total length of the parts, added up once for all copies.
     length: OnceLock<Ps>,
 }
 
@@ -99,7 +99,7 @@ impl IntervalSet {
         Some(Interval::new(self.parts().first()?.start, self.parts().last()?.end))
     }
 
-    /// Does it cover the instant `time`?
+    /// Does the interval set cover the instant `time`?
     pub fn contains(&self, time: Ps) -> bool {
         let parts = self.parts();
         let after = parts.partition_point(|part| part.start <= time);
@@ -197,11 +197,11 @@ impl IntervalSet {
 pub struct Union {
     /// Parts that grow no more.
     parts: Vec<Interval>,
-    /// Their length.
+    /// Total length of the parts.
     length: Ps,
     /// The part that may grow; empty before the first.
     last: Interval,
-    /// From the first one on that is out of order.
+    /// Intervals from the first one on that is out of order.
     unsorted: Vec<Interval>,
 }
 
@@ -213,7 +213,8 @@ impl Default for Union {
 }
 
 impl Union {
-    /// One with room for so many parts. Room that stays untouched costs nothing, and growing step by step would copy all.
+    /// A union with room for `parts` parts. Room that stays untouched costs nothing, and growing step by step would
+    /// copy all.
     pub fn with_room(parts: usize) -> Union {
         Union { parts: Vec::with_capacity(parts), ..Union::default() }
     }

@@ -15,9 +15,9 @@ use crate::LineId;
 pub struct EventKind {
     /// The line it is on.
     pub line: LineId,
-    /// Its name.
+    /// Name of the event.
     pub name: StrId,
-    /// What else it says.
+    /// What else the event says.
     pub args: ArgsId,
 }
 
@@ -28,7 +28,7 @@ const LATELY: usize = 256;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Kinds {
     kinds: Vec<EventKind>,
-    /// Of the first so many of `kinds`.
+    /// Numbers of the first of `kinds` by their hash; the others follow when a kind is interned.
     index: Index,
     /// Numbers of kinds, plus one; empty until the first is interned.
     lately: Vec<u32>,
@@ -85,7 +85,7 @@ impl Kinds {
         self.kinds.get(number as usize).copied().unwrap_or_default()
     }
 
-    /// All of them, by number.
+    /// All kinds, by number.
     pub(super) fn list(&self) -> &[EventKind] {
         &self.kinds
     }

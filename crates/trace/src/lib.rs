@@ -72,7 +72,7 @@ impl LineId {
         self.0 as usize
     }
 
-    /// Its index in 32 bits, for tables with many of them.
+    /// Index of the line in 32 bits, for tables with many of them.
     pub fn get(self) -> u32 {
         self.0
     }
@@ -101,17 +101,18 @@ pub enum StatValue {
 /// A device or a host.
 #[derive(Clone, Debug, Default)]
 pub struct Plane {
-    /// As in the file (`/device:TPU:0`).
+    /// Name of the plane as in the file (`/device:TPU:0`).
     pub name: StrId,
-    /// What it is.
+    /// Kind of the plane.
     pub kind: PlaneKind,
     /// Index of the host (input file) it belongs to, where a run has several.
     pub host: u16,
-    /// Its place among the planes on display, ascending, where the file gives one (`process_sort_index`).
+    /// Place of the plane among those on display, ascending, where the file gives one (`process_sort_index`).
     pub order: Option<i64>,
-    /// `(name, value)` of its stats, in file order.
+    /// `(name, value)` of the plane's stats, in file order.
     pub stats: Vec<(StrId, StatValue)>,
-    /// How its own clock, which its events are on, lies against the host's; `None` where the file gives event times only.
+    /// How the plane's own clock, which its events are on, lies against the host's; `None` where the file gives event
+    /// times only.
     pub clock: Option<ChipClock>,
 }
 
@@ -120,15 +121,16 @@ pub struct Plane {
 pub struct Line {
     /// The plane it belongs to.
     pub plane: PlaneId,
-    /// As in the file (`XLA Ops`, `Stream #13(Compute)`, `python`).
+    /// Name of the line as in the file (`XLA Ops`, `Stream #13(Compute)`, `python`).
     pub name: StrId,
-    /// What it is; see [`classify()`].
+    /// Kind of the line; see [`classify()`].
     pub kind: LineKind,
-    /// Its number in the file: a Chrome trace's `tid`, an xplane's line id.
+    /// Number of the line in the file: a Chrome trace's `tid`, an xplane's line id.
     pub id: Option<i64>,
     /// The number by which the profiler shows it, where an xplane gives one (`display_id`).
     pub display_id: Option<i64>,
-    /// Its place among the plane's lines on display, ascending, where the file gives one (`thread_sort_index`).
+    /// Place of the line among those of the plane on display, ascending, where the file gives one
+    /// (`thread_sort_index`).
     pub order: Option<i64>,
     /// The time from which the file counts the times of its events; [`Ps::ZERO`] where they are counted as here.
     pub start: Ps,
@@ -139,7 +141,7 @@ pub struct Line {
 pub struct HloProto {
     /// The program that events name ([`Args::program_id`]).
     pub program_id: i64,
-    /// Its name with the program's number: `jit_f(12190760917235803885)`.
+    /// Name of the module with the program's number: `jit_f(12190760917235803885)`.
     pub name: StrId,
     /// Index of the host whose file it stands in.
     pub host: u16,
@@ -154,7 +156,7 @@ pub struct Capture {
     pub anchor_ns: i64,
     /// Unix time at which the profiler started, in nanoseconds.
     pub start_unix_ns: Option<i64>,
-    /// Unix time at which it stopped, in nanoseconds.
+    /// Unix time at which the capture stopped, in nanoseconds.
     pub stop_unix_ns: Option<i64>,
 }
 
@@ -174,15 +176,15 @@ impl Capture {
 /// One run's events, from one host or several.
 #[derive(Clone, Debug, Default)]
 pub struct Trace {
-    /// Which format it was read from; `None` while nothing was read.
+    /// Format that the trace was read from; `None` while nothing was read.
     pub format: Option<SourceFormat>,
-    /// Who wrote it.
+    /// Producer of the trace.
     pub framework: Framework,
-    /// All text.
+    /// All text of the trace.
     pub strings: Strings,
     /// Devices and hosts in file order.
     pub planes: Vec<Plane>,
-    /// Their rows in file order.
+    /// Rows of the planes in file order.
     pub lines: Vec<Line>,
     /// Distinct argument sets of the events.
     pub args: ArgsTable,
@@ -233,7 +235,7 @@ impl Trace {
         self.lines.get(index).and_then(|_| u32::try_from(index).ok()).map(LineId)
     }
 
-    /// Which lines there are, in order.
+    /// Ids of all lines, in order.
     pub fn line_ids(&self) -> impl Iterator<Item = LineId> + use<> {
         (0..u32::try_from(self.lines.len()).unwrap_or(u32::MAX)).map(LineId)
     }

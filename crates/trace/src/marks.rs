@@ -8,9 +8,9 @@ use base::Ps;
 pub struct CounterTrack {
     /// The plane that shows it.
     pub plane: PlaneId,
-    /// Its name; where one counter has several series, with that of the series.
+    /// Name of the counter; where one counter has several series, with that of the series.
     pub name: StrId,
-    /// When it was sampled, ascending, from the anchor.
+    /// When the counter was sampled, ascending, from the anchor.
     pub times: Vec<Ps>,
     /// The finite value at each of `times`, in the file's unit, which it does not name.
     pub values: Vec<f64>,
@@ -31,11 +31,11 @@ pub enum InstantScope {
 /// A moment that has a name and no duration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Instant {
-    /// What it belongs to.
+    /// What the instant belongs to.
     pub scope: InstantScope,
-    /// Its name.
+    /// Name of the instant.
     pub name: StrId,
-    /// When it was, from the anchor.
+    /// When the instant was, from the anchor.
     pub time: Ps,
 }
 
@@ -45,19 +45,19 @@ pub enum FlowRole {
     /// The flow leaves an event here.
     #[default]
     Start,
-    /// It passes through an event.
+    /// The flow passes through an event.
     Step,
-    /// It arrives at an event.
+    /// The flow arrives at an event.
     End,
 }
 
 /// Which event of its line a point of a flow belongs to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FlowBinding {
-    /// The innermost one that runs at its time.
+    /// The innermost event that runs at the point's time.
     #[default]
     Enclosing,
-    /// The first one that starts at its time or later.
+    /// The first event that starts at the point's time or later.
     Next,
 }
 
@@ -73,14 +73,14 @@ pub enum FlowBinding {
 pub struct FlowPoint {
     /// Number of the flow, from 0: its points are all that have it, in file order. Two captures have none in common.
     pub flow: u32,
-    /// What the point is to it.
+    /// What the point is to the flow.
     pub role: FlowRole,
-    /// Which event it belongs to.
+    /// Which event the point belongs to.
     pub binding: FlowBinding,
-    /// The line of that event.
+    /// The line of the event that the point belongs to.
     pub line: LineId,
     /// Name of the flow.
     pub name: StrId,
-    /// When it is, from the anchor.
+    /// When the point is, from the anchor.
     pub time: Ps,
 }

@@ -31,12 +31,12 @@ pub(crate) struct Packed {
 /// Events of few kinds.
 #[derive(Clone, Debug, Default)]
 struct Run {
-    /// Index of its first event.
+    /// Index of the run's first event.
     first: usize,
     kinds: Vec<u32>,
     last_kind: u32,
     bytes: Vec<u8>,
-    /// One for every 16th event.
+    /// A mark for every 16th event.
     marks: Vec<Mark>,
     /// When the last event ends.
     end: Ps,
@@ -150,7 +150,7 @@ impl Run {
         true
     }
 
-    /// From a kept place on.
+    /// A reader from a kept place on.
     #[inline]
     fn reader(&self, mark: usize) -> Reader<'_> {
         let mark = self.marks.get(mark).copied();
@@ -177,7 +177,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// A number of so many bytes, at most 8.
+    /// A number of `count` bytes, at most 8.
     #[inline(always)]
     fn number(&mut self, count: usize) -> Option<i64> {
         let (own, rest) = self.bytes.split_at_checked(count)?;

@@ -69,7 +69,7 @@ impl Default for Kept {
 }
 
 impl Strings {
-    /// A table of so many bytes at most.
+    /// A table of `most_bytes` bytes at most.
     #[cfg(test)]
     pub(super) fn of_at_most(most_bytes: usize) -> Strings {
         Strings { most_bytes, ..Strings::default() }

@@ -18,7 +18,7 @@ pub fn label(evidence: &Evidence) -> String {
     letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
 }
 
-/// Its value with the unit, and the limit that it passed.
+/// Value of a number behind a finding with its unit, and the limit that it passed.
 pub fn value(evidence: &Evidence) -> String {
     let (_, unit) = stem_and_unit(&evidence.name);
     let limit = evidence.threshold.map(|limit| format!(" (limit {})", with_unit(limit, unit)));

@@ -6,12 +6,12 @@ use report::{Kernels, TopOp, UnifiedProfile};
 
 /// Devices that work for more of the time are busy enough (JAX guide, key performance indicators).
 pub const GOOD_BUSY_PERCENT: f64 = 80.0;
-/// Below it is bad (JAX guide).
+/// Busy share below which it is bad (JAX guide).
 pub const BAD_BUSY_PERCENT: f64 = 50.0;
 
 /// Share of the memory's bandwidth above which it is good (JAX guide, key performance indicators).
 const GOOD_BANDWIDTH_PERCENT: f64 = 60.0;
-/// Below it is bad (JAX guide).
+/// Share of the bandwidth below which it is bad (JAX guide).
 const BAD_BANDWIDTH_PERCENT: f64 = 40.0;
 /// Where the cost of more of the op time is unknown, a low share says nothing (ours).
 const COUNTED: f64 = 0.95;

@@ -6,9 +6,9 @@ use report::UnifiedProfile;
 /// A field of the unified profile. [`metric!`](crate::metric!) makes one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Metric {
-    /// Its path, as docs/metrics.md lists it (`step_timing.avg_step_time_us`).
+    /// Path of the field, as docs/metrics.md lists it (`step_timing.avg_step_time_us`).
     pub path: &'static str,
-    /// What it means.
+    /// What the field means.
     pub definition: &'static str,
 }
 

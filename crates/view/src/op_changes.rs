@@ -15,7 +15,8 @@ pub struct OpChanges {
 }
 
 impl OpChanges {
-    /// Of the run of a comparison with this index. Ops of the baseline have what the first other run made of them.
+    /// Changes of the ops of the run of a comparison with this index. Ops of the baseline have what the first other run
+    /// made of them.
     pub fn new(comparison: &Comparison, run: u32) -> OpChanges {
         let is_baseline = run == comparison.baseline;
         let of = compared_with(comparison, run);
@@ -42,7 +43,8 @@ impl OpChanges {
         changes
     }
 
-    /// Those that tell the two runs apart: none where ops were not compared, are of different programs, or mostly have no partner.
+    /// The changes of the ops where they tell the two runs apart: none where ops were not compared, are of different
+    /// programs, or mostly have no partner.
     pub fn telling(comparison: &Comparison, run: u32) -> Option<OpChanges> {
         let of = compared_with(comparison, run)?;
         let matching = comparison.matching.iter().find(|it| it.run == of)?;

@@ -36,7 +36,7 @@ pub enum View {
 }
 
 impl View {
-    /// All of them, in the order in which they are listed.
+    /// All views, in the order in which they are listed.
     pub const ALL: [View; 13] = [
         View::Overview,
         View::Findings,

@@ -29,7 +29,7 @@ fn steady(us: f64) -> Value {
     steps(&lengths)
 }
 
-/// The same with a stall as long as all other steps together.
+/// Twelve steps of this length, one of them with a stall as long as all other steps together.
 fn stalled(us: f64) -> Value {
     let mut lengths = vec![us; 12];
     lengths[7] = 12.0 * us;

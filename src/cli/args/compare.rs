@@ -64,7 +64,7 @@ pub struct Compare {
     /// Price of one device of each run in dollars an hour (one value: of all): gives work per dollar
     #[arg(long, value_name = "DOLLARS,...", value_delimiter = ',', value_parser = positive)]
     pub price: Vec<f64>,
-    /// How the work grows with the devices, instead of what the batch sizes tell
+    /// How the work grows with the devices, instead of what the batch sizes say
     #[arg(long, value_enum, value_name = "KIND")]
     pub scaling: Option<Scaling>,
     /// What to print: everything, or what is about rates, kernels or times. Files of --output hold everything
@@ -95,9 +95,9 @@ pub struct Compare {
 /// How the work grows with the devices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Scaling {
-    /// It stays the same
+    /// The work stays the same
     Strong,
-    /// It grows in proportion
+    /// The work grows in proportion
     Weak,
 }
 
@@ -138,7 +138,7 @@ fn page_name(text: &str) -> Result<PathBuf, String> {
 /// A run of several captures.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Group {
-    /// Its name.
+    /// Name of the run.
     pub name: String,
     /// The captures.
     pub files: Vec<PathBuf>,

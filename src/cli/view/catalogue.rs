@@ -36,9 +36,9 @@ pub struct RunEntry {
     pub folder: String,
     /// When the newest of its files was last written to, in milliseconds since 1970.
     pub modified_ms: u64,
-    /// Bytes of its files.
+    /// Bytes of the run's files.
     pub size_bytes: u64,
-    /// What is read of it.
+    /// Files that are read of the run.
     pub files: Vec<RunFile>,
 }
 

@@ -36,7 +36,7 @@ pub struct Response {
     pub headers: Vec<(&'static str, &'static str)>,
     /// The bytes.
     pub body: Box<dyn Read>,
-    /// How many they are.
+    /// Number of the body's bytes.
     pub size: u64,
 }
 

@@ -12,7 +12,7 @@ pub const REPLACED: &str = "offline.js";
 
 /// Where the page's files come from.
 pub enum Page {
-    /// This program.
+    /// The files that this program embeds.
     Embedded,
     /// A folder, resolved.
     Folder(PathBuf),

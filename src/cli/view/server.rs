@@ -1,7 +1,7 @@
 //! What the server answers. Everything lies below the token, which only the address that was printed holds:
 //!
 //! ```text
-//! /<token>/                 the list of runs: a page of its own, which asks for runs.json again and again
+//! /<token>/                 the list of runs: a separate page, which asks for runs.json again and again
 //! /<token>/runs.json        the runs, newest first; ?known=N: nothing where they are still those of version N
 //! /<token>/file/<path>      a file of a run
 //! /<token>/app/?open=<id>   the page; in place of its offline.js a script that hands it the files of these runs
@@ -33,7 +33,7 @@ const LIST: [(&str, &str); 3] = [
 /// What hands the page its files.
 const OPEN: &str = include_str!("assets/open.js");
 
-/// Of the list; the page brings its own.
+/// Policy of the list; the page brings its own.
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; base-uri 'none'; \
     form-action 'none'";
 
@@ -54,7 +54,7 @@ struct Listed {
 }
 
 impl Server {
-    /// Of a catalogue that was just made.
+    /// A server of a catalogue that was just made.
     pub fn new(page: Page, token: String, proxy: Option<String>, catalogue: Catalogue) -> Server {
         Server { page, token, proxy, runs: Mutex::new(Listed { catalogue, at: Instant::now() }) }
     }

@@ -25,7 +25,7 @@ pub struct Marks {
     pub step: Box<Step>,
     /// The box around a mark, as shares of the chart: upper left corner and size.
     pub place: Box<dyn Fn(usize) -> (Pair, Pair) + Send + Sync>,
-    /// A mark in words, a fact a line.
+    /// A mark in words, one fact per line.
     pub describe: Box<dyn Fn(usize) -> String + Send + Sync>,
     /// What a click on it does.
     pub act: Box<dyn Fn(usize) + Send + Sync>,

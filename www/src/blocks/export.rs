@@ -72,7 +72,7 @@ impl Pen {
         }
     }
 
-    /// In pixels, to a hundredth.
+    /// Writes a number in pixels, to a hundredth.
     fn number(&mut self, name: &str, value: f64) {
         self.attribute(name, &((value * 100.0).round() / 100.0).to_string());
     }

@@ -26,7 +26,7 @@ const NAME_CHARS: usize = 80;
 pub struct Data {
     /// Heading and unit of each column.
     pub columns: Vec<(String, Unit)>,
-    /// The rows, a cell a column.
+    /// The rows, one cell per column.
     pub rows: Vec<Vec<Cell>>,
 }
 
@@ -36,7 +36,7 @@ impl Data {
         Data { columns: columns.iter().map(|(name, unit)| ((*name).to_owned(), *unit)).collect(), rows: Vec::new() }
     }
 
-    /// All of it for a spreadsheet: units in the headings, digits without groups.
+    /// The data as text for a spreadsheet: units in the headings, digits without groups.
     pub fn tsv(&self) -> String {
         let plain = |text: &str| text.replace(['\t', '\n', '\r'], " ");
         let heads: Vec<String> = self.columns.iter().map(|(name, unit)| plain(&heading(name, *unit))).collect();
@@ -76,7 +76,7 @@ pub struct Chart {
     pub name: String,
     /// Classes beside those that every chart has.
     pub class: &'static str,
-    /// Its numbers; asked for when they are looked at.
+    /// Numbers of the chart; asked for when they are looked at.
     pub data: Arc<dyn Fn() -> Data + Send + Sync>,
     /// The drawing with its legend and axes.
     pub body: AnyView,

@@ -34,7 +34,7 @@ const MANY_COLUMNS: usize = 7;
 /// style sheet.
 const NAME_CHARS: usize = 46;
 const NARROW_CHARS: usize = 22;
-/// Of a text that does not name the row.
+/// Longest text that does not name the row, in characters; longer ones are cut.
 const TEXT_CHARS: usize = 30;
 
 /// A table of a page.

@@ -11,7 +11,7 @@ pub fn heading(text: &str, note: Option<&str>) -> AnyView {
     view! { <header class="block-heading"><h2>{bounded(text)}</h2>{note}</header> }.into_any()
 }
 
-/// Sentences, a paragraph a line.
+/// Sentences, one paragraph per line.
 pub fn note(text: &str) -> AnyView {
     let lines = text.lines().map(|line| view! { <p>{bounded(line)}</p> }).collect_view();
     view! { <div class="block-note">{lines}</div> }.into_any()

@@ -16,13 +16,13 @@ pub struct CardText {
     pub definition: String,
     /// Three digits with the unit; absent where it was not measured.
     pub value: Option<String>,
-    /// Every digit.
+    /// The value with every digit.
     pub exact: String,
     /// What stands below.
     pub detail: String,
     /// More to say below the definition.
     pub more: String,
-    /// How it does.
+    /// How the value does against its limits.
     pub status: Option<Status>,
     /// Where the title leads.
     pub href: Option<String>,

@@ -27,7 +27,7 @@ pub fn Footer() -> impl IntoView {
         <footer class="footer" class:ready=move || requests.get().is_some()>
             <span class="version">"crossprof "{env!("CARGO_PKG_VERSION")}</span>
             <span>"build "<code>{BUILD_ID}</code></span>
-            // In a tab of its own: leaving this one would end its runs.
+            // In another tab: leaving this one would end its runs.
             <a href="third-party-notices.txt" target="_blank" title="Licences of the software that this page contains">"Licences"</a>
             <span class="requests" class:alarm=move || requests.get().is_some_and(|count| count > 0)
                 title="Counted by this page's PerformanceObserver; your browser's network panel shows as many.">{text}</span>

@@ -8,7 +8,7 @@ use crate::route::View;
 /// The icon of a view.
 #[component]
 pub fn ViewIcon(
-    /// Which.
+    /// The view whose icon it is.
     of: View,
 ) -> impl IntoView {
     let path = match of {

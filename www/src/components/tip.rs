@@ -11,11 +11,11 @@ pub struct Tip {
     pub text: String,
     left_px: f64,
     top_px: f64,
-    /// It stands above the element, not below.
+    /// Whether the tip stands above the element, not below.
     above: bool,
 }
 
-/// The one tip.
+/// The only tip of the page.
 #[derive(Clone, Copy)]
 pub struct Tips(RwSignal<Option<Tip>>);
 
@@ -23,7 +23,7 @@ pub struct Tips(RwSignal<Option<Tip>>);
 const WIDTH_PX: f64 = 360.0;
 
 impl Tips {
-    /// No tip yet.
+    /// Tips of which none is shown yet.
     pub fn new() -> Tips {
         Tips(RwSignal::new(None))
     }
@@ -58,7 +58,7 @@ impl Tips {
         self.0.set(Some(Tip { text, left_px, top_px, above }));
     }
 
-    /// Hides it.
+    /// Hides the tip.
     pub fn hide(self) {
         self.0.set(None);
     }
@@ -103,7 +103,7 @@ pub fn term(text: String, about: String, href: Option<String>) -> AnyView {
 /// A text that may be long, from the trace: cut in the middle, whole in the tip, never markup.
 #[component]
 pub fn Name(
-    /// As in the trace.
+    /// Text as in the trace.
     #[prop(into)]
     text: String,
     /// Characters to show.

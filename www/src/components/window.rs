@@ -16,7 +16,7 @@ const NAMED: [(&str, &str); 3] = [("counted steps", "main"), ("active span", "ac
 /// What may be typed.
 const EXPECTED: &str = "counted steps, active span, whole capture, steps:3-98, or a range such as 1500-2500 in microseconds from the start of the capture.";
 
-/// Its key in addresses.
+/// Key of the window in addresses.
 const OPTION: &str = "window";
 
 const WINDOW: Metric = metric!("window.sentence");

@@ -30,7 +30,7 @@ pub struct Answer {
 }
 
 impl Default for Answer {
-    /// Nothing yet.
+    /// An answer without blocks.
     fn default() -> Answer {
         Answer { blocks: RwSignal::new(Vec::new()), failed: RwSignal::new(None), is_awaited: RwSignal::new(true) }
     }
@@ -70,7 +70,7 @@ impl Answer {
 pub fn BlocksPage(
     /// The run.
     run: Run,
-    /// Which page.
+    /// The page that is asked for.
     view: View,
 ) -> impl IntoView {
     let answer = asked(&run, view);

@@ -125,7 +125,7 @@ struct TextField {
     found: Box<dyn Fn() -> String + Send>,
     /// Uses what was typed; false where it refuses it.
     accept: Box<dyn Fn(&str) -> bool + Send>,
-    /// What it accepts.
+    /// What the field accepts.
     hint: &'static str,
 }
 

@@ -7,7 +7,7 @@ use super::scale::Scale;
 /// A plane.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plane {
-    /// To the right.
+    /// The horizontal axis, to the right.
     pub x: Scale,
     /// Upwards.
     pub y: Scale,
@@ -68,7 +68,7 @@ pub fn nearest(places: &[Option<Place>], pointer_px: (f64, f64), size_px: (f64, 
     (near.1 <= reach_px * reach_px).then_some(near.0)
 }
 
-/// The first rectangle that a place lies in; `far` are the upper right corners of those that are one.
+/// The first rectangle that a place lies in; `far` are the upper right corners of the points that are rectangles.
 pub fn inside(places: &[Option<Place>], far: &[Option<Place>], at: Place) -> Option<usize> {
     let is_in = |(near, far): (&Option<Place>, &Option<Place>)| {
         let (Some(near), Some(far)) = (near, far) else { return false };

@@ -9,7 +9,7 @@ pub struct Scale {
     pub min: f64,
     /// The upper end.
     pub max: f64,
-    /// By powers of ten.
+    /// Whether the axis goes by powers of ten.
     pub logarithmic: bool,
 }
 

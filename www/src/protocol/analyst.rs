@@ -90,9 +90,9 @@ impl Body for RunReport {
 pub struct PageRequest {
     /// Number of the run within this load.
     pub run: u32,
-    /// Which page.
+    /// The page.
     pub view: View,
-    /// Its filter, orders and choices.
+    /// Filter, orders and choices of the page.
     pub query: PageQuery,
 }
 
@@ -101,15 +101,15 @@ pub struct PageRequest {
 pub struct TableRequest {
     /// Number of the run within this load.
     pub run: u32,
-    /// Which table.
+    /// The table.
     pub name: TableName,
-    /// Its form.
+    /// Form of the table.
     pub variant: String,
     /// The part of the timeline, of a table that is of one.
     pub area: AreaQuery,
-    /// Its filter and order.
+    /// Filter and order of the table.
     pub query: Query,
-    /// As what.
+    /// Format of the text.
     pub format: TextFormat,
 }
 
@@ -118,11 +118,11 @@ pub struct TableRequest {
 pub struct RowRequest {
     /// Number of the run within this load.
     pub run: u32,
-    /// Which table.
+    /// The table.
     pub name: TableName,
-    /// Its form.
+    /// Form of the table.
     pub variant: String,
-    /// Its filter and order.
+    /// Filter and order of the table.
     pub query: Query,
     /// Index of the row among those that pass.
     pub index: u32,
@@ -143,7 +143,7 @@ pub struct Subjects {
 /// One run of a comparison.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SubjectEntry {
-    /// What it is called.
+    /// What the run is called.
     pub name: String,
     /// Power of a device, in watts.
     pub watts_per_device: Option<f64>,
@@ -158,7 +158,7 @@ pub struct SubjectEntry {
 pub struct DocumentRequest {
     /// The runs that it is of.
     pub subjects: Subjects,
-    /// What it is.
+    /// Form of the document.
     pub form: Form,
 }
 
@@ -174,11 +174,11 @@ pub struct ComparisonPageRequest {
 /// A document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Form {
-    /// Of one run its report, of several the report of their comparison: one web page.
+    /// One web page: of one run its report, of several the report of their comparison.
     Html,
     /// The comparison of several runs as its document.
     Json,
-    /// As `Html`, for a pull request.
+    /// The same documents as `Html`, as Markdown for a pull request.
     Markdown,
     /// From the analyst: the picture of the median step of a run of this load, as a text; empty where it has none. Of no subjects.
     MedianStep {
@@ -262,7 +262,7 @@ requests! {
 /// From the decoder to the analyst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RunChunk {
-    /// The first so many bytes of the buffer, which comes with the message, go on with the image of a run.
+    /// The first bytes of the buffer that comes with the message, as many as this, go on with the image of a run.
     Bytes(u32),
     /// The buffer holds its next events. The first of a run may come while it is still read.
     Rows,

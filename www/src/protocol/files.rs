@@ -12,14 +12,14 @@ pub struct FileEntry {
     pub path: String,
     /// Size as stored.
     pub size_bytes: u64,
-    /// What it holds, judged by its first bytes.
+    /// What the file holds, judged by its first bytes.
     pub kind: FileKind,
 }
 
 /// What to do with the files of one drop.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Groups {
-    /// Files that workers of their own read, and files left out beside them: one group per run or archive.
+    /// Files that separate workers read, and files left out beside them: one group per run or archive.
     pub loads: Vec<(Vec<usize>, Vec<usize>)>,
     /// Files that are not read, with the reason.
     pub ignored: Vec<(usize, String)>,
@@ -30,15 +30,15 @@ pub struct Groups {
 pub struct FileDone {
     /// Index into the load's files.
     pub file: u32,
-    /// Events read from it.
+    /// Events read from the file.
     pub events: u64,
-    /// What it is.
+    /// What the file is.
     pub kind: Option<FileKind>,
     /// What was lost or odd.
     pub warnings: Vec<Warning>,
     /// Why there is nothing to show, as a sentence.
     pub error: Option<String>,
-    /// Why it was not read although nothing is wrong with it, as a sentence.
+    /// Why the file was not read although nothing is wrong with it, as a sentence.
     pub skipped: Option<String>,
 }
 

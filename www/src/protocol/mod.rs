@@ -46,7 +46,7 @@ pub const BUILD_ID: &str = match option_env!("CROSSPROF_BUILD_ID") {
 pub struct RequestId(pub u32);
 
 impl RequestId {
-    /// Of a request whose response nobody awaits.
+    /// Id of a request whose response nobody awaits.
     pub const UNAWAITED: RequestId = RequestId(0);
 }
 
@@ -56,7 +56,7 @@ pub trait Request: Into<Self::Worker> {
     type Worker: Serialize + DeserializeOwned;
     /// What the worker says before it is done, any number of times.
     type Progress;
-    /// What it says in the end.
+    /// What the worker says in the end.
     type Response;
 }
 

@@ -6,7 +6,7 @@ use super::{Place, RequestId};
 #[derive(Debug)]
 pub struct Pending<T> {
     last: u32,
-    /// In the order of their requests, of which hardly more than a few wait at once.
+    /// What waits, in the order of the requests, of which hardly more than a few wait at once.
     waiting: Vec<(RequestId, Option<Place>, T)>,
     /// Why nothing is answered any more.
     ended: Option<String>,
@@ -15,7 +15,7 @@ pub struct Pending<T> {
 /// A request that was opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Opened {
-    /// Its number.
+    /// Number of the request.
     pub id: RequestId,
     /// An earlier request for the same place, which nobody waits for now.
     pub superseded: Option<RequestId>,

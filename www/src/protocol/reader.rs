@@ -28,14 +28,14 @@ pub enum ReaderRequest {
 /// well by then is fast for the first load. Attached: the list of the files.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RehearseReadingRequest {
-    /// Their paths, in the order of the list.
+    /// Paths of the files, in the order of the list.
     pub paths: Vec<String>,
 }
 
 /// Say what files hold, and which of them are one run. Attached: the list of the files.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LookRequest {
-    /// Their paths, in the order of the list.
+    /// Paths of the files, in the order of the list.
     pub paths: Vec<String>,
 }
 
@@ -44,7 +44,7 @@ pub struct LookRequest {
 pub struct Looked {
     /// What each of them holds.
     pub kinds: Vec<FileKind>,
-    /// What to do with them.
+    /// What to do with the files.
     pub groups: Groups,
 }
 
@@ -69,7 +69,7 @@ pub enum UnpackProgress {
     Unreadable {
         /// Index into the load's files.
         file: u32,
-        /// Why, as a sentence.
+        /// Why the file could not be read, as a sentence.
         reason: String,
     },
 }
@@ -104,9 +104,9 @@ pub enum DecodeProgress {
 pub struct ArgumentsRequest {
     /// The file's path.
     pub file: String,
-    /// That of the member that holds the event, where the file is an archive; else the file's.
+    /// Path of the member that holds the event, where the file is an archive; else the file's.
     pub member: String,
-    /// Index of the event among those there.
+    /// Index of the event among those of the member.
     pub event: u32,
 }
 
@@ -170,7 +170,7 @@ impl From<DecodeRequest> for ReaderRequest {
     }
 }
 
-/// From the reader that unpacks to the one that decodes. `Bytes` and `Foreseen` come with a buffer.
+/// Messages from the reader that unpacks to the one that decodes. `Bytes` and `Foreseen` come with a buffer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum FileChunk {
     /// A file begins.
@@ -179,17 +179,17 @@ pub enum FileChunk {
     Foreseen {
         /// Where the plane starts in the file.
         start: u64,
-        /// Where it ends.
+        /// Where the plane ends in the file.
         end: u64,
     },
-    /// A member of it begins.
+    /// A member of the file begins.
     Begin {
-        /// Its path, inside its archive where it came from one.
+        /// Path of the member, inside its archive where it came from one.
         path: String,
-        /// Its size, where known.
+        /// Size of the member, where known.
         size_bytes: Option<u64>,
     },
-    /// The first so many bytes of the buffer belong to the member.
+    /// The first bytes of the buffer, as many as this, belong to the member.
     Bytes(u32),
     /// The member ends.
     End,

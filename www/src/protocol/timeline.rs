@@ -20,11 +20,11 @@ pub struct PrepareRequest {
 /// What a [`PrepareRequest`] leaves to do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Left {
-    /// Another part.
+    /// Another part is left.
     Part,
     /// To show the deputy what the run says of memory, of which there is some and not too much.
     Memory,
-    /// Nothing.
+    /// Nothing is left.
     Nothing,
 }
 
@@ -44,7 +44,7 @@ pub enum PictureForm {
     Svg,
     /// The picture, names included, in the pixels of the screen.
     Png,
-    /// Not the picture but its range, as a compressed Chrome trace.
+    /// The range of the picture, as a compressed Chrome trace.
     Trace,
 }
 
@@ -55,9 +55,9 @@ pub struct PictureRequest {
     pub run: u32,
     /// What is to be seen.
     pub sight: Sight,
-    /// What stands above it.
+    /// What stands above the picture.
     pub title: String,
-    /// As what.
+    /// Form of the picture.
     pub form: PictureForm,
 }
 
@@ -68,7 +68,7 @@ pub struct Frame {
     pub names: ImageBitmap,
     /// The events.
     pub events: ImageBitmap,
-    /// What it shows.
+    /// What the picture shows.
     pub seen: Seen,
 }
 
@@ -77,7 +77,7 @@ pub struct Frame {
 pub struct Seen {
     /// Start and end of all that there is, in picoseconds from the start of the capture.
     pub all_ps: (i64, i64),
-    /// Those of the range that was drawn.
+    /// Start and end of the range that was drawn, in picoseconds from the start of the capture.
     pub range_ps: (i64, i64),
     /// Height of all rows.
     pub height: u32,

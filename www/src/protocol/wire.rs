@@ -26,7 +26,7 @@ pub enum Kind {
     Error,
     /// For the next worker of the load, to which the page passes it on as it is. Attached: what is transferred.
     Onward,
-    /// For the worker of the load before this one, likewise.
+    /// For the worker of the load before this one, to which the page passes it on as it is.
     Back,
 }
 
@@ -38,11 +38,11 @@ const KINDS: [Kind; 7] =
 pub struct Message {
     /// The request that it is about.
     pub id: RequestId,
-    /// What it does.
+    /// What the message does.
     pub kind: Kind,
-    /// What it says; see [`Body::from_js`].
+    /// What the message says; see [`Body::from_js`].
     pub body: JsValue,
-    /// What came with it.
+    /// What came with the message.
     pub attachments: Array,
 }
 
@@ -68,10 +68,10 @@ impl Message {
 
 /// What a message says.
 pub trait Body: Sized {
-    /// As a JavaScript value. What is transferred, not copied, is added to `transferred`.
+    /// The body as a JavaScript value. What is transferred, not copied, is added to `transferred`.
     fn to_js(&self, transferred: &Array) -> Option<JsValue>;
 
-    /// From a JavaScript value; nothing where it is of another type.
+    /// The body from a JavaScript value; nothing where it is of another type.
     fn from_js(body: JsValue) -> Option<Self>;
 }
 
@@ -94,12 +94,12 @@ impl<T: Serialize + DeserializeOwned> Body for T {
 pub struct Document(ArrayBuffer);
 
 impl Document {
-    /// Of a text.
+    /// A document of a text.
     pub fn new(text: &str) -> Document {
         Document(Uint8Array::from(text.as_bytes()).buffer())
     }
 
-    /// Of bytes.
+    /// A document of bytes.
     pub fn of(buffer: ArrayBuffer) -> Document {
         Document(buffer)
     }

@@ -6,7 +6,7 @@ use crossprof::table::{Cell, Column, Unit};
 /// Characters of a text anywhere in the page: a name may be a megabyte long.
 pub const WHOLE_CHARS: usize = 4000;
 
-/// What stands in the cell; a text of more than so many characters is cut in the middle.
+/// What stands in the cell; a text of more than `name_chars` characters is cut in the middle.
 pub fn short(cell: &Cell, unit: Unit, name_chars: usize) -> String {
     match cell {
         Cell::Absent => format::DASH.to_owned(),
@@ -68,7 +68,7 @@ pub fn is_number(unit: Unit) -> bool {
     !matches!(unit, Unit::Text | Unit::Flag)
 }
 
-/// At most so much of a text that cutting it in the middle stays cheap.
+/// The text, shortened so that cutting it in the middle stays cheap.
 fn bounded(text: &str) -> &str {
     // The end of a megabyte is not worth a walk through it.
     let mut end = text.len().min(4 * WHOLE_CHARS);

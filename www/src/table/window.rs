@@ -5,7 +5,7 @@
 pub struct Window {
     /// First row drawn.
     pub first: usize,
-    /// One past the last row drawn.
+    /// Index behind the last row drawn.
     pub end: usize,
     /// Height of the rows above, in pixels.
     pub above_px: f64,

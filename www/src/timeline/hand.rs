@@ -37,7 +37,7 @@ pub struct Hand {
 }
 
 impl Hand {
-    /// On the element that shows the timeline.
+    /// A hand on the element that shows the timeline.
     pub fn new(surface: &Rc<Surface>, element: &HtmlElement, tips: Tips) -> Hand {
         let pointer = Rc::new(Cell::new((0.0, 0.0)));
         let (motion, pointers) = (Rc::new(Motion::default()), Pointers::default());

@@ -110,7 +110,7 @@ fn Selection(said: Said) -> impl IntoView {
 pub fn Details(
     /// The run.
     run: Run,
-    /// What its picture says.
+    /// What the pane's picture says.
     said: Said,
 ) -> impl IntoView {
     let blocks = said.blocks;

@@ -12,7 +12,7 @@ use web_sys::{MessageEvent, Window};
 
 const ORIGIN: &str = "https://ui.perfetto.dev";
 
-/// How often it is asked whether it is there.
+/// How often Perfetto is asked whether it is there.
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// The page of Perfetto in another tab.
@@ -21,12 +21,12 @@ pub struct Perfetto(Window);
 type Listener = (Closure<dyn FnMut(MessageEvent)>, IntervalHandle);
 
 impl Perfetto {
-    /// Opens it. A browser allows that only in answer to a click.
+    /// Opens Perfetto. A browser allows that only in answer to a click.
     pub fn open() -> Option<Perfetto> {
         window().open_with_url(ORIGIN).ok().flatten().map(Perfetto)
     }
 
-    /// Passes it a trace as soon as it answers.
+    /// Passes Perfetto a trace as soon as it answers.
     pub fn take(self, trace: ArrayBuffer, title: &str) {
         let (content, message) = (Object::new(), Object::new());
         let fields = [

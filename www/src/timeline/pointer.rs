@@ -36,7 +36,7 @@ enum Drag {
     Area { from_ps: i64, from_y: f64 },
     /// Moves what is seen.
     Pan,
-    /// Two fingers.
+    /// Two fingers are down.
     Pinch,
 }
 

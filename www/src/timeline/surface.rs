@@ -21,7 +21,7 @@ use crate::{ask, browser};
 /// Height of the axis above the rows.
 pub const AXIS_HEIGHT: f64 = crossprof::timeline::AXIS_HEIGHT as f64;
 
-/// An event that was searched for and is narrower is shown with so many times its length around it.
+/// An event that was searched for and is narrower is shown with this many times its length around it.
 const MIN_FOUND_PX: f64 = 3.0;
 const AROUND_FOUND: i64 = 40;
 
@@ -33,7 +33,7 @@ const NAMES_WIDTH: [u32; 2] = [200, 96];
 pub struct Said {
     /// The latest answer to something that was done.
     pub outcome: RwSignal<Option<Outcome>>,
-    /// What it says in blocks.
+    /// What the answer says in blocks.
     pub blocks: Blocks,
     /// What the latest picture shows.
     pub seen: RwSignal<Seen>,
@@ -51,7 +51,7 @@ type HeardRange = Box<dyn FnOnce(Option<(i64, i64)>)>;
 /// A selected range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Area {
-    /// Its start and end in picoseconds from the start of the capture.
+    /// Start and end of the range in picoseconds from the start of the capture.
     pub range_ps: (i64, i64),
     /// From which height among the rows to which; all where absent.
     pub rows: Option<(u32, u32)>,
@@ -60,13 +60,13 @@ pub struct Area {
 /// A range that is being dragged.
 #[derive(Clone, Copy)]
 pub struct Dragged {
-    /// Where it was begun.
+    /// Where the range was begun.
     pub from_ps: i64,
-    /// At which height.
+    /// At which height the range was begun.
     pub from_y: f64,
     /// Where the pointer is.
     pub at: (f64, f64),
-    /// It does not snap to the edges of events.
+    /// Whether the range does not snap to the edges of events.
     pub is_free: bool,
 }
 
@@ -85,9 +85,9 @@ pub struct Surface {
     /// Upper edge and height of the lane that is wanted in sight, until somebody scrolls, and how far the rows were scrolled for it.
     wanted: Cell<Option<(u32, u32)>>,
     scrolled_to: Cell<i32>,
-    /// Another run that is moved with it, and how much later there is what is here.
+    /// The timeline of another run that is moved with this one, and how much later its times are, in picoseconds.
     tied: RefCell<Option<(Weak<Surface>, i64)>>,
-    /// From the start of the capture to its end, once it is known.
+    /// Start and end of the capture, once they are known.
     extent: Cell<Option<(i64, i64)>>,
     elements: RefCell<Option<Elements>>,
 }
@@ -101,7 +101,7 @@ struct Elements {
 }
 
 impl Surface {
-    /// Of a run, showing this part of it at first.
+    /// The surface of a run, showing this part of it at first.
     pub fn new(state: State, run: Run, sight: Sight) -> Rc<Surface> {
         let said = Said {
             outcome: RwSignal::new(None),
@@ -200,7 +200,7 @@ impl Surface {
         self.sight.borrow_mut().extent_ps = Some(all_ps);
     }
 
-    /// No other run is beside it any more.
+    /// No other run is beside this one any more.
     pub fn alone(self: &Rc<Surface>) {
         self.tied.borrow_mut().take();
         self.update(|sight| (sight.extent_ps, sight.by_change) = (None, false));
@@ -215,7 +215,7 @@ impl Surface {
         seen.or_else(|| self.sight.borrow().range_ps.map(interval))
     }
 
-    /// From the start of the capture to its end, once it is known.
+    /// Start and end of the capture, once they are known.
     pub fn extent(&self) -> Option<(i64, i64)> {
         self.extent.get()
     }
@@ -286,7 +286,7 @@ impl Surface {
         self.update(|sight| sight.scroll = u32::try_from(elements.scroll.scroll_top()).unwrap_or(0));
     }
 
-    /// Scrolls the rows so many pixels down.
+    /// Scrolls the rows `pixels` pixels down.
     pub fn scroll_by(&self, pixels: f64) {
         if let Some(elements) = &*self.elements.borrow() {
             elements.scroll.scroll_by_with_x_and_y(0.0, pixels);
@@ -356,7 +356,7 @@ impl Surface {
         self.update(|sight| (sight.pointer, sight.is_dragging) = (Some(dragged.at), true));
     }
 
-    /// It is let go: it is measured as soon as what it snaps to is known.
+    /// The range is let go: it is measured as soon as what it snaps to is known.
     pub fn let_go(self: &Rc<Surface>) {
         self.is_dropped.set(self.dragged.get().is_some());
         self.snap();

@@ -31,8 +31,8 @@ use crate::protocol::timeline::{
 };
 use crate::protocol::wire::{Body, Document, Packed};
 
-/// Programs of so many bytes at most are shown to the deputy before anybody asks for the page of memory: it takes several times as much to
-/// know them.
+/// Programs of this many bytes at most are shown to the deputy before anybody asks for the page of memory: it takes
+/// several times as much to know them.
 const PREPARED_BYTES: usize = 64 << 20;
 
 /// Steps of each run of a rehearsal: a pass takes some 20 ms.
@@ -132,7 +132,7 @@ pub struct Analyst {
     session: Session,
     /// What the user gave for each run.
     settings: Vec<Settings>,
-    /// It has a load of its own, or is about to.
+    /// Whether the analyst has a load, or is about to.
     is_asked: bool,
     reader: Reader,
     block: Vec<u8>,

@@ -20,7 +20,7 @@ pub struct Asker {
 }
 
 impl Asker {
-    /// Of the request with this number, which came with these attachments.
+    /// The asker of the request with this number, which came with these attachments.
     pub fn new(scope: DedicatedWorkerGlobalScope, id: RequestId, attachments: Array) -> Asker {
         Asker { scope, id, attachments, is_waiting: true }
     }

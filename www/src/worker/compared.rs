@@ -7,7 +7,7 @@ use js_sys::Array;
 use crate::protocol::analyst::{SubjectEntry, Subjects};
 use crate::protocol::wire::{Body, Document};
 
-/// Why there is none.
+/// Why there is no profile.
 pub const NO_PROFILE: &str = "The profile of a run could not be read. Load it again.";
 
 /// The profile of a run, as it came with a request; nothing where it cannot be read.

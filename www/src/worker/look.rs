@@ -12,7 +12,7 @@ use crate::protocol::reader::{LookRequest, Looked};
 use crate::worker::asker::Asker;
 use crate::worker::groups::groups;
 
-/// Bytes that tell what a file holds.
+/// Bytes that show what a file holds.
 const HEAD_BYTES: u64 = 64 << 10;
 
 /// Looks at every file and answers with their kinds, and which of them are read together.

@@ -162,7 +162,7 @@ impl<M: Serialize + DeserializeOwned> Pipe<M> {
         keep(&self.spare, buffer);
     }
 
-    /// Sends a buffer as it is, of which so many bytes are filled.
+    /// Sends a buffer as it is, of which `filled` bytes are filled.
     pub fn pass(&mut self, buffer: &ArrayBuffer, filled: u32) {
         let message = (self.bytes_message)(filled);
         self.send_alone(message, buffer);
@@ -227,14 +227,14 @@ pub struct Bytes {
 }
 
 impl Bytes {
-    /// Takes the next so many; fewer where the buffer ends before them.
+    /// Takes the next `length` bytes; fewer where the buffer ends before them.
     pub fn take(&mut self, length: u32) -> Uint8Array {
         let start = self.start;
         self.start = start.saturating_add(length);
         Uint8Array::new(&self.buffer).subarray(start, self.start)
     }
 
-    /// All of them, of a message that came alone.
+    /// The whole buffer, of a message that came alone.
     pub fn buffer(&self) -> &JsValue {
         &self.buffer
     }

@@ -1,6 +1,6 @@
 //! The bytes of a file as the browser hands them out.
 //!
-//! Most browsers read into a buffer that they are given, which costs no memory and no copy of its own; the others give what they
+//! Most browsers read into a buffer that they are given, which costs no further memory and no copy; the others give what they
 //! have in buffers that they make.
 
 use js_sys::{ArrayBuffer, Uint8Array};
@@ -37,7 +37,7 @@ impl FileStream {
     /// there is after one read where `at_once`. `None` at the end of the file.
     ///
     /// # Errors
-    /// As above: the file may be gone by now.
+    /// What the browser says of a file that it cannot read: it may be gone by now.
     pub async fn next(&mut self, buffer: ArrayBuffer, at_once: bool) -> Result<Option<(ArrayBuffer, u32)>, JsValue> {
         let (mut buffer, mut filled, room) = (Uint8Array::new(&buffer), 0, buffer.byte_length());
         while !self.ended && filled < room {

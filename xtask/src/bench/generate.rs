@@ -36,7 +36,7 @@ pub enum Value<'a> {
 pub struct Arg<'a> {
     pub key: &'static str,
     pub value: Value<'a>,
-    /// The same for every run of the operation: an xplane keeps it once.
+    /// Whether the argument is the same for every run of the operation: an xplane keeps it once.
     pub of_operation: bool,
 }
 

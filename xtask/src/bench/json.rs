@@ -44,7 +44,7 @@ impl<W: Write> Sink for JsonSink<W> {
         let text = &mut self.text;
         text.clear();
         let Line { pid, tid } = event.line;
-        // Writing to a String cannot fail. No text of a made-up run needs escapes.
+        // Writing to a String cannot fail. No text of a synthetic run needs escapes.
         let _ = write!(text, r#"{{"ph":"X","pid":{pid},"tid":{tid},"ts":"#);
         microseconds(text, event.start_ps);
         text.push_str(r#","dur":"#);

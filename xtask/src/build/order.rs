@@ -61,7 +61,7 @@ struct Renumber {
     imported: u32,
     /// The module's own functions in their new order, each by its place in the old one.
     order: Vec<usize>,
-    /// Where each of them stands in `order`.
+    /// Where each of the module's own functions stands in `order`.
     place: Vec<u32>,
 }
 

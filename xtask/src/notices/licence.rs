@@ -6,9 +6,9 @@ use std::path::Path;
 /// A licence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Licence {
-    /// Its SPDX name.
+    /// SPDX name of the licence.
     pub name: &'static str,
-    /// Words that only its text has.
+    /// Words that only the text of the licence has.
     words: &'static str,
 }
 
@@ -24,7 +24,7 @@ pub const ALLOWED: [Licence; 8] = [
     Licence { name: "Unicode-3.0", words: "UNICODE LICENSE V3" },
 ];
 
-/// Of a package that says that its licence is this one, and ships no text.
+/// Text of the licence of a package that says that its licence is MIT, and ships no text.
 const MIT: &str = include_str!("mit.txt");
 
 impl Licence {

@@ -12,15 +12,15 @@ macro_rules! codes {
         }
 
         impl WarningCode {
-            /// All of them by groups, each with its title.
+            /// All codes by groups, each group with its title.
             pub const GROUPS: &[(&str, &[WarningCode])] = &[$(($group, &[$(WarningCode::$name,)*]),)*];
 
-            /// Its spelling in reports, which never changes.
+            /// Spelling of the code in reports, which never changes.
             pub fn label(self) -> &'static str {
                 match self { $($(WarningCode::$name => $code,)*)* }
             }
 
-            /// How much it matters.
+            /// How much a warning of this code matters.
             pub fn severity(self) -> Severity {
                 match self { $($(WarningCode::$name => Severity::$severity,)*)* }
             }
@@ -30,7 +30,7 @@ macro_rules! codes {
                 match self { $($(WarningCode::$name => $meaning,)*)* }
             }
 
-            /// What to do about it, as a sentence.
+            /// What to do about a warning of this code, as a sentence.
             pub fn remedy(self) -> &'static str {
                 match self { $($(WarningCode::$name => $remedy,)*)* }
             }

@@ -5,9 +5,9 @@ use super::{Warning, WarningCode};
 /// How a capture was cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Cut {
-    /// In time: everything up to a moment is there.
+    /// Cut in time: everything up to a moment is there.
     Earliest,
-    /// In the file, or while it was recorded: events of some devices or threads are missing.
+    /// Cut in the file, or while it was recorded: events of some devices or threads are missing.
     Anywhere,
 }
 

@@ -26,7 +26,7 @@ const MOST: usize = 10;
 /// Differences below this share of the step are nobody's cause, unless they are more than [`LEAST_REST`].
 const LEAST_SHARE: f64 = 0.002;
 
-/// The rest of a part is listed where it is more than this share of the difference.
+/// The rest of a part, beyond its listed causes, is listed where it is more than this share of the difference.
 const LEAST_REST: f64 = 0.05;
 
 /// What the causes of one run's difference are looked for in.
@@ -75,7 +75,7 @@ impl<'a> CauseList<'a> {
         self.causes.iter().filter(|(of, _)| *of == part).map(|(_, cause)| cause.delta_us_per_step).reduce(|a, b| a + b)
     }
 
-    /// Whether that is at least half of it, and no more than half beyond it.
+    /// Whether the causes explain at least half of the part's change, and no more than half beyond it.
     fn explains(&self, part: &PartChange) -> bool {
         let delta = part.delta_us_per_step;
         self.explained(&part.part).is_some_and(|sum| sum != 0.0 && (sum - delta).abs() <= 0.5 * delta.abs())
@@ -140,7 +140,8 @@ pub fn causes(evidence: &Evidence<'_>) -> (Vec<Cause>, Option<f64>) {
 /// Conditions that make other ops of the same work. Other types and shapes are other work, which has no causes.
 const OF_COMPILATION: [&str; 2] = ["compiler", "compiler_flags"];
 
-/// Such conditions that differ. How much each of them costs nobody can tell, so they stand below what is timed.
+/// Conditions of compilation that differ. What each of them costs is unknown, so they stand below the causes with a
+/// time.
 pub fn conditions(fairness: &[FairnessCheck], run: usize, baseline: usize) -> Vec<Cause> {
     let differs =
         |it: &&FairnessCheck| it.status == FairnessStatus::Differs && OF_COMPILATION.contains(&it.check.as_str());
@@ -208,8 +209,8 @@ fn of_op(kind: CauseKind, op: &Change, delta: f64, ops: &[Change], names: (&str,
     }
 }
 
-/// What is left of each part, or the part where nothing else explains it. Ops of data movement do not say which of its parts they are in,
-/// so these are one here.
+/// The difference of each part that no listed cause explains, or the whole part where none does. Ops of data movement
+/// do not say which of the [`DATA_PARTS`] they are in, so these are one here.
 fn of_parts<'a>(evidence: &Evidence<'a>, total: f64, found: &mut CauseList<'a>) {
     let moves: Vec<&PartChange> =
         evidence.parts.iter().filter(|part| DATA_PARTS.contains(&part.part.as_str())).collect();
@@ -264,7 +265,7 @@ fn of_scopes(evidence: &Evidence<'_>) -> Vec<Cause> {
 /// The class of ops whose time is in separate parts of the step.
 const DATA_MOVEMENT: &str = "data_movement";
 
-/// These parts.
+/// The parts of the step that ops of [`DATA_MOVEMENT`] are in.
 const DATA_PARTS: [&str; 5] = ["h2d", "d2h", "p2p", "d2d", DATA_MOVEMENT];
 
 /// Ops that are too small to be listed singly, by their class: what a class differs by beyond its listed ops. Communication and data

@@ -1,4 +1,5 @@
-//! Which scopes and ops explain a difference: the ops that changed, as a tree of name scopes, told at the depth where it says most.
+//! Which scopes and ops explain a difference: the ops that changed, as a tree of name scopes, listed at the depth where
+//! it says most.
 //!
 //! ```text
 //! layer_*          +300                 +300                  +300
@@ -15,16 +16,16 @@
 use crate::Change;
 use base::{framework_path, sort};
 
-/// Fewer ops are told one by one.
+/// Fewer ops are listed one by one.
 const LEAST_TOGETHER: usize = 4;
 
-/// The largest members of a scope that are told one by one where they make [`MOST_OF_IT`].
+/// The largest members of a scope that are listed one by one where they make [`MOST_OF_IT`].
 const FEW: usize = 3;
 
 /// A share that is most of a difference.
 const MOST_OF_IT: f64 = 0.8;
 
-/// The ops of a scope are not told together where more than this share works against their sum.
+/// The ops of a scope are not listed together where more than this share works against their sum.
 const MOST_AGAINST: f64 = 0.2;
 
 /// An entry of the list of causes.
@@ -34,7 +35,7 @@ pub(super) enum Told {
     Op(usize),
     /// All ops that changed in a scope, the largest first.
     Scope {
-        /// Its path, layers together.
+        /// Path of the scope, layers together.
         path: String,
         /// Positions in the list of changes.
         ops: Vec<usize>,
@@ -137,7 +138,7 @@ mod tests {
     fn few_ops_are_told_by_themselves() {
         assert_eq!(told(&[("jit(f)/layer_1/mlp/dot.2", 300.0)]), ["dot.2"]);
         assert_eq!(told(&[("layer_1/attn/dot.1", 150.0), ("layer_1/mlp/dot.2", 150.0)]), ["dot.1", "dot.2"]);
-        // One op makes most of it; others of the scope are told beside it.
+        // One op makes most of it; others of the scope are listed beside it.
         let mut ops = vec![("l/mlp/dot", 300.0)];
         ops.extend([("l/mlp/add", 10.0); 4]);
         assert_eq!(told(&ops)[0], "dot");

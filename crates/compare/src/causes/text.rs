@@ -4,7 +4,7 @@ use crate::uniform::UniformChange;
 use crate::{Change, ChangeKind, PartChange, Subject};
 use base::{format, framework_path, sort};
 
-/// Names of the largest ops of a scope that are told.
+/// Names of the largest ops of a scope that are listed.
 const MOST_NAMED: usize = 3;
 
 /// The name scopes of an op; `None` without any.
@@ -81,7 +81,7 @@ fn took_over(op: &Change, all: &[Change]) -> String {
     })
 }
 
-/// `layer_*/mlp: 8 ops take 4.20 ms a step, 3.90 ms in a0: +300 us, most of it gelu (+80 us), ...`.
+/// `layer_*/mlp: 8 ops take 4.20 ms per step, 3.90 ms in a0: +300 us, most of it gelu (+80 us), ...`.
 pub(super) fn of_scope(path: &str, ops: &[&Change], delta: f64, baseline: &str) -> String {
     let sum = |side: fn(&Change) -> f64| format::time_us(ops.iter().map(|op| side(op)).sum());
     let named: Vec<String> = ops

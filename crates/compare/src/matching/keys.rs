@@ -7,9 +7,9 @@ use base::framework_path;
 /// What both sides know of their ops: what only one knows is no witness.
 #[derive(Clone, Copy)]
 pub(super) struct Witnesses {
-    /// Both have framework paths.
+    /// Whether the ops of both sides have framework paths.
     pub paths: bool,
-    /// Both have fingerprints.
+    /// Whether the ops of both sides have fingerprints.
     pub fingerprints: bool,
 }
 
@@ -63,7 +63,8 @@ pub(super) const ACROSS: [(MatchedBy, MatchKey); 2] = [
     (MatchedBy::Class, |item, _| Some(item.family.to_owned())),
 ];
 
-/// What an op computes and where it stands, as far as both sides tell: an op whose path or expression contradicts its name is another op.
+/// What an op computes and where it stands, as far as both sides have it: an op whose path or expression contradicts
+/// its name is another op.
 fn detail(item: &Item<'_>, witnesses: Witnesses) -> String {
     let fingerprint = item.fingerprint.filter(|_| witnesses.fingerprints).unwrap_or_default();
     let path = item.framework_op.filter(|_| witnesses.paths).unwrap_or_default();
@@ -79,7 +80,7 @@ pub(super) fn scope(path: &str) -> String {
     }
 }
 
-/// Communication and data movement are parts of a step of their own: none is the rewrite of computation.
+/// Communication and data movement are separate parts of a step: none is the rewrite of computation.
 fn part(family: &str) -> &str {
     if matches!(family, "communication" | "data_movement") { family } else { "compute" }
 }

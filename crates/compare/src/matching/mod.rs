@@ -1,7 +1,7 @@
 //! Which op of one run is which of the other.
 //!
 //! `fusion.12` is no identity: the next build numbers its fusions anew. So ops are matched in passes, each with what the one before
-//! left over, and the pass is told:
+//! left over, and the pass is reported:
 //!
 //! | pass | equal | says |
 //! |---|---|---|
@@ -185,12 +185,12 @@ fn split(sides: &[Vec<Item<'_>>; 2], group: [Vec<usize>; 2]) -> Vec<[Vec<usize>;
 const MOST_PAIRED: usize = 8;
 
 /// How much the ops of one side of a group vary together from step to step, at most: as if all varied in step. `None` where one does not
-/// tell.
+/// say it.
 fn stddev_us(items: &[Item<'_>], group: &[usize]) -> Option<f64> {
     group.iter().map(|&at| items.get(at)?.stddev_us).sum()
 }
 
-/// What is left of a side, by key.
+/// The ops of a side that are not matched yet, by key.
 fn grouped(
     items: &[Item<'_>],
     left: &[usize],

@@ -1,4 +1,5 @@
-//! Amdahl's law: the part of a step that more devices do not make shorter, how well the runs tell it, and what follows for more.
+//! Amdahl's law: the part of a step that more devices do not make shorter, how well the runs determine it, and what
+//! follows for more.
 
 use super::ScalingForecast;
 use super::line::through_origin;
@@ -20,7 +21,7 @@ pub(super) const ASSUMPTION: &str = "The forecast assumes that Amdahl's law hold
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct AmdahlFit {
-    /// From 0 to 1.
+    /// Serial share of the step, from 0 to 1.
     pub serial: f64,
     /// 95 % interval of `serial` by Student's t with `m - 1` degrees of freedom, cut to 0 to 1. `None` of one run, which fits exactly.
     pub interval: Option<[f64; 2]>,

@@ -10,17 +10,17 @@ use super::super::MatchedBy;
 pub struct ExcessOp {
     /// Index of the run on the most devices.
     pub run: u32,
-    /// Name of its series, where there are several.
+    /// Name of the run's series, where there are several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub series: Option<String>,
-    /// Its name in the run.
+    /// Name of the op in the run.
     pub name: String,
     /// Class of op.
     pub family: String,
     /// The framework's path, where known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub framework_op: Option<String>,
-    /// How it was matched with the reference's; `none` where the reference lacks it.
+    /// How the op was matched with the reference's; `none` where the reference lacks it.
     pub matched_by: MatchedBy,
     /// Ops that are compared together, in the run and in the reference.
     pub ops: [u64; 2],
@@ -37,7 +37,7 @@ pub struct ExcessOp {
 /// What the fitted law gives for more devices than were measured.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ScalingForecast {
-    /// Name of its series, where there are several.
+    /// Name of the run's series, where there are several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub series: Option<String>,
     /// Devices: twice and four times the most that were measured.

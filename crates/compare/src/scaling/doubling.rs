@@ -35,7 +35,7 @@ impl DoublingFit {
         Some(DoublingFit { added: not_below_0(slope), interval })
     }
 
-    /// What it gives for twice and four times the devices of `most`. The work grows with the devices.
+    /// What the fit gives for twice and four times the devices of `most`. The work grows with the devices.
     pub fn forecast(self, reference: &ScaledRun<'_>, most: &ScaledRun<'_>) -> Vec<ScalingForecast> {
         let of_size = |times: &u64| {
             let size = most.devices.checked_mul(*times)?;
@@ -55,7 +55,8 @@ impl DoublingFit {
     }
 }
 
-/// How often something doubles to grow so many times: 1 for 2, 2 for 4, in proportion between two powers of 2.
+/// How often something doubles to grow to `growth` times its size: 1 for 2, 2 for 4, in proportion between two powers
+/// of 2.
 fn doublings(growth: f64) -> f64 {
     let (mut power, mut count) = (1.0, 0.0);
     while power * 2.0 <= growth && power < 1e18 {
@@ -64,7 +65,7 @@ fn doublings(growth: f64) -> f64 {
     count + (growth / power - 1.0).max(0.0)
 }
 
-/// No negative zero.
+/// The share, or 0 where it is negative: no negative zero.
 fn not_below_0(share: f64) -> f64 {
     if share > 0.0 { share } else { 0.0 }
 }

@@ -109,7 +109,7 @@ fn is_beyond_noise(sums: &RunningSums, places: &[Places], taken: usize, more: us
 /// Sums of all values before an index, so that those of any level are a difference.
 struct RunningSums {
     runs: usize,
-    /// Of the times, less the first one (smaller numbers lose fewer digits).
+    /// Values of the times, less the first one (smaller numbers lose fewer digits).
     values: Vec<f64>,
     squares: Vec<f64>,
     origin_us: f64,
@@ -190,7 +190,7 @@ mod tests {
             (&[(5, a), (5, c), (5, a), (5, c)], &[5, 10, 15]),
             (&[(9, a), (1, c)], &[9]),
         ] {
-            // Noise adds a change of its own now and then.
+            // Noise alone looks like a change now and then.
             let right = (0..40).filter(|&seed| found(levels, 0.5, seed) == changes).count();
             assert!(right >= 38, "{right} of 40 {levels:?}");
         }

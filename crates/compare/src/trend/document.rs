@@ -25,7 +25,7 @@ pub struct Drift {
 pub struct OutlierRun {
     /// Index of the run.
     pub run: u32,
-    /// Its mean step time.
+    /// Mean step time of the run.
     pub step_time_us: f64,
     /// Median of the mean step times of its neighbours, up to three on each side.
     pub neighbours_us: f64,
@@ -38,10 +38,10 @@ pub struct OutlierRun {
 pub struct LevelChange {
     /// Name of the part of the step, or of the op.
     pub name: String,
-    /// It is an op; else a part of the step.
+    /// Whether this is an op; else it is a part of the step.
     pub is_op: bool,
-    /// Per step and device, before the change.
+    /// Time per step and device, before the change.
     pub before_us: f64,
-    /// Per step and device, after it.
+    /// Time per step and device, after the change.
     pub after_us: f64,
 }

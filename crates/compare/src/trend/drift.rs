@@ -16,7 +16,7 @@ const LIMIT_FACTOR: f64 = 1.5;
 pub(super) struct FittedLine {
     /// The line at the first run.
     pub first_us: f64,
-    /// From one run to the next.
+    /// Change of the line from one run to the next.
     pub slope_us: f64,
     /// Half the width of the 95 % interval of the slope.
     pub margin_us: f64,

@@ -8,9 +8,9 @@ use base::sort;
 pub(super) struct OrderedRun {
     /// Index of the run.
     pub index: usize,
-    /// For people: `1000`, or a timestamp.
+    /// Place in time for people: `1000`, or a timestamp.
     pub label: String,
-    /// What orders it.
+    /// What orders the run.
     key: PlaceKey,
 }
 

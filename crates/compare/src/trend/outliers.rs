@@ -3,7 +3,7 @@
 use super::super::noise::{LEAST_RELATIVE_DIFFERENCE, Sample, t_quantile_975};
 use super::drift::error_of_means;
 
-/// Runs on each side that a run is held against, as far as there are so many.
+/// Runs on each side that a run is held against, or fewer where there are not as many.
 const NEIGHBOURS: usize = 3;
 
 /// The fewest on each side: of the first and the last runs nobody knows whether they begin a level.
@@ -15,9 +15,9 @@ const SEARCH_FACTOR: f64 = 2.5;
 /// A run apart.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Outlier {
-    /// Its index.
+    /// Index of the run.
     pub at: usize,
-    /// Median of its neighbours.
+    /// Median of the run's neighbours.
     pub neighbours_us: f64,
 }
 

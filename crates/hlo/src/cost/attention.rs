@@ -43,7 +43,7 @@ fn work(module: &Module, instruction: &Instruction, flops: f64) -> Work {
     Work { from_shapes: true, written: bytes.written - scratch, ..bytes }.product(flops, &first.shape)
 }
 
-/// The last of several results is scratch memory where it is a row of bytes.
+/// Bytes of scratch memory: of the last of several results, where that is a row of bytes.
 fn scratch_bytes(shape: &Shape) -> f64 {
     let last = shape.tuple().last().and_then(Shape::array);
     let bytes = last.filter(|array| array.data_type.name() == "u8" && array.dimensions.len() == 1);
@@ -63,7 +63,8 @@ pub(super) fn cudnn(module: &Module, instruction: &Instruction, target: &str) ->
     work(module, instruction, sizes.flops(mask.contains("CAUSAL"), target.contains("Backward")))
 }
 
-/// Both the forward and the backward call take queries, keys and values first; their last dimension is the width.
+/// Sizes of a cuDNN call. Forward and backward take queries, keys and values first; their last dimension is the head
+/// dimension.
 fn cudnn_sizes(module: &Module, instruction: &Instruction, config: &Value) -> Option<Sizes> {
     let width = |n| Some(*module.operand(instruction, n)?.shape.array()?.dimensions.last()? as f64);
     let pairs = ints(member(config, "intermediate_tensor_shape")?.get("dimensions"))?;

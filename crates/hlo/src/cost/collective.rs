@@ -6,7 +6,7 @@ use super::{elementwise, moves};
 use crate::collective::collective;
 use crate::{Collective, Instruction};
 
-/// Is it a collective, or the start of an asynchronous one?
+/// Is the opcode that of a collective, or of the start of an asynchronous one?
 pub(super) fn is(opcode: &str) -> bool {
     let kind = opcode.strip_suffix("-start").unwrap_or(opcode);
     matches!(kind, "all-reduce" | "all-gather" | "reduce-scatter" | "all-to-all" | "collective-permute")

@@ -67,7 +67,7 @@ const ELEMENTWISE: &[&str] = &[
     "xor",
 ];
 
-/// Those whose results count as transcendental functions.
+/// Opcodes whose results count as transcendental functions.
 const TRANSCENDENTAL: &[&str] = &[
     "atan2",
     "cbrt",
@@ -105,7 +105,7 @@ pub fn is_elementwise(module: &Module, instruction: &Instruction) -> bool {
     within(module.computations(), instruction)
 }
 
-/// As [`is_elementwise`], where only these computations are known yet.
+/// Does what [`is_elementwise`] does where only these computations are known yet.
 pub fn within(computations: &[Computation], instruction: &Instruction) -> bool {
     if !instruction.is("fusion") {
         return ELEMENTWISE.contains(&instruction.opcode.as_str());
@@ -114,7 +114,7 @@ pub fn within(computations: &[Computation], instruction: &Instruction) -> bool {
     called.is_some_and(|computation| computation.elementwise)
 }
 
-/// Is it elementwise and counted as arithmetic? Copies and constants are not.
+/// Is the instruction elementwise and counted as arithmetic? Copies and constants are not.
 pub(super) fn counts(instruction: &Instruction) -> bool {
     let opcode = instruction.opcode.as_str();
     ELEMENTWISE.contains(&opcode) && !matches!(opcode, "copy" | "constant" | "map" | "rng")

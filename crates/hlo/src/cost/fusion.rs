@@ -180,7 +180,7 @@ fn of_nested(analysis: &mut Analysis, instruction: &Instruction) -> Vec<f64> {
     of
 }
 
-/// Is it an update of a parameter that is a result of the fusion, and so done in place?
+/// Is the instruction an update of a parameter that is a result of the fusion, and so done in place?
 fn in_place(module: &Module, computation: &Computation, instruction: &Instruction) -> bool {
     let root = module.root(computation).filter(|_| instruction.is("dynamic-update-slice"));
     root.is_some_and(|root| {

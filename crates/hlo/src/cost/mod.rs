@@ -9,7 +9,7 @@
 //!                  '-> library    custom calls of cuBLAS, cuDNN, LAPACK, Transformer Engine ... from their shapes
 //! ```
 //!
-//! Those that look into other computations ask `analysis` for them, which goes through `opcode` again.
+//! Modules that look into other computations ask `analysis` for them, which goes through `opcode` again.
 
 mod analysis;
 mod attention;
@@ -55,9 +55,9 @@ pub struct Cost {
 /// How a cost was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CostSource {
-    /// By analysing the instruction, as XLA does.
+    /// The cost comes from analysing the instruction, as XLA does.
     Hlo,
-    /// From the shapes and configuration of a library call that XLA does not look into.
+    /// The cost comes from the shapes and configuration of a library call that XLA does not look into.
     Shapes,
 }
 
@@ -69,7 +69,7 @@ pub fn cost(module: &Module, instruction: &Instruction) -> Option<Cost> {
     cost_by(module, instruction, Conventions::Gpu)
 }
 
-/// As [`cost`], by the conventions given.
+/// Does what [`cost`] does, by the conventions given.
 pub fn cost_by(module: &Module, instruction: &Instruction, conventions: Conventions) -> Option<Cost> {
     let work = Analysis::new(module, conventions, opcode::work).instruction(instruction);
     // Shapes of a damaged file may multiply beyond all numbers.

@@ -51,7 +51,7 @@ pub(super) fn work(module: &Module, instruction: &Instruction, conventions: Conv
     }
 }
 
-/// Does it wait for another instruction?
+/// Does an instruction with this opcode wait for another one?
 pub(super) fn waits(opcode: &str) -> bool {
     opcode == "async-update" || opcode.ends_with("-done")
 }

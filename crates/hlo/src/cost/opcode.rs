@@ -46,7 +46,7 @@ fn random(analysis: &Analysis<'_>, instruction: &Instruction) -> Work {
     Work { transcendentals: instruction.shape.elements(), ..moves::default(analysis.module, instruction) }
 }
 
-/// Joining arrays computes nothing, but on GPUs XLA counts six cycles an element for choosing the operand, and 400
+/// Joining arrays computes nothing, but on GPUs XLA counts six cycles per element for choosing the operand, and 400
 /// where the operands' borders do not lie on multiples of a warp.
 fn concatenate(analysis: &Analysis<'_>, instruction: &Instruction) -> Work {
     let bytes = moves::default(analysis.module, instruction);

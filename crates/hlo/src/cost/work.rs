@@ -47,7 +47,7 @@ impl Work {
         Work { read, written, ..Work::default() }
     }
 
-    /// This work and another.
+    /// The sum of this work and another.
     pub(super) fn plus(self, other: Work) -> Work {
         Work {
             flops: self.flops + other.flops,
@@ -60,7 +60,7 @@ impl Work {
         }
     }
 
-    /// This work `times` over.
+    /// This work, done `times` times.
     pub(super) fn times(self, times: f64) -> Work {
         Work {
             flops: self.flops * times,
@@ -103,7 +103,7 @@ pub(super) struct Arithmetic {
 }
 
 impl Arithmetic {
-    /// That of work on an array which is no sum of products.
+    /// Arithmetic of work on an array that is no sum of products.
     pub(super) fn other(array: &ArrayShape, flops: f64) -> Arithmetic {
         Arithmetic { product: None, other: Some((array.data_type, flops)) }
     }

@@ -59,7 +59,7 @@ pub struct TarReader {
 }
 
 impl TarReader {
-    /// For an archive of this name, which only warnings use.
+    /// A reader of an archive of this name, which only warnings use.
     pub fn new(path: &str) -> TarReader {
         TarReader {
             path: path.to_owned(),

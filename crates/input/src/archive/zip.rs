@@ -57,16 +57,16 @@ enum ZipState {
 #[derive(Debug, Default)]
 struct Entry {
     name: String,
-    /// Checksum and sizes of its header; `None` where they stand behind the content.
+    /// Checksum and sizes of the entry's header; `None` where they stand behind the content.
     expected: Option<(u32, u64)>,
     crc: flate2::Crc,
     /// Bytes handed on.
     given_bytes: u64,
-    /// Bytes of it in the archive.
+    /// Bytes of the entry in the archive.
     stored_bytes: u64,
-    /// Where its content starts.
+    /// Where the entry's content starts.
     offset: u64,
-    /// It has a field for 64-bit sizes.
+    /// Whether the entry has a field for 64-bit sizes.
     wide: bool,
 }
 
@@ -84,7 +84,7 @@ pub struct ZipReader {
 }
 
 impl ZipReader {
-    /// For an archive of this name, which only warnings use.
+    /// A reader of an archive of this name, which only warnings use.
     pub fn new(path: &str) -> ZipReader {
         ZipReader {
             path: path.to_owned(),

@@ -37,7 +37,7 @@ pub struct ArgumentsReader {
 struct MemberIntake {
     file: String,
     member: String,
-    /// Until the member begins.
+    /// What to watch for, until the member begins.
     waiting: Option<(Watch, Vec<Outline>)>,
     decoder: Option<Decoder>,
     found: Vec<EventArguments>,

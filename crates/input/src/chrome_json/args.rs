@@ -18,9 +18,9 @@ pub(super) enum ArgKey {
     Stat(EventStat),
     /// What Kineto records of a kernel's launch and of a collective.
     Kineto(kineto::Detail),
-    /// Of a `process_labels` event.
+    /// Labels of a `process_labels` event.
     Labels,
-    /// Of a `process_sort_index` event.
+    /// Index of a `process_sort_index` event.
     SortIndex,
     /// A number under any other key: not kept, but known to differ from event to event.
     OtherNumber,

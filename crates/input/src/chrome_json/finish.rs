@@ -237,7 +237,7 @@ fn top_level_stats(store: &mut Store, top_level: &TopLevel) {
     }
 }
 
-/// Kineto's times count from its base time, or where it gives none from the Unix epoch: the first event tells when the
+/// Kineto's times count from its base time, or where it gives none from the Unix epoch: the first event says when the
 /// capture started.
 fn set_unix_time(trace: &mut Trace, top_level: &TopLevel) {
     let starts = trace.events.iter().map(|event| event.start.as_ps());

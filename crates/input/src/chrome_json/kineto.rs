@@ -13,7 +13,7 @@
 use super::lexer::{Kind, Span};
 use super::text::text;
 
-/// One of these values.
+/// A value that Kineto gives of a launch or a collective.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Detail {
     Registers,
@@ -80,7 +80,7 @@ impl Details {
         self.text.push_str(&value);
     }
 
-    /// All of them as one text; `None` where the event states neither a launch nor a collective.
+    /// All values as one text; `None` where the event states neither a launch nor a collective.
     pub fn text(&self) -> Option<&str> {
         (self.told && !self.text.is_empty()).then_some(self.text.as_str())
     }

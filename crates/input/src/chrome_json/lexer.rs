@@ -21,7 +21,7 @@ pub(super) type Scan<T> = Result<T, Stop>;
 /// What a [`Span`] covers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// Nothing: the key was not there.
+    /// Nothing, since the key was not there.
     #[default]
     Missing,
     /// The inside of a string without escapes.
@@ -39,9 +39,9 @@ pub(super) enum Kind {
 pub(super) struct Span {
     /// First byte.
     pub start: usize,
-    /// First byte after it.
+    /// First byte after the value.
     pub end: usize,
-    /// What it is.
+    /// Kind of the value.
     pub kind: Kind,
 }
 
@@ -108,7 +108,7 @@ fn zero_bytes(word: u64) -> u64 {
     word.wrapping_sub(0x0101_0101_0101_0101) & !word & 0x8080_8080_8080_8080
 }
 
-/// The rest of a string from its first backslash.
+/// End of a string whose first backslash is at `pos`.
 #[cold]
 fn escaped_string(buf: &[u8], mut pos: usize) -> Scan<(usize, bool)> {
     loop {

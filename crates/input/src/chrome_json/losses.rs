@@ -1,4 +1,4 @@
-//! What was lost on the way, counted while reading and told once at the end.
+//! What was lost on the way, counted while reading and reported once at the end.
 
 use base::{Warning, WarningCode};
 

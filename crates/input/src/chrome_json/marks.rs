@@ -1,6 +1,7 @@
 //! Counters, instants, flows and the display order of threads, as they wait until the clock is settled and all threads are known.
 //!
-//! They decide neither, and add no plane and no line, so that no number depends on them.
+//! These marks neither settle the clock nor make threads known, and add no plane and no line, so that no number depends
+//! on them.
 
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
@@ -12,9 +13,9 @@ use trace::{FlowPoint, StrId};
 /// What waits to be placed.
 #[derive(Debug, Default)]
 pub(super) struct Marks {
-    /// In the order in which they were met.
+    /// Tracks in the order in which they were met.
     pub tracks: Vec<WaitingTrack>,
-    /// By process, name and id of the counter, and name of the series.
+    /// Index of the track by process, name and id of the counter, and name of the series.
     pub track_of: HashMap<(Id, StrId, Id, StrId), usize, FxBuildHasher>,
     pub instants: Vec<WaitingInstant>,
     pub flows: Vec<WaitingFlowPoint>,
@@ -49,6 +50,6 @@ pub(super) struct WaitingFlowPoint {
     pub pid: Id,
     pub tid: Id,
     pub time: Time,
-    /// All else; its line and time are still to be set.
+    /// The point but for its line and time, which are still to be set.
     pub point: FlowPoint,
 }

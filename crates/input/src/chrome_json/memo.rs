@@ -53,7 +53,7 @@ struct Slot {
     holes: Vec<Hole>,
     stored: Stored,
     used: bool,
-    /// Its neighbour was written later.
+    /// Whether the slot's neighbour was written later.
     is_older: bool,
 }
 

@@ -12,7 +12,7 @@ use super::number;
 use super::store::Store;
 use trace::{EventStat, StatValue, StrId};
 
-/// What the keys beside the event list tell.
+/// What the keys beside the event list say.
 #[derive(Clone, Debug, Default)]
 pub(super) struct TopLevel {
     /// Kineto was the writer.

@@ -15,7 +15,7 @@ use trace::{ArgsId, EventKind, LineKind, PlaneKind, Platform, StrId, Trace};
 struct ModuleRun {
     start: i64,
     end: i64,
-    /// Name of its event: `jit_f(7)`.
+    /// Name of the run's event: `jit_f(7)`.
     name: StrId,
 }
 
@@ -89,8 +89,8 @@ mod tests {
     use super::*;
     use trace::TraceBuilder;
 
-    /// As above, with an op before all runs, one between them and one that sticks out of its run by the clock's rounding; and a
-    /// second device, whose runs are its own.
+    /// Ops inside of runs of modules, with an op before all runs, one between them and one that sticks out of its run
+    /// by the clock's rounding; and a second device, whose runs are separate.
     #[test]
     fn an_op_belongs_to_the_run_around_it() {
         let mut b = TraceBuilder::new();

@@ -13,7 +13,7 @@ pub(super) const PS_PER_US: i64 = 1_000_000;
 pub(super) struct Time {
     /// Whole microseconds, rounded down.
     pub us: i64,
-    /// Picoseconds beyond them.
+    /// Picoseconds beyond the whole ones.
     pub ps: i64,
 }
 
@@ -33,7 +33,7 @@ impl Time {
 /// Why a number is no time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fault {
-    /// Not a finite decimal number.
+    /// The text is not a finite decimal number.
     NotANumber,
     /// Beyond 64 bits of microseconds.
     OutOfRange,

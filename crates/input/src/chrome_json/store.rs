@@ -30,7 +30,7 @@ pub(super) struct Timed {
     pub own: Own,
     pub start: Time,
     pub duration: Ps,
-    /// Where it stands in the unpacked text.
+    /// Where the event stands in the unpacked text.
     pub offset: u64,
 }
 

@@ -17,7 +17,7 @@ pub(super) struct Watched {
     pub placed: Vec<(u32, u64)>,
     /// The begin that the object at hand ends.
     pub ended: Option<u64>,
-    /// By where it stands in the text what is not placed yet.
+    /// What is not placed yet, by where it stands in the text.
     pub kept: HashMap<u64, Kept, FxBuildHasher>,
     pub kept_bytes: usize,
     pub is_settled: bool,
@@ -27,9 +27,9 @@ pub(super) struct Watched {
 #[derive(Debug, Default)]
 pub(super) struct Kept {
     pub begin: Box<[u8]>,
-    /// Of the object that ends it.
+    /// Text of the object that ends the event.
     pub end: Box<[u8]>,
-    /// It waits for the clock only.
+    /// Whether the event waits for the clock only.
     pub is_whole: bool,
 }
 

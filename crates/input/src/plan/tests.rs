@@ -1,6 +1,6 @@
 use super::*;
 
-/// The plan in words, one line a run: `name: host=path ...; not path; with path`.
+/// The plan in words, one line per run: `name: host=path ...; not path; with path`.
 fn planned(files: &[(&str, FileKind)]) -> Vec<String> {
     let candidates: Vec<Candidate<'_>> = files.iter().map(|&(path, kind)| Candidate { path, kind }).collect();
     let path = |file: usize| files[file].0;

@@ -54,7 +54,7 @@ struct Around {
 }
 
 impl Around {
-    /// With what an object says itself; `key` is its name (`4gpu`).
+    /// The surroundings with what an object says itself; `key` is its name (`4gpu`).
     fn inside(&self, key: &str, object: &Map<String, Value>) -> Around {
         let told = told_by_folder(key).unwrap_or_default();
         let count = |key: &str| object.get(key).and_then(Value::as_u64).filter(|&count| count > 0);

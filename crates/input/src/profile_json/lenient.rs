@@ -13,7 +13,7 @@
 
 use serde_json::{Map, Value};
 
-/// As deep as strict JSON is read.
+/// Deepest nesting that is read, as of strict JSON.
 const DEEPEST: u32 = 100;
 
 /// A document, and what in it was no JSON.
@@ -47,7 +47,7 @@ pub(crate) fn after_comments(text: &[u8]) -> &[u8] {
 
 #[derive(Clone, Debug, PartialEq)]
 enum Token<'a> {
-    /// One of `{}[]:,`.
+    /// A mark: one of `{}[]:,`.
     Mark(u8),
     Text(String),
     Word(&'a [u8]),

@@ -25,7 +25,7 @@ struct Said {
     concurrency: Option<f64>,
 }
 
-/// What can be made of it, and what to tell.
+/// What can be made of it, and what to warn of.
 pub(super) struct Converted {
     /// The section, where it can be had.
     pub section: Option<ComputeUtilization>,

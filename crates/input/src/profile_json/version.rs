@@ -11,7 +11,7 @@ use base::Error;
 pub(super) struct Version {
     major: u64,
     minor: u64,
-    /// It names a schema, and not only the tool's version.
+    /// Whether the version names a schema, and not only the tool's version.
     schema: bool,
     text: String,
 }

@@ -17,7 +17,7 @@ pub(super) fn start(head: &[u8]) -> Option<&[u8]> {
     matches!(text.first(), Some(b'{' | b'[')).then_some(text)
 }
 
-/// The first key that decides, in the order of the text.
+/// What the text is, by the first key that decides, in the order of the text.
 pub(super) fn tell(text: &[u8], complete: bool) -> Option<Format> {
     let is_list = text.first() == Some(&b'[');
     let keys = keys_at(text, if is_list { 2 } else { 1 });
@@ -107,7 +107,7 @@ fn derived(what: &str) -> Format {
 
 /// Keys of the objects that lie `level` brackets deep; 1 is the outermost.
 fn keys_at(text: &[u8], level: u64) -> Vec<&[u8]> {
-    /// Enough to say what it is; a list of a million objects has millions.
+    /// Keys that are enough to say what a file is; a list of a million objects has millions.
     const MOST: usize = 256;
     let mut keys = Vec::new();
     let (mut depth, mut at, mut key_next) = (0u64, 0, false);

@@ -12,14 +12,14 @@ enum Advice {
     Unpack,
     /// Left beside profiles: passed over.
     Derived,
-    /// This one.
+    /// This remedy.
     Say(&'static str),
 }
 
 /// What writes a profile of the device's memory.
 const SAVE_MEMORY: &str = "It holds times of the host. For the memory of devices call jax.profiler.save_device_memory_profile(\"memory.prof\"); for times of devices use jax.profiler.trace.";
 
-/// First bytes, what it is, what to do.
+/// First bytes of a file, what it is, what to do.
 const MAGIC: &[(&[u8], &str, Advice)] = &[
     (b"BZh", "a bzip2 file", Advice::Unpack),
     (b"\xfd7zXZ\0", "an xz file", Advice::Unpack),

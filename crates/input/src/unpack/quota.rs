@@ -19,7 +19,7 @@ pub(super) struct Quota {
 }
 
 impl Quota {
-    /// For the file at `path`, which only warnings use.
+    /// The quota of the file at `path`, which only warnings use.
     pub(super) fn new(path: &str) -> Quota {
         Quota { path: path.to_owned(), members: 0, warnings: 0 }
     }
@@ -73,7 +73,7 @@ impl Quota {
 mod tests {
     use super::*;
 
-    /// How many members, bytes, ends and warnings are passed on of so many members, each with a byte and a warning.
+    /// How many members, bytes, ends and warnings are passed on of `members` members, each with a byte and a warning.
     fn passed(members: u64) -> ([u64; 4], Vec<(String, Option<u64>)>) {
         let (mut counts, mut last) = ([0; 4], Vec::new());
         let mut sink = |piece: Unpacked<'_>| match piece {

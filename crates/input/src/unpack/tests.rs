@@ -36,7 +36,7 @@ fn unpack(path: &str, file: &[u8], chunk: usize) -> Result {
     (members, warnings)
 }
 
-/// The same for every chunk size.
+/// Unpacks in one piece and in chunks of several sizes, and asserts that all give the same.
 fn unpack_all_ways(path: &str, file: &[u8]) -> Result {
     let whole = unpack(path, file, file.len().max(1));
     for chunk in [1, 7, 4096] {

@@ -37,7 +37,7 @@ impl ArgumentList {
         self.arguments.iter().any(|(known, _)| known == name)
     }
 
-    /// All of them.
+    /// All arguments; where some are not shown, the last one says how many.
     pub fn finish(mut self) -> Vec<(String, String)> {
         if self.more > 0 {
             self.arguments.push(("...".to_owned(), format!("{} more arguments are not shown", self.more)));

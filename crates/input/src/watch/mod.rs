@@ -11,7 +11,7 @@ use base::sort;
 pub struct EventArguments {
     /// Index of the event among those of its file (or member of an archive).
     pub event: u32,
-    /// Its name.
+    /// Name of the event.
     pub name: String,
     /// Names and values of its arguments, each name once. A value is as it is written: text as it is, a number with all its digits, a
     /// list as JSON, bytes as their number.
@@ -21,13 +21,13 @@ pub struct EventArguments {
 /// Events by their index in the order in which the decoder meets them, and what was found of them.
 #[derive(Debug, Default)]
 pub(crate) struct Watch {
-    /// Those that are still to come, the next one last.
+    /// Indices of the events that are still to come, the next one last.
     wanted: Vec<u32>,
     found: Vec<EventArguments>,
 }
 
 impl Watch {
-    /// For the events with these indices.
+    /// A watch for the events with these indices.
     pub fn new(mut events: Vec<u32>) -> Watch {
         sort::sort_by(&mut events, |a, b| b.cmp(a));
         events.dedup();

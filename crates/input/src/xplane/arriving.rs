@@ -21,11 +21,11 @@ const HEAD_BYTES: usize = 4096;
 /// The plane while it arrives.
 #[derive(Debug)]
 pub(super) struct ArrivingPlane {
-    /// Its name.
+    /// Name of the plane.
     pub name: StrId,
     /// Events of the trace before its own.
     pub events_before: usize,
-    /// What its metadata points into.
+    /// What the plane's metadata points into.
     outline: Outline,
     tables: Tables,
     /// Place in the file of the next byte.
@@ -75,7 +75,7 @@ impl ArrivingPlane {
         })
     }
 
-    /// Takes its next bytes.
+    /// Takes the plane's next bytes.
     pub fn push(&mut self, mut bytes: &[u8], into: &mut Target<'_>) {
         while !bytes.is_empty() {
             let available = |left: u64| usize::try_from(left).unwrap_or(usize::MAX).min(bytes.len());
@@ -114,7 +114,7 @@ impl ArrivingPlane {
         }
     }
 
-    /// One byte more of a field's tag and length.
+    /// Takes one byte more of a field's tag and length.
     fn header(&mut self, into: &mut Target<'_>) {
         self.state = match Reader::new(&self.kept).field() {
             Ok(Some(field)) => match (field.number, field.value) {
@@ -142,7 +142,7 @@ impl ArrivingPlane {
         }
     }
 
-    /// As much of a line is there as was wanted of it; `left` bytes are to come.
+    /// Handles what of a line was collected: as much of it is there as was wanted; `left` bytes are to come.
     fn collected(&mut self, left: u64, into: &mut Target<'_>) {
         if left > 0 && !reaches_its_events(&self.kept) {
             let whole = usize::try_from(left).unwrap_or(usize::MAX).saturating_add(self.kept.len());

@@ -86,7 +86,7 @@ fn a_file_that_lost_its_end_since_says_so() {
     assert!(outlines(cut, 4_096).is_empty());
 }
 
-/// As JAX wrote it.
+/// A profile as JAX wrote it.
 #[test]
 fn a_recorded_profile_is_the_same_both_ways() {
     let file = include_bytes!("../../../../tests/data/jax-cpu-mesh/plugins/profile/2026_11_21_02_00_07/host.xplane.pb");

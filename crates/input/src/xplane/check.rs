@@ -135,7 +135,7 @@ fn other_protobuf(head: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// The first field if it is length-delimited, as far as it is there.
+/// The first field of a message if it is length-delimited, as far as it is there.
 fn first_field(bytes: &[u8]) -> Option<(u32, &[u8])> {
     match Reader::new(bytes).field() {
         Ok(Some(Field { number, value: Value::Bytes(body) })) => Some((number, body)),
@@ -144,7 +144,7 @@ fn first_field(bytes: &[u8]) -> Option<(u32, &[u8])> {
     }
 }
 
-/// The first length-delimited field after numbers.
+/// The first length-delimited field of a message, after numbers.
 fn first_bytes_field(bytes: &[u8]) -> Option<(u32, &[u8])> {
     let mut reader = Reader::new(bytes);
     loop {

@@ -30,7 +30,7 @@ struct RawEvent {
 }
 
 impl RawEvent {
-    /// Its start, from the anchor; `None` for times that are not possible.
+    /// Start of the event, from the anchor; `None` for times that are not possible.
     #[inline(always)]
     fn start(&self) -> Option<Ps> {
         let start = self.line_start_ps?.checked_add(self.offset_ps)?;

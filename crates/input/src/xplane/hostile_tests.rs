@@ -1,4 +1,4 @@
-//! Damage of every kind: what can be read is read, the rest is told, and nothing panics.
+//! Damage of every kind: what can be read is read, the rest is reported, and nothing panics.
 
 use proptest::prelude::*;
 

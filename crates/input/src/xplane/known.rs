@@ -3,7 +3,7 @@
 use super::metadata::{IdMap, StatMetadata};
 use trace::LineId;
 
-/// By the numbers that stand in the file.
+/// What is known of a plane, by the numbers that stand in the file.
 #[derive(Debug)]
 pub(super) struct Known {
     /// Whether stats with this metadata id are passed over; ids of two bytes are not in here.
@@ -14,7 +14,7 @@ pub(super) struct Known {
 }
 
 impl Known {
-    /// For a plane with so many event metadata.
+    /// For a plane with `event_metadata` event metadata.
     pub fn new(event_metadata: usize, stat_metadata: &mut IdMap<StatMetadata>) -> Known {
         let mut ignored = [false; 128];
         for (id, slot) in (0..).zip(&mut ignored) {

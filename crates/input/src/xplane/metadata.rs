@@ -58,7 +58,7 @@ pub(super) struct Span {
 }
 
 impl Span {
-    /// So many bytes from `start` on.
+    /// The `length` bytes from `start` on.
     pub fn new(start: usize, length: usize) -> Span {
         Span { start, length }
     }
@@ -79,7 +79,7 @@ impl Span {
 pub(super) struct EventMetadata {
     /// The `XEventMetadata` message.
     pub body: Span,
-    /// Where it starts in the file.
+    /// Where the message starts in the file.
     pub offset: u64,
     /// Decoded on first use.
     pub resolved: Option<Resolved>,
@@ -97,7 +97,7 @@ impl EventMetadata {
 pub(super) struct Resolved {
     /// The short name.
     pub name: StrId,
-    /// Its stats.
+    /// Stats of the event metadata.
     pub args: ArgsId,
     /// The set of the latest event with stats of its own: the next is mostly the same.
     pub latest: ArgsId,
@@ -123,13 +123,13 @@ impl StatMetadata {
         StatMetadata { name, offset, meaning: EventStat::of_xplane(name.of(source)), interned: None }
     }
 
-    /// Its name as a string of the trace: interned on first use, for most of these texts are never asked for.
+    /// Name of the stat as a string of the trace: interned on first use, for most of these texts are never asked for.
     pub fn name(&mut self, source: &[u8], strings: &mut Strings, losses: &mut XPlaneLosses) -> StrId {
         let (name, offset) = (self.name.of(source), self.offset);
         *self.interned.get_or_insert_with(|| text(name, offset, strings, losses))
     }
 
-    /// Its name as bytes.
+    /// Name of the stat as bytes.
     pub fn name_bytes<'a>(&self, source: &'a [u8]) -> &'a [u8] {
         self.name.of(source)
     }

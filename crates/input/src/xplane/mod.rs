@@ -109,7 +109,7 @@ impl XPlaneDecoder {
         }
     }
 
-    /// The file is known to have so many bytes: room for a whole plane may be made at once.
+    /// The file is known to have `bytes` bytes: room for a whole plane may be made at once.
     pub fn expecting(mut self, bytes: u64) -> XPlaneDecoder {
         self.fields = TopFields::expecting(bytes);
         self

@@ -44,12 +44,13 @@ const LINE: u32 = 3;
 pub struct Outline {
     /// Where the plane's bytes lie in the file.
     plane: Range<u64>,
-    /// Its other fields: number, position of the body in the file, length, body; numbers of eight bytes, little-endian.
+    /// The plane's other fields: number, position of the body in the file, length, body; numbers of eight bytes,
+    /// little-endian.
     records: Vec<u8>,
 }
 
 impl Outline {
-    /// Of the plane at these bytes of the file, from its [records](Outline::records).
+    /// Outline of the plane at these bytes of the file, from its [records](Outline::records).
     pub fn new(plane: Range<u64>, records: Vec<u8>) -> Outline {
         Outline { plane, records }
     }
@@ -120,16 +121,16 @@ pub struct Outliner {
 
 /// What a field asks for.
 enum Step {
-    /// The next field starts there.
+    /// The next field starts at this position.
     To(u64),
-    /// So many bytes from here on.
+    /// The field needs this many more bytes.
     More(u64),
-    /// Nothing that can be stepped over.
+    /// The field cannot be stepped over.
     Stop,
 }
 
 impl Outliner {
-    /// For a file of so many bytes.
+    /// An outliner for a file of `file_bytes` bytes.
     pub fn new(file_bytes: u64) -> Outliner {
         Outliner::with(LIMITS, file_bytes)
     }
@@ -238,7 +239,7 @@ impl Outliner {
 
 #[cfg(test)]
 impl Outliner {
-    /// One for small files.
+    /// An outliner for small files.
     pub(crate) fn for_test(file_bytes: u64, plane_bytes: u64, window_bytes: u64) -> Outliner {
         Outliner::with(Limits { plane_bytes, window_bytes, outline_bytes: 1 << 20, reads: u32::MAX }, file_bytes)
     }

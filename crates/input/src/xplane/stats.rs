@@ -28,11 +28,11 @@ pub(super) enum RawValue<'a> {
 /// One stat.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Stat<'a> {
-    /// Number of its kind.
+    /// Number of the kind of stat.
     pub metadata_id: i64,
-    /// Its value.
+    /// Value of the stat.
     pub value: RawValue<'a>,
-    /// Where it starts in the file.
+    /// Where the stat starts in the file.
     pub offset: u64,
 }
 

@@ -18,11 +18,11 @@ const MAX_HEADER_BYTES: usize = 20;
 /// A whole length-delimited field of the XSpace.
 #[derive(Debug)]
 pub(super) struct TopLevel<'a> {
-    /// Its number.
+    /// Number of the field.
     pub number: u32,
-    /// Where its body starts in the file.
+    /// Where the field's body starts in the file.
     pub offset: u64,
-    /// Its bytes.
+    /// Bytes of the field's body.
     pub body: &'a [u8],
 }
 
@@ -44,9 +44,9 @@ pub(super) enum Piece<'a> {
     Whole(TopLevel<'a>),
     /// A plane of this outline begins.
     Begin(Outline),
-    /// The next bytes of that plane.
+    /// The next bytes of the plane that began.
     Part(&'a [u8]),
-    /// It is whole.
+    /// The plane is whole.
     End,
 }
 
@@ -67,7 +67,7 @@ pub(super) enum Tail {
 struct Pending {
     number: u32,
     length: u64,
-    /// What becomes of its bytes.
+    /// What becomes of the field's bytes.
     fate: Fate,
     received: u64,
     body: Vec<u8>,
@@ -76,11 +76,11 @@ struct Pending {
 /// What becomes of the bytes of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
-    /// They are not of interest, and are counted only.
+    /// The bytes are not of interest, and are counted only.
     Passed,
-    /// They are collected.
+    /// The bytes are collected.
     Collected,
-    /// They are handed out as they come.
+    /// The bytes are handed out as they come.
     HandedOut,
 }
 
@@ -95,12 +95,12 @@ pub(super) struct TopFields {
     header: Vec<u8>,
     pending: Option<Pending>,
     malformed_at: Option<u64>,
-    /// Of planes that are still to come, in their order.
+    /// Outlines of planes that are still to come, in their order.
     outlines: VecDeque<Outline>,
 }
 
 impl TopFields {
-    /// Of a file that is known to be so long.
+    /// Fields of a file that is known to have `bytes` bytes.
     pub fn expecting(bytes: u64) -> TopFields {
         TopFields { expected: bytes, ..TopFields::default() }
     }

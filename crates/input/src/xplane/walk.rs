@@ -39,11 +39,11 @@ pub(super) struct OfFile {
 pub(super) struct Tables {
     /// The plane that the lines are of.
     pub plane: PlaneId,
-    /// Its event metadata.
+    /// Event metadata of the plane.
     pub event_metadata: IdMap<EventMetadata>,
-    /// Its stat metadata.
+    /// Stat metadata of the plane.
     pub stat_metadata: IdMap<StatMetadata>,
-    /// Names made up for numbers without metadata.
+    /// Synthetic names for numbers without metadata.
     pub missing: FxHashMap<i64, StrId>,
     /// What need not be looked up any more.
     pub known: Known,
@@ -51,7 +51,7 @@ pub(super) struct Tables {
 
 /// One plane being walked.
 pub(super) struct Walk<'p, 'a> {
-    /// What its metadata points into.
+    /// What the plane's metadata points into.
     pub(super) source: &'p [u8],
     pub(super) tables: &'p mut Tables,
     /// Where lines and events go.
@@ -90,7 +90,8 @@ impl<'p, 'a> Walk<'p, 'a> {
         Walk { source, tables, trace, losses, file, own: Vec::new() }
     }
 
-    /// Decodes the line `message`, which starts at `offset` of the file. `cut`: it lacks its end, which was told already.
+    /// Decodes the line `message`, which starts at `offset` of the file. `cut`: it lacks its end, which was reported
+    /// already.
     pub fn line(&mut self, message: &'a [u8], offset: u64, cut: bool) {
         let Some(line) = self.open(message, offset) else { return };
         if let Err(error) = self.fields(&line, message, offset) {

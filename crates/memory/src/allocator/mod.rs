@@ -26,12 +26,12 @@ pub use read::allocators;
 pub enum Activity {
     /// Memory was given out.
     Allocation,
-    /// It was given back.
+    /// Memory was given back.
     Release,
 }
 
 impl Activity {
-    /// Its name for people and files.
+    /// Name of the activity for people and files.
     pub fn label(self) -> &'static str {
         match self {
             Activity::Allocation => "allocation",
@@ -43,19 +43,19 @@ impl Activity {
 /// An allocation or a release. Numbers that the file does not give are 0, or `None` where 0 would say something.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AllocatorEvent {
-    /// Its place among the events of the file.
+    /// Place of the event among those of the file.
     pub place: u64,
-    /// When, from the start of the capture.
+    /// When the event happened, from the start of the capture.
     pub time: Ps,
-    /// When, from the start of its line.
+    /// When the event happened, from the start of its line.
     pub time_in_line: Ps,
     /// What happened.
     pub activity: Activity,
-    /// Bytes that are reserved for the stack of programs (TPU), after it.
+    /// Bytes that are reserved for the stack of programs (TPU), after the event.
     pub reserved_bytes: u64,
-    /// Bytes that are given out, after it.
+    /// Bytes that are given out, after the event.
     pub in_use_bytes: u64,
-    /// Bytes that can still be given out, after it.
+    /// Bytes that can still be given out, after the event.
     pub available_bytes: u64,
     /// How much of the free memory of the pool does not lie in its largest piece, 0 to 1; `None` where the pool is full.
     pub fragmentation: Option<f64>,
@@ -65,11 +65,11 @@ pub struct AllocatorEvent {
     pub requested_bytes: Option<u64>,
     /// Bytes that were given, rounded up by the allocator.
     pub allocation_bytes: Option<u64>,
-    /// Where they lie.
+    /// Address of the memory.
     pub address: u64,
     /// Index of what else the event says in [`Allocator::labels`]. Of a release what its allocation says, where the capture saw that.
     pub labels: u32,
-    /// Of what the event itself says, also where it is a release.
+    /// Index of what the event itself says, also where it is a release.
     pub own_labels: u32,
 }
 
@@ -96,25 +96,25 @@ impl AllocatorEvent {
     }
 }
 
-/// One allocator: usually one a device.
+/// One allocator: usually one per device.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Allocator {
-    /// As the file calls it: `GPU_0_bfc`, or the number of its device.
+    /// Name of the allocator as the file has it: `GPU_0_bfc`, or the number of its device.
     pub name: String,
-    /// Index of its host.
+    /// Index of the allocator's host.
     pub host: u16,
-    /// What its events say beyond numbers, each once.
+    /// What the allocator's events say beyond numbers, each once.
     pub labels: Vec<Labels>,
-    /// Its events by time; those of one time in the order of the file.
+    /// Events of the allocator by time; those of one time in the order of the file.
     pub events: Vec<AllocatorEvent>,
 }
 
 /// Equal allocations that are alive.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Alive {
-    /// One of them: index of its event.
+    /// Index of the event of one of the allocations.
     pub event: usize,
-    /// How many.
+    /// Number of the equal allocations.
     pub count: u64,
 }
 

@@ -77,7 +77,7 @@ impl Found {
     }
 }
 
-/// By time, and a release with what its allocation says.
+/// Events by time, and a release with what its allocation says.
 fn ordered(mut events: Vec<AllocatorEvent>) -> Vec<AllocatorEvent> {
     events.sort_by_key(|event| (event.time, event.place));
     let mut alive: FxHashMap<u64, u32> = FxHashMap::default();

@@ -69,7 +69,7 @@ pub struct ListedBuffer {
     pub op_name: String,
     /// `file:line`.
     pub source: Option<String>,
-    /// Is it an argument of the program?
+    /// Is the buffer an argument of the program?
     pub is_argument: bool,
     /// What XLA allocated it for, in its words (`HLO temp`); empty where the text does not say it.
     pub allocation_type: String,

@@ -5,10 +5,10 @@ use proptest::prelude::*;
 use super::OutOfMemory;
 use crate::{Class, Summary};
 
-/// As a GPU's and a CPU's error is written.
+/// An error as that of a GPU or a CPU is written.
 const GPU: &str = include_str!("../../../../tests/data/out-of-memory/gpu.log");
 
-/// As a TPU's compiler writes it.
+/// An error as a TPU's compiler writes it.
 const TPU: &str = r#"XlaRuntimeError: RESOURCE_EXHAUSTED: XLA:TPU compile permanent error. Ran out of memory in memory space hbm. Used 18.50G of 15.48G hbm. Exceeded hbm capacity by 3.02G.
 
 Total hbm usage >= 19.02G:

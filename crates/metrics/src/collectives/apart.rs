@@ -45,15 +45,15 @@ pub struct Apart {
     pub name: StrId,
     /// `all-gather`, ..., `megascale-send`, `megascale-receive`.
     pub kind: &'static str,
-    /// Where it was seen.
+    /// Track on which the communication was seen.
     pub track: Track,
-    /// How often.
+    /// How often the communication was seen.
     pub count: u64,
     /// Summed durations.
     pub total: Ps,
     /// The part in which the device computes nothing; `None` for messages, which belong to no device.
     pub exposed: Option<Ps>,
-    /// Bytes of all messages; `None` where one does not tell them.
+    /// Bytes of all messages; `None` where one does not state them.
     pub bytes: Option<u64>,
 }
 

@@ -7,7 +7,7 @@ use trace::{Interval, IntervalSet};
 
 /// The window of one device, and when the device computes in it.
 pub(super) struct Inside<'a> {
-    /// `None` where it holds all that the device did.
+    /// Window of the device; `None` where it holds all that the device did.
     window: Option<&'a IntervalSet>,
     compute: IntervalSet,
 }
@@ -15,9 +15,9 @@ pub(super) struct Inside<'a> {
 /// The part of a run that lies in the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PartOfRun {
-    /// How long it is.
+    /// Length of the part.
     pub time: Ps,
-    /// The part of it in which the device computes nothing.
+    /// Time of the part in which the device computes nothing.
     pub exposed: Ps,
     /// The run starts in the window.
     pub counts: bool,

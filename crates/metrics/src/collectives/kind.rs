@@ -41,7 +41,7 @@ pub fn of_torch(name: &str) -> Option<&'static str> {
 /// What a kernel of NCCL or RCCL says in its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NcclName<'n> {
-    /// What it does.
+    /// Kind of the collective.
     pub kind: &'static str,
     /// Type of the elements (`bf16`).
     pub data_type: Option<&'n str>,

@@ -5,7 +5,7 @@ use super::{Collectives, Run, bus_factor};
 /// `bytes[from][to]`, by used device.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Matrix {
-    /// One row a sending device.
+    /// Bytes sent, one row per sending device.
     pub bytes: Vec<Vec<f64>>,
 }
 

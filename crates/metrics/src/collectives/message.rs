@@ -23,7 +23,7 @@ pub struct Message {
 }
 
 impl Message {
-    /// Of a collective of this kind with `args`; `found` is its instruction where the trace embeds it.
+    /// Message of a collective of this kind with `args`; `found` is its instruction where the trace embeds it.
     pub(super) fn new(trace: &Trace, found: Option<(&Module, &Instruction)>, kind: &str, args: &Args) -> Message {
         let expression = trace.text(args.long_name);
         let details = trace.text(args.kernel_details);
@@ -50,7 +50,7 @@ impl Message {
     }
 }
 
-/// True where the details of a kernel tell a collective, as PyTorch does.
+/// True where the details of a kernel name a collective, as PyTorch's do.
 pub(super) fn is_stated(details: &str) -> bool {
     details.split(' ').any(|word| word.starts_with("collective:"))
 }

@@ -51,7 +51,7 @@ use trace::{Args, ArgsId, EventColumn, IntervalSet, Platform, StrId, Trace};
 /// One collective instruction (or kernel) of a program.
 #[derive(Clone, Debug)]
 pub struct CollectiveOp {
-    /// Its name in the trace.
+    /// Name of the collective in the trace.
     pub name: StrId,
     /// An argument set of its events.
     pub args: ArgsId,
@@ -67,7 +67,7 @@ pub struct CollectiveOp {
     pub algorithm: Option<String>,
     /// `LL`, `SIMPLE`, ... where a kernel's name has it.
     pub protocol: Option<String>,
-    /// What its runs add up to.
+    /// Sums over the collective's runs.
     pub sums: CollectiveSums,
 }
 
@@ -80,17 +80,17 @@ pub struct CollectiveSums {
     pub parts: i64,
     /// Summed durations.
     pub total: Ps,
-    /// Shortest.
+    /// Shortest run.
     pub min: Option<Ps>,
-    /// Longest.
+    /// Longest run.
     pub max: Ps,
     /// The part in which the device computes nothing.
     pub exposed: Ps,
     /// Runs that were compared with the same run of other devices.
     pub compared: u64,
-    /// Of these: time until the last device arrived.
+    /// Time of the compared runs until the last device arrived.
     pub wait: Ps,
-    /// Of these: time after it.
+    /// Time of the compared runs after the last device arrived.
     pub transfer: Ps,
 }
 
@@ -118,15 +118,15 @@ pub struct Run {
     pub op: u32,
     /// Index into [`Devices::used`].
     pub device: u32,
-    /// When it started.
+    /// When the run started.
     pub start: Ps,
-    /// How long it took.
+    /// How long the run took.
     pub duration: Ps,
     /// The part in which the device computes nothing.
     pub exposed: Ps,
-    /// It starts in the window; else it is the rest of one that started before.
+    /// Whether the run starts in the window; else it is the rest of one that started before.
     pub counts: bool,
-    /// What it lacks to a whole run, in billionths: 0 for one that no edge of the window cuts.
+    /// What the run lacks to a whole one, in billionths: 0 for one that no edge of the window cuts.
     pub parts: i64,
     /// Number that this run has on all devices, where the trace states it.
     pub id: Option<i64>,
@@ -137,28 +137,28 @@ pub struct Run {
 /// One device's share.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct DeviceSums {
-    /// All its runs.
+    /// Sums over all runs of the device.
     pub sums: CollectiveSums,
-    /// Compared runs in which it arrived last and another device waited for it.
+    /// Compared runs in which the device arrived last and another one waited for it.
     pub last: u64,
-    /// In how many of its compared runs it would have, were all members of a group equal.
+    /// Compared runs in which the device would have arrived last, were all members of a group equal.
     pub fair: f64,
-    /// What the others waited for it.
+    /// Time that the others waited for the device.
     pub caused: Ps,
 }
 
 /// All communication of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Collectives {
-    /// By descending time.
+    /// Collectives by descending time.
     pub ops: Vec<CollectiveOp>,
-    /// By device, then in time.
+    /// Runs by device, then in time.
     pub runs: Vec<Run>,
-    /// One entry a used device.
+    /// Sums of each used device.
     pub devices: Vec<DeviceSums>,
     /// The used devices in the groups of the ops.
     pub members: Vec<Members>,
-    /// All together.
+    /// Sums over all collectives.
     pub sums: CollectiveSums,
     /// Bytes between the devices, where all groups are known.
     pub matrix: Option<Matrix>,
@@ -340,7 +340,7 @@ impl Collectives {
 }
 
 impl CollectiveOp {
-    /// Bytes of one run over the mean time of a run, in 1e9 bytes a second.
+    /// Bytes of one run over the mean time of a run, in 1e9 bytes per second.
     pub fn algorithm_gb_per_sec(&self) -> Option<f64> {
         let runs = self.sums.occurrences as f64 + self.sums.parts as f64 / 1e9;
         let seconds = if runs > 0.0 { self.sums.total.as_ps() as f64 * 1e-12 / runs } else { 0.0 };
@@ -348,7 +348,7 @@ impl CollectiveOp {
         (seconds > 0.0).then(|| bytes as f64 / seconds * 1e-9)
     }
 
-    /// What each link carries for it, in 1e9 bytes a second; see [`bus_factor`].
+    /// What each link carries for it, in 1e9 bytes per second; see [`bus_factor`].
     pub fn bus_gb_per_sec(&self) -> Option<f64> {
         Some(self.algorithm_gb_per_sec()? * bus_factor(self.kind, self.message.group_size)?)
     }

@@ -22,14 +22,14 @@ enum Role {
 
 /// One run.
 pub(super) struct SeenRun {
-    /// Its last event.
+    /// Last event of the run.
     pub event: EventId,
-    /// Name and arguments of its first.
+    /// Name and arguments of the run's first event.
     pub name: StrId,
     pub args: ArgsId,
     /// `all-reduce`, `all-gather`, ...
     pub kind: &'static str,
-    /// When it was.
+    /// When the run was.
     pub interval: Interval,
 }
 

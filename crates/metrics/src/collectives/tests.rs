@@ -88,7 +88,7 @@ fn chips_that_state_their_number_are_found_in_their_groups() {
     assert_eq!(found.matrix, None, "0 and 1 are not in the capture");
 }
 
-/// Chip 1 has one run more: at its end, or at its start, where only the times tell which are the same.
+/// Chip 1 has one run more: at its end, or at its start, where only the times show which are the same.
 #[test]
 fn runs_are_matched_by_their_times_where_one_is_missing() {
     for (first, waits) in

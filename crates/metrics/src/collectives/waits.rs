@@ -8,11 +8,11 @@ use base::Ps;
 /// What a device was in the runs that were compared.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Order {
-    /// Compared runs in which it arrived last and another device waited.
+    /// Compared runs in which the device arrived last and another one waited.
     pub last: u64,
-    /// In how many it would have, were all members of a group equal.
+    /// Number of runs in which this device would have arrived last, were all members of a group equal.
     pub fair: f64,
-    /// What the others waited in those.
+    /// Time that the others waited in the runs in which the device arrived last.
     pub caused: Ps,
 }
 

@@ -12,7 +12,7 @@ use crate::launches::{Call, CallIndex, scope_of};
 use trace::copies::{bytes, detail, direction};
 use trace::{Args, ArgsId, Event, EventColumn, EventId, StrId, Trace, in_blocks};
 
-/// What name and arguments tell of a copy.
+/// What name and arguments say of a copy.
 #[derive(Clone, Debug)]
 struct CopyFacts {
     class: Rc<CopyClass>,
@@ -99,7 +99,7 @@ fn asynchronous(trace: &Trace, args: &Args) -> Option<bool> {
     }
 }
 
-/// `cudaMemcpyAsync` returns at once, `cudaMemcpy` when the copy is done; other names tell nothing.
+/// `cudaMemcpyAsync` returns at once, `cudaMemcpy` when the copy is done; other names say nothing.
 fn by_call(name: &str) -> Option<bool> {
     let name = name.to_ascii_lowercase();
     (name.contains("memcpy") || name.contains("memset")).then(|| name.contains("async"))

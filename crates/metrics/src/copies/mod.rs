@@ -3,7 +3,7 @@
 //!
 //! * GPU: the copy and fill events of the streams ([`trace::copies`]).
 //! * TPU: `copy-start`/`copy-done` pairs with one end in host memory (offloaded arrays), `infeed` and `outfeed`, and the
-//!   host's own calls, whose time is that of the call: the transfer they start leaves no mark of its own.
+//!   host's own calls, whose time is that of the call: the transfer they start leaves no separate mark.
 //! * CPU: nothing is copied to a device.
 
 mod call_site;
@@ -62,13 +62,13 @@ impl CopyKind {
 /// What makes two transfers the same row.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct CopyClass {
-    /// From where to where.
+    /// From where to where the data is moved.
     pub direction: Direction,
-    /// What it is.
+    /// What the transfer is.
     pub kind: CopyKind,
-    /// Memory it reads (`pageable`, `pinned`, `device`); empty where the trace does not say.
+    /// Memory that the transfer reads (`pageable`, `pinned`, `device`); empty where the trace does not say.
     pub source_memory: String,
-    /// Memory it writes.
+    /// Memory that the transfer writes.
     pub target_memory: String,
     /// Whether the calling thread went on at once; `None` where the trace does not say.
     pub asynchronous: Option<bool>,
@@ -77,25 +77,25 @@ pub struct CopyClass {
 /// All transfers of one class.
 #[derive(Clone, Debug)]
 pub struct CopyRow {
-    /// What they have in common.
+    /// What the transfers have in common.
     pub class: CopyClass,
-    /// How many.
+    /// Number of transfers.
     pub count: u64,
-    /// Sum of their durations.
+    /// Sum of the transfers' durations.
     pub time: Ps,
-    /// Shortest.
+    /// Shortest transfer.
     pub min: Ps,
-    /// Longest.
+    /// Longest transfer.
     pub max: Ps,
     /// Bytes of those whose size is known; `None` where none is.
     pub bytes: Option<u64>,
-    /// Those whose size is known.
+    /// Number of transfers whose size is known.
     pub sized_count: u64,
-    /// Time in which at least one of those is under way, summed over devices.
+    /// Time in which at least one transfer of known size is under way, summed over devices.
     pub sized_time: Ps,
     /// Time that the core waited in `copy-done` (host offload).
     pub wait: Option<Ps>,
-    /// What asked for most of them: the span on the host that encloses the call, else the op.
+    /// What asked for most of the transfers: the span on the host that encloses the call, else the op.
     pub call_site: Option<String>,
 }
 
@@ -106,7 +106,7 @@ impl CopyRow {
     }
 }
 
-/// Bytes a nanosecond are gigabytes a second; `None` for no time.
+/// Bytes per nanosecond are gigabytes per second; `None` for no time.
 pub fn bandwidth_gb_per_sec(bytes: u64, time: Ps) -> Option<f64> {
     (time > Ps::ZERO).then(|| bytes as f64 / (time.as_ps() as f64 / 1e3))
 }
@@ -114,11 +114,11 @@ pub fn bandwidth_gb_per_sec(bytes: u64, time: Ps) -> Option<f64> {
 /// The transfers of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Copies {
-    /// What ran them.
+    /// Platform that ran the transfers.
     pub platform: Option<Platform>,
-    /// By direction and kind, in the order of [`Direction::ALL`].
+    /// Rows by direction and kind, in the order of [`Direction::ALL`].
     pub rows: Vec<CopyRow>,
-    /// By step; empty where steps are unknown or nothing was copied.
+    /// Copies by step; empty where steps are unknown or nothing was copied.
     pub steps: Vec<StepCopies>,
 }
 
@@ -131,12 +131,12 @@ struct One {
     bytes: Option<u64>,
     wait: Option<Ps>,
     site: Option<StrId>,
-    /// It starts in the window; else it is the rest of one that started before.
+    /// Whether the transfer starts in the window; else it is the rest of one that started before.
     counts: bool,
 }
 
 impl One {
-    /// What of it lies in the window; calls of a host in its `hull`, which is what is measured of hosts.
+    /// What of the transfer lies in the window; calls of a host in its `hull`, which is what is measured of hosts.
     fn inside(self, devices: &Devices, window: &Window, hull: &IntervalSet) -> Option<One> {
         let set = match self.device.and_then(|device| Some((devices.used.get(device)?, window.of_device.get(device)?)))
         {

@@ -13,9 +13,9 @@ const DIRECTIONS: usize = Direction::ALL.len();
 pub struct StepCopies {
     /// Index of the step.
     pub step: usize,
-    /// Its number in the trace, where it has one.
+    /// Number of the step in the trace, where it has one.
     pub name: Option<String>,
-    /// Devices that ran it.
+    /// Devices that ran the step.
     pub devices: u64,
     /// Sum of durations by direction, in the order of [`Direction::ALL`].
     pub time: [Ps; DIRECTIONS],

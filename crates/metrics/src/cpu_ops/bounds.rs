@@ -15,7 +15,7 @@ const AT_ONCE: Ps = Ps::new(10_000_000);
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Before {
     end: Ps,
-    /// Of events that end together the outermost.
+    /// Start, reversed: of events that end together the outermost comes first.
     start: std::cmp::Reverse<Ps>,
     is_execute: bool,
 }

@@ -34,12 +34,12 @@ use trace::{ArgsId, CpuOps, END_MARKER, EventColumn, EventId, LineKind, SourceFo
 #[derive(Clone, Copy, Debug)]
 struct OpEvent {
     id: EventId,
-    /// Index of its thread in [`Trace::lines`].
+    /// Index of the event's thread in [`Trace::lines`].
     line: usize,
     name: StrId,
     args: ArgsId,
     start: Ps,
-    /// Of the event.
+    /// End of the event.
     end: Ps,
 }
 
@@ -129,7 +129,7 @@ fn roles(trace: &Trace) -> Vec<Role> {
 /// What was found: the ops that end after their events, and the relations of all.
 #[derive(Default)]
 struct OpEnds {
-    /// By event, ascending.
+    /// Ends by event, ascending.
     ends: Vec<(EventId, Ps)>,
     relations: CpuOps,
     /// Some end later, but the trace does not say which.

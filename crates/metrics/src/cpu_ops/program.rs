@@ -21,9 +21,9 @@ pub(super) struct ProgramOp {
     pub(super) callers: Vec<usize>,
     /// The computation that it stands in; `None` where the program does not know the op.
     pub(super) computation: Option<u32>,
-    /// Is that the program's own, which runs once a run?
+    /// Is the computation the program's own, which runs once a run?
     pub(super) is_entry: bool,
-    /// Does it compute by itself, rather than run other ops or foreign code?
+    /// Does the op compute by itself, rather than run other ops or foreign code?
     pub(super) is_leaf: bool,
 }
 

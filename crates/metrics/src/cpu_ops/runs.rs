@@ -37,7 +37,7 @@ struct RunPlace {
 /// The events of an op in one run.
 #[derive(Clone, Debug, Default)]
 struct Occurrences {
-    /// Its events, as numbers of all, by start.
+    /// Numbers of the op's events among all, by start.
     events: Vec<usize>,
     /// Events of one execution.
     parts: usize,
@@ -45,7 +45,7 @@ struct Occurrences {
 
 struct ProgramRun {
     program: usize,
-    /// By number of the op in the program.
+    /// Occurrences by number of the op in the program.
     ops: FxHashMap<usize, Occurrences>,
 }
 
@@ -53,7 +53,7 @@ struct ProgramRun {
 pub(super) struct Runs {
     programs: Vec<Program>,
     runs: Vec<ProgramRun>,
-    /// By event.
+    /// Place of each event.
     places: Vec<Option<RunPlace>>,
     starts: Vec<Ps>,
 }

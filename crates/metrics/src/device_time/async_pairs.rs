@@ -49,13 +49,13 @@ pub fn for_each_pair(trace: &Trace, device: &Device, mut found: impl FnMut(PairO
 /// What an op does in a pair of ops, if it is one of two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PairRole {
-    /// It starts work that goes on beside what follows.
+    /// The op starts work that goes on beside what follows.
     Starts,
-    /// It waits for that work.
+    /// The op waits for the work that another started.
     Waits,
 }
 
-/// By the expression, or where there is none, by the name (`copy-start.3`).
+/// Role of an op in a pair, by the expression, or where there is none, by the name (`copy-start.3`).
 pub fn pair_role(trace: &Trace, name: StrId, args: ArgsId) -> Option<PairRole> {
     match role_of(trace, name, args) {
         Role::Starts(_) => Some(PairRole::Starts),

@@ -43,7 +43,7 @@ pub(crate) fn crosses_host_link(category: &str, expression: &str) -> bool {
     }
 }
 
-/// The first two elements of `(target, source, ...)`.
+/// Memory spaces of the first two elements of `(target, source, ...)`.
 fn of_tuple(tuple: &str) -> Option<(Space, Space)> {
     let elements = tuple.strip_prefix('(')?;
     let (target, rest) = elements.split_at_checked(element_end(elements))?;

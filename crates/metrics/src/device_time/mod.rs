@@ -2,7 +2,7 @@
 //!
 //! Reads the ops of a device and, on TPUs, its `Async XLA Ops` line, which says when a copy or a collective is really in
 //! flight; what runs there is never busy time, because the chip's own line goes on beside it. An asynchronous wrapper
-//! (`async-start`) is taken for a copy: its category does not tell what it wraps.
+//! (`async-start`) is taken for a copy: its category does not say what it wraps.
 
 pub(super) mod async_pairs;
 pub(super) mod copy_space;
@@ -19,8 +19,8 @@ use trace::{Interval, IntervalSet, LineKind, Platform, Trace};
 /// A device's time by what it does.
 #[derive(Clone, Debug, Default)]
 pub struct DeviceTime {
-    /// When it does what, in the order of [`StepPart::ALL`]; these do not overlap, and their union is the busy time. An op that runs
-    /// beside one of an earlier part is hidden by it.
+    /// When the device does what, in the order of [`StepPart::ALL`]; these do not overlap, and their union is the busy
+    /// time. An op that runs beside one of an earlier part is hidden by it.
     exposed: Vec<(StepPart, IntervalSet)>,
     /// When communication is in flight, hidden or not.
     pub communication: IntervalSet,

@@ -25,12 +25,12 @@ enum OfCategory {
 }
 
 impl<'a> OpParts<'a> {
-    /// For ops of `devices`.
+    /// Parts of the ops of `devices`.
     pub fn of_devices(trace: &'a Trace, devices: &Devices) -> OpParts<'a> {
         OpParts::new(trace, Categorizer::new(trace, &devices.recognised))
     }
 
-    /// For ops whose categories are known already.
+    /// Parts of ops whose categories are known already.
     pub fn new(trace: &'a Trace, categories: Categorizer<'a>) -> OpParts<'a> {
         OpParts { trace, categories, of_category: Vec::new(), copies: FxHashMap::default() }
     }
@@ -87,7 +87,7 @@ fn of_category(category: &str, class: OpClass) -> OfCategory {
     })
 }
 
-/// From the memories that the expression names; a copy that names none stays within the device.
+/// Part of a copy, from the memories that the expression names; a copy that names none stays within the device.
 fn copy_part(trace: &Trace, name: StrId, args: ArgsId) -> StepPart {
     let long_name = trace.args.get(args).long_name;
     let found = spaces(trace.text(long_name)).or_else(|| spaces(trace.text(name)));

@@ -29,7 +29,7 @@ pub struct KernelColumns {
 }
 
 impl KernelColumns {
-    /// Of these kernels.
+    /// Columns of these kernels.
     pub fn new(trace: &Trace, stats: &KernelStats) -> KernelColumns {
         let mut columns = KernelColumns { labels: Labels::new(stats.texts.count(trace)), ..KernelColumns::default() };
         columns.texts.iter_mut().for_each(|numbers| numbers.reserve_exact(stats.kernels.len()));

@@ -43,7 +43,7 @@ const MAX_BLOCK: u64 = 1024;
 /// No multiprocessor has as many bytes of shared memory (NVIDIA's Hopper and Blackwell: 228 KiB).
 const MAX_SHARED_BYTES: u64 = 1 << 20;
 
-/// No GPU gives a thread more bytes of memory of its own (CUDA: 512 KiB).
+/// No GPU gives a thread more bytes of private memory (CUDA: 512 KiB).
 const MAX_PRIVATE_BYTES: u64 = 512 << 10;
 
 impl LaunchShape {

@@ -24,7 +24,7 @@ pub(super) struct Op {
 }
 
 impl Op {
-    /// As an event names it; `hlo_op` is empty where it names none.
+    /// The kernel as an event names it; `hlo_op` is empty where it names none.
     pub fn of(trace: &Trace, texts: &mut Texts, args: &Args) -> Op {
         let named = trace.text(args.hlo_op);
         let instruction = instruction_name(named);
@@ -50,7 +50,7 @@ pub(super) struct GraphOps {
 }
 
 impl GraphOps {
-    /// Of a run's `kernels`: nothing where none of those that a graph launched lacks its op.
+    /// Graph ops of a run's `kernels`: nothing where none of those that a graph launched lacks its op.
     pub fn new(
         trace: &Trace,
         modules: &Modules,
@@ -92,7 +92,7 @@ impl GraphOps {
     }
 }
 
-/// Was it launched by a CUDA graph?
+/// Was the kernel launched by a CUDA graph?
 pub(super) fn is_in_graph(args: &Args) -> bool {
     args.graph_id.is_some() || args.graph_node_id.is_some()
 }

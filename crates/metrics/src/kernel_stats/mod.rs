@@ -36,15 +36,15 @@ pub const SHORT_KERNEL: Ps = Ps::new(10_000_000);
 /// Occurrences of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Occurrences {
-    /// How many.
+    /// Number of occurrences.
     pub count: u64,
-    /// Sum of their durations.
+    /// Sum of the occurrences' durations.
     pub total: Ps,
-    /// Shortest.
+    /// Shortest occurrence.
     pub min: Ps,
-    /// Longest.
+    /// Longest occurrence.
     pub max: Ps,
-    /// Those shorter than [`SHORT_KERNEL`].
+    /// Occurrences shorter than [`SHORT_KERNEL`].
     pub short: u64,
     /// Sum of the times from the end of the launch call to the start, where the call is known and started this alone.
     pub delay: Ps,
@@ -89,7 +89,7 @@ impl Occurrences {
 /// One row: a kernel with one launch shape, run for one op.
 #[derive(Clone, Debug)]
 pub struct KernelRow {
-    /// As C++ writes it, where the trace has it mangled.
+    /// Name of the kernel as C++ writes it, where the trace has it mangled.
     pub name: Text,
     /// Without types and arguments.
     pub short_name: Text,
@@ -105,26 +105,26 @@ pub struct KernelRow {
     pub block: Text,
     /// Sizes and resources.
     pub shape: Arc<LaunchShape>,
-    /// What it does.
+    /// What the kernel does.
     pub family: OpFamily,
-    /// Could its op use tensor cores, by XProf's rule? `None` where it did not run on a GPU.
+    /// Could the kernel's op use tensor cores, by XProf's rule? `None` where it did not run on a GPU.
     pub tensor_core_eligible: Option<bool>,
-    /// Does it use them, by its name? `None` where it did not run on a GPU.
+    /// Does the kernel use tensor cores, by its name? `None` where it did not run on a GPU.
     pub uses_tensor_core: Option<bool>,
     /// Type of the values it computes with, in HLO's words (`bf16`, and `tf32` where a name has it).
     pub data_type: Option<&'static str>,
-    /// A part of them was launched by a CUDA graph.
+    /// Whether a CUDA graph launched some of the occurrences.
     pub in_graph: bool,
-    /// Its occurrences.
+    /// Occurrences of the kernel.
     pub occurrences: Occurrences,
 }
 
 /// Number and time of some kernels.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct KernelSum {
-    /// How many.
+    /// Number of kernels.
     pub count: u64,
-    /// Sum of their durations.
+    /// Sum of the kernels' durations.
     pub time: Ps,
 }
 
@@ -138,25 +138,25 @@ impl KernelSum {
 /// All kernels of a run.
 #[derive(Clone, Debug, Default)]
 pub struct KernelStats {
-    /// What ran them.
+    /// Platform that ran the kernels.
     pub platform: Option<Platform>,
     /// The rows, most time first.
     pub kernels: Vec<KernelRow>,
     /// Texts of the rows that are not the trace's own.
     pub texts: Texts,
-    /// All of them.
+    /// Occurrences of all kernels together.
     pub all: Option<Occurrences>,
-    /// Durations of all of them.
+    /// Durations of all occurrences.
     pub histogram: Histogram,
-    /// By family, most time first.
+    /// Sums by family, most time first.
     pub families: Vec<(OpFamily, KernelSum)>,
     /// Kernels of products, convolutions and attention.
     pub matrix: KernelSum,
-    /// Those of them that use tensor cores.
+    /// Kernels of products, convolutions and attention that use tensor cores.
     pub matrix_on_tensor_cores: KernelSum,
-    /// Kernels that CUDA graphs launched and whose op could be told.
+    /// Kernels that CUDA graphs launched and whose op is known.
     pub graph_with_op: KernelSum,
-    /// Kernels that CUDA graphs launched and whose op nothing says.
+    /// Kernels that CUDA graphs launched and whose op is not known.
     pub graph_without_op: KernelSum,
     /// All kernels without an op, those included.
     pub without_op: KernelSum,
@@ -250,10 +250,10 @@ impl KernelStats {
 /// A kernel's name and arguments on one host.
 type Distinct = (u16, StrId, ArgsId);
 
-/// What is counted of one of them.
+/// What is counted of a kernel with one name and set of arguments on one host.
 struct KernelTally {
     of: Distinct,
-    /// It is a copy or fill, which is no kernel.
+    /// Whether this is a copy or fill, which is no kernel.
     is_copy: bool,
     occurrences: Occurrences,
 }

@@ -1,4 +1,4 @@
-//! What a kernel's name, arguments and op tell of it.
+//! What a kernel's name, arguments and op say of it.
 
 use std::sync::Arc;
 
@@ -41,7 +41,7 @@ pub(super) struct Resolver<'a> {
     categorizer: Categorizer<'a>,
     graphs: GraphOps,
     on_gpu: bool,
-    /// By `kernel_details`.
+    /// Launch shapes by `kernel_details`.
     shapes: FxHashMap<StrId, Shape>,
     classes: FxHashMap<ShapeClass, u32>,
     /// Texts of the kernels that are not the trace's own.
@@ -84,7 +84,7 @@ impl<'a> Resolver<'a> {
         let category = self.categorizer.of(name, args_id);
         let family = self.categorizer.family(category);
         let matrix = matches!(family, OpFamily::Matmul | OpFamily::Convolution | OpFamily::Attention);
-        // Looking for words costs more than all the rest: only where they can tell something.
+        // Looking for words costs more than all the rest: only where they can find something.
         let text = |text: Text| self.texts.get(self.trace, text);
         let words = (self.on_gpu || matrix).then(|| Name::new(text(names.full)));
         let words = words.as_ref();
@@ -92,7 +92,7 @@ impl<'a> Resolver<'a> {
         let eligible = uses.map(|uses| uses || tensor_cores::op_eligible(&Name::new(op_type(text(op_name)))));
         let from_hlo = || found.and_then(|(module, instruction)| data_type::of(module, instruction, matrix));
         let from_name = words.filter(|_| matrix).and_then(tensor_cores::data_type);
-        // A name may tell the type that a product is computed in (tf32) where HLO says that of its operands (f32).
+        // A name may say the type that a product is computed in (tf32) where HLO says that of its operands (f32).
         let tf32 = from_name.filter(|&data_type| data_type == "tf32");
         let data_type = tf32.or_else(from_hlo).or(from_name);
         let Shape { shape, class, grid, block } = self.shape(args.kernel_details);

@@ -22,16 +22,16 @@ pub struct Scope {
 pub struct Call {
     /// The event on the host.
     pub event: EventId,
-    /// Its start.
+    /// Start of the call.
     pub start: Ps,
-    /// Its end.
+    /// End of the call.
     pub end: Ps,
 }
 
 /// The calls of all hosts by their numbers. A call's *slot* is a dense number for side tables.
 #[derive(Clone, Debug, Default)]
 pub struct CallIndex {
-    /// By scope.
+    /// Calls by scope.
     scopes: Vec<(Scope, Calls)>,
     /// Number of slots.
     slots: usize,
@@ -47,7 +47,7 @@ struct Calls {
     first_slot: usize,
 }
 
-/// Numbers are dense where they reach no further than so many times their count: the table of places then takes less
+/// Numbers are dense where they reach no further than this many times their count: the table of places then takes less
 /// memory than the calls.
 const DENSE: usize = 4;
 

@@ -31,7 +31,7 @@ use trace::{Event, EventColumn, EventId, Line, LineKind, Platform, SparseColumn,
 /// What one call started: 24 bytes, since there may be millions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Started {
-    /// Its first op.
+    /// First op that the call started.
     first: EventId,
     /// 0 for a call that started nothing.
     ops: u32,
@@ -49,7 +49,7 @@ impl Started {
 pub struct LaunchGroup {
     /// Name of the call on the host. Some collectors name the call after the kernel: then both are the same.
     pub call: StrId,
-    /// Name of what it started; of the first op for a graph.
+    /// Name of what the call started; of the first op for a graph.
     pub kernel: StrId,
     /// The numbers.
     pub statistics: LaunchStatistics,
@@ -60,13 +60,13 @@ pub struct LaunchGroup {
 pub struct Launches {
     /// Ops (module runs on TPUs) of the used devices.
     pub device_ops: u64,
-    /// Those of them whose call is in the trace.
+    /// Ops of the used devices whose call is in the trace.
     pub joined_ops: u64,
     /// Over all launches.
     pub total: LaunchStatistics,
     /// Longest time by which an op starts before the call that launched it: what the clocks of host and device differ by at least.
     pub early_max: Ps,
-    /// By call and kernel, most time between call and op first.
+    /// Groups by call and kernel, most time between call and op first.
     pub groups: Vec<LaunchGroup>,
     /// The queue of every stream that has launches, by device and stream.
     pub queues: Vec<Queue>,
@@ -76,7 +76,7 @@ pub struct Launches {
 pub(super) struct Op {
     pub id: EventId,
     pub event: Event,
-    /// Its start by the host's clock.
+    /// Start of the op by the host's clock.
     start: Ps,
     number: i64,
     pub scope: Scope,

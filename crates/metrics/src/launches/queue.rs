@@ -25,7 +25,7 @@ pub struct Queue {
     pub line: usize,
     /// Ops whose call is known.
     pub launches: u64,
-    /// Longest.
+    /// Longest length of the queue, in ops.
     pub max: u32,
     /// Sum of length times time, in ops times picoseconds.
     area: f64,

@@ -14,7 +14,7 @@ pub const LAUNCH_DELAY_CUTOFF: Ps = Ps::new(100_000_000);
 pub struct LaunchStatistics {
     /// Number of launches.
     pub launches: u64,
-    /// Ops that they started: more than launches where graphs are launched.
+    /// Ops that the launches started: more than launches where graphs are launched.
     pub device_ops: u64,
     /// Sum of the calls' durations.
     pub host: Ps,
@@ -24,7 +24,7 @@ pub struct LaunchStatistics {
     pub device: Ps,
     /// Sum of the times from the end of the call to the start of the op, never negative.
     pub delay: Ps,
-    /// Longest of them.
+    /// Longest launch delay.
     pub delay_max: Ps,
     /// Median by nearest rank.
     pub delay_median: Ps,
@@ -38,7 +38,7 @@ pub struct LaunchStatistics {
     pub delay_outliers: u64,
     /// Durations of the calls.
     pub host_histogram: Histogram,
-    /// Durations of what they started.
+    /// Durations of the ops that the launches started.
     pub device_histogram: Histogram,
     /// Delays.
     pub delay_histogram: Histogram,

@@ -19,7 +19,7 @@ pub const OUTSIDE: &str = "outside the program";
 /// Bytes of a gigabyte as makers write the size of a memory.
 const GIGABYTE: f64 = (1u64 << 30) as f64;
 
-/// Those that ran something or whose allocators reported something.
+/// The devices that ran something or whose allocators reported something.
 pub(super) fn devices(
     run: &Run,
     devices: &Devices,
@@ -71,7 +71,8 @@ fn of_programs(programs: &[&ProgramUse]) -> Option<DeviceMemory> {
     peak_bytes.is_some().then(|| DeviceMemory { source: "programs".to_owned(), peak_bytes, ..DeviceMemory::default() })
 }
 
-/// With the capacity, where it is not known yet, and the classes of the largest program that fits.
+/// The memory of a device with the capacity, where it is not known yet, and the classes of the largest program that
+/// fits.
 fn finished(
     mut usage: DeviceMemory,
     programs: &[&ProgramUse],

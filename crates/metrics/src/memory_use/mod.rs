@@ -39,7 +39,7 @@ pub struct MemoryUse {
 }
 
 impl MemoryUse {
-    /// Of a run with the ops that ran; `device` is the device that the user names.
+    /// Memory of a run with the ops that ran; `device` is the device that the user names.
     pub(crate) fn new(run: &Run, devices: &Devices, ops: &Ops, device: Option<&str>) -> MemoryUse {
         let ran = sort::set(ops.rows.iter().filter_map(|op| op.program_id));
         if let Some(text) = run.memory_error.as_deref() {

@@ -16,11 +16,11 @@ use super::share::share;
 pub struct ProgramUse {
     /// Index of the host whose file holds the program.
     pub host: u16,
-    /// Its number.
+    /// Number of the program.
     pub program_id: i64,
-    /// Its figures, as the profile has them.
+    /// Figures of the program, as the profile has them.
     pub figures: report::ProgramMemory,
-    /// What is alive at its peak, added up.
+    /// What is alive at the program's peak, added up.
     pub summary: Summary,
     /// Arguments that share their memory with no result, though one could have it.
     pub unshared: Vec<UnsharedArgument>,
@@ -33,11 +33,11 @@ pub struct ProgramUse {
 pub struct Replicated {
     /// Devices that the program runs on.
     pub devices: u64,
-    /// Such arguments.
+    /// Arguments of which several devices hold the same part.
     pub arguments: u64,
-    /// Their bytes on one device.
+    /// Bytes of these arguments on one device.
     pub bytes: u64,
-    /// Bytes of these that one device would not hold if each held a part of its own.
+    /// Bytes of these that one device would not hold if each held a different part.
     pub saved_bytes: u64,
     /// Name and bytes of the largest one.
     pub largest: Option<(String, u64)>,

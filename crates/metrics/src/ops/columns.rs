@@ -38,7 +38,7 @@ impl OpText {
         OpText::Sharding,
     ];
 
-    /// That of an op.
+    /// This text of an op.
     pub fn of(self, op: &Op) -> Text {
         match self {
             OpText::Name => op.name,
@@ -62,7 +62,7 @@ pub struct OpColumns {
 }
 
 impl OpColumns {
-    /// Of these ops.
+    /// Columns of these ops.
     pub fn new(trace: &Trace, ops: &Ops) -> OpColumns {
         let mut columns = OpColumns::default();
         columns.texts.iter_mut().for_each(|numbers| numbers.reserve_exact(ops.rows.len()));

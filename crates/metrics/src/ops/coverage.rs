@@ -13,9 +13,9 @@ pub struct Coverage {
     pub cost_known: Ps,
     /// Self time of those whose cost was worked out from the shapes of a library call.
     pub cost_from_shapes: Ps,
-    /// Any op has FLOPs.
+    /// Whether any op has FLOPs.
     pub flops: bool,
-    /// Any op has bytes.
+    /// Whether any op has bytes.
     pub bytes: bool,
     /// Any op has bytes by memory.
     pub memory: bool,
@@ -28,7 +28,7 @@ pub struct Coverage {
 }
 
 impl Coverage {
-    /// Of these ops.
+    /// Coverage of these ops.
     pub fn of(ops: &Ops) -> Coverage {
         let mut all = Coverage::default();
         in_blocks(&ops.rows, |op| all.add(op));

@@ -20,7 +20,7 @@ pub enum Grouping {
 }
 
 impl Grouping {
-    /// All of them.
+    /// All groupings.
     pub const ALL: [Grouping; 4] = [Grouping::Program, Grouping::Category, Grouping::Scope, Grouping::Source];
 
     /// The word of the command line and of addresses.
@@ -42,7 +42,7 @@ impl Grouping {
 /// A group of ops; the first one is the run, which holds all others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Group {
-    /// Its name.
+    /// Name of the group.
     pub name: String,
     /// The group that it is in, which stands before it; `None` for the run.
     pub parent: Option<u32>,
@@ -156,5 +156,5 @@ fn scopes(path: &str) -> Vec<String> {
     if scopes.is_empty() { vec!["no framework op".to_owned()] } else { scopes }
 }
 
-/// Scopes deeper than this are one node: no real program nests so deep, and a made-up path must not either.
+/// Scopes deeper than this are one node: no real program nests so deep, and a synthetic path must not either.
 const MAX_DEPTH: usize = 40;

@@ -1,13 +1,13 @@
 //! Op statistics: every op of every program, over all devices, with its time and its cost.
 //!
 //! ```text
-//! device ops --one walk--> Tallies (name, arguments) --resolve--> Ops (one row an instruction)
+//! device ops --one walk--> Tallies (name, arguments) --resolve--> Ops (one row per instruction)
 //!                                                        ^  HLO: category, expression, path, source, FLOPs, bytes
 //! ```
 //!
 //! An op is an HLO instruction of a program. On a TPU each event is one, with its cost from the profile; on a GPU the kernels
 //! name theirs (`hlo_op`), whose cost is analysed from the embedded HLO, and several kernels of one instruction are one
-//! row; so do host events of the CPU backend. A kernel that names none is a row of its own name.
+//! row; so do host events of the CPU backend. A kernel that names none is a row under its own name.
 //!
 //! Not read: `Async XLA Ops`, which repeat as spans in flight what `copy-start` and `copy-done` are as ops, and SparseCore
 //! planes, whose work runs beside the TensorCore's.
@@ -77,11 +77,11 @@ pub struct Op {
     pub module: Text,
     /// XLA's category.
     pub category: Text,
-    /// What it does, coarsely: its colour. Told by kernel names too, where the category says only `custom-call`.
+    /// What the op does, coarsely: its colour. Known by kernel names too, where the category says only `custom-call`.
     pub family: OpFamily,
     /// Name of the instruction, else of the kernel.
     pub name: Text,
-    /// Its full expression, empty where unknown.
+    /// Full expression of the op, empty where unknown.
     pub expression: Text,
     /// The framework's path (`jit(f)/layer_3/attn/dot_general`), empty where unknown.
     pub framework_path: Text,
@@ -93,7 +93,7 @@ pub struct Op {
     pub sharding: Text,
     /// An argument set of its events.
     pub args: ArgsId,
-    /// How often it started in the window (on GPUs: kernels).
+    /// How often the op started in the window (on GPUs: kernels).
     pub occurrences: u64,
     /// How often the instruction was executed: less than `occurrences` where a library call launches several kernels.
     pub executions: u64,
@@ -119,47 +119,48 @@ pub struct Op {
     pub cost_source: Option<CostSource>,
     /// Type of the main arithmetic's operands.
     pub data_type: Option<DataType>,
-    /// It was computed again to save memory; `None` where neither name nor path tells.
+    /// Whether the op was computed again to save memory; `None` where neither name nor path says it.
     pub rematerialized: Option<bool>,
     /// What occurrences cut by an edge of the window lack to whole ones, in billionths; see [`Tally::missing`].
     pub missing: i64,
-    /// Used devices that it ran on.
+    /// Used devices that the op ran on.
     pub devices: u32,
     /// It copies between the memory of the device and that of the host, or waits for such a copy.
     pub over_host_link: bool,
-    /// It is one op of an asynchronous pair (`copy-start` and `copy-done`): whose work is the pair's.
+    /// Set for one op of an asynchronous pair (`copy-start` and `copy-done`): its work is the pair's.
     pub pair: Option<Pair>,
 }
 
 /// What one op of an asynchronous pair has to do with the work of the pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pair {
-    /// Does it start the work, or wait for it?
+    /// Does the op start the work, or wait for it?
     pub role: PairRole,
     /// Pairs that were found.
     pub count: u64,
-    /// Their time, each from the start of the op that starts it to the end of the op that waits for it.
+    /// Time of the pairs, each from the start of the op that starts it to the end of the op that waits for it.
     pub time: Ps,
-    /// The other op of the pair states the cost too, which counts once.
+    /// Whether the other op of the pair states the cost too, which counts once.
     pub repeats: bool,
 }
 
 impl Op {
-    /// In which time its FLOPs were done and its bytes were moved: all its occurrences, or for an op of a pair from start to
-    /// end of the pairs (where some were cut off, as long for them as for the others). Zero where no pair was found.
+    /// In which time the op's FLOPs were done and its bytes were moved: all its occurrences, or for an op of a pair
+    /// from start to end of the pairs (where some were cut off, as long for them as for the others). Zero where no pair
+    /// was found.
     pub fn work_time(&self) -> Ps {
         let Some(pair) = self.pair else { return self.total };
         let all = i128::from(pair.time.as_ps()) * i128::from(self.occurrences);
         Ps::new(i64::try_from(all / i128::from(pair.count.max(1))).unwrap_or(i64::MAX))
     }
 
-    /// Is its cost left out of sums? That of an op that waits is counted with the op that started the work; that of an op without its other
-    /// half was not done within the capture.
+    /// Is the op's cost left out of sums? That of an op that waits is counted with the op that started the work; that
+    /// of an op without its other half was not done within the capture.
     pub fn is_left_out(&self) -> bool {
         self.pair.is_some_and(|pair| pair.repeats || pair.count == 0)
     }
 
-    /// FLOPs a second over the time of the work; absent for an op of no time.
+    /// FLOPs per second over the time of the work; absent for an op of no time.
     pub fn flops_per_second(&self) -> Option<f64> {
         rate(self.flops?, self.work_time())
     }
@@ -169,12 +170,12 @@ impl Op {
         rate(self.model_flops.or(self.flops)?, self.work_time())
     }
 
-    /// Bytes a second over the time of the work, all memories together.
+    /// Bytes per second over the time of the work, all memories together.
     pub fn bytes_per_second(&self) -> Option<f64> {
         rate(self.bytes?, self.work_time())
     }
 
-    /// Bytes a second to and from the device's main memory: all bytes where the profile does not split them.
+    /// Bytes per second to and from the device's main memory: all bytes where the profile does not split them.
     pub fn hbm_bytes_per_second(&self) -> Option<f64> {
         rate(self.hbm_bytes()?, self.work_time())
     }
@@ -187,7 +188,7 @@ impl Op {
         }
     }
 
-    /// FLOPs a byte; absent where no byte is moved.
+    /// FLOPs per byte; absent where no byte is moved.
     pub fn intensity(&self) -> Option<f64> {
         let (flops, bytes) = (self.flops?, self.bytes?);
         (bytes > 0.0).then(|| flops / bytes)
@@ -218,7 +219,7 @@ pub fn rate(amount: f64, time: Ps) -> Option<f64> {
 /// All ops of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Ops {
-    /// By descending self time.
+    /// Ops by descending self time.
     pub rows: Vec<Op>,
     /// The row of every name and argument set that events of ops have, in order of first occurrence.
     pub entries: Vec<((StrId, ArgsId), u32)>,

@@ -19,7 +19,7 @@ struct OpKey {
     module: StrId,
     name: Text,
     detail: StrId,
-    /// Of a copy: one kernel copies in every direction.
+    /// Category of a copy: one kernel copies in every direction.
     copy: Option<CategoryId>,
 }
 
@@ -44,7 +44,7 @@ struct Resolver<'a> {
     ops: Ops,
 }
 
-/// One row an op, by descending self time.
+/// One row per op, by descending self time.
 pub(super) fn resolve(trace: &Trace, devices: &Devices, tallies: &Tallies, modules: &Modules) -> Ops {
     let mut resolver = Resolver {
         trace,
@@ -342,7 +342,8 @@ fn executions(kernels: &FxHashMap<(usize, StrId), u64>) -> FxHashMap<usize, u64>
 /// XLA's category of calls into code that it did not make and does not look into.
 const CUSTOM_CALL: &str = "custom-call";
 
-/// Does the profile tell FLOPs or bytes that somebody counted? XLA writes 0 of a custom call that comes without an estimate.
+/// Does the profile state FLOPs or bytes that somebody counted? XLA writes 0 of a custom call that comes without an
+/// estimate.
 fn is_counted(args: &Args) -> bool {
     [args.flops, args.model_flops, args.bytes_accessed].into_iter().flatten().any(|amount| amount > 0)
 }

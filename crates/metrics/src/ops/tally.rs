@@ -11,11 +11,11 @@ use trace::{ArgsId, Event, EventColumn, Interval, Platform, StrId, Trace, in_blo
 /// Occurrences of one name with one argument set, over all devices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tally {
-    /// How often it started.
+    /// How often the op started.
     pub count: u64,
-    /// Those that go on with an execution that an earlier one began.
+    /// Events that go on with an execution that an earlier one began.
     pub parts: u64,
-    /// Time in which no op nested in it ran on its line.
+    /// Time in which no op nested in this one ran on its line.
     pub self_time: Ps,
     /// Shortest self time.
     pub min_self: Ps,
@@ -29,12 +29,12 @@ pub struct Tally {
     pub min: Ps,
     /// Longest duration.
     pub max: Ps,
-    /// Time in which it waited for a copy of its operands or results, where the trace states it.
+    /// Time in which the op waited for a copy of its operands or results, where the trace states it.
     pub dma_stall: Ps,
     /// What the occurrences that an edge of the window cuts lack to whole ones, in billionths: the cost of a part is that part of
     /// the op's. An op that started before the window adds its part, one that goes on behind it takes off what lies there.
     pub missing: i64,
-    /// The last used devices that it ran on without one between them on which it did not; see [`Tallies::earlier`].
+    /// The last used devices that the op ran on without one between them on which it did not; see [`Tallies::earlier`].
     pub devices: DeviceRange,
 }
 
@@ -49,7 +49,7 @@ pub struct DeviceRange {
 }
 
 impl DeviceRange {
-    /// No device.
+    /// A range without devices.
     pub const NONE: DeviceRange = DeviceRange { first: 0, end: 0 };
 
     /// Goes on with `device`, which is none before the last one. What it held before, where it has to begin anew.
@@ -65,7 +65,7 @@ impl DeviceRange {
 }
 
 impl Tally {
-    /// No occurrence.
+    /// A tally without occurrences.
     pub const NONE: Tally = Tally {
         count: 0,
         parts: 0,

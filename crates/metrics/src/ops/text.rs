@@ -38,7 +38,7 @@ impl Texts {
         [trace.strings.parts(), self.own.parts()]
     }
 
-    /// How many numbers there are.
+    /// Number of all texts.
     pub fn count(&self, trace: &Trace) -> u32 {
         u32::try_from(trace.strings.len() + self.own.len()).unwrap_or(u32::MAX)
     }
@@ -66,7 +66,7 @@ impl Texts {
 }
 
 impl Text {
-    /// Is it the empty text?
+    /// Is the text empty?
     pub fn is_empty(self) -> bool {
         self == Text::default()
     }

@@ -16,15 +16,15 @@ use trace::{Trace, in_blocks};
 /// A node of the tree.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OpNode {
-    /// Its name; empty for a leaf, which has its op's ([`OpTree::name`]).
+    /// Name of the node; empty for a leaf, which has its op's ([`OpTree::name`]).
     pub name: String,
-    /// Index of its parent; `None` for the root.
+    /// Index of the node's parent; `None` for the root.
     pub parent: Option<u32>,
     /// 0 for the root.
     pub depth: u32,
     /// The op, for a leaf.
     pub op: Option<u32>,
-    /// It is the time in which devices ran nothing, not ops: a program may have a scope of any name.
+    /// Whether the node is the time in which devices ran nothing, not ops: a program may have a scope of any name.
     pub is_idle: bool,
     /// Self time of all ops below.
     pub time: Ps,
@@ -34,11 +34,11 @@ pub struct OpNode {
     pub flops: Option<f64>,
     /// Bytes of the ops below whose bytes are known.
     pub bytes: Option<f64>,
-    /// Of `time`: in ops whose cost is known.
+    /// Part of `time` in ops whose cost is known.
     pub known: Ps,
-    /// Of `known`: what these ops would not need at the peak of what limits them; see [`OpTree::new`].
+    /// Part of `known` that these ops would not need at the peak of what limits them; see [`OpTree::new`].
     pub wasted: Ps,
-    /// Of `time`: devices ran nothing.
+    /// Part of `time` in which devices ran nothing.
     pub idle: Ps,
     /// In which time the FLOPs were done and the bytes were moved: self time, but of asynchronous pairs from start to end.
     pub work_time: Ps,
@@ -106,9 +106,9 @@ impl OpTree {
         builder.finish(trace, ops)
     }
 
-    /// The groups of the ops that pass, all of them where nothing is told, and those ops alone that take `least_share` of
-    /// their time, which is what a chart can show: without FLOPs and bytes. The time in which devices ran nothing is in it
-    /// where all ops are.
+    /// The groups of the ops that pass, all of them where nothing is given, and those ops alone that take `least_share`
+    /// of their time, which is what a chart can show: without FLOPs and bytes. The time in which devices ran nothing is
+    /// in it where all ops are.
     pub fn outline(
         trace: &Trace,
         ops: &Ops,
@@ -168,7 +168,7 @@ fn wasted(op: &Op, efficiency: Efficiency<'_>) -> Option<Ps> {
 pub struct Wasted(Vec<Option<Ps>>);
 
 impl Wasted {
-    /// Of these ops; see [`OpTree::new`].
+    /// Wasted time of these ops; see [`OpTree::new`].
     pub fn new(ops: &Ops, efficiency: Efficiency<'_>) -> Wasted {
         let mut all = Vec::with_capacity(ops.rows.len());
         in_blocks(&ops.rows, |op| all.push(wasted(op, efficiency)));

@@ -9,7 +9,7 @@ use trace::{Strings, Trace, in_blocks};
 /// A text that nodes have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NodeText {
-    /// Its name.
+    /// Name of the node.
     Name,
     /// The category of its op.
     Category,
@@ -28,7 +28,7 @@ pub struct TreeColumns {
 }
 
 impl TreeColumns {
-    /// Of a tree of these ops.
+    /// Columns of a tree of these ops.
     pub fn new(trace: &Trace, ops: &Ops, tree: &OpTree) -> TreeColumns {
         let first = ops.texts.count(trace);
         let mut kept = TreeColumns::default();

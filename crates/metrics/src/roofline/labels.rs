@@ -1,5 +1,5 @@
 //! The labels of all ops by number, column by column. Made when the first question comes, and kept: to place a million ops
-//! under the roofs takes longer than to answer.
+//! on the roofline takes longer than to answer.
 
 use super::{Bound, Roofline};
 use crate::labels::Labels;
@@ -9,7 +9,7 @@ use trace::{Trace, in_blocks};
 /// A label that ops have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OpLabel {
-    /// What limits it, where that is known.
+    /// What limits the op, where that is known.
     Bound,
     /// What limits it, and "unknown" where only the peaks are known.
     BoundOrUnknown,
@@ -42,7 +42,7 @@ pub struct OpLabels {
 }
 
 impl OpLabels {
-    /// Of these ops. Their numbers follow those of the ops' texts.
+    /// Labels of these ops. Their numbers follow those of the ops' texts.
     pub fn new(trace: &Trace, ops: &Ops, roofline: &Roofline) -> OpLabels {
         let mut labels = Labels::new(ops.texts.count(trace));
         let mut columns: [Vec<u32>; OpLabel::ALL.len()] = Default::default();

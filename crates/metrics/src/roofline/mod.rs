@@ -96,7 +96,7 @@ impl Roofline {
         self.point(op).map(|point| point.bound_by)
     }
 
-    /// An op under the roofs; `None` where the peaks are unknown.
+    /// An op on the roofline; `None` where the peaks are unknown.
     pub fn point(&self, op: &Op) -> Option<Point> {
         let peaks = self.peaks.as_ref()?;
         let point = if self.counts_cycles(op) { point_of_memory(peaks, op) } else { point(peaks, op) };
@@ -139,7 +139,7 @@ impl Roofline {
         Some(rate(self.program.level(Level::Hbm)?, self.program.time)? / peak)
     }
 
-    /// The program under the roofs; its compute roof is that of its mix of data types.
+    /// The program on the roofline; its compute roof is that of its mix of data types.
     pub fn program_point(&self) -> Option<Point> {
         let peaks = self.peaks.as_ref()?;
         Some(point::place(peaks, &self.program, None, self.program_peak, None))

@@ -1,7 +1,7 @@
 //! What a device can reach: arithmetic by data type, and the bandwidth of each level of its memory.
 //!
-//! The plane's own stats come first; what they do not tell comes from the facts about the device; a device that the user chose
-//! replaces both. One of a run's devices stands for all: those of a run are equal.
+//! The plane's own stats come first; what they do not state comes from the facts about the device; a device that the
+//! user chose replaces both. One of a run's devices stands for all: those of a run are equal.
 
 use crate::categories::OpFamily;
 use crate::devices::Devices;
@@ -73,9 +73,9 @@ impl Level {
 /// A bandwidth.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bandwidth {
-    /// Bytes a second.
+    /// Bytes per second.
     pub bytes_per_second: f64,
-    /// Where it comes from.
+    /// Where the bandwidth comes from.
     pub source: Source,
 }
 
@@ -84,19 +84,19 @@ pub struct Bandwidth {
 pub struct Peaks {
     /// The device's name: the chosen one's, else the profile's.
     pub device: String,
-    /// Its row in the facts, where it is known.
+    /// Row of the device in the facts, where it is known.
     pub facts: Option<&'static Device>,
     /// Dense arithmetic, FLOP/s.
     pub rates: Rates,
     /// Where `rates` come from: several sources where a TPU's profile states one of them.
     pub rates_source: Source,
-    /// By [`Level`]; absent for levels that the device lacks or whose bandwidth is unknown.
+    /// Bandwidths by [`Level`]; absent for levels that the device lacks or whose bandwidth is unknown.
     levels: [Option<Bandwidth>; Level::ALL.len()],
-    /// Links to other devices, bytes a second, both directions together.
+    /// Links to other devices, bytes per second, both directions together.
     pub interconnect_bytes_per_second: Option<f64>,
     /// The one peak that XProf compares every op with, FLOP/s.
     pub xprof_flops_per_second: Option<f64>,
-    /// XProf's bandwidth of the main memory, bytes a second.
+    /// XProf's bandwidth of the main memory, bytes per second.
     pub xprof_hbm_bytes_per_second: Option<f64>,
     /// Products of single-precision operands run as TF32, as XLA does by default on NVIDIA's GPUs.
     tf32: bool,
@@ -130,7 +130,7 @@ impl Peaks {
         highest
     }
 
-    /// FLOPs a byte at which a level stops to bound arithmetic of `flops_per_second`.
+    /// FLOPs per byte at which a level stops to bound arithmetic of `flops_per_second`.
     pub fn ridge_point(&self, level: Level, flops_per_second: f64) -> Option<f64> {
         self.level(level).map(|bandwidth| flops_per_second / bandwidth.bytes_per_second)
     }

@@ -1,4 +1,4 @@
-//! Where an op stands under the roofs of its device.
+//! Where an op stands on the roofline of its device.
 //!
 //! ```text
 //! FLOP/s            compute roof of its data type
@@ -24,11 +24,11 @@ pub struct Work {
     pub model_flops: Option<f64>,
     /// Bytes read and written, all memories together.
     pub bytes: Option<f64>,
-    /// Of these by [`Level`].
+    /// Bytes read and written by [`Level`].
     pub level_bytes: [Option<f64>; Level::ALL.len()],
     /// The time it took, summed over devices.
     pub time: Ps,
-    /// In which time that was done: see [`Op::work_time`].
+    /// In which time the work was done: see [`Op::work_time`].
     pub work_time: Ps,
 }
 
@@ -58,12 +58,12 @@ impl Work {
         self.level_bytes.get(level as usize).copied().flatten()
     }
 
-    /// FLOPs a byte of a level, absent where none is moved.
+    /// FLOPs per byte of a level, absent where none is moved.
     pub fn level_intensity(&self, level: Level) -> Option<f64> {
         per_byte(self.flops, self.level(level))
     }
 
-    /// FLOPs a byte, all memories together.
+    /// FLOPs per byte, all memories together.
     pub fn intensity(&self) -> Option<f64> {
         per_byte(self.flops, self.bytes)
     }
@@ -104,30 +104,30 @@ impl Bound {
     }
 }
 
-/// An op under the roofs. Shares are of 1.
+/// An op on the roofline. Shares are of 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Point {
     /// FLOP/s.
     pub flop_rate: Option<f64>,
-    /// FLOPs a byte, all memories together.
+    /// FLOPs per byte, all memories together.
     pub intensity: Option<f64>,
-    /// FLOPs a byte of each [`Level`].
+    /// FLOPs per byte of each [`Level`].
     pub level_intensity: [Option<f64>; Level::ALL.len()],
     /// The arithmetic whose peak it is compared with; absent in a comparison as XProf makes it.
     pub arithmetic: Option<Arithmetic>,
-    /// That peak, FLOP/s.
+    /// Peak of that arithmetic, FLOP/s.
     pub peak_flop_rate: Option<f64>,
     /// `flop_rate / peak_flop_rate`.
     pub compute_efficiency: Option<f64>,
     /// The greatest share of a level's bandwidth.
     pub max_mem_bw_utilization: Option<f64>,
-    /// The roof it is nearest to.
+    /// The roof that the op is nearest to.
     pub bound_by: Bound,
     /// How near.
     pub roofline_efficiency: Option<f64>,
-    /// FLOP/s at that roof, with the same bytes a FLOP.
+    /// FLOP/s at that roof, with the same bytes per FLOP.
     pub optimal_flop_rate: Option<f64>,
-    /// FLOPs a byte of what bounds it.
+    /// FLOPs per byte of what bounds the op.
     pub bottleneck_intensity: Option<f64>,
 }
 

@@ -108,7 +108,7 @@ mod tests {
         b.build()
     }
 
-    /// From the second step's start on, for so many microseconds; the active span where none is given.
+    /// Utilization from the second step's start on, for `length_us` microseconds; the active span where none is given.
     fn measure(length_us: Option<i64>, cost: fn(&str) -> Option<f64>) -> Utilization {
         let trace = run();
         let all = Devices::of(&trace);

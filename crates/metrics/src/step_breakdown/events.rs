@@ -29,11 +29,11 @@ use trace::{EventId, Interval, Trace};
 pub struct StepEvent {
     /// Index into [`Breakdown::rows`].
     pub row: u32,
-    /// What it is.
+    /// Part of the step that the event is.
     pub part: StepPart,
-    /// When it begins inside the step; of a gap of several causes each begins with the gap.
+    /// When the event begins inside the step; of a gap of several causes each begins with the gap.
     pub start: Ps,
-    /// How long it is inside the step: of an op without those nested in it.
+    /// How long the event is inside the step: of an op without those nested in it.
     pub time: Ps,
     /// The op; of idle time the op that ended it, where one did.
     pub op: Option<EventId>,

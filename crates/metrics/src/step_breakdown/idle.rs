@@ -13,7 +13,7 @@
 //! ```
 //!
 //! Compilation and input explain idle time only before the launch: what the host does later cannot have held up the op. Where the
-//! trace does not tell the launch they explain what they cover, and the rest is `other`. What the device itself says of a
+//! trace does not have the launch they explain what they cover, and the rest is `other`. What the device itself says of a
 //! gap (it waits for other devices) comes before all.
 
 use super::launch_times::{DeviceLaunches, Launch};
@@ -39,7 +39,7 @@ pub(super) struct Causes {
 }
 
 impl Causes {
-    /// Of `device`, whose host did what `host` says.
+    /// Causes of `device`, whose host did what `host` says.
     pub fn new(trace: &Trace, devices: &Devices, device: &Device, host: Option<&HostTime>) -> Causes {
         let barrier = barriers(trace, devices, device);
         let compile =
@@ -52,7 +52,7 @@ impl Causes {
         }
     }
 
-    /// True where no gap can have a cause of its own.
+    /// True where no gap can have a cause that others lack.
     pub fn is_empty(&self) -> bool {
         self.barrier.is_empty() && self.compile.is_empty() && self.input.is_empty()
     }
@@ -99,8 +99,8 @@ fn barriers(trace: &Trace, devices: &Devices, device: &Device) -> IntervalSet {
     )
 }
 
-/// The gaps of a device with the launches that ended them, told for one window after the other. Windows must not begin before an
-/// earlier one: those of a device are in order.
+/// The gaps of a device with the launches that ended them, looked up for one window after the other. Windows must not
+/// begin before an earlier one: those of a device are in order.
 pub(super) struct Gaps<'a> {
     busy: &'a [Interval],
     launches: DeviceLaunches<'a>,
@@ -156,7 +156,7 @@ impl<'a> Gaps<'a> {
         }
     }
 
-    /// Nothing is launched after the last op, and nothing ran before the first.
+    /// The launch that ended a gap. Nothing is launched after the last op, and nothing ran before the first.
     fn launch(&mut self, gap: Interval) -> Launch {
         if gap.end == Ps::MAX {
             return Launch::Unknown;

@@ -13,13 +13,13 @@ use trace::{EventColumn, EventId, Interval, LineKind, Platform, Trace};
 pub(super) enum Launch {
     /// The trace does not say.
     Unknown,
-    /// At this time.
+    /// The launch was at this time.
     At(Ps),
-    /// With the program that was running already.
+    /// The launch was with the program that was running already.
     Before,
 }
 
-/// The launches of one device, told for one gap after the other.
+/// The launches of one device, looked up for one gap after the other.
 pub(super) struct DeviceLaunches<'a> {
     trace: &'a Trace,
     device: &'a Device,
@@ -34,7 +34,7 @@ pub(super) struct DeviceLaunches<'a> {
 }
 
 impl<'a> DeviceLaunches<'a> {
-    /// Of `device`, whose ops were launched by `calls`.
+    /// Launches of `device`, whose ops were launched by `calls`.
     pub fn new(trace: &'a Trace, devices: &'a Devices, device: &'a Device, calls: &'a CallIndex) -> DeviceLaunches<'a> {
         let mut programs: Vec<(Ps, Option<i64>)> = devices
             .by_line

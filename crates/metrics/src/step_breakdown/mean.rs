@@ -14,20 +14,20 @@ pub struct MeanPart {
     pub parts_us: [f64; StepPart::COUNT],
     /// Communication in flight, hidden or not.
     pub communication_us: f64,
-    /// Of it, hidden under computation.
+    /// Communication in flight that is hidden under computation.
     pub hidden_communication_us: f64,
     /// Copies in flight, hidden or not.
     pub transfer_us: f64,
-    /// Of them, hidden under computation.
+    /// Copies in flight that are hidden under computation.
     pub hidden_transfer_us: f64,
-    /// Ops.
+    /// Number of ops.
     pub num_ops: f64,
     /// Time in which a thread of the host works; absent where the trace has no host thread.
     pub host_busy_us: Option<f64>,
 }
 
 impl MeanPart {
-    /// One of so many equal parts: of a window in which there are as many steps as the user says.
+    /// One of `count` equal parts: of a window in which there are as many steps as the user says.
     pub(super) fn of_each(&self, count: u64) -> MeanPart {
         let each = |value: f64| value / count.max(1) as f64;
         MeanPart {
@@ -83,7 +83,7 @@ impl MeanPart {
         share(self.hidden_transfer_us, self.transfer_us)
     }
 
-    /// Of equals the first in the order of [`StepPart::ALL`].
+    /// The longest of the wanted parts; of equals the first in the order of [`StepPart::ALL`].
     fn biggest(&self, wanted: fn(StepPart) -> bool) -> Option<StepPart> {
         let mut best: Option<StepPart> = None;
         for part in StepPart::ALL.into_iter().filter(|&part| wanted(part) && self.part_us(part) > 0.0) {

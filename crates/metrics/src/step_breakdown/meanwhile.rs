@@ -14,7 +14,7 @@ const MOST_RANGES: usize = 20;
 /// Below this share of idle time nobody asks what the host does in it.
 const LEAST_IDLE: f64 = 0.005;
 
-/// At most so many steps name their range: those that are idle longest.
+/// Steps that name their range, at most: those that are idle longest.
 const MOST_STALLS: usize = 20;
 
 /// A step stalls where it is idle for longer than the mean by more than this share of it.

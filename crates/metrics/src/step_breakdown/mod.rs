@@ -43,27 +43,27 @@ pub struct StepRow {
     pub step: Option<u32>,
     /// Index into [`Devices::used`].
     pub device: u32,
-    /// Where it begins.
+    /// Where the step begins.
     pub start: Ps,
-    /// How long it is: the sum of `parts`.
+    /// Length of the step: the sum of `parts`.
     pub duration: Ps,
-    /// What happened in it.
+    /// What happened in the step.
     pub parts: Parts,
     /// Communication and copies in flight, hidden or not.
     pub overlap: Overlap,
-    /// Ops that start in it.
+    /// Ops that start in the step.
     pub num_ops: u64,
     /// Time in which a thread of the host does anything but wait; absent where the trace has no host thread.
     pub host_busy: Option<Ps>,
-    /// No next step ended it on this device.
+    /// Whether no next step ended this one on this device.
     pub open: bool,
-    /// The step is cut, and its true length unknown.
+    /// Whether the step is cut, and its true length unknown.
     pub partial: bool,
-    /// The step is warm-up.
+    /// Whether the step is warm-up.
     pub warm_up: bool,
-    /// Its length is that of the step: a next step ended it, or none did on any device.
+    /// Whether the row's length is that of the step: a next step ended it, or none did on any device.
     pub whole: bool,
-    /// It is in the means.
+    /// Whether the row is in the means.
     pub counted: bool,
 }
 
@@ -179,7 +179,7 @@ impl Breakdown {
         self.host_threads = host_threads(hosts, |host| window.of_host(devices, host));
     }
 
-    /// False for a part that this run cannot have or that its trace cannot tell: its time is 0 and means nothing.
+    /// False for a part that this run cannot have or that its trace does not show: its time is 0 and means nothing.
     pub fn measures(&self, part: StepPart) -> bool {
         match part {
             StepPart::HostBound | StepPart::KernelWait => self.knows_launches,
@@ -189,7 +189,7 @@ impl Breakdown {
         }
     }
 
-    /// The rows of each step, one a device, in order.
+    /// The rows of each step, one per device, in order.
     pub fn steps(&self) -> impl Iterator<Item = &[StepRow]> {
         self.rows.chunk_by(|a, b| a.step == b.step)
     }

@@ -14,7 +14,7 @@ use base::sort;
 use report::Step;
 use trace::{Interval, Trace};
 
-/// The rows of one device's windows before they are measured. `windows` and `judged` have one entry a step.
+/// The rows of one device's windows before they are measured. `windows` and `judged` have one entry per step.
 pub(super) fn of_steps(windows: &[Option<StepWindow>], judged: &[Step]) -> Vec<StepRow> {
     let steps = windows.iter().zip(judged).zip(0u32..);
     steps

@@ -9,7 +9,7 @@ use base::Ps;
 use report::{HostRoleTime, StepBreakdownDevice, StepBreakdownStep, StepParts};
 use trace::Trace;
 
-/// With more steps than this the profile has no row a step: the table has them all.
+/// With more steps than this the profile has no row per step: the table has them all.
 const MOST_STEPS: usize = 1000;
 
 /// The section; `None` where nothing ran. `captured` are the devices over the whole capture, `devices` those inside the window.

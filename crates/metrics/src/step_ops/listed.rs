@@ -17,7 +17,7 @@ const MOST_SUMMED: usize = 20_000;
 pub(super) struct ListedOp {
     /// Rows of [`Ops`], the one with the most time first.
     pub rows: Vec<usize>,
-    /// Their framework path; where they have different ones, with each number as `*`. `None` without one.
+    /// Framework path of the ops; where they have different ones, with each number as `*`. `None` without one.
     pub path: Option<String>,
 }
 

@@ -21,7 +21,7 @@ use crate::step_breakdown::Breakdown;
 use base::Ps;
 use trace::{ArgsId, Interval, Platform, StrId, Trace, in_blocks};
 
-/// Steps that are looked at, the first ones: more would tell the same.
+/// Steps that are looked at, the first ones: more would not change the result.
 const MOST_STEPS: usize = 200;
 
 /// The sample standard deviation over steps of the self time of each listed op; empty where fewer than two steps count. Linear in the
@@ -65,7 +65,7 @@ pub(super) fn stddevs_us(
 
 /// The counted steps of each device.
 struct CountedSteps {
-    /// Of each used device when each step is, and which, in time.
+    /// When each step is on each used device, and which it is, in time.
     windows: Vec<Vec<(Interval, usize)>>,
     /// How many devices ran each step.
     devices_of: Vec<u32>,
@@ -145,7 +145,7 @@ mod tests {
         let stddev = |name: &str| step_ops.ops.iter().find(|op| op.name == name).unwrap().stddev_us.unwrap();
         assert_eq!(step_ops.device_steps, 6, "{step_ops:?}");
         assert!((stddev("dot.1") - (1.0f64 / 3.0).sqrt()).abs() < 1e-12, "{step_ops:?}");
-        // Half of 1, 1 and 2 a step.
+        // Half of 1, 1 and 2 per step.
         assert!((stddev("add.2") - 0.5 * (1.0f64 / 3.0).sqrt()).abs() < 1e-12, "{step_ops:?}");
     }
 }

@@ -18,7 +18,7 @@ use trace::{EventColumn, EventId, LineId, LineKind, StrId, Trace};
 /// The annotations that are the steps.
 #[derive(Clone, Debug)]
 pub(super) struct Annotations {
-    /// Their name, without number.
+    /// Name of the annotations, without number.
     pub name: String,
     /// Step numbers in order.
     pub numbers: Vec<i64>,

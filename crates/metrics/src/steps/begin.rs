@@ -25,7 +25,7 @@ use base::Ps;
 use facts::host_spans;
 use trace::{Interval, IntervalSet, Trace};
 
-/// Moves the starts of one device's marks to where its host begins the steps (`annotated`, one entry a step). Work from before the
+/// Moves the starts of one device's marks to where its host begins the steps (`annotated`, one entry per step). Work from before the
 /// first step may still run when its annotation has begun: the step begins after it.
 ///
 /// An annotation that is followed by the next one while the device still waits for the step has not to do with that device
@@ -74,14 +74,14 @@ fn for_each_wait(marks: &mut [Option<Mark>], begin: impl Fn(usize, Option<Ps>, P
 /// Compilation, and the call that asked for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Compiled {
-    /// When XLA compiles.
+    /// When XLA compiles the program.
     pub compiling: Interval,
     /// Start of the outermost launch (`PjitFunction(f)`) around it; of the compilation itself where there is none.
     pub begins: Ps,
 }
 
 impl Compiled {
-    /// By the device's clock.
+    /// The compilation by the device's clock.
     pub fn on_device(self, device: &Device) -> Compiled {
         Compiled { compiling: device.interval_from_host(self.compiling), begins: device.time_from_host(self.begins) }
     }

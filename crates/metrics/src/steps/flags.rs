@@ -8,7 +8,7 @@ use base::sort;
 pub(super) struct StepFacts {
     /// Mean over devices, in microseconds.
     pub duration_us: f64,
-    /// No next step ended it on any device.
+    /// Whether no next step ended this one on any device.
     pub open: bool,
     /// Ops per device.
     pub ops: f64,

@@ -44,13 +44,13 @@ enum Sort {
 pub(super) struct HostSteps {
     /// The spans, as if they were annotations.
     pub spans: Annotations,
-    /// What they are, for people (`calls of train_step`).
+    /// What the spans are, for people (`calls of train_step`).
     pub marker: String,
     /// Share of the devices' active span that they cover, or of their busy time that they launch, in percent.
     pub percent: f64,
 }
 
-/// Finds them.
+/// Finds the steps on the host.
 pub(super) fn find(trace: &Trace, devices: &Devices) -> Option<HostSteps> {
     let active = active_span(devices)?;
     let mut candidates: Vec<Candidate> =
@@ -120,7 +120,7 @@ struct Candidate {
     name: String,
     sort: Sort,
     host: u16,
-    /// In order; they do not overlap.
+    /// Marks of the spans in order; they do not overlap.
     marks: Vec<Mark>,
 }
 

@@ -59,7 +59,7 @@ pub enum StepSource {
     ModuleRuns,
     /// Spans on a host thread that repeat.
     HostSpans,
-    /// Nothing in the trace tells.
+    /// Nothing in the trace says what the steps are.
     Unknown,
 }
 
@@ -88,16 +88,16 @@ struct Mark {
 /// The steps of a run.
 #[derive(Clone, Debug)]
 pub struct Steps {
-    /// How they were found.
+    /// How the steps were found.
     pub source: StepSource,
-    /// What they are, for people (`train annotations`).
+    /// What the steps are, for people (`train annotations`).
     pub marker: Option<String>,
-    /// One entry a step: the number the trace gives it.
+    /// One entry per step: the number the trace gives it.
     pub names: Vec<Option<String>>,
     /// `windows[device][step]`, devices as in [`Devices::used`]; one row for the host alone where no device was used.
     /// `None` where a device did not run a step.
     pub windows: Vec<Vec<Option<StepWindow>>>,
-    /// How several devices run them together; absent before [`Steps::related`] and for one device.
+    /// How several devices run the steps together; absent before [`Steps::related`] and for one device.
     pub relation: Option<Relation>,
     /// What the reader should know of where they come from: the rest of a sentence after why nothing better was found; empty for
     /// annotations and lines.

@@ -15,11 +15,11 @@ use trace::{EventColumn, Interval, LineKind, PlaneKind, Trace};
 /// The runs of one module.
 #[derive(Clone, Debug)]
 pub(super) struct Runs {
-    /// Its name, without fingerprint.
+    /// Name of the module, without fingerprint.
     pub module: String,
     /// `marks[device]`, by start; the key is the run id.
     pub marks: Vec<Vec<Mark>>,
-    /// Its share of the time of all modules while it repeats, 0 to 1.
+    /// Share of this module in the time of all modules while it repeats, 0 to 1.
     share: f64,
 }
 

@@ -1,4 +1,4 @@
-//! The step sections of the report: timing, one row a step, and the means that utilisation is made of.
+//! The step sections of the report: timing, one row per step, and the means that utilisation is made of.
 
 use super::measure::{measure, ops_starting_in};
 use super::{Relation, StepSource, Steps, StepsTogether, flags};

@@ -9,7 +9,7 @@ use trace::{Interval, IntervalSet, Trace};
 
 /// Times from start to start are near each other within this factor of their median (ours: pauses and warm-up are longer).
 const FACTOR: f64 = 2.0;
-/// So many windows of a loop's body hold the usual number of ops (ours).
+/// At least this share of the windows of a loop's body hold the usual number of ops (ours).
 const SAME_WORK: f64 = 0.75;
 
 /// True where more than half of the times from start to start are within a factor of two of their median. One time alone is
@@ -38,7 +38,7 @@ pub(super) fn even(busy: &IntervalSet, marks: &[Mark]) -> bool {
     near as f64 >= SAME_WORK * times.len() as f64
 }
 
-/// From each mark's start to the next one's.
+/// Intervals from each mark's start to the next one's.
 fn windows(marks: &[Mark]) -> impl Iterator<Item = Interval> {
     let starts = marks.iter().map(|mark| mark.interval.start);
     starts.clone().zip(starts.skip(1)).map(|(start, next)| Interval::new(start, next.max(start)))

@@ -46,7 +46,7 @@ impl StepsTogether {
 /// How the devices run their steps.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Relation {
-    /// How they lie to each other.
+    /// How the devices' steps lie to each other.
     pub together: StepsTogether,
     /// Latest minus earliest start of the same step, median over the steps that several devices ran, before they were
     /// distinguished; absent where no step is of several.

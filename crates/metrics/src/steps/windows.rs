@@ -6,9 +6,9 @@ use trace::Interval;
 /// The time of one step on one device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StepWindow {
-    /// From its start to the next step's start.
+    /// From the start of the step to the next step's start.
     pub interval: Interval,
-    /// No next step ended it: it lasts to the end of its own mark, and its true length is unknown.
+    /// Whether no next step ended this one: it lasts to the end of its own mark, and its true length is unknown.
     pub open: bool,
 }
 

@@ -26,9 +26,9 @@ pub enum WindowChoice {
     },
     /// A time range of all devices.
     Range {
-        /// Its start, in microseconds from the capture's.
+        /// Start of the range, in microseconds from the capture's.
         from_us: f64,
-        /// Its end.
+        /// End of the range, in microseconds from the capture's start.
         to_us: f64,
     },
 }

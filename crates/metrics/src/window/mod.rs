@@ -30,7 +30,7 @@ use trace::{Interval, IntervalSet};
 pub enum WindowKind {
     /// Steps of the trace.
     Steps,
-    /// As many steps as the user says, from the first to the last.
+    /// The number of steps that the user says, from the first to the last.
     GivenSteps,
     /// From the first op of each device to its last.
     #[default]
@@ -57,20 +57,20 @@ impl WindowKind {
 /// A time for every device, which is measured where no step is.
 #[derive(Clone, Debug)]
 pub struct PlainWindow {
-    /// What it is.
+    /// Kind of the window.
     pub kind: WindowKind,
-    /// One for each used device.
+    /// The time of each used device.
     pub of_device: Vec<Interval>,
 }
 
 /// The window of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Window {
-    /// What it is.
+    /// Kind of the window.
     pub kind: WindowKind,
-    /// When it is on each used device.
+    /// When the window is on each used device.
     pub of_device: Vec<IntervalSet>,
-    /// Steps in it; `None` where it is none of steps.
+    /// Steps in the window; `None` where it is none of steps.
     pub num_steps: Option<u64>,
     /// Windows of steps on devices, which means per step and device are over; devices where it is none of steps.
     pub device_steps: u64,
@@ -160,7 +160,7 @@ impl Window {
         }
     }
 
-    /// From its first instant on any device to its last; `None` where it is empty.
+    /// From the window's first instant on any device to its last; `None` where it is empty.
     pub fn hull(&self) -> Option<Interval> {
         let spans = self.of_device.iter().filter_map(IntervalSet::span);
         spans.reduce(|a, b| Interval::new(a.start.min(b.start), a.end.max(b.end)))
@@ -183,7 +183,8 @@ impl Window {
         self.hull().or(devices.capture).unwrap_or(Interval::new(Ps::ZERO, Ps::ZERO))
     }
 
-    /// Its length on a device: the mean over those that it covers, since a counted step may run on some devices only.
+    /// Length of the window on a device: the mean over those that it covers, since a counted step may run on some
+    /// devices only.
     pub fn mean_length_us(&self) -> f64 {
         let lengths = self.of_device.iter().map(IntervalSet::length).filter(|&length| length > Ps::ZERO);
         super::statistics::mean(&lengths.map(Ps::as_us).collect::<Vec<f64>>()).unwrap_or(0.0)

@@ -9,13 +9,13 @@ pub struct CounterValues {
     pub samples: u64,
     /// Mean over the part of the range in which there is a value, weighted by time.
     pub mean: f64,
-    /// The smallest.
+    /// The smallest value.
     pub min: f64,
-    /// The largest.
+    /// The largest value.
     pub max: f64,
-    /// The one at the start of the range; of a counter that begins in it, its first.
+    /// Value at the start of the range; of a counter that begins in the range, its first value.
     pub first: f64,
-    /// The one before the end of the range.
+    /// Value before the end of the range.
     pub last: f64,
 }
 

@@ -15,14 +15,14 @@ pub struct EventsIn<'a> {
     trace: &'a Trace,
     events: Option<&'a LineEvents>,
     range: Interval,
-    /// Those that are under way at the start of the range.
+    /// Events that are under way at the start of the range.
     under_way: Vec<EventId>,
-    /// Those that start in it, as places in the order of the line.
+    /// Events that start in the range, as places in the order of the line.
     starting: Range<usize>,
 }
 
 impl<'a> EventsIn<'a> {
-    /// Those of `line` in `range`. Looks for them by halves.
+    /// The events of `line` in `range`. Looks for them by halves.
     pub fn new(source: Source<'a>, line: LineId, range: Interval) -> EventsIn<'a> {
         let trace = source.trace;
         let events = source.by_line.events.get(line.index());
@@ -44,7 +44,7 @@ impl<'a> EventsIn<'a> {
         EventsIn { trace, events, range, under_way, starting }
     }
 
-    /// How many there are.
+    /// Number of the events.
     pub fn len(&self) -> usize {
         self.under_way.len() + self.starting.len()
     }

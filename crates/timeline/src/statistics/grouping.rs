@@ -10,24 +10,24 @@ use crate::lines::line_labels;
 /// By what events are grouped.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum GroupBy {
-    /// Their own name.
+    /// The name of the event.
     #[default]
     Name,
-    /// The op that they are of, as the table of ops names it; of other events the HLO op that they name.
+    /// The op that the event is of, as the table of ops names it; of other events the HLO op that they name.
     Op,
-    /// The category of that op.
+    /// The category of the event's op.
     Category,
-    /// Its path of name scopes in the framework.
+    /// The path of name scopes in the framework of the event's op.
     Scope,
-    /// The line that they are on.
+    /// The line that the event is on.
     Line,
 }
 
 impl GroupBy {
-    /// All of them.
+    /// All values.
     pub const ALL: [GroupBy; 5] = [GroupBy::Name, GroupBy::Op, GroupBy::Category, GroupBy::Scope, GroupBy::Line];
 
-    /// Its word.
+    /// Word of the value.
     pub fn key(self) -> &'static str {
         match self {
             GroupBy::Name => "name",
@@ -38,7 +38,7 @@ impl GroupBy {
         }
     }
 
-    /// The one of this word; by name for any other.
+    /// The value with this word; `Name` for any other word.
     pub fn from_key(key: &str) -> GroupBy {
         GroupBy::ALL.into_iter().find(|by| by.key() == key).unwrap_or_default()
     }
@@ -54,7 +54,8 @@ impl GroupBy {
     }
 }
 
-/// Of which group each kind of event is. Groups have numbers: those of texts of the run ([`Texts::number`]), and behind them others.
+/// The group of each kind of event. Groups have numbers: those of texts of the run ([`Texts::number`]), and behind them
+/// others.
 #[derive(Clone, Debug)]
 pub struct Grouping<'a> {
     /// Index: the kind.
@@ -67,14 +68,14 @@ pub struct Grouping<'a> {
 }
 
 impl<'a> Grouping<'a> {
-    /// By name: needs no analysis.
+    /// Groups events by name: needs no analysis.
     pub fn by_name(trace: &Trace) -> Grouping<'a> {
         let of_kinds = trace.events.kinds().iter().map(|kind| kind.name.index() as u32).collect();
         let of_texts = u32::try_from(trace.strings.len()).unwrap_or(u32::MAX);
         Grouping { of_kinds, texts: None, of_texts, others: Default::default() }
     }
 
-    /// By line: needs no analysis.
+    /// Groups events by line: needs no analysis.
     pub fn by_line(trace: &Trace) -> Grouping<'a> {
         let of_texts = u32::try_from(trace.strings.len()).unwrap_or(u32::MAX);
         let of_kind = |kind: &EventKind| of_texts.saturating_add(kind.line.get());
@@ -84,7 +85,7 @@ impl<'a> Grouping<'a> {
         grouping
     }
 
-    /// As `by` says.
+    /// Groups events as `by` says.
     pub fn new(context: &Context<'a>, by: GroupBy) -> Grouping<'a> {
         let trace = context.captured_trace();
         match by {
@@ -179,7 +180,7 @@ impl<'a> Grouping<'a> {
 /// million ops.
 struct RowOf<'a> {
     entries: &'a [((StrId, ArgsId), u32)],
-    /// By arguments the first entry that has them.
+    /// Index of the first entry of each argument set.
     first: Vec<u32>,
     others: FxHashMap<(StrId, ArgsId), u32>,
 }
@@ -204,7 +205,8 @@ impl<'a> RowOf<'a> {
     }
 }
 
-/// Is it what occupies a device, as [`metrics::Devices`] sees it? Lines that repeat the ops have events of the same names.
+/// Does the event occupy a device, as [`metrics::Devices`] sees it? Lines that repeat the ops have events of the same
+/// names.
 fn is_device_op(trace: &Trace, kind: &EventKind) -> bool {
     let Some(args) = trace.args.set(kind.args.index()) else { return false };
     match trace.lines.get(kind.line.index()).map(|line| line.kind) {

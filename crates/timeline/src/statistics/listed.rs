@@ -13,11 +13,11 @@ use crate::source::Source;
 /// An event with what its line says of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ListedEvent {
-    /// Which one.
+    /// Id of the event.
     pub id: EventId,
-    /// How deep it is nested: 0 in nothing.
+    /// How deep the event is nested: 0 in nothing.
     pub depth: u32,
-    /// Its self time, inside and outside of the range.
+    /// Self time of the event, inside and outside of the range.
     pub self_time: Ps,
 }
 

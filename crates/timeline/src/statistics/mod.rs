@@ -41,9 +41,9 @@ use stretches::StretchSums;
 /// A part of the timeline.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Area {
-    /// From its start up to and without its end; see [`Area::EVERYTHING`].
+    /// Time of the area, from its start up to and without its end; see [`Area::EVERYTHING`].
     pub range: Interval,
-    /// Its lines, each once.
+    /// Lines of the area, each once.
     pub lines: Vec<LineId>,
 }
 
@@ -60,11 +60,11 @@ impl Area {
 /// Count and times of some events, of each the part in the range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sums {
-    /// How many.
+    /// Number of the events.
     pub count: u64,
-    /// Sum of their durations.
+    /// Sum of the events' durations.
     pub total: Ps,
-    /// Sum of their self times: an instant of a line is self time of the latest started event that still runs.
+    /// Sum of the events' self times: an instant of a line is self time of the latest started event that still runs.
     pub self_time: Ps,
     /// The shortest duration.
     pub min: Ps,
@@ -73,10 +73,10 @@ pub struct Sums {
 }
 
 impl Sums {
-    /// Of no event.
+    /// Sums of no event.
     pub const NONE: Sums = Sums { count: 0, total: Ps::ZERO, self_time: Ps::ZERO, min: Ps::MAX, max: Ps::ZERO };
 
-    /// One more event, of which so much lies in the range; its self time comes extra.
+    /// Adds an event, of which so much lies in the range; its self time comes extra.
     #[inline]
     fn add(&mut self, length: Ps) {
         self.count += 1;
@@ -85,7 +85,7 @@ impl Sums {
         self.max = self.max.max(length);
     }
 
-    /// More events.
+    /// Adds the sums of more events.
     fn add_all(&mut self, other: &Sums) {
         self.count += other.count;
         self.total += other.total;
@@ -103,9 +103,9 @@ impl Sums {
 /// The events of one group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Group {
-    /// What they have in common: a number of the [`Grouping`].
+    /// What the events have in common: a number of the [`Grouping`].
     pub number: u32,
-    /// Their sums.
+    /// Sums of the events.
     pub sums: Sums,
 }
 
@@ -134,7 +134,7 @@ pub fn groups(source: Source<'_>, area: &Area, grouping: &Grouping) -> Vec<Group
 struct Gathered<'a> {
     grouping: &'a Grouping<'a>,
     groups: Vec<Group>,
-    /// By number the place in `groups`.
+    /// Place in `groups` by number.
     places: Vec<u32>,
 }
 
@@ -164,9 +164,9 @@ impl Gathered<'_> {
 
 /// A part of the area on one line.
 enum Part<'a> {
-    /// Its sums are known.
+    /// The sums of the part are known.
     Sums(StretchSums<'a>),
-    /// They are not.
+    /// The sums of the part are not known.
     Events(EventsIn<'a>),
 }
 

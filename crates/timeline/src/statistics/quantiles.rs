@@ -56,9 +56,9 @@ fn by_length<T: Copy + Default + Ord>(
 
 /// The durations of some groups, while they are gathered.
 struct Lengths<T, F> {
-    /// By kind the place of its group.
+    /// Place of the group of each kind.
     of_kinds: Vec<u32>,
-    /// By group the place of its next duration.
+    /// Place of the next duration of each group.
     next: Vec<usize>,
     lengths: Vec<T>,
     short: F,

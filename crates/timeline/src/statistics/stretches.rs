@@ -10,7 +10,7 @@
 //! looked at      (  events  )(    sums     )(e. )
 //! ```
 //!
-//! A stretch has so many events of each kind that the sums of all take 1.2 bytes an event at most; with the order of the events by kind, which percentiles
+//! A stretch has so many events of each kind that the sums of all take 1.2 bytes per event at most; with the order of the events by kind, which percentiles
 //! need, it is 3.2. What is too varied or never ends in time is in no stretch, and its events are looked at as before.
 
 use std::sync::OnceLock;
@@ -49,7 +49,7 @@ pub(crate) struct Stretches {
 #[derive(Debug, Default)]
 struct LineStretches {
     list: Vec<Stretch>,
-    /// Of one stretch after the other, in the order in which the kinds are met.
+    /// Sums of one stretch after the other, in the order in which the kinds are met.
     sums: Vec<(u32, Sums)>,
     /// The events of one stretch after the other, as places in it: kind by kind.
     by_kind: Vec<u16>,
@@ -57,7 +57,7 @@ struct LineStretches {
 
 #[derive(Debug)]
 struct Stretch {
-    /// Its events start and end in it, and no others of the line do.
+    /// Time in which the events of the stretch start and end, and no others of the line do.
     time: Interval,
     /// Place of the first in the order of the line.
     first: usize,
@@ -70,7 +70,7 @@ struct Stretch {
 pub(super) struct StretchSums<'a> {
     /// Place of its first event in the order of the line.
     pub first: usize,
-    /// By kind, in the order in which they are met.
+    /// Sums by kind, in the order in which the kinds are met.
     pub sums: &'a [(u32, Sums)],
     by_kind: &'a [u16],
 }
@@ -88,12 +88,12 @@ impl<'a> StretchSums<'a> {
 }
 
 impl Stretches {
-    /// Of so many lines.
+    /// Stretches of `lines` lines, none of them made.
     pub fn new(lines: usize, limits: Limits) -> Stretches {
         Stretches { limits, of_lines: (0..lines).map(|_| OnceLock::new()).collect() }
     }
 
-    /// Makes those of some lines that have none yet, of about so many events; false where none was left.
+    /// Makes the stretches of some lines that have none yet, of about `events` events; false where none was left.
     pub fn make_some(&self, trace: &Trace, by_line: &ByLine, events: usize) -> bool {
         let mut made = 0;
         for (stretches, of_line) in self.of_lines.iter().zip(&by_line.events).filter(|(made, _)| made.get().is_none()) {
@@ -165,7 +165,7 @@ struct Making {
     /// Which of `sums` each event is of.
     events: Vec<u16>,
     running: SelfTime,
-    /// It became too long: what follows is in no stretch until nothing runs.
+    /// Whether the stretch became too long: what follows is in no stretch until nothing runs.
     is_given_up: bool,
 }
 

@@ -46,7 +46,7 @@ fn range(from: i64, to: i64) -> Interval {
 /// Count, total, self, min, max, durations in ascending order, in microseconds.
 type Expected = (u64, i64, i64, Vec<i64>);
 
-/// By name, told microsecond by microsecond.
+/// Count and times by name, worked out microsecond by microsecond.
 fn brute(events: &[Given], lines: &[usize], range: Option<(i64, i64)>) -> BTreeMap<&'static str, Expected> {
     let mut found: BTreeMap<&str, Expected> = BTreeMap::new();
     let (from, to) = range.unwrap_or((-1_000, 10_000));
@@ -240,7 +240,7 @@ fn overlapping_times_lose_no_event() {
     assert_eq!(found.values().map(|(sums, _)| sums.self_time).sum::<Ps>(), Ps::new(15 * US));
 }
 
-/// Its self time took the time of a grandchild away twice, or not where a child stuck out.
+/// XProf's viewer took the time of a grandchild from the self time twice, or not at all where a child stuck out.
 #[test]
 fn self_time_is_what_nested_events_leave() {
     let events = [(0, 0, 0, 100), (0, 1, 10, 50), (0, 2, 20, 30), (0, 3, 55, 20)];
@@ -249,7 +249,7 @@ fn self_time_is_what_nested_events_leave() {
     assert_eq!(["a", "b", "c", "d"].map(own), [35, 15, 30, 20]);
 }
 
-/// Its sums were over the events that were drawn: here a million that no pixel would show all count.
+/// XProf's viewer summed over the events that were drawn: here a million that no pixel would show all count.
 #[test]
 fn sums_are_over_all_events_however_short() {
     let mut b = TraceBuilder::new();

@@ -11,7 +11,7 @@ use crate::source::Source;
 const MOST_LINES: usize = 5;
 /// Lanes of a line that are shown: events that lie deeper are inside of what is shown.
 const MOST_LANES_OF_LINE: usize = 3;
-/// Of these the inner ones are shown where they are busy for at least this part of the step.
+/// Lanes inside others are shown where they are busy for at least one part in this many of the step.
 const LEAST_SHARE: i64 = 50;
 /// Lanes that are shown, of all lines.
 const MOST_LANES: usize = 8;
@@ -19,15 +19,15 @@ const MOST_LANES: usize = 8;
 /// A mark while its neighbours are looked at.
 #[derive(Clone, Copy, Debug)]
 pub struct Gathered {
-    /// From the start of its first event to the end of its last.
+    /// From the start of the mark's first event to the end of its last.
     pub time: Interval,
-    /// How much of it is busy.
+    /// How much of the mark is busy.
     pub busy: Ps,
     /// The kind of the longest event.
     pub kind: usize,
-    /// Its length.
+    /// Length of the longest event.
     pub longest: Ps,
-    /// It may take in its neighbours.
+    /// Whether the mark may take in its neighbours.
     pub is_short: bool,
 }
 

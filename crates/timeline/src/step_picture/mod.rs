@@ -28,11 +28,11 @@ const MOST_MARKS: usize = 2_000;
 /// A step of a run on the first of its busy devices.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StepPicture {
-    /// Its name, else its number.
+    /// Name of the step, else its number.
     pub step: String,
     /// The name of the device.
     pub device: String,
-    /// Its length.
+    /// Length of the step.
     pub length: Ps,
     /// What marks are called.
     pub names: Vec<MarkName>,
@@ -56,20 +56,20 @@ pub struct MarkName {
 pub struct StepLane {
     /// The name of its line; empty where the lane above is of the same line.
     pub line: String,
-    /// From left to right; they do not overlap.
+    /// Marks from left to right; they do not overlap.
     pub marks: Vec<StepMark>,
 }
 
 /// An event, or several short ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StepMark {
-    /// Its start, from the start of the step.
+    /// Start of the mark, from the start of the step.
     pub start: Ps,
-    /// Its length.
+    /// Length of the mark.
     pub length: Ps,
-    /// How much of it is busy.
+    /// How much of the mark is busy.
     pub busy: Ps,
-    /// Index of the name of what takes the most of it.
+    /// Index of the name of what takes the most of the mark.
     pub name: usize,
 }
 

@@ -2,8 +2,8 @@
 //!
 //! ```text
 //! step, length in ps, device                   between fields stands a tab
-//! =name, op, family                            a line a name
-//! #line                                        a line a lane; then its marks:
+//! =name, op, family                            one line per name
+//! #line                                        one line per lane; then its marks:
 //! gap before it, length, name[, busy time]     in ps, but for the name, which is an index; busy where it is less than the length
 //! ```
 

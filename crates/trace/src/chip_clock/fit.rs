@@ -25,10 +25,11 @@ const ANCHORS: usize = 32;
 /// The share of the samples that has to lie in the band. Half of the event times of a capture were seen to be wrong.
 const SUPPORT: (usize, usize) = (3, 8);
 
-/// Fewer samples than this tell no drift.
+/// From fewer samples than this no drift is worked out.
 const LEAST_FOR_DRIFT: usize = 8;
 
-/// Over less chip time than this (a second) no drift is told: it would make less of a difference than the placement is exact.
+/// Over less chip time than this (a second) no drift is worked out: it would make less of a difference than the
+/// placement is exact.
 const LEAST_REACH: u64 = 1_000_000_000_000;
 
 /// Clocks that keep their distance up to this (a microsecond) are placed by its median.
@@ -37,9 +38,9 @@ const AGREEMENT: u64 = 1_000_000;
 /// Event time less chip time, as a line over chip time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Line {
-    /// Its value at `reference`.
+    /// Value of the line at `reference`.
     pub shift: i64,
-    /// Its slope, in 2^-40.
+    /// Slope of the line, in 2^-40.
     pub drift: i64,
     /// Chip time.
     pub reference: i64,
@@ -113,7 +114,7 @@ fn median_of(samples: &[(i64, i64)]) -> i64 {
 struct Band {
     drift: i64,
     width: u64,
-    /// Its middle at the reference.
+    /// Middle of the band at the reference.
     late: i64,
 }
 
@@ -148,7 +149,7 @@ impl Band {
 
 /// Samples in the order of how late they are beside a line of some slope.
 struct Tilted {
-    /// Each with its distance from the line.
+    /// Samples, each with its distance from the line.
     samples: Vec<(i64, Sample)>,
 }
 
@@ -202,7 +203,7 @@ fn steepest_support(samples: &[Sample]) -> Option<Band> {
     drifts.into_iter().map(|drift| tilted.tightest(drift)).min_by_key(|band| (band.width, band.drift.unsigned_abs()))
 }
 
-/// Slope between two samples; `None` where it is not to be believed.
+/// Slope between two samples; `None` where it is unreliable.
 fn slope(a: &Sample, b: &Sample) -> Option<i64> {
     let run = i128::from(b.at) - i128::from(a.at);
     let rise = i128::from(b.late) - i128::from(a.late);

@@ -7,19 +7,19 @@ use base::sort;
 /// Stretches that are kept: a capture has a few for each moment at which the profiler aligned the clocks.
 const MOST: usize = 1 << 14;
 
-/// Differences up to this (in ps) make no new stretch: clocks of about a nanosecond do not tell them.
+/// Differences up to this (in ps) make no new stretch: clocks of about a nanosecond do not show them.
 const TOLERANCE: u64 = 1_000;
 
 /// A stretch of event time in which the event times are later than the chip's by one amount.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Knot {
-    /// Event time at which it begins, in ps.
+    /// Event time at which the stretch begins, in ps.
     pub first: i64,
-    /// Event time at which it was seen last.
+    /// Event time at which the stretch was seen last.
     pub last: i64,
     /// Event time less chip time.
     pub delta: i64,
-    /// Ops that start in it.
+    /// Ops that start in the stretch.
     pub ops: u64,
 }
 
@@ -31,7 +31,7 @@ const MOST_SAMPLES: usize = 256;
 pub(super) struct Knots {
     list: Vec<Knot>,
     tolerance: u64,
-    /// Start by the chip's clock and by how much its event is later, of every so many ops.
+    /// Start by the chip's clock and by how much its event is later, of one op in every `stride`.
     samples: Vec<(i64, i64)>,
     stride: u64,
     ops: u64,
@@ -142,7 +142,7 @@ impl Knots {
     }
 }
 
-/// By event time, and where ops were squeezed into one, by chip time.
+/// Order of knots: by event time, and where ops were squeezed into one, by chip time.
 fn order(knot: &Knot) -> (i64, Reverse<i64>) {
     (knot.first, Reverse(knot.delta))
 }

@@ -95,7 +95,7 @@ pub struct ChipTime {
 /// What is known of the chips' clocks while a trace is decoded, and what is to be done to its rows then.
 #[derive(Clone, Debug, Default)]
 pub struct ChipClocks {
-    /// By line: its place in `tracks` plus one, 0 for a line without chip times.
+    /// Place in `tracks` of each line plus one, 0 for a line without chip times.
     of_line: Vec<u32>,
     tracks: Vec<Track>,
     /// What is to be done to rows that were handed over before it was known.
@@ -182,7 +182,7 @@ impl Trace {
 
     fn settle_plane(&mut self, index: usize, tracks: Vec<Track>, middle: i64) -> Option<Unplaced> {
         let plane = self.planes.get_mut(index)?;
-        // Most ops tell most of the clock; of equals the first line.
+        // The line with most ops says most of the clock; of equals the first.
         let main = tracks.iter().rev().max_by_key(|track| track.clocked)?;
         let Line { shift, drift, reference, uncertainty } = fit::line(main.knots.samples(), middle);
         let (off_p95, off_max) = fit::distances(&main.knots, shift, drift, reference);

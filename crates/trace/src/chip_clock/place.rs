@@ -55,11 +55,11 @@ impl Unplaced {
 /// What becomes of the rows of a kind.
 #[derive(Clone, Copy)]
 enum Change {
-    /// They stay.
+    /// The rows stay.
     None,
-    /// They hold event times, all of them: of this entry of the unplaced planes.
+    /// The rows hold event times, all of them: of this entry of the unplaced planes.
     Map(usize),
-    /// They hold chip times, but for those that the line names.
+    /// The rows hold chip times, but for those that the line names.
     Shift(usize, usize),
 }
 

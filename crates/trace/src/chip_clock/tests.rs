@@ -294,7 +294,7 @@ proptest! {
         }
     }
 
-    /// The same clock wherever the stretches are cut for want of room.
+    /// A clock is the same wherever the stretches are cut for want of room.
     #[test]
     fn a_clock_of_many_steps_takes_little_room(steps in 20_000..40_000i64) {
         let mut knots = Knots::default();

@@ -175,7 +175,7 @@ pub(super) fn put_args(out: &mut Vec<u8>, args: &Args) {
     }
 }
 
-/// What is left of a payload.
+/// The fields that are left of a payload.
 pub(super) struct Fields<'a>(pub(super) &'a [u8]);
 
 impl Fields<'_> {

@@ -9,7 +9,7 @@ use report::{Finding, FindingSeverity, UnifiedProfile};
 /// Findings on the one screen; `crossprof table findings` prints them all.
 const FIRST: usize = 3;
 
-/// Those that fired, the most important first.
+/// The findings that fired, the most important first.
 fn fired(profile: &UnifiedProfile) -> impl Iterator<Item = &Finding> {
     profile.findings.iter().filter(|finding| finding.severity != FindingSeverity::NotChecked)
 }

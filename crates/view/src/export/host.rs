@@ -7,7 +7,7 @@ use report::UnifiedProfile;
 /// A table of a report: which, its heading, its rows and its columns.
 pub(super) type Part = (TableName, &'static str, usize, &'static [&'static str]);
 
-/// What is listed, most telling first.
+/// What is listed, the most informative first.
 pub(super) const TABLES: &[Part] = &[
     (
         TableName::OtherDevices,

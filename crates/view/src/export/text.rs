@@ -22,7 +22,7 @@ pub fn report(profile: &UnifiedProfile) -> String {
     report_called(profile, &title(profile))
 }
 
-/// The reports of several runs, each under a name of its own.
+/// The reports of several runs, each under a name that no other has.
 pub fn reports(profiles: &[UnifiedProfile]) -> String {
     let reports = profiles.iter().zip(titles(profiles)).map(|(profile, title)| report_called(profile, &title));
     reports.collect::<Vec<_>>().join("\n")

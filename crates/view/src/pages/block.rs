@@ -17,7 +17,7 @@ use report::FindingSeverity;
 /// A page of a run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Page {
-    /// From top to bottom.
+    /// Blocks of the page from top to bottom.
     pub blocks: Vec<Block>,
 }
 
@@ -37,9 +37,9 @@ pub enum Block {
         /// The sentence.
         text: String,
     },
-    /// Nothing to show: why, and how to capture what is needed (a copyable piece of Python).
+    /// Why there is nothing to show, and how to capture what is needed (a copyable piece of Python).
     Empty {
-        /// Why.
+        /// Why there is nothing to show.
         reason: String,
         /// What to run.
         remedy: Option<String>,
@@ -51,7 +51,7 @@ pub enum Block {
     },
     /// Rows of stacked parts, such as steps by what happened in them.
     Stack(Stack),
-    /// Labelled bars, longest first or in an order of their own (histograms).
+    /// Labelled bars, longest first or in another order (histograms).
     Bars(Bars),
     /// Points in a plane, with lines.
     Scatter(Scatter),
@@ -78,7 +78,7 @@ pub enum Block {
     Fold {
         /// What is inside, in a line.
         title: String,
-        /// What is shown when it is open; neither tables nor choices.
+        /// What is shown when the block is open; neither tables nor choices.
         blocks: Vec<Block>,
     },
     /// What to do, most important first.
@@ -91,22 +91,22 @@ pub enum Block {
 /// One headline figure.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Figure {
-    /// What it is.
+    /// What the figure is.
     pub label: String,
-    /// Its value; absent where it was not measured.
+    /// Value of the figure; absent where it was not measured.
     pub value: Option<f64>,
-    /// Of `value`.
+    /// Unit of `value`.
     pub unit: Unit,
     /// A line below the value; where `value` is absent, why and what would give it.
     pub note: String,
-    /// How it does where there is a threshold; the note or the limits say which.
+    /// How the figure does where there is a threshold; the note or the limits say which.
     pub status: Option<Status>,
     /// The limits of the status in words, where the note does not say them.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub limits: String,
     /// Path (`step_timing.avg_step_time_us`), where it is a field of the profile.
     pub metric: Option<String>,
-    /// The sentence that defines it; empty where `metric` is absent.
+    /// The sentence that defines the figure; empty where `metric` is absent.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub definition: String,
     /// Where a click leads.
@@ -120,7 +120,7 @@ pub struct Figure {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
-    /// Nothing to do.
+    /// There is nothing to do.
     Good,
     /// Worth a look.
     Warning,
@@ -167,7 +167,7 @@ pub struct About {
 pub struct Stack {
     /// What a row is and what is measured.
     pub title: String,
-    /// Of all values.
+    /// Unit of all values.
     pub unit: Unit,
     /// What the parts are.
     pub series: Vec<Series>,
@@ -184,24 +184,24 @@ pub struct Stack {
 /// One kind of part.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Series {
-    /// Its name.
+    /// Name of the series.
     pub label: String,
-    /// Its colour.
+    /// Colour of the series.
     pub class: ColourClass,
-    /// Where a click on it leads.
+    /// Where a click on the series leads.
     pub link: Option<Link>,
 }
 
 /// One row.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct StackRow {
-    /// Its name.
+    /// Name of the row.
     pub label: String,
-    /// One value a series.
+    /// One value per series.
     pub parts: Vec<f64>,
     /// Where a click on the row leads.
     pub link: Option<Link>,
-    /// Why it is marked (`partial, not counted`); empty for a row like most.
+    /// Why the row is marked (`partial, not counted`); empty for a row like most.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub mark: String,
 }
@@ -211,7 +211,7 @@ pub struct StackRow {
 pub struct Bars {
     /// What is measured.
     pub title: String,
-    /// Of all values.
+    /// Unit of all values.
     pub unit: Unit,
     /// The bars.
     pub bars: Vec<Bar>,
@@ -229,11 +229,11 @@ pub struct Bars {
 /// One bar.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Bar {
-    /// Its name.
+    /// Name of the bar.
     pub label: String,
-    /// Its length.
+    /// Length of the bar.
     pub value: f64,
-    /// Its colour.
+    /// Colour of the bar.
     pub class: ColourClass,
     /// A word beside the value (`43 %`).
     pub note: String,
@@ -250,7 +250,7 @@ pub struct Scatter {
     pub x_label: String,
     /// Name of the vertical axis, with its unit.
     pub y_label: String,
-    /// Both axes.
+    /// Whether both axes are logarithmic.
     pub logarithmic: bool,
     /// The points.
     pub points: Vec<Point>,
@@ -261,20 +261,20 @@ pub struct Scatter {
 /// One point.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Point {
-    /// Its name.
+    /// Name of the point.
     pub label: String,
-    /// Horizontal.
+    /// Horizontal place of the point.
     pub x: f64,
-    /// Vertical.
+    /// Vertical place of the point.
     pub y: f64,
     /// Share of the largest point's area, 0 to 1.
     pub size: f64,
-    /// Where it is a rectangle that begins at `x` and `y`: its width and height, in the units of the axes.
+    /// Width and height, in the units of the axes, where the point is a rectangle that begins at `x` and `y`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub extent: Option<(f64, f64)>,
-    /// Its colour.
+    /// Colour of the point.
     pub class: ColourClass,
-    /// What hovering says beyond its name, a line each.
+    /// What hovering says beyond the point's name, one line each.
     pub notes: Vec<String>,
     /// Where a click leads.
     pub link: Option<Link>,
@@ -283,9 +283,9 @@ pub struct Point {
 /// One line.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Line {
-    /// Its name, written at its end.
+    /// Name of the line, written at its end.
     pub label: String,
-    /// `(x, y)` of its corners.
+    /// `(x, y)` of the line's corners.
     pub points: Vec<(f64, f64)>,
 }
 
@@ -294,7 +294,7 @@ pub struct Line {
 pub struct Icicle {
     /// What is shown.
     pub title: String,
-    /// Of the values.
+    /// Unit of the values.
     pub unit: Unit,
     /// Parents before their children; the first is the root.
     pub nodes: Vec<Node>,
@@ -303,13 +303,13 @@ pub struct Icicle {
 /// A span of an icicle.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Node {
-    /// Its name.
+    /// Name of the node.
     pub label: String,
-    /// Index of its parent; absent for the root.
+    /// Index of the node's parent; absent for the root.
     pub parent: Option<u32>,
-    /// Its length; children add up to at most it.
+    /// Length of the node; children add up to at most it.
     pub value: f64,
-    /// Its colour.
+    /// Colour of the node.
     pub class: ColourClass,
     /// What hovering says beyond its name and value, a line each.
     pub notes: Vec<String>,
@@ -322,7 +322,7 @@ pub struct Node {
 pub struct Matrix {
     /// What is shown.
     pub title: String,
-    /// Of the values.
+    /// Unit of the values.
     pub unit: Unit,
     /// Names of rows and columns.
     pub labels: Vec<String>,
@@ -347,7 +347,7 @@ pub struct Choice {
 }
 
 impl About {
-    /// Of a field of the profile.
+    /// About a field of the profile.
     pub(crate) fn new(metric: Metric, view: View) -> About {
         About { metric: metric.path.to_owned(), definition: metric.definition.to_owned(), view }
     }
@@ -358,7 +358,7 @@ impl About {
 pub struct FindingBlock {
     /// Name of the rule.
     pub id: String,
-    /// How much it matters.
+    /// How much the finding matters.
     pub severity: FindingSeverity,
     /// One line.
     pub title: String,
@@ -368,7 +368,7 @@ pub struct FindingBlock {
     pub remedy: String,
     /// What each number behind it is, and its value; how sure the finding is, and the rule that made it. Empty without numbers.
     pub evidence: Vec<(String, String)>,
-    /// Where the events behind it are.
+    /// Where the events behind the finding are.
     pub link: Option<Link>,
     /// Where the same is on the timeline.
     pub in_timeline: Option<Link>,
@@ -377,18 +377,18 @@ pub struct FindingBlock {
 /// Names and values.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Facts {
-    /// What they are of; may be empty.
+    /// What the facts are of; may be empty.
     pub title: String,
-    /// From top to bottom.
+    /// Facts from top to bottom.
     pub facts: Vec<Fact>,
 }
 
 /// A name and its value.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Fact {
-    /// What it is.
+    /// What the fact is.
     pub label: String,
-    /// Its value, with the unit.
+    /// Value of the fact, with the unit.
     pub value: String,
     /// What hovering over the label says; may be empty.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -402,7 +402,7 @@ pub struct Grid {
     pub title: String,
     /// Headings.
     pub columns: Vec<String>,
-    /// A cell a column.
+    /// One cell per column.
     pub rows: Vec<Vec<GridCell>>,
 }
 
@@ -417,7 +417,7 @@ pub struct GridCell {
     /// What the colour says; the text says it too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub status: Option<CellStatus>,
-    /// Length of its bar, 0 to 1.
+    /// Length of the cell's bar, 0 to 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bar: Option<f64>,
     /// The option of the page that it sets when it is clicked, and to what.
@@ -433,7 +433,7 @@ pub enum CellStatus {
     Better,
     /// Worse than the baseline.
     Worse,
-    /// As it should be.
+    /// The cell is as it should be.
     Same,
     /// Not as it should be.
     Warning,
@@ -442,7 +442,7 @@ pub enum CellStatus {
 }
 
 impl CellStatus {
-    /// Its word, which names its colour.
+    /// Word of the status, which names its colour.
     pub fn word(self) -> &'static str {
         match self {
             CellStatus::Better => "better",
@@ -455,7 +455,7 @@ impl CellStatus {
 }
 
 impl GridCell {
-    /// One that holds only a text.
+    /// A cell that holds only a text.
     pub fn text(text: &str) -> GridCell {
         GridCell { text: text.to_owned(), ..GridCell::default() }
     }
@@ -466,7 +466,7 @@ impl GridCell {
 pub struct Waterfall {
     /// What is shown.
     pub title: String,
-    /// Of all values.
+    /// Unit of all values.
     pub unit: Unit,
     /// Name and value at the beginning.
     pub start: (String, f64),
@@ -479,10 +479,10 @@ pub struct Waterfall {
 /// One part of a [`Waterfall`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WaterfallPart {
-    /// Its name.
+    /// Name of the part.
     pub label: String,
-    /// What it adds; negative where it takes away.
+    /// What the part adds; negative where it takes away.
     pub delta: f64,
-    /// Its colour.
+    /// Colour of the part.
     pub class: ColourClass,
 }

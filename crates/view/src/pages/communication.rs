@@ -126,14 +126,14 @@ fn nothing(context: &Context<'_>) -> Block {
 
 /// What the figures say, from the events or from the profile.
 struct CommunicationFigures<'a> {
-    /// Of the device time.
+    /// Exposed share of the device time.
     exposed_percent: Option<f64>,
     /// Added up over `devices`, as `total_us` is.
     exposed_us: f64,
     devices: usize,
     hidden_percent: Option<f64>,
     total_us: f64,
-    /// Of the time that was compared.
+    /// Share of waiting in the time that was compared.
     wait_percent: Option<f64>,
     /// Without waits, why.
     why_no_waits: &'static str,
@@ -141,7 +141,7 @@ struct CommunicationFigures<'a> {
 }
 
 impl<'a> CommunicationFigures<'a> {
-    /// None where nothing communicated.
+    /// The figures of a run; `None` where nothing communicated.
     fn of(source: Source<'a>) -> Option<CommunicationFigures<'a>> {
         match source {
             Source::Trace(context) => {

@@ -179,7 +179,7 @@ fn figures(comparison: &Comparison) -> Vec<Figure> {
     std::iter::once(first).chain(comparison.step_time.iter().map(other)).collect()
 }
 
-/// One row a metric, one column a run.
+/// One row per metric, one column per run.
 #[inline(never)]
 fn metrics(title: &str, metrics: &[ComparedMetric], comparison: &Comparison) -> Grid {
     let mut columns = vec!["Metric".to_owned()];
@@ -256,7 +256,7 @@ fn fairness(comparison: &Comparison) -> Grid {
     Grid { title: "Fairness".to_owned(), rows: rows.collect(), columns }
 }
 
-/// From the baseline's step to a run's; absent without parts.
+/// Waterfall from the baseline's step to a run's; absent without parts.
 fn waterfall(comparison: &Comparison, change: &StepTimeChange) -> Option<Block> {
     let parts: Vec<WaterfallPart> = comparison
         .waterfall

@@ -22,7 +22,7 @@ pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
     blocks
 }
 
-/// The busy share of each device, at most so many, with its longest gap.
+/// The busy share of each device, of at most `most` devices, with its longest gap.
 fn busy(profile: &UnifiedProfile, most: usize) -> Bars {
     let devices = profile.multi_device.iter().flat_map(|devices| &devices.device_stats);
     let bar = |device: &DeviceStats| Bar {

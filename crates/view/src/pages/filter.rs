@@ -14,7 +14,7 @@ pub const BETWEEN: &str = "between";
 pub struct Applied {
     /// The terms that are about it.
     pub filter: String,
-    /// Columns that it lacks, each once.
+    /// Columns that the table lacks, each once.
     pub lacking: Vec<String>,
 }
 

@@ -118,7 +118,8 @@ fn uneven(timing: &StepTiming) -> Option<String> {
     (most - least > UNEVEN * mean).then(|| format!("median {median}, {least_time} to {most_time}"))
 }
 
-/// The first steps that are not counted since they are slower than the rest, which is what most of the spread might else be.
+/// The first of the steps that are not counted since they are slower than the rest, which is what most of the spread
+/// might else be.
 fn warm_up(steps: &[Step]) -> String {
     let slow = || steps.iter().filter(|step| step.warm_up && !step.compiles && !step.counted && !step.partial);
     let longest = slow().map(|step| step.duration_us).fold(0.0, f64::max);

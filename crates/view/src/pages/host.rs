@@ -139,7 +139,7 @@ mod tests {
         let expected = ["3 figures", "other-devices", "other-device-events", "host-ops", "host-threads", "bars"];
         assert_eq!(blocks, expected);
         let (nothing, _) = super::tests::blocks(trace::Trace::default());
-        // The warning about the file tells why there is nothing.
+        // The warning about the file says why there is nothing.
         assert_eq!(nothing, [""; 0]);
     }
 }

@@ -17,7 +17,7 @@ pub struct Link {
 }
 
 impl Link {
-    /// To a view under a filter.
+    /// A link to a view under a filter.
     pub fn to(view: View, filter: &str) -> Link {
         Link { view, filter: filter.to_owned(), range_ps: None }
     }

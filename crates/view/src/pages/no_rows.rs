@@ -4,7 +4,7 @@ use super::filter::terms;
 use crate::table::{Cell, Column, Filter, Query, Sort, Table, Unit, is_called, unit};
 use base::format::{printable, shorten};
 
-/// One or two sentences. `ask` answers for the table.
+/// Says in one or two sentences why no row passes. `ask` answers for the table.
 pub(super) fn why(filter: &str, columns: &[Column], ask: &mut dyn FnMut(&Query) -> Table) -> String {
     let mut matches = |term: &str| ask(&Query { filter: term.to_owned(), sort: None, top: Some(0) }).matched_rows;
     let Some(term) = terms(filter).find(|term| matches(term) == 0) else {

@@ -136,7 +136,7 @@ fn arguments(context: &Context<'_>, query: &PageQuery) -> Vec<Block> {
     vec![Block::Note { text }, Block::Table(table)]
 }
 
-/// Of the ops that pass; of all ops where no filter is given.
+/// Figures of the ops that pass; of all ops where no filter is given.
 fn figures(context: &Context<'_>, passing: Option<&[bool]>) -> Vec<Figure> {
     let (ops, trace) = (&context.analysis.ops, context.trace());
     let percent = |part: Ps, whole: Ps| (whole > Ps::ZERO).then(|| 100.0 * part.as_ps() as f64 / whole.as_ps() as f64);
@@ -189,7 +189,7 @@ fn figures(context: &Context<'_>, passing: Option<&[bool]>) -> Vec<Figure> {
     ]
 }
 
-/// So many events of ops: on GPUs an execution of an op may launch several kernels.
+/// Says how many events of ops there are: on GPUs an execution of an op may launch several kernels.
 fn counted(context: &Context<'_>, events: u64) -> String {
     let is_gpu = context.analysis.devices.platform == Some(Platform::Gpu);
     format!("{} {}", format::count(events), if is_gpu { "kernels" } else { "runs" })

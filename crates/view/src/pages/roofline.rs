@@ -124,12 +124,12 @@ struct RooflineFigures<'a> {
     known_percent: Option<f64>,
     unknown_calls_percent: Option<f64>,
     gflops: Option<f64>,
-    /// Of the peak that the program's types can reach, 0 to 1.
+    /// Share of the peak that the program's types can reach, 0 to 1.
     reach: Option<f64>,
     /// The roof that the program is nearest to.
     bound_by: Option<&'a str>,
     hbm_gibps: Option<f64>,
-    /// Of what the memory can move.
+    /// Share of what the memory can move.
     hbm_percent: Option<f64>,
     /// Share of the op time whose cost is known, 0 to 1.
     counted: f64,
@@ -290,7 +290,7 @@ fn peak_figures(peaks: &Peaks) -> Vec<Figure> {
 /// How far left of all others, as a factor, stand ops that compute nothing.
 const LEFT_OF_ALL: f64 = 0.5;
 
-/// The ops that pass the filter, under the roofs; and what was left out.
+/// The roofline of the ops that pass the filter, and what was left out.
 fn chart(context: &Context<'_>, peaks: &Peaks, passing: Option<&[bool]>) -> (Scatter, String) {
     let mut points = Vec::new();
     let mut kinds = Vec::new();
@@ -396,7 +396,7 @@ fn placed(context: &Context<'_>, op: &Op) -> Option<(Point, roofline::Point)> {
     Some((point, place))
 }
 
-/// One roof a level of memory and one a kind of arithmetic that occurs, over the width of the points.
+/// One roof per level of memory and one per kind of arithmetic that occurs, over the width of the points.
 ///
 /// ```text
 ///            _________ kind

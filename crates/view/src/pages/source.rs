@@ -9,14 +9,14 @@ use report::UnifiedProfile;
 /// A run, as far as it is there.
 #[derive(Clone, Copy, Debug)]
 pub enum Source<'a> {
-    /// Its events and what was measured of them.
+    /// Events of the run and what was measured of them.
     Trace(Context<'a>),
-    /// Only its profile, such as an earlier result.
+    /// Only the profile of the run, such as an earlier result.
     Profile(&'a UnifiedProfile),
 }
 
 impl<'a> Source<'a> {
-    /// Its profile.
+    /// Profile of the run.
     pub fn profile(self) -> &'a UnifiedProfile {
         match self {
             Source::Trace(context) => context.profile,
@@ -24,7 +24,7 @@ impl<'a> Source<'a> {
         }
     }
 
-    /// Its events, where they are there.
+    /// Events of the run, where they are there.
     pub fn context(self) -> Option<Context<'a>> {
         match self {
             Source::Trace(context) => Some(context),
@@ -53,7 +53,7 @@ impl<'a> Source<'a> {
         found.map(|missing| missing.reason.as_str())
     }
 
-    /// In place of what needs this section of the profile, or the events: why there is nothing.
+    /// What stands in place of what needs this section of the profile, or the events: why there is nothing.
     pub(super) fn not_measured(self, section: &str) -> Block {
         let missing = self.profile().not_measured.iter().find(|missing| missing.field == section);
         let (reason, remedy) = match self {
@@ -70,7 +70,7 @@ impl<'a> Source<'a> {
     }
 }
 
-/// In place of a view that needs ops, where no device ran any.
+/// What stands in place of a view that needs ops, where no device ran any.
 #[inline(never)]
 pub(super) fn nothing_ran() -> Block {
     Block::Empty {

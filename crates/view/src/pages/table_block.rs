@@ -12,7 +12,7 @@ use report::UnifiedProfile;
 /// The first rows of a table.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TableBlock {
-    /// Which one.
+    /// Name of the table.
     pub table: TableName,
     /// The form, where the table has several.
     pub variant: String,
@@ -90,14 +90,14 @@ pub struct ColumnBlock {
     pub key: String,
     /// Heading.
     pub title: String,
-    /// What its values are.
+    /// What the column's values are.
     pub unit: Unit,
-    /// What its values mean, in one sentence.
+    /// What the column's values mean, in one sentence.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub definition: String,
-    /// Why all of it is empty, where it is.
+    /// Why all of the column is empty, where it is.
     pub empty: Option<String>,
-    /// It stands in the details of a row only, until it is chosen.
+    /// Whether the column stands in the details of a row only, until it is chosen.
     #[serde(default, skip_serializing_if = "is_false")]
     pub is_folded: bool,
 }

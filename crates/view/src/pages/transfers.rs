@@ -117,9 +117,9 @@ struct Sum {
 
 /// What the time of the transfers of known size is.
 enum SizedTime {
-    /// That in which at least one of them is in flight, added up over so many devices.
+    /// Time in which at least one transfer is in flight, added up over this many devices.
     InFlight(usize),
-    /// Their durations, added up, as the profile has it.
+    /// Durations of the transfers, added up, as the profile has it.
     Durations,
 }
 

@@ -13,13 +13,14 @@ pub struct Column {
     pub key: &'static str,
     /// Heading for people.
     pub title: &'static str,
-    /// What its values are.
+    /// What the column's values are.
     pub unit: Unit,
-    /// What they mean, in one sentence, with the formula where there is one.
+    /// What the values mean, in one sentence, with the formula where there is one.
     pub definition: &'static str,
-    /// Where they come from, where the table's introduction does not say it. Empty in the page's program, as are the next two.
+    /// Where the values come from, where the table's introduction does not say it. Empty in the page's program, as are
+    /// `caveat` and `xprof`.
     pub source: &'static str,
-    /// What they do not say, or how they differ from XProf's.
+    /// What the values do not say, or how they differ from XProf's.
     pub caveat: &'static str,
     /// XProf's id of the column, where it has one.
     pub xprof: &'static str,
@@ -42,17 +43,17 @@ impl Column {
         column(key, title, unit, sentence).caveat(more)
     }
 
-    /// With its source.
+    /// The column with its source.
     pub const fn source(self, source: &'static str) -> Column {
         Column { source: documented(source), ..self }
     }
 
-    /// With what to beware of.
+    /// The column with what to beware of.
     pub const fn caveat(self, caveat: &'static str) -> Column {
         Column { caveat: documented(caveat), ..self }
     }
 
-    /// With XProf's id.
+    /// The column with XProf's id.
     pub const fn xprof(self, id: &'static str) -> Column {
         Column { xprof: documented(id), ..self }
     }

@@ -1,4 +1,4 @@
-//! Tables as values: columns with units, rows of cells, and the questions asked of them (filter, order, the first so many).
+//! Tables as values: columns with units, rows of cells, and the questions asked of them (filter, order, the first rows).
 //!
 //! A table that is made from a run may have a million rows, so it is not built: [`Rows`] gives any cell of it, and
 //! [`query`](query()) copies out those rows that are asked for.
@@ -25,7 +25,7 @@ use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 /// A value. What was not measured is [`Cell::Absent`].
 #[derive(Clone, Debug, PartialEq)]
 pub enum Cell {
-    /// Not measured.
+    /// The value was not measured.
     Absent,
     /// Text as in the trace.
     Text(String),
@@ -63,7 +63,7 @@ impl Table {
 /// A cell of a table that is not built: texts are borrowed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum CellRef<'a> {
-    /// Not measured.
+    /// The value was not measured.
     Absent,
     /// Text as in the trace.
     Text(&'a str),

@@ -124,9 +124,9 @@ fn mark_cells(
 struct TextsWithWord<'a> {
     texts: &'a SharedTexts<'a>,
     word: Word<'a>,
-    /// By number; of texts that were searched.
+    /// Whether each text has what was searched for, by number; of texts that were searched.
     found: Vec<bool>,
-    /// Which ones were searched, where not all were at once.
+    /// Which texts were searched, where not all were at once.
     searched: Option<Vec<bool>>,
     /// False where no text holds the word, and no row has to be looked at.
     any: bool,

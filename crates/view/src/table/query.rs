@@ -1,4 +1,4 @@
-//! The rows that are asked for: filtered, in an order, the first so many.
+//! The rows that are asked for: filtered, in an order, the first few.
 //!
 //! A page shows some hundred rows of what may be a million, so the rest is never put in order nor kept: the wanted ones are
 //! selected (linear in the number of rows), and only those are sorted and copied.
@@ -24,17 +24,17 @@ pub struct Query {
     /// The order; the table's own where absent or where no column has that key.
     #[serde(default)]
     pub sort: Option<Sort>,
-    /// At most so many rows; all where absent.
+    /// Rows at most; all where absent.
     #[serde(default)]
     pub top: Option<u32>,
 }
 
-/// By which column, and which way.
+/// Column that rows are ordered by, and which way.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Sort {
     /// Key of the column.
     pub column: String,
-    /// Largest or last first.
+    /// Whether the largest or last comes first.
     pub descending: bool,
 }
 

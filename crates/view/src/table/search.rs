@@ -1,7 +1,7 @@
 //! Searching a word in many texts that lie beside one another, whatever their letter case.
 //!
 //! A million texts are not searched one by one: all of them are one long text, in which the rarest byte of the word is looked
-//! for. Where it stands, the rest of the word is compared, and then it is told in which text that is:
+//! for. Where it stands, the rest of the word is compared, and then it is known in which text that is:
 //!
 //! ```text
 //! fusion.1|loop fusion|Fusion.2|copy.3        word: fusion, rarest byte in these texts: f
@@ -13,7 +13,7 @@ use super::shared::TextTable;
 /// A word that is looked for.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Word<'w> {
-    /// In lower case.
+    /// The word in lower case.
     pub word: &'w str,
     /// The text must be the word, not only hold it.
     pub whole: bool,
@@ -23,7 +23,7 @@ pub(super) struct Word<'w> {
 const BLOCK: usize = 4096;
 
 impl Word<'_> {
-    /// Is it in this text? Names are nearly always ASCII: those are not copied.
+    /// Is the word in this text? Names are nearly always ASCII: those are not copied.
     pub fn is_in(self, text: &str) -> bool {
         if !text.is_ascii() {
             let text = text.to_lowercase();
@@ -120,7 +120,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// What the search must find, told in the plainest way.
+    /// What the search must find, worked out in the plainest way.
     fn plainly(text: &str, word: &str, whole: bool) -> bool {
         let text = text.to_lowercase();
         if whole { text == word } else { text.contains(word) }

@@ -38,7 +38,7 @@ impl<'a> SharedTexts<'a> {
         SharedTexts { tables: tables.into_iter().map(|(text, ends)| TextTable { text, ends }).collect() }
     }
 
-    /// How many numbers there are.
+    /// Number of all texts.
     pub fn len(&self) -> usize {
         self.tables.iter().map(|table| table.ends.len()).sum()
     }
@@ -69,9 +69,9 @@ impl<'a> SharedTexts<'a> {
 /// A column of shared texts: the number of each row's. A cell whose text is the empty one is absent.
 #[derive(Clone, Copy, Debug)]
 pub struct SharedColumn<'a> {
-    /// The first row's, where that row is not one of `rest`.
+    /// Number of the first row's text, where that row is not one of `rest`.
     pub first: Option<u32>,
-    /// Those of all rows after it.
+    /// Numbers of the texts of all rows after the first.
     pub rest: &'a [u32],
 }
 

@@ -18,23 +18,23 @@ pub enum Unit {
     Percent,
     /// Bytes.
     Bytes,
-    /// 1e9 bytes a second.
+    /// 1e9 bytes per second.
     GigabytesPerSecond,
-    /// 2^30 bytes a second, the unit of XProf.
+    /// 2^30 bytes per second, the unit of XProf.
     GibibytesPerSecond,
-    /// 1e9 floating-point operations a second.
+    /// 1e9 floating-point operations per second.
     GigaflopsPerSecond,
     /// Floating-point operations.
     Flops,
-    /// Floating-point operations a byte.
+    /// Floating-point operations per byte.
     FlopsPerByte,
     /// Yes or no.
     Flag,
     /// Steps of a training or inference loop a second.
     StepsPerSecond,
-    /// Samples a second.
+    /// Samples per second.
     SamplesPerSecond,
-    /// Tokens a second.
+    /// Tokens per second.
     TokensPerSecond,
 }
 
@@ -58,7 +58,7 @@ pub fn short(value: f64, unit: Unit) -> String {
     }
 }
 
-/// Every digit, with the unit.
+/// The value with every digit and the unit.
 pub fn full(value: f64, unit: Unit) -> String {
     match unit {
         Unit::TimeUs => format::full_time_us(value),

@@ -12,10 +12,10 @@ use crate::table::{Column, Unit, column};
 /// A part of the timeline of the whole capture, whatever window the numbers of other tables are of.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AreaQuery {
-    /// Where it starts, in picoseconds from the start of the capture; the start of the capture where absent.
+    /// Where the area starts, in picoseconds from the start of the capture; the start of the capture where absent.
     #[serde(default)]
     pub from_ps: Option<i64>,
-    /// Where it ends; the end of the capture where absent.
+    /// Where the area ends; the end of the capture where absent.
     #[serde(default)]
     pub to_ps: Option<i64>,
     /// The lines.
@@ -27,15 +27,15 @@ pub struct AreaQuery {
     pub counters: Option<Vec<(Origin, u32)>>,
 }
 
-/// Which lines.
+/// Lines of an area.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum LineQuery {
-    /// All of them.
+    /// All lines.
     #[default]
     All,
-    /// Those that any of these patterns means; see [`chosen_lines`].
+    /// The lines that any of these patterns means; see [`chosen_lines`].
     Patterns(Vec<String>),
-    /// Those with these indices in [`Trace::lines`](trace::Trace::lines).
+    /// The lines with these indices in [`Trace::lines`](trace::Trace::lines).
     Indices(Vec<u32>),
 }
 
@@ -84,7 +84,7 @@ impl<'a> AreaOf<'a> {
     }
 }
 
-/// In the order of the file, each once.
+/// The lines that are asked for, in the order of the file, each once.
 fn lines(source: Source<'_>, asked: &LineQuery) -> Result<Vec<LineId>, String> {
     let mut chosen = vec![false; source.trace.lines.len()];
     let mut choose = |line: usize| chosen.get_mut(line).into_iter().for_each(|chosen| *chosen = true);

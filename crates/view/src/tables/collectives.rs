@@ -15,7 +15,7 @@ const SUMS: [Column; 8] = [
         "occurrences",
         "Count",
         Unit::Count,
-        "Runs, one a device and execution; of what is measured apart spans in flight, or messages.",
+        "Runs, one per device and execution; of what is measured apart spans in flight, or messages.",
     ),
     column("total_time_us", "Time", Unit::TimeUs, "Summed durations."),
     column("avg_time_us", "Mean", Unit::TimeUs, "Mean duration of one run."),

@@ -12,7 +12,7 @@ pub(super) struct EventRow<'a> {
     rows: &'a EventRows<'a>,
     listed: &'a ListedEvent,
     event: Event,
-    /// When it occupies its line.
+    /// When the event occupies its line.
     at: Interval,
 }
 
@@ -64,7 +64,7 @@ pub(super) static COLUMNS: [(Column, CellOf); 7] = [
 pub(super) struct EventRows<'a> {
     of: AreaOf<'a>,
     events: Vec<ListedEvent>,
-    /// By line the name of its process.
+    /// Name of the process of each line.
     processes: Vec<String>,
     columns: Vec<Column>,
 }

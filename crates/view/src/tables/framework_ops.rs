@@ -132,7 +132,7 @@ pub(super) struct PlacedGroup<'a> {
 }
 
 impl<'a> PlacedGroup<'a> {
-    /// Of one occurrence.
+    /// Mean time of one occurrence.
     fn mean(&self, time: Ps) -> CellRef<'a> {
         match self.group.occurrences {
             0 => CellRef::Absent,
@@ -148,17 +148,17 @@ impl<'a> PlacedGroup<'a> {
 /// A framework op: sums over its HLO ops.
 #[derive(Default)]
 pub(super) struct Group {
-    /// Its path, or the name of an op without one.
+    /// Path of the framework op, or the name of an op without one.
     text: Text,
     has_path: bool,
-    /// As XProf counts: runs of the HLO op that ran most often.
+    /// Occurrences as XProf counts them: runs of the HLO op that ran most often.
     occurrences: u64,
     total: Ps,
     self_time: Ps,
     flops: Option<f64>,
     model_flops: Option<f64>,
     bytes: Option<f64>,
-    /// In which time that was done: the total, but of asynchronous pairs from start to end.
+    /// In which time the work was done: the total, but of asynchronous pairs from start to end.
     work_time: Ps,
     num_ops: u64,
     bound_by: Option<&'static str>,

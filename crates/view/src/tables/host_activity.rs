@@ -93,7 +93,7 @@ pub(super) static OTHER_DEVICE_EVENTS: ProfileColumns<(String, OtherDeviceEvent)
     ),
 ];
 
-/// What they spend their time on.
+/// Table of what other devices spend their time on.
 pub fn other_device_events(profile: &UnifiedProfile) -> Table {
     let of = |device: &OtherDevice| {
         device.top_events.iter().map(|event| (device.name.clone(), event.clone())).collect::<Vec<_>>()

@@ -63,7 +63,7 @@ macro_rules! tables {
         }
 
         impl TableName {
-            /// All of them, in the order of the pages.
+            /// All tables, in the order of the pages.
             pub const ALL: [TableName; [$($key),+].len()] = [$(TableName::$name),+];
 
             /// The word of the command line and of file names.
@@ -73,7 +73,7 @@ macro_rules! tables {
                 }
             }
 
-            /// Is it made of what a run says of [memory](rows_of_memory)?
+            /// Is the table made of what a run says of [memory](rows_of_memory)?
             pub fn is_of_memory(self) -> bool {
                 match self {
                     $(TableName::$name => made!(is_of_memory $source),)+
@@ -249,7 +249,7 @@ tables! {
 }
 
 impl TableName {
-    /// Is it of an [area](AreaQuery) of the timeline, not of the window that other tables are of?
+    /// Is the table of an [area](AreaQuery) of the timeline, not of the window that other tables are of?
     pub fn is_of_area(self) -> bool {
         matches!(self, TableName::Events | TableName::Range)
     }
@@ -269,7 +269,7 @@ pub(crate) fn memory_table(recorded: &Recorded, name: TableName, variant: &str) 
     }
 }
 
-/// Has a table of what a run says of memory rows in this form? Told without making a table that takes long.
+/// Does a table of what a run says of memory have rows in this form? Known without making a table that takes long.
 pub fn has_rows_of_memory(recorded: &Recorded, name: TableName, variant: &str) -> bool {
     match name {
         TableName::Buffers => memory::buffers::has_rows(recorded),
@@ -307,7 +307,7 @@ pub fn listed_events(
     Ok((table, chosen.into_iter().filter_map(|row| rows.event(row)).collect()))
 }
 
-/// As its word.
+/// Writes a table's name as its word.
 impl Serialize for TableName {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.key())

@@ -1,4 +1,4 @@
-//! The op profile: the ops as a tree, a row a node, each below its parent.
+//! The op profile: the ops as a tree, one row per node, each below its parent.
 
 use crate::table::{CellRef, Column, Rows, SharedColumn, SharedTexts, Unit, column, columns};
 use metrics::{Context, Grouping, NodeText, OpNode, OpTree, TreeColumns, rate};
@@ -7,7 +7,7 @@ use metrics::{Context, Grouping, NodeText, OpNode, OpTree, TreeColumns, rate};
 pub(super) enum NodeValue {
     /// A text that nodes share.
     Text(NodeText),
-    /// Anything else.
+    /// Any other cell.
     Cell(for<'t> fn(&'t OpTreeRows<'t>, &'t OpNode) -> CellRef<'t>),
 }
 
@@ -125,7 +125,7 @@ pub(super) static COLUMNS: [(Column, NodeValue); 15] = [
 /// The table of a run.
 pub struct OpTreeRows<'a> {
     tree: &'a OpTree,
-    /// The one peak that XProf compares with, FLOP/s.
+    /// The one peak that XProf compares all ops with, FLOP/s.
     peak: Option<f64>,
     texts: SharedTexts<'a>,
     kept: &'a TreeColumns,

@@ -11,9 +11,9 @@ use trace::{MemoryBytes, Trace};
 pub(super) enum OpValue {
     /// A text of the ops.
     Text(OpText),
-    /// One of a few labels.
+    /// A label, one of a few.
     Label(OpLabel),
-    /// Anything else.
+    /// Any other cell.
     Cell(for<'a> fn(&OpRows<'a>, usize, &'a Op) -> CellRef<'a>),
 }
 
@@ -288,7 +288,7 @@ fn gibi<'a>(rate: Option<f64>) -> CellRef<'a> {
     CellRef::float(rate.map(|rate| rate / (1u64 << 30) as f64))
 }
 
-/// Bytes a second of one memory and direction.
+/// Bytes per second of one memory and direction.
 fn memory<'a>(op: &Op, bytes: fn(&MemoryBytes) -> i64) -> CellRef<'a> {
     gibi(op.memory.as_ref().and_then(|memory| rate(op.of_all(bytes(memory)), op.work_time())))
 }

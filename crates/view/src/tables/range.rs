@@ -15,11 +15,11 @@ use crate::table::{CellRef, Column, Rows, SharedColumn, SharedTexts, Unit, colum
 pub(super) enum GroupValue {
     /// The name, a text that the table shares with others.
     Name,
-    /// Of the sums.
+    /// A number of the sums.
     Cell(fn(&RangeRows<'_>, &Group) -> Option<f64>),
     /// A whole number of the sums.
     Count(fn(&Group) -> u64),
-    /// Of all durations.
+    /// A percentile of all durations.
     Percentile(fn(&Percentiles) -> f64),
 }
 
@@ -92,9 +92,9 @@ pub(super) struct RangeRows<'a> {
     of: AreaOf<'a>,
     grouping: Grouping<'a>,
     groups: Vec<Group>,
-    /// By group the number of its name.
+    /// Number of the name of each group.
     names: Vec<u32>,
-    /// Of the groups that were asked for.
+    /// Percentiles of the groups that were asked for.
     percentiles: Mutex<Vec<Option<Percentiles>>>,
     columns: Vec<Column>,
 }

@@ -1,4 +1,4 @@
-//! Every op under the roofs of its device, after the program as a whole: XProf's `roofline_model`, with its column ids.
+//! Every op on the roofline of its device, after the program as a whole: XProf's `roofline_model`, with its column ids.
 
 use super::op_columns;
 use crate::table::{CellRef, Column, Rows, SharedColumn, SharedTexts, Unit, column, columns};
@@ -19,9 +19,9 @@ pub(super) struct RooflineRow<'r, 'a> {
 pub(super) enum RooflineValue {
     /// A text of the ops, and what the program has in its place.
     Text(OpText, &'static str),
-    /// One of a few labels; of the program only what bounds it.
+    /// A label, one of a few; of the program only what bounds it.
     Label(OpLabel),
-    /// Anything else.
+    /// Any other cell.
     Cell(for<'r, 'a> fn(&RooflineRow<'r, 'a>) -> CellRef<'a>),
 }
 

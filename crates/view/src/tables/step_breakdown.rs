@@ -90,7 +90,7 @@ pub struct StepBreakdownRows<'a> {
     breakdown: &'a Breakdown,
     devices: &'a Devices,
     origin: Ps,
-    /// Each with the device that it is of; absent for all of them.
+    /// Means, each with the device that it is of; absent for all of them.
     means: Vec<(Option<u32>, &'a MeanPart)>,
     columns: Vec<Column>,
 }

@@ -73,7 +73,7 @@ pub struct StepEventRows<'a> {
 }
 
 impl<'a> StepEventRows<'a> {
-    /// Of the steps of `variant`, `3-5`; of all for any other text.
+    /// Rows of the steps of `variant`, `3-5`; of all for any other text.
     pub fn new(context: &Context<'a>, variant: &str) -> StepEventRows<'a> {
         let (trace, analysis) = (context.captured_trace(), context.analysis);
         let range = variant.split_once('-').and_then(|(first, last)| {

@@ -24,7 +24,7 @@ pub struct Chosen {
 }
 
 impl Chosen {
-    /// What it is called on the page: as the user says, else as everywhere.
+    /// What the run is called on the page: as the user says, else as everywhere.
     pub fn shown(&self, state: State, run: Option<&Run>) -> String {
         match run {
             Some(run) if self.called.is_empty() => state.name_of(run.id),
@@ -46,7 +46,7 @@ pub struct Choice {
 }
 
 impl Choice {
-    /// From the address.
+    /// The choice that the address holds.
     pub fn read(state: State) -> Choice {
         let option = |key: &str| state.route.with(|route| route.query.options.get(key).cloned().unwrap_or_default());
         let list = |key: &str| option(key).split('\n').map(str::to_owned).collect::<Vec<_>>();

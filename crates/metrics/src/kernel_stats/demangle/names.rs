@@ -5,7 +5,7 @@ use super::{Argument, Parser, Text, join};
 /// A name, and what decides how the function's type follows it.
 pub(super) struct Name {
     pub text: Text,
-    /// Its last part has template arguments: the function's return type is written then.
+    /// Whether the last part of the name has template arguments: the function's return type is written then.
     template: bool,
     /// Constructors and destructors have no return type.
     structor: bool,

@@ -26,7 +26,7 @@ fn others(comparison: &Comparison) -> impl Iterator<Item = u32> {
     (0..runs).filter(move |run| *run != baseline)
 }
 
-/// Whether there are so many runs that what belongs to each is folded away.
+/// Whether there are too many runs to show what belongs to each unfolded.
 fn many(comparison: &Comparison) -> bool {
     comparison.runs.len() > 5
 }

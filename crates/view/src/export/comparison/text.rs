@@ -102,7 +102,7 @@ fn push_fairness(text: &mut String, comparison: &Comparison) {
     text.push_str(&format!("  = {same} of {} conditions are the same\n", comparison.fairness.len()));
 }
 
-/// One row a number, one column a run.
+/// One row per number, one column per run.
 fn push_metrics(text: &mut String, comparison: &Comparison) {
     for (heading, metrics) in
         [("Scored", &comparison.metrics), ("On one platform only, not scored", &comparison.platform_metrics)]
@@ -167,7 +167,7 @@ fn judged(comparison: &Comparison, metric: &ComparedMetric) -> String {
     parts.join(", ")
 }
 
-/// One row a run, with the first scored numbers: for more runs than fit beside each other.
+/// One row per run, with the first scored numbers: for more runs than fit beside each other.
 fn push_runs(text: &mut String, comparison: &Comparison) {
     let shown: Vec<&ComparedMetric> =
         comparison.metrics.iter().filter(|metric| metric.values.iter().any(Option::is_some)).take(3).collect();

@@ -11,7 +11,7 @@ use compare::{
 /// Ratios nearer to 1 than this are the same for people.
 const SAME: f64 = 0.005;
 
-/// As wide as a plus sign.
+/// A minus that is as wide as a plus sign.
 const MINUS: &str = "−";
 
 /// What a run's number says against the baseline's.
@@ -21,7 +21,7 @@ pub enum Judgement {
     Better,
     /// Worse.
     Worse,
-    /// As good as the baseline's.
+    /// The value is as good as the baseline's.
     Same,
     /// Too little to count, or within the noise.
     Noise,
@@ -41,7 +41,7 @@ impl Judgement {
         }
     }
 
-    /// Name of its colour.
+    /// Name of the judgement's colour.
     pub fn class(self) -> &'static str {
         match self {
             Judgement::Better => "good",
@@ -63,7 +63,7 @@ impl Judgement {
         if is_little { Judgement::Noise } else { Judgement::of_time(delta_us) }
     }
 
-    /// Of a time that changed.
+    /// Judgement of a time that changed.
     pub fn of_time(delta_us: f64) -> Judgement {
         if delta_us > 0.0 {
             Judgement::Worse
@@ -253,7 +253,7 @@ pub fn metric_difference(metric: &ComparedMetric, run: u32) -> Option<String> {
     Some(difference(found, &metric.unit))
 }
 
-/// What a step time does against the baseline's, with the interval: "50.0 ms less a step, ± 1.2 ms (95 %)".
+/// What a step time does against the baseline's, with the interval: "50.0 ms less per step, ± 1.2 ms (95 %)".
 pub fn step_time(change: &StepTimeChange) -> (Judgement, String) {
     let interval = match change.margin_us {
         Some(margin) => format!(" ± {} (95 %)", format::time_us(margin)),

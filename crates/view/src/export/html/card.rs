@@ -9,7 +9,7 @@ use report::UnifiedProfile;
 /// Nothing is fetched and nothing runs. What a sheet may style is this program's alone: it is the only one in the page.
 const POLICY: &str = "default-src 'none'; base-uri 'none'; form-action 'none'; style-src 'unsafe-inline'";
 
-/// Headline figures, findings and, where there is one, `step`: an SVG of a step, which is markup of our own.
+/// Headline figures, findings and, where there is one, `step`: an SVG of a step, which is our markup.
 pub fn card(profile: &UnifiedProfile, step: Option<&str>) -> String {
     let body = html! {
         (headlines::section(profile))

@@ -29,15 +29,15 @@ const POLICY: &str = "default-src 'none'; base-uri 'none'; form-action 'none'; \
 
 /// What one report differs in from another.
 pub struct Document<'a> {
-    /// Its title.
+    /// Title of the report.
     pub title: &'a str,
-    /// What it says: sections.
+    /// Sections of the report.
     pub body: Markup,
-    /// How to go on with the profiles in it: a sentence.
+    /// How to go on with the profiles of the report: a sentence.
     pub go_on: Markup,
     /// What the button that saves the profiles is called.
     pub download: &'a str,
-    /// The profiles that it is of.
+    /// The profiles that the report is of.
     pub profiles: Vec<UnifiedProfile>,
     /// The picture of the median step of each of them as a text, where there are any.
     pub median_steps: Vec<Option<String>>,

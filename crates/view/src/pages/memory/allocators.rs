@@ -39,7 +39,7 @@ fn key(allocator: &Allocator) -> String {
     format!("{}/{}", allocator.host, allocator.name)
 }
 
-/// Which host, where there are several.
+/// Name of the allocator's host, where there are several.
 fn host(recorded: &Recorded, allocator: &Allocator) -> String {
     match recorded.hosts.get(usize::from(allocator.host)) {
         Some(host) if recorded.hosts.len() > 1 => format!(" of {host}"),

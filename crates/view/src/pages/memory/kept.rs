@@ -20,12 +20,12 @@ type Charts = BTreeMap<(String, i64), Arc<[Block]>>;
 pub struct KeptMemory {
     recorded: Recorded,
     charts: Mutex<Charts>,
-    /// By form.
+    /// Tables by form.
     tables: Mutex<BTreeMap<(TableName, String), Arc<Table>>>,
 }
 
 impl KeptMemory {
-    /// Of what a run says.
+    /// Keeps what a run says of memory.
     pub fn new(recorded: Recorded) -> KeptMemory {
         KeptMemory { recorded, ..KeptMemory::default() }
     }

@@ -11,7 +11,7 @@ use crate::table::Unit;
 /// Spans at most: of the smallest buffers only their class is shown.
 const MOST_NODES: usize = 2_000;
 
-/// What is alive at a peak of so many bytes, as nested spans.
+/// What is alive at a peak of `peak_bytes` bytes, as nested spans.
 pub fn at_peak(title: String, peak_bytes: u64, mut buffers: Vec<PeakBuffer>) -> Icicle {
     buffers.sort_by_key(|buffer| std::cmp::Reverse(buffer.bytes));
     let root = Node {

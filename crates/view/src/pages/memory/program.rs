@@ -95,7 +95,7 @@ fn figures(shown: &Shown<'_>, device_memory_bytes: Option<u64>) -> Vec<Figure> {
     let mut figures = vec![
         peak,
         bytes_figure("Arguments", space.parameter_bytes, aliased),
-        bytes_figure("Results", space.output_bytes, "in memory of their own or of arguments".to_owned()),
+        bytes_figure("Results", space.output_bytes, "in separate memory or in that of arguments".to_owned()),
         bytes_figure(
             "Temporary values",
             space.temporary_bytes,

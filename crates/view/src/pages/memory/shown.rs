@@ -4,9 +4,9 @@ use memory::{Classifier, ProgramMemory, SpaceMemory};
 
 /// One memory space of one program, which the page shows.
 pub struct Shown<'r> {
-    /// Its memory.
+    /// Memory of the program.
     pub memory: &'r ProgramMemory,
-    /// What its buffers are for.
+    /// What the buffers of the program are for.
     pub classifier: &'r Classifier,
     /// The space.
     pub space: &'r SpaceMemory,

@@ -20,7 +20,7 @@ const MOST_INSTRUCTIONS: usize = 100;
 /// An op of a run.
 pub(super) struct Op<'a> {
     context: Context<'a>,
-    /// Its index among [`metrics::Ops::rows`].
+    /// Index of the op among [`metrics::Ops::rows`].
     index: usize,
     op: &'a metrics::Op,
 }
@@ -130,7 +130,7 @@ impl<'a> Op<'a> {
         })
     }
 
-    /// Everything else.
+    /// All blocks but the figures.
     pub fn blocks(&self) -> Vec<Block> {
         let mut blocks = Vec::new();
         let expression = self.text(self.op.expression);
@@ -164,7 +164,7 @@ impl<'a> Op<'a> {
         (rows.len() > 1).then_some(Block::Grid(Grid { title, columns, rows }))
     }
 
-    /// Its instruction, where the program is embedded.
+    /// Instruction of the op, where the program is embedded.
     fn instruction(&self) -> Option<(&'a hlo::Module, &'a hlo::Instruction)> {
         let modules = &self.context.run.programs().modules;
         let (name, module_name) = (self.text(self.op.name), self.text(self.op.module));
@@ -224,7 +224,7 @@ impl<'a> Op<'a> {
         if self.context.analysis.devices.platform == Some(Platform::Gpu) { "kernel" } else { "run" }
     }
 
-    /// When it ran, by device.
+    /// When the op ran, by device.
     fn runs(&self) -> Vec<Vec<Interval>> {
         let (trace, analysis) = (self.context.trace(), self.context.analysis);
         let of_op = analysis.ops.entries.iter().filter(|(_, row)| *row as usize == self.index);
@@ -237,7 +237,7 @@ impl<'a> Op<'a> {
         analysis.devices.used.iter().map(|device| device.ops.iter().filter_map(run).collect()).collect()
     }
 
-    /// How often and how long it ran on each device.
+    /// How often and how long the op ran on each device.
     fn devices(&self, runs: &[Vec<Interval>]) -> Option<Block> {
         let used = &self.context.analysis.devices.used;
         if used.len() < 2 {
@@ -260,7 +260,7 @@ impl<'a> Op<'a> {
         Some(Block::Grid(Grid { title: "By device".to_owned(), columns, rows }))
     }
 
-    /// In which steps it took how long, all devices together.
+    /// In which steps the op took how long, all devices together.
     fn steps(&self, runs: &[Vec<Interval>]) -> Option<Block> {
         let steps = &self.context.analysis.steps;
         let mut sums = vec![(Ps::ZERO, 0u64); steps.names.len()];

@@ -7,7 +7,7 @@ use base::format;
 use metrics::{Breakdown, StepPart};
 use report::{Step, StepTiming, UnifiedProfile};
 
-/// A chart has at most so many rows.
+/// Rows of a chart, at most.
 const MOST_ROWS: usize = 200;
 
 /// The steps in order; more than 200 in groups of equal size, each shown as its mean.

@@ -15,7 +15,7 @@ use metrics::HostRole;
 
 /// The choice of the mean or one device.
 const DEVICE: &str = "device";
-/// Its first value.
+/// First value of that choice: the mean.
 const ALL: &str = "mean";
 /// Devices that can be chosen one by one: the table has the others.
 const MOST_CHOICES: usize = 64;

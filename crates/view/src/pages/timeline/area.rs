@@ -9,7 +9,7 @@ use base::format::{count, printable, time_us};
 use metrics::Context;
 use timeline::{Bookmark, Origin, RowContent, Scene, Shows, Timeline};
 
-/// By what events are grouped, as the page sends it back.
+/// Option by which events are grouped, as the page sends it back.
 const OPTION: &str = "area";
 
 /// Rows that a first look has: more than are in sight at once.

@@ -14,18 +14,19 @@ pub enum TrackChange {
     Narrow,
     /// Shown above all others, or no more.
     Pin,
-    /// Not shown.
+    /// The track is not shown.
     Hide,
-    /// One place up.
+    /// The track goes up by one place.
     Up,
-    /// One place down.
+    /// The track goes down by one place.
     Down,
-    /// From where its name was taken, in CSS pixels from the upper left corner of the events, to where the pointer is.
+    /// The track moves from where its name was taken, in CSS pixels from the upper left corner of the events, to where
+    /// the pointer is.
     Move {
-        /// Where it was taken.
+        /// Where the name was taken.
         from: (f64, f64),
     },
-    /// All that are hidden are shown again.
+    /// All hidden tracks are shown again.
     ShowHidden,
 }
 

@@ -1,4 +1,4 @@
-//! The colours of ops that tell what they gained or lost against another run, as the comparison matched them.
+//! The colours of ops that show what they gained or lost against another run, as the comparison matched them.
 
 use compare::Comparison;
 use timeline::{Paint, Source};

@@ -19,12 +19,12 @@ pub enum Keep {
     Flag,
     /// A range is kept.
     Range {
-        /// Its start and end in picoseconds from the start of the capture.
+        /// Start and end of the range in picoseconds from the start of the capture.
         range_ps: (i64, i64),
         /// From which height among the rows to which; all tracks where absent.
         rows: Option<(u32, u32)>,
     },
-    /// The one with this number is selected.
+    /// The flag or range with this number is selected.
     Show(u32),
     /// The next one is selected, or the one before.
     Next {
@@ -37,7 +37,7 @@ pub enum Keep {
     Remove,
 }
 
-/// What comes of it.
+/// What comes of an action on flags and ranges.
 pub(super) fn outcome(
     context: Context<'_>,
     kept: &Timeline,
@@ -116,7 +116,7 @@ fn flag(bookmarks: &Bookmarks, flag: &Bookmark) -> Outcome {
     }
 }
 
-/// One of them in a few words.
+/// A flag or range in a few words.
 pub(super) fn said(scene: &Scene<'_>, bookmark: u32) -> Option<String> {
     scene.bookmarks.get(bookmark).map(words)
 }
@@ -130,7 +130,7 @@ fn words(bookmark: &Bookmark) -> String {
     }
 }
 
-/// All of them in a few words each, in their order.
+/// All flags and ranges in a few words each, in their order.
 pub(super) fn listed(bookmarks: &Bookmarks) -> Vec<String> {
     bookmarks.all().iter().map(words).collect()
 }

@@ -35,7 +35,7 @@ use timeline::{
 pub enum Action {
     /// A click at the pointer.
     Pick {
-        /// Where it is on the name of a track, it pins that track.
+        /// Whether the click pins the track, where it is on the name of one.
         pins: bool,
     },
     /// The selected event is shown, as when an address names it.
@@ -44,16 +44,17 @@ pub enum Action {
     Step(Step),
     /// A range is selected, with the tracks that it crosses.
     Area {
-        /// Its start and end in picoseconds from the start of the capture.
+        /// Start and end of the range in picoseconds from the start of the capture.
         range_ps: (i64, i64),
         /// From which height among the rows to which; all tracks where absent.
         rows: Option<(u32, u32)>,
-        /// Only as many rows of its table as are in sight at first, which takes a fraction of the time.
+        /// Whether to give only as many rows of the range's table as are in sight at first, which takes a fraction of
+        /// the time.
         first_look: bool,
     },
     /// Nothing is selected; the answer is when a step is.
     WhenIs {
-        /// Its index; where absent that of the median duration.
+        /// Index of the step; where absent that of the median duration.
         step: Option<u32>,
     },
     /// The next event that passes the filter, or the one before.
@@ -68,32 +69,32 @@ pub enum Action {
 }
 
 impl Action {
-    /// What it leads to is brought into sight as a whole.
+    /// Whether what the action leads to is brought into sight as a whole.
     pub fn leads_to_range(&self) -> bool {
         matches!(self, Action::Keep(Keep::Show(_) | Keep::Next { .. }))
     }
 }
 
-/// What comes of it.
+/// What comes of an action on the timeline.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Outcome {
     /// How the tracks are shown from now on, where that changed; nothing else did.
     pub arrangement: Option<String>,
     /// The flags and ranges that are kept from now on, where they changed.
     pub bookmarks: Option<String>,
-    /// All of these in a few words each, in their order, and how many tracks are hidden.
+    /// All flags and ranges in a few words each, in their order, and how many tracks are hidden.
     pub kept: (Vec<String>, u32),
-    /// The flag or range of these that is selected, and its name.
+    /// The flag or range that is selected, and its name.
     pub bookmark: Option<(u32, String)>,
     /// The event that is selected now.
     pub event: Option<EventRef>,
-    /// When it is: start and end in picoseconds from the start of the capture.
+    /// When the selected event is: start and end in picoseconds from the start of the capture.
     pub range_ps: Option<(i64, i64)>,
     /// From which height among the rows to which the selected range goes.
     pub rows: Option<(u32, u32)>,
-    /// Upper edge of its lane and its height, among the rows.
+    /// Upper edge of the selected event's lane and its height, among the rows.
     pub place: Option<(u32, u32)>,
-    /// What is said of it.
+    /// What is said of the selection.
     pub page: Page,
     /// The file that holds it, by its path, and its index among the events there: what else the file says of it can be read again.
     pub in_file: Option<(String, u32)>,
@@ -115,7 +116,7 @@ pub(super) fn blocks(source: super::Source<'_>) -> Vec<Block> {
     }
 }
 
-/// Does it.
+/// Does an action.
 pub fn act(
     context: Context<'_>,
     kept: &Timeline,

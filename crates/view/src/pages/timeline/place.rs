@@ -5,7 +5,7 @@ use crate::table::{Cell, Filter};
 use crate::views::View;
 use trace::{EventKind, Trace, copies};
 
-/// Columns of tables whose texts tell a kind of event.
+/// Columns of tables whose texts identify a kind of event.
 const KEYS: [&str; 11] = [
     "name",
     "kernel_name",

@@ -36,7 +36,7 @@ pub struct Answer {
     pub question: &'static str,
     /// The number; absent where it was not measured.
     pub value: Option<f64>,
-    /// Of `value`.
+    /// Unit of `value`.
     pub unit: Unit,
     /// `good`, `warning` or `bad`; absent where nothing was measured, or nothing says what is good.
     pub judgement: Option<&'static str>,

@@ -9,9 +9,9 @@ use crate::tables::profile_table::{float, text};
 
 /// A buffer as a part of a group.
 pub struct Part {
-    /// What its group is called.
+    /// Name of the group.
     pub key: String,
-    /// What it is called.
+    /// Name of the buffer.
     pub name: String,
     pub bytes: u64,
     pub unpadded_bytes: u64,

@@ -1,4 +1,4 @@
-//! The memory of the compiled programs: a row a program, or a row for each memory space of one.
+//! The memory of the compiled programs: one row per program, or a row for each memory space of one.
 
 use super::errors;
 use crate::table::{Cell, Column, Table, Unit, column};
@@ -45,7 +45,7 @@ static COLUMNS: [(Column, CellOf); 25] = [
         |row| int(row.peak()),
     ),
     (
-        column("peak_unpadded_heap_bytes", "Peak without padding", Unit::Bytes, "The same peak with temporary values without the padding of their layouts.")
+        column("peak_unpadded_heap_bytes", "Peak without padding", Unit::Bytes, "The peak with temporary values without the padding of their layouts.")
             .caveat("What is there as long as the program runs counts with its padding, as in XProf.")
             .xprof("peakUnpaddedHeapMib"),
         |row| row.bytes(SpaceMemory::peak_unpadded_bytes),

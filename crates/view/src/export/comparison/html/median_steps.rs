@@ -38,7 +38,7 @@ const LETTER: f64 = 6.1;
 struct Drawn {
     run: u32,
     picture: StepPicture,
-    /// None where the ops have the colours of their classes.
+    /// What each op gained or lost; `None` where the ops have the colours of their classes.
     changes: Option<OpChanges>,
 }
 
@@ -104,7 +104,7 @@ fn picture(comparison: &Comparison, drawn: &[Drawn]) -> Markup {
     drawing("The median step of each run, one above the other", height, &shapes)
 }
 
-/// From times to places.
+/// Maps times to places.
 struct Scale {
     /// The longest of the steps, which has the whole width.
     longest: Ps,

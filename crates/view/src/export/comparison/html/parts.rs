@@ -184,7 +184,7 @@ fn title(metric: &ComparedMetric) -> Markup {
     html! { (metric.title) small { (direction) } }
 }
 
-/// One row a number, one column a run.
+/// One row per number, one column per run.
 fn runs_beside(comparison: &Comparison, metrics: &[&ComparedMetric], scored: bool) -> Table {
     let mut columns = vec![("Number", Align::Left)];
     columns.extend(comparison.runs.iter().map(|run| (run.name.as_str(), Align::Right)));
@@ -201,7 +201,7 @@ fn runs_beside(comparison: &Comparison, metrics: &[&ComparedMetric], scored: boo
     table
 }
 
-/// One row a run, one column for each of a few numbers.
+/// One row per run, one column for each of a few numbers.
 fn runs_below(comparison: &Comparison, metrics: &[&ComparedMetric]) -> Table {
     let mut columns = vec![("Run".render(), Align::Name)];
     columns.extend(metrics.iter().map(|metric| (title(metric), Align::Right)));

@@ -1,4 +1,5 @@
-//! How the steps of each run are distributed: a line a step, so that outliers, levels and noise are seen, not only told.
+//! How the steps of each run are distributed: one line per step, so that outliers, levels and noise are seen, not only
+//! stated.
 
 use super::charts::label;
 use crate::export::comparison::name_of;
@@ -10,11 +11,11 @@ use maud::{Markup, html};
 const NAMES: f64 = 190.0;
 const RIGHT: f64 = 90.0;
 const ROW: f64 = 26.0;
-/// More runs than this have no room; their intervals are told.
+/// More runs than this have no room; their intervals are given as text.
 const MOST_RUNS: usize = 6;
-/// Lines of a run at most: of more steps every so many of them, from the shortest to the longest.
+/// Lines of a run at most: of more steps evenly chosen ones, from the shortest to the longest.
 const MOST_LINES: usize = 200;
-/// Steps longer than this many typical ones are told beside the chart: they would leave no room for the others.
+/// Steps longer than this many typical ones are listed beside the chart: they would leave no room for the others.
 const LONG: f64 = 1.5;
 
 /// The steps of a run.
