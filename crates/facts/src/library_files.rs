@@ -15,7 +15,8 @@ static FILES: LazyLock<BTreeSet<&'static str>> = LazyLock::new(|| {
 const PACKAGES: [&str; 3] = ["site-packages/", "dist-packages/", "lib/python"];
 
 /// Whether a frame of the Python tracer (`$train.py:12 train_step`, `work/train.py(12): train_step`) is a public function outside of
-/// the libraries that are known.
+/// the libraries that are known. A file whose name begins with an underscore is a package's internal one (`_function_base_impl.py`
+/// of NumPy): it is a library's, too.
 pub fn is_users(frame: &str) -> bool {
     let Some((place, function)) = frame.rsplit_once(' ') else { return false };
     if !function.starts_with(|first: char| first.is_alphabetic()) {
@@ -28,7 +29,8 @@ pub fn is_users(frame: &str) -> bool {
     let file = path.rsplit(['/', '$']).next().unwrap_or(path);
     // PyTorch writes paths from the root of the packages on.
     let installed = path.starts_with("torch/") || PACKAGES.iter().any(|directory| path.contains(directory));
-    file.ends_with(".py") && !installed && !FILES.contains(file)
+    let is_internal = file.starts_with('_') && !file.starts_with("__");
+    file.ends_with(".py") && !is_internal && !installed && !FILES.contains(file)
 }
 
 #[cfg(test)]
@@ -51,6 +53,7 @@ mod tests {
             "$train.py:12 <module>",
             "$train.py:12 _step",
             "$train.py:12 __call__",
+            "$_function_base_impl.py:4255 quantile",
             "$builtins isinstance",
             "$jaxlib.utils safe_map",
             "torch/optim/sgd.py(5): step",

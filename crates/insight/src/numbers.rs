@@ -297,24 +297,25 @@ impl<'a> Numbers<'a> {
     }
 
     /// What the host does while devices are idle, as a sentence with a blank before it: ranges and functions of the user with at
-    /// least 5 % of the window, the three with the most time, and how long it is in none. Empty where the trace has no host events.
+    /// least 5 % of the idle time, the three with the most, and how long it is in none. Empty where the trace has no host events.
     pub fn host_meanwhile(&self) -> String {
         let breakdown = self.profile.step_breakdown.as_ref();
         let Some((breakdown, meanwhile)) = breakdown.and_then(|it| Some((it, it.host_meanwhile.as_ref()?))) else {
             return String::new();
         };
-        let share = |us: f64| if breakdown.duration_us > 0.0 { 100.0 * us / breakdown.duration_us } else { 0.0 };
+        let idle_us = breakdown.parts.idle_us();
+        let share = |us: f64| if idle_us > 0.0 { (100.0 * us / idle_us).min(100.0) } else { 0.0 };
         let ranges = meanwhile.ranges.iter().map(|it| (format!("in {}", shown(&it.name)), share(it.time_us)));
-        let outside = std::iter::once(("outside of any annotated range".to_owned(), share(meanwhile.outside_us)));
+        let outside = std::iter::once(("in no annotated range".to_owned(), share(meanwhile.outside_us)));
         let named = ranges.filter(|(_, share)| *share >= NAMED_PERCENT).take(MOST_NAMED);
-        let told: Vec<String> = named
+        let places: Vec<String> = named
             .chain(outside.filter(|(_, share)| *share >= NAMED_PERCENT))
             .map(|(place, share)| format!("{place} for {}", base::format::percent(share)))
             .collect();
-        if told.is_empty() {
+        if places.is_empty() {
             return String::new();
         }
-        format!(" While devices are idle, the host is {} of the time.", told.join(", "))
+        format!(" Of the idle time, the host is {}.", places.join(", "))
     }
 
     /// Share of the communication in flight that computation hides; `None` without communication.
@@ -347,7 +348,7 @@ impl<'a> Numbers<'a> {
     }
 }
 
-/// The least share of the window for which a sentence names what the host does, and how many it names (ours).
+/// The least share of the idle time for which a sentence names what the host does, and how many it names (ours).
 const NAMED_PERCENT: f64 = 5.0;
 const MOST_NAMED: usize = 3;
 

@@ -1,7 +1,8 @@
 //! What the host does while the devices run nothing: in which range or function of the user the threads that feed them are.
 //!
 //! Reads the idle time of each device in its window and the named ranges, the
-//! user's own functions and the calls that wait for devices on the Python threads of its host. Of nested ones the innermost counts. The annotations that mark
+//! user's own functions and the calls that wait for devices on the Python threads of its host: on those that launch work where any
+//! does, since a thread that only watches (a progress bar's) feeds no device. Of nested ones the innermost counts. The annotations that mark
 //! the steps are ranges as well, so that time between steps and time in them are distinguished.
 //!
 //! ```text
@@ -18,7 +19,7 @@ use super::self_time::for_each_on_line;
 use base::{Ps, sort};
 use facts::host_spans::{self, HostWork};
 use facts::library_files;
-use trace::{EventId, IntervalSet, LineKind, StrId, Trace, Union};
+use trace::{EventId, IntervalSet, Line, LineEvents, LineKind, StrId, Trace, Union};
 
 /// What the hosts do while devices are idle: device time, summed over the devices.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -105,14 +106,23 @@ impl<'a> Names<'a> {
 
 /// When the Python threads of a host are in which range, and in none inside it.
 fn ranges_of<'a>(trace: &'a Trace, devices: &Devices, host: u16, names: &mut Names<'a>) -> HostSets {
+    let launching = launching(trace);
+    let is_python = |at: usize, line: &Line| {
+        let is_of_host = line.kind == LineKind::Host && trace.plane_of(line).is_some_and(|plane| plane.host == host);
+        is_of_host
+            && !devices.by_line.events.get(at).is_none_or(LineEvents::is_empty)
+            && HostRole::of_thread(trace.text(line.name)) == HostRole::Python
+    };
+    let launches = |at: usize| launching.get(at).copied().unwrap_or(false);
+    let threads = trace.lines.iter().enumerate().filter(|&(at, line)| is_python(at, line));
+    let threads: Vec<usize> = threads.map(|(at, _)| at).collect();
+    let any_launches = threads.iter().any(|&at| launches(at));
     let mut all = Union::default();
     let mut place_of: FxHashMap<usize, usize> = FxHashMap::default();
     let mut unions: Vec<(usize, Union)> = Vec::new();
-    for (line, events) in trace.lines.iter().zip(devices.by_line.events.iter()) {
-        let is_of_host = line.kind == LineKind::Host && trace.plane_of(line).is_some_and(|plane| plane.host == host);
-        if !is_of_host || HostRole::of_thread(trace.text(line.name)) != HostRole::Python {
-            continue;
-        }
+    for events in
+        threads.into_iter().filter(|&at| launches(at) || !any_launches).filter_map(|at| devices.by_line.events.get(at))
+    {
         let mut ranges: Vec<(EventId, usize)> = Vec::new();
         events.for_each(&trace.events, |id, event| {
             if let Some(name) = names.place(trace, event.name).filter(|_| trace.args_of(&event).hlo_op.is_empty()) {
@@ -134,6 +144,22 @@ fn ranges_of<'a>(trace: &'a Trace, devices: &Devices, host: u16, names: &mut Nam
     }
     let ranges = unions.into_iter().map(|(name, union)| (name, union.finish())).collect();
     HostSets { host, ranges, all: all.finish() }
+}
+
+/// By line: whether its thread launches device work.
+fn launching(trace: &Trace) -> Vec<bool> {
+    let mut launching = vec![false; trace.lines.len()];
+    let mut of_name: Vec<Option<bool>> = vec![None; trace.strings.len()];
+    for kind in trace.events.kinds() {
+        let is_host = trace.lines.get(kind.line.index()).is_some_and(|line| line.kind == LineKind::Host);
+        let (Some(launches), Some(known)) = (launching.get_mut(kind.line.index()), of_name.get_mut(kind.name.index()))
+        else {
+            continue;
+        };
+        *launches |=
+            is_host && *known.get_or_insert_with(|| host_spans::work(trace.text(kind.name)) == Some(HostWork::Launch));
+    }
+    launching
 }
 
 /// Functions of JAX in which a program waits for its devices because it says so.
@@ -163,6 +189,35 @@ fn shown(name: &str) -> &str {
 mod tests {
     use super::*;
     use trace::{Interval, TraceBuilder};
+
+    /// A progress bar sleeps on a thread that launches nothing while the main thread evaluates.
+    #[test]
+    fn threads_that_launch_nothing_feed_no_device() {
+        let build = |launches: bool| {
+            let mut b = TraceBuilder::new();
+            let (main, bar) = (b.line("/host:CPU", "python"), b.line("/host:CPU", "python 2"));
+            let ops = b.line("/device:TPU:0", "XLA Ops");
+            b.event(ops, "fusion", 0, 10);
+            b.event(main, "$train.py:3 evaluate", 10, 20);
+            b.event(bar, "$bar.py:7 refresh", 0, 50);
+            if launches {
+                b.event(main, "PjitFunction(f)", 30, 2);
+            }
+            b.event(ops, "fusion", 40, 10);
+            b.build()
+        };
+        let names = |launches: bool| {
+            let trace = build(launches);
+            let devices = Devices::of(&trace);
+            let window = IntervalSet::union_of([Interval::new(Ps::ZERO, Ps::new(50_000_000))]);
+            let waits = HostRanges::new(&trace, &devices).waits(&devices, &[window]);
+            waits.ranges.into_iter().map(|(name, _)| name).collect::<Vec<_>>()
+        };
+        assert_eq!(
+            (names(true), names(false)),
+            (vec!["evaluate".to_owned()], vec!["refresh".to_owned(), "evaluate".to_owned()])
+        );
+    }
 
     /// The timeline above, in microseconds from 0 to 60; what a worker thread does is not looked at.
     #[test]

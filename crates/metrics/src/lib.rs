@@ -81,7 +81,8 @@ pub use launches::{Call, LaunchGroup, LaunchStatistics, Launches, call_of, for_e
 pub use metadata::{EMBEDDED_SIDECAR, is_amd, matrix_units, name_device};
 pub use ops::tree::{OpNode, OpTree};
 pub use ops::{
-    Coverage, Grouping, NodeText, Op, OpColumns, OpText, Ops, PROGRAM, Tallies, Text, Texts, TreeColumns, rate,
+    Coverage, Grouping, NodeText, Op, OpColumns, OpText, Ops, PROGRAM, Tallies, Text, Texts, TreeColumns, WorkTime,
+    rate,
 };
 pub use parameters::{Preset, parameter_counts, presets};
 pub use placement::{HostReason, Placement, PlacementRow};

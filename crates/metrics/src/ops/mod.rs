@@ -211,6 +211,34 @@ impl Op {
     }
 }
 
+/// In which time several ops did their work: their self time, so that rates of a program and of its ops are of one kind. Copies beside
+/// computation add nothing, since the time from the start of a pair to its end is other ops' time too; ops that are all halves of pairs
+/// have that time instead.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct WorkTime {
+    self_time: Ps,
+    /// Part of the self time that is of ops of pairs.
+    of_pairs: Ps,
+    /// From start to end of the pairs, each once.
+    in_flight: Ps,
+}
+
+impl WorkTime {
+    /// Adds an op; `counts` where its work is in the sum, which of a pair that states it twice is once.
+    pub fn add(&mut self, op: &Op, counts: bool) {
+        self.self_time += op.self_time;
+        if op.pair.is_some() {
+            self.of_pairs += op.self_time;
+            self.in_flight += if counts { op.work_time() } else { Ps::ZERO };
+        }
+    }
+
+    /// The time.
+    pub fn time(self) -> Ps {
+        if self.of_pairs == self.self_time { self.in_flight } else { self.self_time }
+    }
+}
+
 /// Amount a second; absent for no time.
 pub fn rate(amount: f64, time: Ps) -> Option<f64> {
     (time > Ps::ZERO).then(|| amount / (time.as_ps() as f64 * 1e-12))

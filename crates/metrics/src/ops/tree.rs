@@ -9,7 +9,7 @@
 //!
 //! A node's time is the self time of the ops below it, so that children add up to their parent exactly.
 
-use super::{Groups, Op, OpColumns, Ops};
+use super::{Groups, Op, OpColumns, Ops, WorkTime};
 use base::{Ps, sort};
 use trace::{Trace, in_blocks};
 
@@ -40,8 +40,8 @@ pub struct OpNode {
     pub wasted: Ps,
     /// Part of `time` in which devices ran nothing.
     pub idle: Ps,
-    /// In which time the FLOPs were done and the bytes were moved: self time, but of asynchronous pairs from start to end.
-    pub work_time: Ps,
+    /// In which time the FLOPs were done and the bytes were moved.
+    pub work_time: WorkTime,
 }
 
 impl OpNode {
@@ -202,7 +202,7 @@ fn node(name: String, parent: Option<u32>, depth: u32) -> OpNode {
         known: Ps::ZERO,
         wasted: Ps::ZERO,
         idle: Ps::ZERO,
-        work_time: Ps::ZERO,
+        work_time: WorkTime::default(),
     }
 }
 
@@ -272,10 +272,11 @@ impl Builder {
                 }
             };
             // A wait repeats the cost of its start: it is the wait's own, and counts once above it.
-            if !op.is_left_out() || node.op.is_some() {
+            let counts = !op.is_left_out() || node.op.is_some();
+            node.work_time.add(op, counts);
+            if counts {
                 more(&mut node.flops, op.flops);
                 more(&mut node.bytes, op.bytes);
-                node.work_time += if op.pair.is_some() { op.work_time() } else { op.self_time };
             }
         });
     }

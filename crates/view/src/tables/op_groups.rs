@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 
 use crate::table::{Cell, Column, Filter, Table, Unit, column, columns};
 use base::Ps;
-use metrics::{Context, Op, OpText, rate};
+use metrics::{Context, Op, OpText, WorkTime, rate};
 
 /// Sums over the ops of a group.
 #[derive(Default)]
@@ -17,9 +17,11 @@ pub(super) struct OpGroup {
     occurrences: u64,
     executions: u64,
     self_time: Ps,
-    /// Time of the ops of which the FLOPs are known, and these; the same of bytes.
-    flops: (Ps, f64),
-    bytes: (Ps, f64),
+    work_time: WorkTime,
+    /// FLOPs of the ops, as far as they are known.
+    flops: f64,
+    /// Bytes that the ops read and write, as far as they are known.
+    bytes: f64,
     largest: (Ps, String),
 }
 
@@ -67,26 +69,26 @@ pub(super) static COLUMNS: [(Column, CellOf); 11] = [
             "measured_flop_rate_gflops",
             "FLOP/s",
             Unit::GigaflopsPerSecond,
-            "FLOPs over the time of the ops whose FLOPs are known.",
+            "FLOPs of the ops, as far as they are known, over their self time.",
         )
-        .caveat("Of asynchronous pairs from start to end."),
-        |it, _| float(rate(it.flops.1, it.flops.0).filter(|_| it.flops.1 > 0.0).map(|rate| rate * 1e-9)),
+        .caveat("Of asynchronous pairs alone from start to end."),
+        |it, _| float(rate(it.flops, it.work_time.time()).filter(|_| it.flops > 0.0).map(|rate| rate * 1e-9)),
     ),
     (
         column(
             "measured_memory_bw_gibps",
             "Memory",
             Unit::GibibytesPerSecond,
-            "Bytes read and written over the time of the ops whose bytes are known.",
+            "Bytes read and written by the ops, as far as they are known, over their self time.",
         )
-        .caveat("Of asynchronous pairs from start to end."),
+        .caveat("Of asynchronous pairs alone from start to end."),
         |it, _| {
-            let speed = rate(it.bytes.1, it.bytes.0).filter(|_| it.bytes.1 > 0.0);
+            let speed = rate(it.bytes, it.work_time.time()).filter(|_| it.bytes > 0.0);
             float(speed.map(|speed| speed / (1u64 << 30) as f64))
         },
     ),
     (column("flops", "FLOPs", Unit::Flops, "FLOPs of all executions, as far as they are known."), |it, _| {
-        float((it.flops.1 > 0.0).then_some(it.flops.1))
+        float((it.flops > 0.0).then_some(it.flops))
     }),
     (column("largest", "Largest op", Unit::Text, "The op of the group with the most self time."), |it, _| text(&it.largest.1)),
 ];
@@ -158,16 +160,14 @@ impl OpGroup {
         self.occurrences += op.occurrences;
         self.executions += op.executions;
         self.self_time += op.self_time;
+        self.work_time.add(op, !op.is_left_out());
         if self.ops == 1 || op.self_time > self.largest.0 {
             self.largest = (op.self_time, name.to_owned());
         }
         // The work of an asynchronous pair counts once.
         let known = |value: Option<f64>| value.filter(|_| !op.is_left_out());
         for (sum, value) in [(&mut self.flops, known(op.flops)), (&mut self.bytes, known(op.bytes))] {
-            if let Some(value) = value {
-                sum.0 += op.work_time();
-                sum.1 += value;
-            }
+            *sum += value.unwrap_or(0.0);
         }
     }
 }

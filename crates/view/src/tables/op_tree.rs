@@ -91,11 +91,11 @@ pub(super) static COLUMNS: [(Column, NodeValue); 15] = [
             "measured_flop_rate_gflops",
             "FLOP/s",
             Unit::GigaflopsPerSecond,
-            "FLOPs that are known below the node over its time.",
+            "FLOPs that are known below the node over the self time of its ops.",
         )
-        .caveat("Of asynchronous pairs from start to end."),
+        .caveat("Of asynchronous pairs alone from start to end."),
         NodeValue::Cell(|_, node| {
-            CellRef::float(node.flops.and_then(|flops| rate(flops, node.work_time)).map(|rate| rate * 1e-9))
+            CellRef::float(node.flops.and_then(|flops| rate(flops, node.work_time.time())).map(|rate| rate * 1e-9))
         }),
     ),
     (
@@ -103,14 +103,14 @@ pub(super) static COLUMNS: [(Column, NodeValue); 15] = [
             "measured_memory_bw_gibps",
             "Memory",
             Unit::GibibytesPerSecond,
-            "Bytes that are known below the node over its time.",
+            "Bytes that are known below the node over the self time of its ops.",
         )
         .caveat(
-            "Of asynchronous pairs from start to end; the bytes of a `copy-done`, which are those of its \
+            "Of asynchronous pairs alone from start to end; the bytes of a `copy-done`, which are those of its \
              `copy-start` again, count in its own row only.",
         ),
         NodeValue::Cell(|_, node| {
-            let speed = node.bytes.and_then(|bytes| rate(bytes, node.work_time));
+            let speed = node.bytes.and_then(|bytes| rate(bytes, node.work_time.time()));
             CellRef::float(speed.map(|it| it / (1u64 << 30) as f64))
         }),
     ),
