@@ -1,8 +1,10 @@
 """Records a run on JAX's CPU backend, takes its per-op events out (JAX before 0.7 wrote none), and writes what is true of the rest.
 
     python host_only.py OUT
+    python host_only.py OUT --truth
 
-writes OUT/host.trace.json.gz and OUT/truth.json. The truth is made here from the events alone: self time by a sweep over the moments
+writes OUT/host.trace.json.gz and OUT/truth.json; with --truth the latter alone, of the file that is there. A span within one of its name
+on its thread is part of that one. The truth is made here from the events alone: self time by a sweep over the moments
 at which an event of a thread starts or ends; between two of them the latest started event that runs owns the time.
 """
 
@@ -57,18 +59,23 @@ def truth(events):
                 own[running[-1][2]] += second - first
         ends = {}
         for start, end, name in spans:
+            if end <= ends.get(name, -1):
+                continue
+            ends[name] = end
             count[name] += 1
             total[name] += end - start
-            if name.startswith("PjitFunction(") and end > ends.get(name, -1):
-                ends[name] = end
+            if name.startswith("PjitFunction("):
                 calls[name[13:-1]] += 1
                 call_time[name[13:-1]] += end - start
     spans = [[name, count[name], round(total[name], 6), round(time, 6)] for name, time in own.most_common(12)]
     programs = [[name, calls[name], round(call_time[name], 6)] for name, _ in call_time.most_common()]
-    return {"threads": len(threads), "events": sum(count.values()), "spans": spans, "calls": programs}
+    return {"threads": len(threads), "events": sum(len(spans) for spans in threads.values()), "spans": spans, "calls": programs}
 
 
-def main(out):
+def main(out, *options):
+    if options == ("--truth",):
+        with gzip.open(out + "/host.trace.json.gz") as file:
+            return write(out, json.load(file)["traceEvents"])
     with tempfile.TemporaryDirectory() as folder:
         trace = record(folder)
     kept = [event for event in trace["traceEvents"] if "hlo_op" not in (event.get("args") or {})]
@@ -76,9 +83,13 @@ def main(out):
     os.makedirs(out, exist_ok=True)
     with gzip.GzipFile(out + "/host.trace.json.gz", "wb", mtime=0) as file:
         file.write(json.dumps(trace).encode())
+    write(out, kept)
+
+
+def write(out, events):
     with open(out + "/truth.json", "w") as file:
-        json.dump(truth(kept), file, indent=1)
+        json.dump(truth(events), file, indent=1)
         file.write("\n")
 
 
-main(sys.argv[1])
+main(*sys.argv[1:])

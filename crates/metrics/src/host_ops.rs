@@ -31,12 +31,13 @@ pub struct HostOp {
     pub tally: HostOpTally,
 }
 
-/// Count and times of some events.
+/// Count and times of some events, as far as they lie in the window. One that lies in another one of its name on its thread is part of
+/// it, as the two spans of one call that JAX records, or a function that calls itself: it has self time and nothing else.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HostOpTally {
     /// Number of the events.
     pub occurrences: u64,
-    /// Sum of the events' durations; of a recursive function each call counts.
+    /// Sum of the events' durations.
     pub total: Ps,
     /// The part of it in which nothing nested in them ran.
     pub self_time: Ps,
@@ -63,8 +64,7 @@ pub struct HostOps {
 }
 
 impl HostOps {
-    /// Of all hosts, each in its window: what of an event lies in it, and its occurrence where it starts in it. Linear in the number of
-    /// host events.
+    /// Of all hosts, each in its window: what of an event lies in it. Linear in the number of host events.
     pub fn new(trace: &Trace, devices: &Devices, window: impl Fn(u16) -> Interval) -> HostOps {
         let tallies = tallies_of_kinds(trace, devices, &|kind| kind == LineKind::Host, &|host| Some(window(host)));
         HostOps::of_tallies(trace, devices, &tallies)
@@ -91,7 +91,9 @@ pub(super) fn tallies_of_kinds(
 ) -> Vec<HostOpTally> {
     let mut tallies = vec![HostOpTally::default(); trace.events.kinds().len()];
     let everything = Interval::new(Ps::new(i64::MIN), Ps::MAX);
-    for (line, events) in trace.lines.iter().zip(devices.by_line.events.iter()) {
+    // By name: the line that it was last on, and the latest end of its events there.
+    let mut latest: Vec<(usize, Ps)> = vec![(usize::MAX, Ps::ZERO); trace.strings.len()];
+    for (at, (line, events)) in trace.lines.iter().zip(devices.by_line.events.iter()).enumerate() {
         if !wanted(line.kind) {
             continue;
         }
@@ -102,9 +104,17 @@ pub(super) fn tallies_of_kinds(
         let starts_inside = |interval: Interval| interval.start >= window.start && is_before_end(interval.start);
         trace.for_each_on_thread(events, |kind, interval| {
             let total = interval.clip(window).map_or(Ps::ZERO, Interval::length);
-            let occurrences = u64::from(starts_inside(interval));
-            if let Some(tally) = tallies.get_mut(kind).filter(|_| occurrences > 0 || total > Ps::ZERO) {
-                tally.add(&HostOpTally { occurrences, total, longest: total, self_time: Ps::ZERO });
+            if total == Ps::ZERO && !starts_inside(interval) {
+                return;
+            }
+            let name = trace.events.kinds().get(kind).map(|kind| kind.name.index());
+            let Some((on, end)) = name.and_then(|name| latest.get_mut(name)) else { return };
+            if *on == at && interval.end <= *end {
+                return;
+            }
+            (*on, *end) = (at, interval.end);
+            if let Some(tally) = tallies.get_mut(kind) {
+                tally.add(&HostOpTally { occurrences: 1, total, longest: total, self_time: Ps::ZERO });
             }
         });
         for_each_self_kind(trace, events, |kind, interval| {
@@ -175,12 +185,31 @@ mod tests {
         let stream = b.line("/device:GPU:0", "Stream #1");
         b.event(stream, "gemm", 0, 500);
         let expected = [
-            ("$main", "python", 3, 2, 61.0, 28.0),
+            ("$main", "python", 2, 2, 58.0, 28.0),
             ("PjitFunction(f)", "launch", 1, 1, 20.0, 10.0),
             ("backend_compile", "compile", 1, 1, 10.0, 10.0),
             ("cudaStreamSynchronize", "wait", 1, 1, 10.0, 10.0),
         ];
         assert_eq!(rows(&b.build()), expected);
+    }
+
+    /// One call that began before the window, as the two spans that JAX records of it, and one that ends after it.
+    #[test]
+    fn a_part_in_the_window_counts() {
+        let mut b = TraceBuilder::new();
+        let python = b.line("/host:CPU", "python");
+        for start in [0, 40, 90] {
+            b.event(python, "PjitFunction(f)", start, 20);
+            b.event(python, "PjitFunction(f)", start + 1, 18);
+        }
+        let stream = b.line("/device:GPU:0", "Stream #1");
+        b.event(stream, "gemm", 0, 500);
+        let trace = b.build();
+        let us = |us: i64| Ps::new(us * 1_000_000);
+        let ops = HostOps::new(&trace, &Devices::of(&trace), |_| Interval::new(us(10), us(95)));
+        let tally = ops.rows.first().unwrap().tally;
+        let expected = HostOpTally { occurrences: 3, total: us(10 + 20 + 5), self_time: us(35), longest: us(20) };
+        assert_eq!((ops.rows.len(), tally), (1, expected));
     }
 
     #[test]

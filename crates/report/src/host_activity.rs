@@ -49,7 +49,7 @@ pub struct HostSpan {
     pub name: String,
     /// What the events do: `python`, `launch`, `input`, `compile`, `transfer`, `wait` or `other`.
     pub role: String,
-    /// Number of the events.
+    /// Number of the events. One that lies in another one of its name on its thread is part of it.
     pub occurrences: u64,
     /// Threads that the events are on.
     pub threads: u64,

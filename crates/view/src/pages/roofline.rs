@@ -294,7 +294,8 @@ const LEFT_OF_ALL: f64 = 0.5;
 fn chart(context: &Context<'_>, peaks: &Peaks, passing: Option<&[bool]>) -> (Scatter, String) {
     let mut points = Vec::new();
     let mut kinds = Vec::new();
-    let (mut without, mut asynchronous, mut more, mut has_copies) = (0u64, 0u64, 0u64, false);
+    let (mut without, mut asynchronous, mut over_link, mut more) = (0u64, 0u64, 0u64, 0u64);
+    let mut stands_left = false;
     for (index, op) in context.analysis.ops.rows.iter().enumerate() {
         // The first row of the table is the program.
         if passing.is_some_and(|passing| passing.get(index + 1) != Some(&true)) {
@@ -304,7 +305,11 @@ fn chart(context: &Context<'_>, peaks: &Peaks, passing: Option<&[bool]>) -> (Sca
             without += 1;
             continue;
         };
-        has_copies |= point.x == 0.0;
+        if place.bound_by == roofline::Bound::HostLink {
+            over_link += 1;
+            continue;
+        }
+        stands_left |= point.x == 0.0;
         if place.max_mem_bw_utilization.is_some_and(|share| share > MOST_SHARE) {
             asynchronous += 1;
         } else if points.len() >= MOST_POINTS {
@@ -328,16 +333,22 @@ fn chart(context: &Context<'_>, peaks: &Peaks, passing: Option<&[bool]>) -> (Sca
         (more, "with less time than those shown"),
         (without, "of unknown FLOPs or bytes"),
         (asynchronous, "of an asynchronous copy's start or end, whose bytes move during other ops"),
+        (over_link, "that copy to or from the host, which its link limits"),
     ] {
         if count > 0 {
             left_out.push(format!("{} {what}", format::count(count)));
         }
     }
     let mut notes = Vec::new();
-    if has_copies {
-        let text =
-            "Ops without FLOPs stand at the left edge: how far below the memory's line is how far below its bandwidth.";
-        notes.push(text.to_owned());
+    if stands_left {
+        let which = if context.analysis.ops.rows.iter().any(|op| context.analysis.roofline.counts_cycles(op)) {
+            "Ops without FLOPs, and elementwise ops, whose FLOPs XLA states as cycles on GPUs,"
+        } else {
+            "Ops without FLOPs"
+        };
+        notes.push(format!(
+            "{which} stand left of all others: how far below the memory's line is how far below its bandwidth."
+        ));
     }
     if !left_out.is_empty() {
         notes.push(format!("Ops that are not in the chart: {}.", left_out.join("; ")));
@@ -378,6 +389,9 @@ fn placed(context: &Context<'_>, op: &Op) -> Option<(Point, roofline::Point)> {
     }
     if let Some((kind, peak)) = place.arithmetic.zip(place.peak_flop_rate) {
         notes.push(format!("peak of {}: {}", kind.label(), format::si(peak, "FLOP/s")));
+    }
+    if context.analysis.roofline.counts_cycles(op) {
+        notes.push("placed by its bandwidth alone: its FLOPs are cycles".to_owned());
     }
     let path = ops.text(context.trace(), op.framework_path);
     if !path.is_empty() {

@@ -24,14 +24,14 @@ pub(super) static COLUMNS: [(Column, CellOf); 9] = [
         |_, op| CellRef::Text(op.role.label()),
     ),
     (
-        column("occurrences", "Count", Unit::Count, "How many start in the window.")
-            .caveat("Ops of a CPU backend are device work and not in the table."),
+        column("occurrences", "Count", Unit::Count, "How many of them lie in the window, at least in part.")
+            .caveat("One that lies in another one of its name on its thread is part of it. Ops of a CPU backend are device work and not in the table."),
         |_, op| CellRef::Int(op.tally.occurrences),
     ),
     (column("threads", "Threads", Unit::Count, "Threads that they are on."), |_, op| CellRef::Int(op.threads)),
     (
         column("total_time_us", "Time", Unit::TimeUs, "Sum of their durations inside the window.")
-            .caveat("What is nested in them counts, and of a function that calls itself each call."),
+            .caveat("What is nested in them counts; what a function that calls itself takes counts once."),
         |_, op| CellRef::Float(op.tally.total.as_us()),
     ),
     (column("avg_time_us", "Mean", Unit::TimeUs, "`total_time_us / occurrences`."), |_, op| {
