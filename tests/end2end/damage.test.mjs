@@ -42,6 +42,7 @@ test("says what a file is that is no profile, while others of the drop load", as
   await load(page, Object.keys(files).map((name) => join(folder, name)));
   await page.keyboard.press("o");
   await until("both bad files say why", async () => (await page.locator(".file.failed .message").count()) === 2);
+  assert.equal(await page.locator(".failed-link").innerText(), "2 files not read");
   const messages = (await page.locator(".file.failed .message").allInnerTexts()).join("\n");
   assert.match(messages, /empty/i);
   assert.match(messages, /HTML/i);

@@ -1,8 +1,8 @@
-//! The tracks of a run in the order in which they are shown: processes as the file orders them, below each what is derived of it, its
+//! The tracks of a run in the order in which they are shown: devices, then the other processes, each as the file orders them, below each what is derived of it, its
 //! lines in the file's order, and its counters.
 
 use base::sort;
-use trace::{LineId, LineKind, PlaneKind, Trace};
+use trace::{LineId, LineKind, Plane, PlaneKind, Trace};
 
 use crate::derived;
 use crate::lines::process_name;
@@ -68,11 +68,14 @@ pub struct Process {
 pub(crate) fn processes([captured, derived]: [Source<'_>; 2], flames: &[Scopes; 2]) -> Vec<Process> {
     let whole = captured.trace;
     let (captured, derived) = ((Origin::Captured, captured), (Origin::Derived, derived));
-    let mut order: Vec<(i64, usize)> =
-        whole.planes.iter().enumerate().map(|(index, plane)| (plane.order.unwrap_or(i64::MAX), index)).collect();
+    // A stack of Python functions fills a screen, and PyTorch's traces begin with it: whoever opens the timeline looks for the devices.
+    let place = |(index, plane): (usize, &Plane)| {
+        (!matches!(plane.kind, PlaneKind::Device { .. }), plane.order.unwrap_or(i64::MAX), index)
+    };
+    let mut order: Vec<(bool, i64, usize)> = whole.planes.iter().enumerate().map(place).collect();
     sort::sort_by(&mut order, |a, b| a.cmp(b));
     let mut found = Vec::new();
-    for (_, index) in order {
+    for (.., index) in order {
         let mut process =
             Process { name: name(whole, index), tracks: Vec::new(), events: 0, is_host: is_host(whole, index) };
         for (origin, source) in [derived, captured] {

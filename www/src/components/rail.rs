@@ -3,9 +3,10 @@
 use leptos::prelude::*;
 
 use super::icons::ViewIcon;
+use super::live::live;
 use super::tip::Name;
 use crate::route::{Route, View};
-use crate::state::{Run, State};
+use crate::state::{FileRow, Load, Phase, Run, State};
 
 /// The rail.
 #[component]
@@ -28,6 +29,14 @@ pub fn Rail() -> impl IntoView {
         });
         items.collect_view()
     };
+    // Whoever looks at one run would else not know that another file was not read.
+    let failed = move || {
+        let has_failed = |file: &&FileRow| matches!(file.phase, Phase::Failed(_));
+        let of_load = |load: &Load| load.files.with(|files| files.iter().filter(has_failed).count());
+        let count: usize = state.loads.with(|loads| loads.iter().map(of_load).sum());
+        let word = if count == 1 { "file" } else { "files" };
+        (count > 0).then(|| view! { <a class="failed-link" href="#/start">{format!("{count} {word} not read")}</a> })
+    };
     let start_here = move || state.view() == View::Start;
     view! {
         <nav class="rail" aria-label="Runs and views">
@@ -35,6 +44,7 @@ pub fn Rail() -> impl IntoView {
             <ul class="runs">
                 <For each=runs key=|run| run.id let:run><RunLink run=run current=current /></For>
             </ul>
+            {live(failed)}
             <a class="view-link open-link" href="#/start" aria-current=move || start_here().then_some("page")>
                 <ViewIcon of=View::Start /><span>"Open a profile"</span>
             </a>

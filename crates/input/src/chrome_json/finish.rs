@@ -41,6 +41,7 @@ pub(super) fn finish(scanner: Scanner, path: &str, done: u64, length: u64) -> Re
     name_the_nameless(&mut store);
     kineto_kinds(&mut store.trace, &store.plane_ids);
     label_the_devices(&mut store.trace);
+    number_the_devices(&mut store);
     store.trace.settle_clocks();
     store.trace.format = Some(SourceFormat::ChromeJson);
     store.trace.framework = framework(&store.trace, &top_level);
@@ -132,6 +133,27 @@ fn label_the_nameless(trace: &mut Trace) {
 fn label_the_devices(trace: &mut Trace) {
     let is_device = |plane: &Plane| matches!(plane.kind, PlaneKind::Device { .. });
     label_the(trace, |trace, plane| is_device(plane) && trace::plane_kind(trace.text(plane.name)) == PlaneKind::Other);
+}
+
+/// Where a trace of Kineto has no metadata, a process with GPU work is called by its number, `GPU 0`, and its threads are streams.
+fn number_the_devices(store: &mut Store) {
+    let Trace { strings, planes, lines, .. } = &mut store.trace;
+    let mut nameless = vec![false; planes.len()];
+    for ((plane, &id), is_nameless) in planes.iter_mut().zip(&store.plane_ids).zip(&mut nameless) {
+        let PlaneKind::Device { platform: Platform::Gpu, ordinal } = plane.kind else { continue };
+        *is_nameless = matches!(id, Id::Number(number) if strings.get(plane.name) == format!("process {number}"));
+        if *is_nameless {
+            plane.name = strings.intern(&format!("GPU {ordinal}"));
+        }
+    }
+    for (line, &id) in lines.iter_mut().zip(&store.line_ids) {
+        if let Id::Number(number) = id
+            && nameless.get(line.plane.index()) == Some(&true)
+            && strings.get(line.name) == format!("thread {number}")
+        {
+            line.name = strings.intern(&format!("stream {number}"));
+        }
+    }
 }
 
 /// Processes and threads without a name are called by their ids.

@@ -12,7 +12,7 @@ use metrics::{
     matrix_units,
 };
 use report::UnifiedProfile;
-use trace::{Platform, StatValue};
+use trace::{Framework, Platform, StatValue};
 
 /// The blocks.
 pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
@@ -170,6 +170,9 @@ fn figures(context: &Context<'_>, stats: &KernelStats, all: &Occurrences) -> Vec
         match stats.mean_occupancy_percent {
             Some(_) => "theoretical; the mean, weighted by time".to_owned(),
             None if is_amd(&context.profile.metadata.device_type) => "Not in traces of AMD GPUs.".to_owned(),
+            None if context.trace().framework == Framework::PyTorch => {
+                "PyTorch estimates it by the number of blocks alone, which is not used here.".to_owned()
+            }
             None => "Not in the trace; the xplane beside a trace JSON may have it.".to_owned(),
         },
     ));

@@ -3,6 +3,20 @@
 use super::{decode, describe, events, values, warnings};
 use trace::{EventColumn, Framework, LineKind, PlaneKind, Platform, StatValue};
 
+/// Without metadata a process is called by what ran on it.
+#[test]
+fn a_nameless_process_with_kernels_is_a_gpu() {
+    let trace = decode(
+        r#"{"schemaVersion": 1, "traceEvents": [
+        {"ph": "X", "cat": "cpu_op", "name": "aten::mm", "pid": 40, "tid": 41, "ts": 1682725898079484, "dur": 100},
+        {"ph": "X", "cat": "kernel", "name": "gemm", "pid": 2, "tid": 7, "ts": 1682725898079500, "dur": 10, "args": {"stream": 7}}]}"#,
+    )
+    .unwrap();
+    let names = |of: Vec<trace::StrId>| of.into_iter().map(|name| trace.text(name).to_owned()).collect::<Vec<_>>();
+    assert_eq!(names(trace.planes.iter().map(|plane| plane.name).collect()), ["process 40", "GPU 2"]);
+    assert_eq!(names(trace.lines.iter().map(|line| line.name).collect()), ["thread 41", "stream 7"]);
+}
+
 #[test]
 fn kineto_is_understood() {
     let trace = decode(
