@@ -51,9 +51,18 @@ impl Profile {
         }
     }
 
-    /// True where it was made from events, which can be measured anew; a report that was read cannot.
+    /// True where it was made from events, which can be measured anew; a report that was read and what is of memory alone cannot.
     pub fn is_from_events(&self) -> bool {
-        self.metadata.source_format.is_some() && !self.is_earlier_result
+        self.metadata.source_format.is_some() && !self.is_earlier_result && !self.is_of_memory()
+    }
+
+    /// Where it ran, or what it is of where no device is known.
+    pub fn platform(&self) -> String {
+        match self.metadata.platform.as_str() {
+            "Unknown" if self.is_of_memory() => "memory".to_owned(),
+            "Unknown" if self.metadata.num_devices == 0 => "host only".to_owned(),
+            platform => platform.to_owned(),
+        }
     }
 
     /// True where it is of compiled programs, of a device memory profile or of an error alone: it has nothing but memory.

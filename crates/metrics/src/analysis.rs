@@ -113,7 +113,8 @@ pub(crate) fn measure<'r>(run: &'r Run, settings: &'r Settings) -> (Analysis, Fo
     let device = settings.device.as_deref().or(run.device.as_deref());
     warnings.append(&mut step_report.warnings);
     // A file without events holds no ops either: one warning is enough.
-    if !warnings.iter().any(|it| it.is(WarningCode::NoEvents) || it.is(WarningCode::XplaneNoEvents)) {
+    let says_it = warnings.iter().any(|it| it.is(WarningCode::NoEvents) || it.is(WarningCode::XplaneNoEvents));
+    if !says_it && !is_of_memory_alone(run) {
         warnings.extend(no_device_ops(&captured));
     }
     warnings.extend(device_clocks::warnings(&captured));
@@ -157,6 +158,12 @@ impl Analysis {
     pub fn efficiency(&self, op: &Op) -> Option<f64> {
         self.roofline.point(op)?.roofline_efficiency
     }
+}
+
+/// Compiled programs, a device memory profile or the text of an out-of-memory error: nobody looks for ops in it.
+fn is_of_memory_alone(run: &Run) -> bool {
+    let has_memory = run.heap_profile.is_some() || run.memory_error.is_some() || !run.trace.hlo.is_empty();
+    run.trace.events.is_empty() && has_memory
 }
 
 fn no_device_ops(devices: &Devices) -> Option<Warning> {

@@ -69,10 +69,17 @@ fn RunLink(run: Run, current: Memo<Option<u32>>) -> impl IntoView {
     view! {
         <li><a class="run-link" href=href aria-current=move || here().then_some("true")>
             <i class=format!("dot run-{}", (id - 1) % 8)></i>
-            {move || { let report = run.report.get(); view! {
-                <Name text=state.name_of(id) width=18 />
-                <span class="platform">{report.profile.metadata.platform.clone()}" × "{report.profile.metadata.num_devices}</span>
-            } }}
+            {move || {
+                let report = run.report.get();
+                let devices = match report.profile.metadata.num_devices {
+                    0 => String::new(),
+                    devices => format!(" × {devices}"),
+                };
+                view! {
+                    <Name text=state.name_of(id) width=18 />
+                    <span class="platform">{report.profile.platform()}{devices}</span>
+                }
+            }}
         </a></li>
     }
 }

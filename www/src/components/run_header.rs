@@ -70,7 +70,7 @@ pub fn RunHeader(
     view! {
         <header class="run-header">
             <h1>{live(move || view! { <Name text=state.name_of(id) width=48 /> })}</h1>
-            <span class="platform-badge">{says(move || report.get().profile.metadata.platform.clone())}</span>
+            <span class="platform-badge">{says(move || report.get().profile.platform())}</span>
             {live(alerts)}
             <span class="spring"></span>
             <button class="plain" title="Close this run and free its memory" on:click=move |_| client::close(state, &closing)>"Close run"</button>

@@ -27,24 +27,26 @@ pub fn blocks(kept: &KeptMemory, query: &PageQuery) -> Vec<Block> {
 }
 
 fn figures(report: &OutOfMemory) -> Vec<Figure> {
-    let over = report.capacity_bytes.map(|capacity| report.peak_bytes().saturating_sub(capacity));
+    // What was asked for on top of what was in use, where an allocator says it: that did not fit, and not the program alone.
+    let in_use = report.in_use_bytes.zip(report.requested_bytes);
+    let needed_bytes = in_use.map_or(report.peak_bytes(), |(in_use, requested)| in_use.saturating_add(requested));
+    let over = report.capacity_bytes.map(|capacity| needed_bytes.saturating_sub(capacity));
     let listed = report.buffers.len();
     let needed = Figure {
         status: Some(Status::Bad),
-        limits: "The program did not fit.".to_owned(),
+        limits: "It did not fit.".to_owned(),
         ..bytes_figure(
             "Needed",
-            report.peak_bytes(),
-            over.filter(|&over| over > 0).map_or_else(
-                || "by the program in all".to_owned(),
-                |over| format!("{} more than there is", format::bytes(over)),
-            ),
+            needed_bytes,
+            over.filter(|&over| over > 0)
+                .map_or_else(|| "in all".to_owned(), |over| format!("{} more than there is", format::bytes(over))),
         )
     };
     let rest = [
         ("Capacity", report.capacity_bytes, "what the memory holds".to_owned()),
         ("In use", report.in_use_bytes, "when it failed".to_owned()),
         ("Asked for", report.requested_bytes, "by the allocation that failed".to_owned()),
+        ("Program", in_use.map(|_| report.peak_bytes()), "needed by the program alone".to_owned()),
         ("Listed", Some(report.listed_bytes()), format!("by the text: its {listed} largest buffers")),
     ];
     let rest = rest.into_iter().filter_map(|(label, bytes, note)| Some(bytes_figure(label, bytes?, note)));

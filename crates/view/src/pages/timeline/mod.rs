@@ -108,9 +108,13 @@ pub struct Outcome {
     pub has_more_rows: bool,
 }
 
-/// Below the picture of a run nothing stands; an earlier result has no picture, and says why.
+/// Below the picture of a run nothing stands; a run without events and an earlier result have no picture, and say why.
 pub(super) fn blocks(source: super::Source<'_>) -> Vec<Block> {
     match source {
+        super::Source::Trace(context) if context.trace().events.is_empty() => vec![Block::Empty {
+            reason: "This run has no events: what it says of memory is on the Memory page.".to_owned(),
+            remedy: None,
+        }],
         super::Source::Trace(_) => Vec::new(),
         super::Source::Profile(_) => vec![source.not_measured("timeline")],
     }
