@@ -3,8 +3,9 @@
 use leptos::prelude::*;
 
 use super::icons::ViewIcon;
-use super::live::live;
+use super::live::{follow, live};
 use super::tip::Name;
+use crate::browser;
 use crate::route::{Route, View};
 use crate::state::{FileRow, Load, Phase, Run, State};
 
@@ -37,6 +38,11 @@ pub fn Rail() -> impl IntoView {
         let word = if count == 1 { "file" } else { "files" };
         (count > 0).then(|| view! { <a class="failed-link" href="#/start">{format!("{count} {word} not read")}</a> })
     };
+    // A narrow screen has a part of the views in sight.
+    follow(move || {
+        state.view();
+        request_animation_frame(|| browser::reveal(".views [aria-current]"));
+    });
     let start_here = move || state.view() == View::Start;
     view! {
         <nav class="rail" aria-label="Runs and views">

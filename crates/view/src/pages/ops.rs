@@ -153,6 +153,7 @@ fn figures(context: &Context<'_>, passing: Option<&[bool]>) -> Vec<Figure> {
     };
     let known = coverage.cost_known;
     let cost_note = match percent(coverage.cost_from_shapes, whole) {
+        None if passing.is_some() => "no op passes the filter".to_owned(),
         Some(share) if share > 0.0 => {
             format!("{of_busy}; {} worked out from library calls' shapes", format::percent(share))
         }
