@@ -1,7 +1,7 @@
 //! The numbers behind a finding as people read them: `recompilation_percent` of 75.9 is "Recompilation" and "75.9 %".
 
 use base::format;
-use report::Evidence;
+use report::{Evidence, Finding};
 
 /// What a number is, in words.
 pub fn label(evidence: &Evidence) -> String {
@@ -23,6 +23,14 @@ pub fn value(evidence: &Evidence) -> String {
     let (_, unit) = stem_and_unit(&evidence.name);
     let limit = evidence.threshold.map(|limit| format!(" (limit {})", with_unit(limit, unit)));
     format!("{}{}", with_unit(evidence.value, unit), limit.unwrap_or_default())
+}
+
+/// A rule that could not be checked: its title as a question, and what it lacked.
+pub fn unchecked(finding: &Finding) -> (String, String) {
+    let why = finding.message.strip_prefix("Not checked: ").unwrap_or(&finding.message);
+    let mut letters = why.chars();
+    let why = letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect());
+    (format!("{}?", finding.title), why)
 }
 
 /// A name without the unit at its end. A name that is a unit alone (`bytes`) is both.

@@ -213,7 +213,7 @@ pub fn TableView(
         }
     };
     view! {
-        <section class="table-box">
+        <section class="table-box" class:sentences=move || shown.with(|shown| shown.table().is_some_and(TableBlock::is_of_sentences))>
             <header class="table-head">
                 <h2>{says(move || title.get())}</h2>
                 <span class="quiet" aria-live="polite">{says(counted)}</span>
@@ -393,6 +393,8 @@ struct Look {
     classes: Vec<(String, ColourClass)>,
     /// The screen is a phone's.
     narrow: bool,
+    /// Texts are not cut.
+    whole: bool,
 }
 
 impl Look {
@@ -420,6 +422,7 @@ impl Look {
             fixed,
             classes: table.classes.clone(),
             narrow: browser::is_narrow(),
+            whole: table.is_of_sentences(),
             columns: columns.map(|(index, column)| (index, column.clone(), largest(index))).collect(),
         }
     }
@@ -454,6 +457,7 @@ fn cell_view(
     let tips = Tips::get();
     let unit = column.unit;
     let chars = match (fixed, look.narrow) {
+        _ if look.whole => cell::WHOLE_CHARS,
         (true, true) => NARROW_CHARS,
         (true, false) => NAME_CHARS,
         (false, _) => TEXT_CHARS,

@@ -158,12 +158,17 @@ fn findings_are_cards_or_a_table() {
         let query = PageQuery { options, ..PageQuery::default() };
         page(Source::Trace(examined.context(&run)), View::Findings, &query).blocks
     };
-    let ([Block::Choice(_), Block::Findings { findings }, ..], [Block::Choice(_), Block::Table(table)]) =
-        (&shown("cards")[..], &shown("table")[..])
-    else {
-        panic!("{:?}", shown("table"))
-    };
+    let (cards, table) = (shown("cards"), shown("table"));
+    let [Block::Choice(_), Block::Findings { findings }, cards @ ..] = &cards[..] else { panic!("{cards:?}") };
+    let [Block::Choice(_), Block::Table(table), below @ ..] = &table[..] else { panic!("{table:?}") };
     assert!(!findings.is_empty());
+    // What takes most of the time is no row, and stands below the table as it stands below the cards.
+    let [most_time @ .., Block::Fold { title, blocks }] = cards else { panic!("{cards:?}") };
+    assert_eq!((most_time, most_time.len()), (below, 1));
+    let [Block::Facts(facts)] = &blocks[..] else { panic!("{blocks:?}") };
+    let lacking = examined.profile.findings.iter().filter(|it| it.severity == report::FindingSeverity::NotChecked);
+    assert_eq!((facts.facts.len(), title), (lacking.count(), &format!("Not checked: {}", facts.facts.len())));
+    assert!(facts.facts.iter().all(|fact| fact.label.ends_with('?') && !fact.value.starts_with("Not checked")));
     assert_eq!(table.total_rows as usize, examined.profile.findings.len());
 }
 

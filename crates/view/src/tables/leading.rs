@@ -16,6 +16,8 @@ pub fn leading(name: TableName) -> &'static [&'static str] {
             "bound_by",
             "source_info",
         ],
+        TableName::Checklist => &["question", "judgement", "shown", "answer", "remedy"],
+        TableName::Findings => &["severity", "title", "message", "remedy", "time_at_stake_percent"],
         TableName::FrameworkOps => &[
             "operation",
             "type",

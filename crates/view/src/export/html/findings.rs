@@ -28,7 +28,8 @@ pub fn section(profile: &UnifiedProfile) -> Markup {
                         summary { "Not checked: " (format::count(unchecked.len() as u64)) }
                         ul {
                             @for finding in unchecked {
-                                li { (finding.title) ": " (finding.message) }
+                                @let (question, why) = evidence::unchecked(finding);
+                                li { (question) " " (why) }
                             }
                         }
                     }
