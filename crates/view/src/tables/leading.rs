@@ -6,6 +6,17 @@ use super::TableName;
 /// Keys of columns; none where a page shows all of the table.
 pub fn leading(name: TableName) -> &'static [&'static str] {
     match name {
+        TableName::OpGroups => &[
+            "name",
+            "num_ops",
+            "total_self_time_us",
+            "busy_self_time_percent",
+            "executions",
+            "execution_self_time_us",
+            "source_info",
+            "largest",
+        ],
+        TableName::TopKernels => &["name", "category", "total_us", "percent", "count", "framework_op"],
         TableName::Ops => &[
             "hlo_op_name",
             "category",
