@@ -414,8 +414,9 @@ impl Look {
             !column.is_folded
                 && (table.rows.is_empty() || (column.empty.is_some() && !has_details) || has_value(*index))
         };
-        let names =
-            |column: &ColumnBlock| table.row_name.as_ref().is_some_and(|name| name.columns.contains(&column.key));
+        let names = |column: &ColumnBlock| {
+            !column.is_folded && table.row_name.as_ref().is_some_and(|name| name.columns.contains(&column.key))
+        };
         let fixed = table.columns.iter().position(names).unwrap_or(0);
         let columns = table.columns.iter().enumerate().filter(in_sight);
         Look {

@@ -86,8 +86,11 @@ pub fn leading(name: TableName) -> &'static [&'static str] {
             "gb_per_sec",
             "group_size",
         ],
+        TableName::StepEvents => {
+            &["name", "device_name", "part", "hlo_op_name", "kernel_name", "before", "start_us", "time_us"]
+        }
         TableName::StepBreakdown => &[
-            "step",
+            "name",
             "device_name",
             "duration_us",
             "compute_us",
