@@ -97,7 +97,7 @@ fn is_checked(finding: &&Finding) -> bool {
 }
 
 fn block(source: Source<'_>, finding: &Finding) -> FindingBlock {
-    let numbers = finding.evidence.iter().map(|it| (evidence::label(it), evidence::value(it)));
+    let numbers = evidence::numbers(&finding.evidence).into_iter();
     let about = [("Confidence", finding.confidence.label()), ("Rule", finding.id.as_str())];
     let about = about.into_iter().filter(|_| !finding.evidence.is_empty());
     let about = about.map(|(label, value)| (label.to_owned(), value.to_owned()));
