@@ -207,7 +207,8 @@ fn mean_kernel(source: Source<'_>) -> Figure {
     judged_mean(profile, Figure { value: Some(mean), note, ..figure }, mean)
 }
 
-const MEAN_OP: &str = "Mean self time of a device op: a kernel, a copy or a fill. Time of ops nested in it does not count.";
+const MEAN_OP: &str =
+    "Mean self time of a device op: a kernel, a copy or a fill. Time of ops nested in it does not count.";
 
 /// Short kernels are bad only where devices wait for more of them.
 fn judged_mean(profile: &UnifiedProfile, figure: Figure, mean_us: f64) -> Figure {
@@ -364,11 +365,13 @@ mod tests {
         spent(&mut profile, "loop fusion", 140.0, 10);
         assert_eq!((all(&profile)[2].label.as_str(), says(&profile, 2)), ("Mean op", MEAN_OP.to_owned()));
         profile.metadata.platform = "GPU".to_owned();
-        profile.kernel_statistics =
-            Some(report::KernelStatistics { count: 4, avg_time_us: 2.5, ..Default::default() });
+        profile.kernel_statistics = Some(report::KernelStatistics { count: 4, avg_time_us: 2.5, ..Default::default() });
         let kernels = &all(&profile)[2];
         assert_eq!((kernels.label.as_str(), kernels.value), ("Mean kernel", Some(2.5)));
-        assert_eq!((kernels.definition.as_str(), kernels.note.as_str()), ("Mean duration of a kernel.", "over 4 kernels"));
+        assert_eq!(
+            (kernels.definition.as_str(), kernels.note.as_str()),
+            ("Mean duration of a kernel.", "over 4 kernels")
+        );
     }
 
     #[test]

@@ -45,12 +45,7 @@ const SIZES: [Column; 4] = [
         Unit::Bytes,
         "Bytes of the value in the default layout: elements without tiles.",
     ),
-    column(
-        "padding_bytes",
-        "Padding",
-        Unit::Bytes,
-        "Bytes that the layout adds.",
-    ),
+    column("padding_bytes", "Padding", Unit::Bytes, "Bytes that the layout adds."),
 ];
 
 /// What only the table by buffer has.
