@@ -34,11 +34,11 @@ fn bars(page: &Page) -> Vec<&Bars> {
     bars.collect()
 }
 
-/// The kernels with the most time.
-fn top_kernels(page: &Page) -> &TableBlock {
+/// The ops with the most time.
+fn top_ops(page: &Page) -> &TableBlock {
     let tables =
         page.blocks.iter().filter_map(|block| if let Block::Table(table) = block { Some(table) } else { None });
-    tables.into_iter().find(|table| table.table == TableName::TopKernels).unwrap()
+    tables.into_iter().find(|table| table.table == TableName::OpGroups).unwrap()
 }
 
 /// Checks the links of one profile: how many there are.
@@ -120,7 +120,7 @@ fn the_rows_are_the_ops_of_the_category() {
 fn names_are_those_that_people_read() {
     let mut session = xprof::open(&samples::real("pascal-tf-laptop/*.xplane.pb"));
     let page = session.page(0, &xprof::active(), View::Overview, &PageQuery::default()).unwrap();
-    let table = top_kernels(&page);
+    let table = top_ops(&page);
     for row in &table.rows {
         assert!(!matches!(&row[0], Cell::Text(name) if name.starts_with("_Z")), "{row:?}");
     }
@@ -128,7 +128,7 @@ fn names_are_those_that_people_read() {
     assert!(views.contains(&View::Kernels), "{views:?}");
     let mut session = xprof::open(&samples::real("kineto/h100-owlv2.json.gz"));
     let page = session.page(0, &xprof::active(), View::Overview, &PageQuery::default()).unwrap();
-    let table = top_kernels(&page);
+    let table = top_ops(&page);
     let copies = table
         .rows
         .iter()

@@ -178,6 +178,9 @@ pub fn shorten(name: &str, width: usize) -> String {
         return name.to_owned();
     }
     let kept = width.saturating_sub(1);
+    if let Some(bare) = kernel(name) {
+        return if bare.chars().count() <= width { bare } else { bare.chars().take(kept).chain(['…']).collect() };
+    }
     if is_place(name) {
         let tail: String = name.chars().skip(length - kept).collect();
         // From a folder on, where one begins in it: half a name of a folder says nothing.
@@ -188,6 +191,30 @@ pub fn shorten(name: &str, width: usize) -> String {
     let head: String = name.chars().take(kept.div_ceil(2)).collect();
     let tail: String = name.chars().skip(length - kept / 2).collect();
     format!("{head}…{tail}")
+}
+
+/// A C++ kernel from its name on, without namespaces and return type, for these are alike in all: `softmax<float>(float*)` of
+/// `void at::native::(anonymous namespace)::softmax<float>(float*)`. `None` for other names.
+fn kernel(name: &str) -> Option<String> {
+    if !name.contains("::") || !name.contains(['<', '(']) {
+        return None;
+    }
+    let mut rest = name.strip_prefix("void ").unwrap_or(name);
+    let mut bare = String::with_capacity(rest.len());
+    while let Some((before, behind)) = rest.split_once("::") {
+        bare.push_str(before);
+        let anonymous = bare.strip_suffix("(anonymous namespace)");
+        let kept = anonymous.unwrap_or(bare.trim_end_matches(|c: char| c.is_alphanumeric() || c == '_')).len();
+        // What stands in no namespace is in a class or a function, which stays.
+        if kept < bare.len() {
+            bare.truncate(kept);
+        } else {
+            bare.push_str("::");
+        }
+        rest = behind;
+    }
+    bare.push_str(rest);
+    Some(bare)
 }
 
 /// Is a text a line of a file, `/home/me/train.py:12`? Its end shows it.
@@ -336,6 +363,11 @@ mod tests {
         assert_eq!(shorten("/work/shared/tools/train_step.py:100", 24), "…/train_step.py:100");
         assert_eq!(shorten("/work/a_very_long_name_of_a_file.py:100", 12), "…file.py:100");
         assert_eq!(shorten("日本語の名前です", 5), "日本…です");
+        let kernel = "void at::native::(anonymous namespace)::softmax_forward<4, c10::Half>(c10::Half*, int)";
+        assert_eq!(shorten(kernel, 46), "softmax_forward<4, Half>(Half*, int)");
+        assert_eq!(shorten(kernel, 20), "softmax_forward<4, …");
+        assert_eq!(shorten("void a::f<a::g<int>::h, b::i>(a::j) const", 30), "f<g<int>::h, i>(j) const");
+        assert_eq!(shorten("PjRtCpuExecutable::ExecuteHelper", 16), "PjRtCpuE…eHelper");
         assert_eq!(printable("a\u{1b}[31mb\nc\u{202e}d\u{61c}"), "a\\u{1b}[31mb c\\u{202e}d\\u{61c}");
         assert_eq!(printable("<img onerror=x>"), "<img onerror=x>");
     }

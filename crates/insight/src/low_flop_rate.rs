@@ -9,7 +9,7 @@ use report::{Confidence, FindingSeverity};
 use trace::{Framework, Platform};
 
 /// The rule.
-pub(super) const RULE: Rule = Rule { id: "low_flop_rate", title: "Products are slow", check };
+pub(super) const RULE: Rule = Rule { id: "low_flop_rate", title: "Matrix products are slow", check };
 
 /// Share of the nearer roof, of arithmetic or of memory (ours: half of what a tuned kernel of a library reaches).
 const ROOF_PERCENT: f64 = 35.0;

@@ -17,11 +17,12 @@ pub fn warnings(devices: &Devices) -> Vec<Warning> {
         let time = |time: Ps| format::time_us(time.as_us());
         let placed = clocks.iter().map(|(_, clock)| clock.uncertainty).max().unwrap_or_default();
         let message = format!(
-            "The event times of {} of {} device(s) differ from the chips' own clocks by up to {} (95th percentile {}, both on {}): the \
+            "The event times of {} of {} {} differ from the chips' own clocks by up to {} (95th percentile {}, both on {}): the \
              profiler realigned them with the host's clock during the capture. All times of devices are the chips' own here, placed \
              against the host's to within {}; other tools may show the event times.",
             warped.len(),
             devices.used.len(),
+            if devices.used.len() == 1 { "device" } else { "devices" },
             time(clock.off_max),
             time(clock.off_p95),
             worst.name,

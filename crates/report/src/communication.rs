@@ -17,7 +17,7 @@ pub struct Communication {
     /// `step_breakdown.communication_overlap_percent` is that of the counted steps.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hidden_percent: Option<f64>,
-    /// Time for which devices waited for the last of their group: `duration - shortest duration`, over the compared runs. Absent
+    /// Time for which devices waited for the last of their group. `duration - shortest duration`, over the compared runs. Absent
     /// where no run was compared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wait_time_us: Option<f64>,
@@ -96,13 +96,13 @@ pub struct CommunicationOp {
     /// Source: the embedded HLO, else the shapes in the op's expression. Absent where neither is in the trace.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
-    /// Devices of a group, from `replica_groups` in all its forms.
+    /// Devices of a group. From `replica_groups` in all its forms.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group_size: Option<u64>,
     /// Bytes of a run over its mean time (waiting included), 1e9 bytes per second.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub algorithm_gb_per_sec: Option<f64>,
-    /// What each link carries, to be compared with its peak: `algorithm_gb_per_sec` times the factor of NCCL's tests for a group
+    /// What each link carries, to be compared with its peak. `algorithm_gb_per_sec` times the factor of NCCL's tests for a group
     /// of n, in 1e9 bytes per second. The factor is `2(n-1)/n` for an all-reduce; `(n-1)/n` for an all-gather, reduce-scatter and
     /// all-to-all; 1 for permutes, broadcasts, sends and receives.
     #[serde(default, skip_serializing_if = "Option::is_none")]

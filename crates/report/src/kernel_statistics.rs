@@ -12,7 +12,7 @@ pub struct KernelStatistics {
     pub count: u64,
     /// Sum of the kernels' durations; kernels on several streams may overlap.
     pub total_time_us: f64,
-    /// Mean duration: `total_time_us / count`.
+    /// Mean duration of a kernel. `total_time_us / count`.
     pub avg_time_us: f64,
     /// Kernels shorter than 10 us.
     pub short_count: u64,
@@ -25,7 +25,7 @@ pub struct KernelStatistics {
     /// using them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tensor_core_percent: Option<f64>,
-    /// Theoretical occupancy: mean of `occupancy_pct` over kernels that state it, weighted by time. Absent where the collector
+    /// Theoretical occupancy: its mean over the kernels that state it, weighted by time. Absent where the collector
     /// does not state it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub occupancy_percent: Option<f64>,

@@ -56,7 +56,7 @@ pub struct TopOp {
     /// Self time as a share of `device_time_us`, idle time included. Tables call it "Share of measured time".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub self_time_percent: Option<f64>,
-    /// Self time as a share of `op_time_us`, idle time left out. Tables call it "Share of busy time".
+    /// Self time as a share of that of all ops, idle time left out. Of `op_time_us`; tables call it "Share of busy time".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub busy_self_time_percent: Option<f64>,
     /// FLOPs of all executions.

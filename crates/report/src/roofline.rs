@@ -16,7 +16,7 @@ pub struct Roofline {
     pub device_key: Option<String>,
     /// Where the arithmetic peaks come from: `profile`, `facts` or `chosen`; see [Device peaks](#device-peaks).
     pub peak_source: String,
-    /// Dense peak of one device by type, 1e12 operations per second.
+    /// Peak of one device in dense arithmetic, by type. In 1e12 operations per second.
     pub peak_tflops: BTreeMap<String, f64>,
     /// The levels of its memory.
     pub memory_levels: Vec<MemoryLevel>,
@@ -39,8 +39,8 @@ pub struct Roofline {
     /// What MFU and HFU are of: `window.kind`. Absent without both.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window: Option<String>,
-    /// Model FLOPs utilisation: sum over the ops of the window of model FLOPs / peak of the op's type, over the lengths of the
-    /// window added up over devices. With one type this is the usual model FLOPs of a step / (step time x peak x devices). Ops
+    /// Model FLOPs utilisation: how much of the devices' peak the arithmetic of the model makes use of. The sum over the ops of the
+    /// window of model FLOPs / peak of the op's type, over the lengths of the window added up over devices. With one type this is the usual model FLOPs of a step / (step time x peak x devices). Ops
     /// computed again (`.remat`, `rematted_computation`) do not count. `not_measured` says why it is absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mfu_percent: Option<f64>,
@@ -63,7 +63,7 @@ pub struct Roofline {
 pub struct MemoryLevel {
     /// `HBM`, `CMEM Read`, `CMEM Write`, `VMEM Read`, `VMEM Write`, `Shm/L1`.
     pub level: String,
-    /// Bandwidth of the level, 1e9 bytes per second. XProf prints GiB/s.
+    /// Peak bandwidth of the level. In 1e9 bytes per second; XProf prints GiB/s.
     pub gb_per_s: f64,
     /// Where the bandwidth comes from: `profile`, `facts` or `chosen`.
     pub source: String,
@@ -75,10 +75,11 @@ pub struct MemoryLevel {
 /// A program on the roofline: over the active spans of all devices.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct ProgramPoint {
-    /// FLOPs of all ops over the devices' windows added up: GFLOP/s of one device.
+    /// FLOPs of all ops per second of the window, of one device. In GFLOP/s, over the devices' windows added up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gflops: Option<f64>,
-    /// `hbm_gibps` of the bandwidth of main memory in `memory_levels`; a lower bound where costs are unknown. The page judges it
+    /// Share of the peak bandwidth of main memory that the program uses; a lower bound where costs are unknown. `hbm_gibps` of the
+    /// bandwidth of main memory in `memory_levels`. The page judges it
     /// by the JAX guide: good above 60 %, bad below 40 %; not where arithmetic limits the program, nor a low share where the
     /// cost of more than 5 % of the op time is unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -86,7 +87,8 @@ pub struct ProgramPoint {
     /// FLOPs of all ops over the time they need at the peaks of their types.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peak_gflops: Option<f64>,
-    /// Bytes of main memory over the devices' windows added up, 2^30 bytes per second. Of ops that split bytes by memory where any
+    /// Bytes that ops move to and from main memory, per second of the window, of one device. In 2^30 bytes per second, over the
+    /// devices' windows added up. Of ops that split bytes by memory where any
     /// does (a TPU's `copy-done` repeats the bytes of its `copy-start` without splitting them).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hbm_gibps: Option<f64>,

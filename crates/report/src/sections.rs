@@ -133,7 +133,7 @@ pub struct Kernel {
     pub total_us: f64,
     /// Occurrences, all devices.
     pub count: u64,
-    /// `total_us / count`.
+    /// Mean self time of an occurrence. `total_us / count`.
     pub avg_us: f64,
     /// Shortest self time of an occurrence. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -144,7 +144,7 @@ pub struct Kernel {
     /// Share of the self time of all ops. Absent where no op takes time. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub percent: Option<f64>,
-    /// Framework path of the first occurrence that has one (stat `tf_op`, or `name` on GPUs). Added in 1.1.0.
+    /// Framework path of the first occurrence that has one. From the stat `tf_op`, or `name` on GPUs. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub framework_op: Option<String>,
 }
@@ -201,13 +201,13 @@ pub struct Transfer {
     pub count: u64,
     /// Summed durations.
     pub total_time_us: f64,
-    /// Bytes moved by the copies whose size is known: `size:` of `memcpy_details`, of the copy or its call, or Kineto's `bytes`.
+    /// Bytes moved by the copies whose size is known. From `size:` of `memcpy_details`, of the copy or its call, or Kineto's `bytes`.
     /// A size of 0 is how ROCm writes "unknown". Absent where no size is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub total_bytes: Option<u64>,
     /// Copies whose size is known.
     pub sized_count: u64,
-    /// `total_bytes` over the summed durations of the copies whose size is known, in 1e9 bytes per second. Small copies are
+    /// Bytes over the summed durations of the copies whose size is known. In 1e9 bytes per second. Small copies are
     /// dominated by latency.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bandwidth_gb_per_sec: Option<f64>,
@@ -236,8 +236,8 @@ pub struct MultiDevice {
     /// Sample standard deviation of `kernel_count`; absent for one device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel_count_stddev: Option<f64>,
-    /// `100 * (1 - mean busy time / largest busy time)`: the share of the busiest device's work that perfect balance would take
-    /// off it. Absent for one device. In a capture that was cut, over the time that the windows of all devices share: from the
+    /// Share of the busiest device's work that perfect balance would take off it. `100 * (1 - mean busy time / largest busy time)`.
+    /// Absent for one device. In a capture that was cut, over the time that the windows of all devices share: from the
     /// latest start to the earliest end. Devices on which no counted step ran are in none of this, `utilization_stddev`,
     /// `utilization_range` and `kernel_count_stddev`. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -265,7 +265,7 @@ pub struct DeviceStats {
     pub total_time_us: f64,
     /// Share of the window in which the device runs an op. `100 * actual_busy_time_us / total_time_us`.
     pub utilization_percent: f64,
-    /// `total_kernel_time_us / actual_busy_time_us`.
+    /// How many ops run at once on average while the device is busy. `total_kernel_time_us / actual_busy_time_us`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parallelism: Option<f64>,
     /// Model, where the profile names it. Added in 1.1.0.
@@ -292,8 +292,7 @@ pub struct Gaps {
     /// Longest gap; absent without a gap.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_gap_us: Option<f64>,
-    /// `100 * total_gap_time_us` over the window (of several devices the summed windows): what the share of busy time lacks to
-    /// 100.
+    /// Share of the window in which no op runs. `100 * total_gap_time_us` over the window (of several devices the summed windows).
     pub gap_time_percent: f64,
     /// Gaps shorter than 10 us.
     pub gaps_under_10us: u64,
@@ -380,7 +379,7 @@ pub struct Step {
     /// Time in which copies or fills run and neither compute nor communication hides them. XProf counts JAX's `Memcpy*` as
     /// compute.
     pub transfer_us: f64,
-    /// Time in which the device runs nothing: `duration_us - busy_us`.
+    /// Time in which the device runs nothing. `duration_us - busy_us`.
     pub idle_us: f64,
     /// Ops that start in the step, per device.
     pub num_kernels: f64,

@@ -16,7 +16,7 @@ pub struct StepBreakdown {
     pub duration_us: f64,
     /// What happens in the step (in the window).
     pub parts: StepParts,
-    /// Share of the communication in flight that computation hides: `100 * hidden / in flight`, both summed like the parts.
+    /// Share of the communication in flight that computation hides. `100 * hidden / in flight`, both summed like the parts.
     /// Communication is *in flight* while a collective, send or receive runs on the device's lines; on a TPU also from the
     /// `-start` op to the end of the `-done` op, by `Async XLA Ops` where the chip has that line (xplane, often one chip only),
     /// else by the `-start` that the `-done` names. It is *hidden* while an op computes too: what is left of it is
@@ -27,7 +27,7 @@ pub struct StepBreakdown {
     /// % for two PyTorch ranks whose `communication.hidden_percent` is 14.57 and 19.34 %.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub communication_overlap_percent: Option<f64>,
-    /// Share of the copies, fills and changes of layout in flight that computation hides: `100 * hidden / in flight`. Absent
+    /// Share of the copies, fills and changes of layout in flight that computation hides. `100 * hidden / in flight`. Absent
     /// without copies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transfer_overlap_percent: Option<f64>,
@@ -41,8 +41,8 @@ pub struct StepBreakdown {
     /// is busy all of a step whose device is idle is what the step waits for. Absent where the trace has no host thread.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host_busy_us: Option<f64>,
-    /// Share of the window in which a chip runs an op of its duty cycle, as XProf defines its duty cycle
-    /// (`device_duty_cycle_percent`); TPU only. It is the union over all chips of `XLA Ops` but infeed, outfeed, host
+    /// Share of the window in which a TPU chip works, by XProf's definition: waiting for the host is off duty. XProf calls it
+    /// `device_duty_cycle_percent`. It is the union over all chips of `XLA Ops` but infeed, outfeed, host
     /// sends and receives, `async-done` and megacore fusions. XProf's own window is the span of `XLA Ops` and `XLA
     /// Modules`, which the active span is here too: XProf measures it by event times ([Clocks](#clocks)): with
     /// `--window active` it is equal to the digits that it prints as a percentage. `compute_utilization` has our own

@@ -314,7 +314,7 @@ impl ModelConfig {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct ParameterCounts {
     /// All parameters: the number that was given, else trainable plus frozen where both are given, else the computed one, else
-    /// the parameters of the compiled training step ([layer_freezing](#layer_freezing)). Absent where nothing says so.
+    /// the parameters of the compiled training step. See [layer_freezing](#layer_freezing). Absent where nothing says so.
     pub total_params: u64,
     /// Parameters that training changes: as given, else total minus frozen, else that of the training step where its total is
     /// the same.
@@ -326,7 +326,7 @@ pub struct ParameterCounts {
     pub frozen_params: Option<u64>,
     /// True where `frozen_params` is above 0, or where the training step leaves parameters as they are.
     pub has_frozen_layers: bool,
-    /// Parameters that one token passes through: with experts, `num_experts_per_token` of them. Only for computed counts. Added
+    /// Parameters that one token passes through: of the experts, those that it is routed to. Only for computed counts. Added
     /// in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub active_params: Option<u64>,

@@ -14,7 +14,8 @@ pub struct MainWindow {
     /// The user's choice (`all`, `active`, `steps:3-98`, `1500-2500`); absent where the window was not chosen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chosen: Option<String>,
-    /// The window in words: `Counted steps 3 to 98: 95 steps, 74.5 s of 98.0 s captured.`
+    /// The part of the capture that every number is of, where it is not said to be of the whole capture; choose another with Measure on
+    /// the page or `--window` on the command line. In words: `Counted steps 3 to 98: 95 steps, 74.5 s of 98.0 s captured.`
     pub sentence: String,
     /// Said first where less than half of the capture lies in the active span of any device: `The devices worked for 67 ms of
     /// 2.3 s captured.`

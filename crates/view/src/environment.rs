@@ -2,6 +2,7 @@
 
 use base::format;
 use base::number::decimal;
+use metrics::is_amd;
 use report::UnifiedProfile;
 
 /// `(name, value)` of what a profile says of its capture and its model; what is unknown is left out.
@@ -39,6 +40,10 @@ pub(crate) fn facts(profile: &UnifiedProfile) -> Vec<(String, String)> {
         }
     }
     facts.extend(metadata.environment.iter().filter_map(|(key, value)| in_words(key, value)));
+    let is_amd = is_amd(&metadata.device_type);
+    for (_, value) in facts.iter_mut().filter(|(name, _)| is_amd && name == "memory bandwidth") {
+        value.push_str(" as the profile states it, half of the maker's value, which is used");
+    }
     facts.retain(|(_, value)| !value.eq_ignore_ascii_case("unknown"));
     facts
 }
@@ -53,6 +58,10 @@ fn moment(timestamp: &str) -> String {
 /// What a profiler reports of a device or a program, with its unit; nothing where it is the peak of a memory that the device lacks.
 fn in_words(key: &str, value: &str) -> Option<(String, String)> {
     let number = decimal(value);
+    // XLA's version of a CPU is `cpu`.
+    if key.ends_with("_version") && !value.contains(|c: char| c.is_ascii_digit()) {
+        return None;
+    }
     let (name, value) = match (key, number) {
         ("clock_rate", Some(khz)) => (key, format::si(khz * 1e3, "Hz")),
         ("memory_bandwidth", Some(bytes)) => (key, format::si(bytes, "B/s")),
@@ -98,6 +107,7 @@ mod tests {
         assert_eq!(said("memory_size", "85018279936"), expect("memory size: 79.2 GiB"));
         assert_eq!(said("memory_bandwidth", "2662400000000"), expect("memory bandwidth: 2.66 TB/s"));
         assert_eq!(said("clock_rate", "2100000"), expect("clock rate: 2.10 GHz"));
+        assert_eq!(said("cpu_version", "cpu"), None);
         assert_eq!(said("peak_cmem_rd_bw_gigabytes_per_second", "0"), None);
         assert_eq!(said("jax_version", "0.10.2"), expect("jax version: 0.10.2"));
     }

@@ -1,11 +1,25 @@
 //! The numbers behind a finding as people read them: `recompilation_percent` of 75.9 is "Recompilation" and "75.9 %".
 
 use base::format;
-use report::Evidence;
+use report::{Evidence, Finding};
+
+/// Numbers behind a finding, each with what it is; of two of one name that which is a share says so.
+pub fn numbers(all: &[Evidence]) -> Vec<(String, String)> {
+    let labels: Vec<String> = all.iter().map(label).collect();
+    let named = |(it, own): (&Evidence, &String)| {
+        let is_share = matches!(stem_and_unit(&it.name).1, "percent" | "pct");
+        let is_shared = labels.iter().filter(|label| *label == own).count() > 1;
+        (if is_share && is_shared { format!("{own}, share") } else { own.clone() }, value(it))
+    };
+    all.iter().zip(&labels).map(named).collect()
+}
 
 /// What a number is, in words.
-pub fn label(evidence: &Evidence) -> String {
+fn label(evidence: &Evidence) -> String {
     let (stem, _) = stem_and_unit(&evidence.name);
+    if stem == "copy_done" {
+        return "Waiting for copies".to_owned();
+    }
     let words = stem.split('_').map(|word| match word {
         "h2d" => "host to device",
         "d2h" => "device to host",
@@ -19,10 +33,18 @@ pub fn label(evidence: &Evidence) -> String {
 }
 
 /// Value of a number behind a finding with its unit, and the limit that it passed.
-pub fn value(evidence: &Evidence) -> String {
+fn value(evidence: &Evidence) -> String {
     let (_, unit) = stem_and_unit(&evidence.name);
     let limit = evidence.threshold.map(|limit| format!(" (limit {})", with_unit(limit, unit)));
     format!("{}{}", with_unit(evidence.value, unit), limit.unwrap_or_default())
+}
+
+/// A rule that could not be checked: its title as a question, and what it lacked.
+pub fn unchecked(finding: &Finding) -> (String, String) {
+    let why = finding.message.strip_prefix("Not checked: ").unwrap_or(&finding.message);
+    let mut letters = why.chars();
+    let why = letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect());
+    (format!("{}?", finding.title), why)
 }
 
 /// A name without the unit at its end. A name that is a unit alone (`bytes`) is both.
@@ -61,5 +83,9 @@ mod tests {
         assert_eq!(said("needed_tflops", 2.5, None), "Needed: 2.50 TFLOP/s");
         assert_eq!(said("python_frames_per_ms", 30.0, Some(10.0)), "Python frames per ms: 30.0 (limit 10.0)");
         assert_eq!(said("", 1.0, None), ": 1.00");
+        let of = |name: &str| Evidence { name: name.to_owned(), value: 5.0, threshold: None };
+        let labels = numbers(&[of("copy_done_percent"), of("copy_done_us"), of("compute_us")]);
+        let labels: Vec<&str> = labels.iter().map(|(label, _)| label.as_str()).collect();
+        assert_eq!(labels, ["Waiting for copies, share", "Waiting for copies", "Compute"]);
     }
 }

@@ -18,6 +18,8 @@ use crate::table::cell;
 
 /// Rows of a chart's table that are drawn; copies hold all.
 const MAX_ROWS: usize = 500;
+/// Significant digits of its numbers; copies hold all.
+const DIGITS: usize = 6;
 /// Characters of a text in a cell.
 const NAME_CHARS: usize = 80;
 
@@ -141,6 +143,7 @@ fn table(data: &Data, label: &str) -> AnyView {
     let rows = data.rows.iter().take(MAX_ROWS).map(|row| {
         let cells = row.iter().zip(&units).map(|(value, of)| {
             let text = match cell::number(value) {
+                Some(number) if number.fract() != 0.0 => crossprof::format::number_of_digits(number, DIGITS),
                 Some(number) => crossprof::format::full(number),
                 None => cell::short(value, *of, NAME_CHARS),
             };

@@ -213,7 +213,7 @@ pub fn TableView(
         }
     };
     view! {
-        <section class="table-box">
+        <section class="table-box" class:sentences=move || shown.with(|shown| shown.table().is_some_and(TableBlock::is_of_sentences))>
             <header class="table-head">
                 <h2>{says(move || title.get())}</h2>
                 <span class="quiet" aria-live="polite">{says(counted)}</span>
@@ -393,6 +393,8 @@ struct Look {
     classes: Vec<(String, ColourClass)>,
     /// The screen is a phone's.
     narrow: bool,
+    /// Texts are not cut.
+    whole: bool,
 }
 
 impl Look {
@@ -412,14 +414,16 @@ impl Look {
             !column.is_folded
                 && (table.rows.is_empty() || (column.empty.is_some() && !has_details) || has_value(*index))
         };
-        let names =
-            |column: &ColumnBlock| table.row_name.as_ref().is_some_and(|name| name.columns.contains(&column.key));
+        let names = |column: &ColumnBlock| {
+            !column.is_folded && table.row_name.as_ref().is_some_and(|name| name.columns.contains(&column.key))
+        };
         let fixed = table.columns.iter().position(names).unwrap_or(0);
         let columns = table.columns.iter().enumerate().filter(in_sight);
         Look {
             fixed,
             classes: table.classes.clone(),
             narrow: browser::is_narrow(),
+            whole: table.is_of_sentences(),
             columns: columns.map(|(index, column)| (index, column.clone(), largest(index))).collect(),
         }
     }
@@ -454,6 +458,7 @@ fn cell_view(
     let tips = Tips::get();
     let unit = column.unit;
     let chars = match (fixed, look.narrow) {
+        _ if look.whole => cell::WHOLE_CHARS,
         (true, true) => NARROW_CHARS,
         (true, false) => NAME_CHARS,
         (false, _) => TEXT_CHARS,

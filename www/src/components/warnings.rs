@@ -43,12 +43,16 @@ pub fn bounded(text: &str) -> String {
 pub fn tied(text: &str) -> String {
     let text = bounded(text);
     let mut out = String::with_capacity(text.len());
+    // Of the word before a space: a name may end with a figure, too.
+    let mut is_number = false;
     let mut before = ' ';
     let mut rest = text.chars().peekable();
     while let Some(c) = rest.next() {
         // A unit: `%`, or a letter after a figure. What is no unit loses nothing by it.
         let is_unit = rest.peek().is_some_and(|next| matches!(*next, '%' | 'µ') || next.is_ascii_alphabetic());
-        out.push(if c == ' ' && before.is_ascii_digit() && is_unit { '\u{a0}' } else { c });
+        out.push(if c == ' ' && is_number && before.is_ascii_digit() && is_unit { '\u{a0}' } else { c });
+        let is_figure = c.is_ascii_digit() || matches!(c, '.' | ',' | '\u{202f}');
+        is_number = is_figure && (is_number || before == ' ');
         before = c;
     }
     out
@@ -68,6 +72,7 @@ mod tests {
     fn a_number_stays_with_its_unit() {
         assert_eq!(tied("Of each 46.8 ms, 56.5 % is"), "Of each 46.8\u{a0}ms, 56.5\u{a0}% is");
         assert_eq!(tied("a 1 2, b c"), "a 1 2, b c");
+        assert_eq!(tied("/device:GPU:0 uses 24.0 GiB"), "/device:GPU:0 uses 24.0\u{a0}GiB");
         assert_eq!(tied(""), "");
     }
 }

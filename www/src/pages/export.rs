@@ -96,7 +96,7 @@ pub fn Export(
         <div class="export-grid">
             <section class="panel">
                 <h2>"Unified profile"</h2>
-                <p>"Every number of this run, with its unit in its name: the document that the command line writes too."</p>
+                <p>"The numbers of this run with their units: the document that the command line writes too. Of ops and kernels it has those with the most time; the tables have all."</p>
                 <p class="buttons">
                     <button class="button primary" id="download-json" on:click=profile>"Download JSON"</button>
                     <span class="quiet">{size}</span>

@@ -215,7 +215,7 @@ fn device_field(settings: RwSignal<Settings>, changed: Callback<Settings>) -> Te
         name: "device",
         label: "Device, for its peaks",
         given: Box::new(move || settings.with(|settings| settings.device.clone()).unwrap_or_default()),
-        found: Box::new(|| "from the profile; or h100-sxm, mi300x, ...".to_owned()),
+        found: Box::new(|| "h100-sxm, mi300x, ...".to_owned()),
         accept: Box::new(accept),
         hint: "",
     }

@@ -30,7 +30,7 @@ mod tests {
             (Unit::Percent, "1\u{202f}500\u{202f}000 %"),
             (Unit::Bytes, "1.43 MiB"),
             (Unit::GigabytesPerSecond, "1.50 PB/s"),
-            (Unit::GibibytesPerSecond, "1\u{202f}500\u{202f}000 GiB/s"),
+            (Unit::GibibytesPerSecond, "1.61 PB/s"),
             (Unit::GigaflopsPerSecond, "1.50 PFLOP/s"),
             (Unit::Flops, "1.50 MFLOP"),
             (Unit::FlopsPerByte, "1\u{202f}500\u{202f}000 FLOP/B"),

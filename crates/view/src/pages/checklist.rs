@@ -28,8 +28,9 @@ pub(super) fn blocks(source: Source<'_>, asked: &PageQuery) -> Vec<Block> {
         table_block_of(TableName::Checklist, "", "Questions and answers", asked, &rows.columns, &mut |asked| {
             query(&rows, asked)
         });
-    // The rows may be filtered and sorted: the first column says which question each is.
-    let link_of = |row: &Vec<crate::table::Cell>| match row.first() {
+    // The rows may be filtered and sorted: one column says which question each is.
+    let id = table.columns.iter().position(|column| column.key == "id").unwrap_or_default();
+    let link_of = |row: &Vec<crate::table::Cell>| match row.get(id) {
         Some(crate::table::Cell::Text(id)) => all.iter().find(|answer| answer.id == id).map(link),
         _ => None,
     };
@@ -50,7 +51,9 @@ fn figure(answer: &Answer) -> Figure {
         note: answer.answer.clone(),
         status: answer.judgement.and_then(Status::from_word),
         link: Some(link(answer)),
-        ..answer.metric.map_or_else(Figure::default, Figure::of)
+        definition: answer.number.to_owned(),
+        metric: answer.metric.map(|metric| metric.path.to_owned()),
+        ..Figure::default()
     }
 }
 
@@ -68,7 +71,8 @@ mod tests {
             let Some(Block::Table(table)) = blocks.last() else { panic!("{blocks:?}") };
             assert_eq!((table.rows.len(), table.links.len()), (19, 19));
             for (row, link) in table.rows.iter().zip(&table.links) {
-                let Some(crate::table::Cell::Text(view)) = row.last() else { panic!("{row:?}") };
+                let view = table.columns.iter().position(|column| column.key == "view").unwrap();
+                let crate::table::Cell::Text(view) = &row[view] else { panic!("{row:?}") };
                 assert_eq!(link.as_ref().unwrap().view.key(), view);
             }
         }

@@ -93,7 +93,7 @@ mod tests {
 
     #[test]
     fn parts_of_steps_that_no_row_has_are_folded() {
-        let keys = ["step", "compute_us", "compile_us", "h2d_us"];
+        let keys = ["name", "compute_us", "compile_us", "h2d_us"];
         let row = |parts: [f64; 3]| [Cell::Int(0)].into_iter().chain(parts.map(Cell::Float)).collect();
         let mut table = TableBlock {
             columns: keys.map(|key| ColumnBlock::from(&column(key, key, Unit::TimeUs, ""))).to_vec(),
@@ -103,6 +103,6 @@ mod tests {
         table.arrange(&PageQuery::default());
         let shown: Vec<&str> =
             table.columns.iter().filter(|column| !column.is_folded).map(|column| column.key.as_str()).collect();
-        assert_eq!(shown, ["step", "compute_us", "h2d_us"]);
+        assert_eq!(shown, ["name", "compute_us", "h2d_us"]);
     }
 }

@@ -1,10 +1,11 @@
-//! The page of findings: what to do first, what else was seen, and which rules lacked their input.
+//! The page of findings: what to do first, what else was seen, and, folded, which rules lacked their input.
 
 use super::overview::link_of_category;
-use super::{Block, Choice, FindingBlock, Link, PageQuery, Source, TableBlock, View};
+use super::{Block, Choice, Fact, Facts, FindingBlock, Link, PageQuery, Source, TableBlock, View};
 use crate::table::Filter;
 use crate::tables::TableName;
 use crate::{evidence, most_time};
+use base::format;
 use report::{Finding, FindingSeverity};
 
 /// Findings on the overview.
@@ -26,7 +27,10 @@ pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
         })
     });
     match table {
-        Some(table) if chosen == "table" => choice.into_iter().chain([Block::Table(table)]).collect(),
+        Some(table) if chosen == "table" => {
+            let most_time = most_time(source).map(|it| Block::Findings { findings: vec![it] });
+            choice.into_iter().chain([Block::Table(table)]).chain(most_time).collect()
+        }
         table => choice.into_iter().chain(cards(source, table.as_ref())).collect(),
     }
 }
@@ -35,15 +39,13 @@ pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
 fn cards(source: Source<'_>, table: Option<&TableBlock>) -> Vec<Block> {
     let (checked, lacking): (Vec<&Finding>, Vec<&Finding>) = source.profile().findings.iter().partition(is_checked);
     let filter = Filter::parse(table.map_or("", |table| &table.filter));
-    let shown = |findings: &[&Finding]| -> Vec<FindingBlock> {
-        let passes = |finding: &&&Finding| filter.passes_texts(&[&finding.id, &finding.title, &finding.message]);
-        findings.iter().filter(passes).map(|finding| block(source, finding)).collect()
-    };
+    let passes = |finding: &&&Finding| filter.passes_texts(&[&finding.id, &finding.title, &finding.message]);
     let is_shown = |it: &FindingBlock| filter.passes_texts(&[&it.id, &it.title, &it.text]);
     let most_time = most_time(source).filter(is_shown);
     let mut blocks = Vec::new();
     if !checked.is_empty() {
-        blocks.push(Block::Findings { findings: shown(&checked) });
+        let shown = checked.iter().filter(passes).map(|finding| block(source, finding)).collect();
+        blocks.push(Block::Findings { findings: shown });
     } else if source.context().is_some() || !lacking.is_empty() {
         let note = "No rule found anything. Rules that lacked an input are listed below: they say nothing about the run, good or bad.";
         blocks.push(Block::Note { text: note.to_owned() });
@@ -52,11 +54,22 @@ fn cards(source: Source<'_>, table: Option<&TableBlock>) -> Vec<Block> {
     }
     blocks.extend(most_time.map(|it| Block::Findings { findings: vec![it] }));
     if !lacking.is_empty() {
-        let note = "These rules could not be checked. Each says what it lacked.".to_owned();
-        blocks.push(Block::Heading { text: "Not checked".to_owned(), note: Some(note) });
-        blocks.push(Block::Findings { findings: shown(&lacking) });
+        blocks.push(not_checked(lacking.iter().filter(passes).copied()));
     }
     blocks
+}
+
+/// The rules that lacked their input, folded: each says what it lacked.
+fn not_checked<'a>(lacking: impl Iterator<Item = &'a Finding>) -> Block {
+    let fact = |finding: &Finding| {
+        let (label, why) = evidence::unchecked(finding);
+        Fact { label, value: format!("{why} {}", finding.remedy).trim_end().to_owned(), ..Fact::default() }
+    };
+    let facts: Vec<Fact> = lacking.map(fact).collect();
+    Block::Fold {
+        title: format!("Not checked: {}", format::count(facts.len() as u64)),
+        blocks: vec![Block::Facts(Facts { title: String::new(), facts })],
+    }
 }
 
 /// What to do first, for the overview.
@@ -84,7 +97,7 @@ fn is_checked(finding: &&Finding) -> bool {
 }
 
 fn block(source: Source<'_>, finding: &Finding) -> FindingBlock {
-    let numbers = finding.evidence.iter().map(|it| (evidence::label(it), evidence::value(it)));
+    let numbers = evidence::numbers(&finding.evidence).into_iter();
     let about = [("Confidence", finding.confidence.label()), ("Rule", finding.id.as_str())];
     let about = about.into_iter().filter(|_| !finding.evidence.is_empty());
     let about = about.map(|(label, value)| (label.to_owned(), value.to_owned()));

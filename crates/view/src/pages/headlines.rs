@@ -7,6 +7,7 @@ use crate::metric::Metric;
 use crate::table::Unit;
 use base::format;
 use report::{FindingSeverity, Step, StepTiming, Tracing, UnifiedProfile};
+use trace::Platform;
 
 /// Two limits: beyond the first lies good, up to the second warning, beyond it bad.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -177,10 +178,24 @@ fn busy(source: Source<'_>) -> Figure {
 /// Waiting that is said beside the busy share; less changes no judgement that matters.
 const LEAST_WAITING: f64 = 0.01;
 
+/// The mean kernel of a GPU, as on the page of kernels; else the mean op by self time, copies included.
 fn mean_kernel(source: Source<'_>) -> Figure {
     let profile = source.profile();
+    let gpu = profile.kernel_statistics.as_ref().filter(|_| profile.metadata.platform == Platform::Gpu.label());
+    if let Some(kernels) = gpu.filter(|kernels| kernels.count > 0) {
+        let figure = Figure {
+            label: "Mean kernel".to_owned(),
+            value: Some(kernels.avg_time_us),
+            unit: Unit::TimeUs,
+            note: format!("over {} kernels", format::count(kernels.count)),
+            link: Some(Link::to(View::Kernels, "")),
+            ..Figure::of(metric!("kernel_statistics.avg_time_us"))
+        };
+        return judged_mean(profile, figure, kernels.avg_time_us);
+    }
     let metric = metric!("kernels.kernels_by_category.*.time_us");
-    let figure = missing(source, "Mean kernel", metric, Unit::TimeUs, View::Kernels);
+    let figure = missing(source, "Mean op", metric, Unit::TimeUs, View::Kernels);
+    let figure = Figure { definition: MEAN_OP.to_owned(), ..figure };
     let categories = profile.kernels.kernels_by_category.values();
     let (time_us, count) = categories
         .fold((0.0, 0u64), |(time, count), category| (time + category.time_us, count.saturating_add(category.count)));
@@ -189,8 +204,15 @@ fn mean_kernel(source: Source<'_>) -> Figure {
     }
     let mean = time_us / count as f64;
     let note = format!("self time of {} ops", format::count(count));
-    let figure = Figure { value: Some(mean), note, ..figure };
-    if judgement::is_held_up(profile) { judged(figure, &KERNEL_US, mean) } else { figure }
+    judged_mean(profile, Figure { value: Some(mean), note, ..figure }, mean)
+}
+
+const MEAN_OP: &str =
+    "Mean self time of a device op: a kernel, a copy or a fill. Time of ops nested in it does not count.";
+
+/// Short kernels are bad only where devices wait for more of them.
+fn judged_mean(profile: &UnifiedProfile, figure: Figure, mean_us: f64) -> Figure {
+    if judgement::is_held_up(profile) { judged(figure, &KERNEL_US, mean_us) } else { figure }
 }
 
 fn compilation(source: Source<'_>) -> Figure {
@@ -227,16 +249,17 @@ fn recompilation(profile: &UnifiedProfile) -> Option<FindingSeverity> {
 fn throughput(source: Source<'_>) -> Figure {
     let profile = source.profile();
     let rates = &profile.throughput;
-    let figure =
-        missing(source, "Throughput", metric!("throughput.tokens_per_sec"), Unit::TokensPerSecond, View::Model);
+    let tokens = metric!("throughput.tokens_per_sec");
+    let figure = missing(source, "Throughput", tokens, Unit::TokensPerSecond, View::Model);
     let needs_model = rates.tokens_per_sec.is_none().then(|| Link::to(View::Model, ""));
     let figure = Figure { note_link: needs_model, ..figure };
     let known = [
-        (rates.tokens_per_sec, Unit::TokensPerSecond),
-        (rates.samples_per_sec, Unit::SamplesPerSecond),
-        (rates.steps_per_sec, Unit::StepsPerSecond),
+        (rates.tokens_per_sec, Unit::TokensPerSecond, tokens),
+        (rates.samples_per_sec, Unit::SamplesPerSecond, metric!("throughput.samples_per_sec")),
+        (rates.steps_per_sec, Unit::StepsPerSecond, metric!("throughput.steps_per_sec")),
     ];
-    let Some((rate, unit)) = known.into_iter().find_map(|(rate, unit)| rate.map(|rate| (rate, unit))) else {
+    let Some((rate, unit, metric)) = known.into_iter().find_map(|(rate, unit, metric)| Some((rate?, unit, metric)))
+    else {
         return figure;
     };
     let note = match (rates.tokens_per_sec_per_device, unit) {
@@ -247,7 +270,8 @@ fn throughput(source: Source<'_>) -> Figure {
     };
     let is_hidden = late_compilations(&profile.steps).is_some();
     let note = if is_hidden { format!("in steps that compile nothing; {note}") } else { note };
-    Figure { value: Some(rate), unit, note, ..figure }
+    let Figure { metric, definition, .. } = Figure::of(metric);
+    Figure { value: Some(rate), unit, note, metric, definition, ..figure }
 }
 
 #[cfg(test)]
@@ -328,6 +352,26 @@ mod tests {
         assert!(found[1].note.ends_with("3.00 µs without a device op"), "{}", found[1].note);
         assert_eq!((found[4].value, found[4].unit), (Some(30.19), Unit::StepsPerSecond));
         assert_eq!(found[4].note_link.as_ref().map(|link| link.view), Some(View::Model));
+    }
+
+    /// A definition is that of the number beside it, whichever of several that is.
+    #[test]
+    fn definitions_are_of_what_is_shown() {
+        let mut profile = profile();
+        let says = |profile: &UnifiedProfile, at: usize| all(profile)[at].definition.clone();
+        assert!(says(&profile, 4).starts_with("Steps per second"), "{}", says(&profile, 4));
+        profile.throughput.samples_per_sec = Some(8.0);
+        assert!(says(&profile, 4).starts_with("Batch size times"), "{}", says(&profile, 4));
+        spent(&mut profile, "loop fusion", 140.0, 10);
+        assert_eq!((all(&profile)[2].label.as_str(), says(&profile, 2)), ("Mean op", MEAN_OP.to_owned()));
+        profile.metadata.platform = "GPU".to_owned();
+        profile.kernel_statistics = Some(report::KernelStatistics { count: 4, avg_time_us: 2.5, ..Default::default() });
+        let kernels = &all(&profile)[2];
+        assert_eq!((kernels.label.as_str(), kernels.value), ("Mean kernel", Some(2.5)));
+        assert_eq!(
+            (kernels.definition.as_str(), kernels.note.as_str()),
+            ("Mean duration of a kernel.", "over 4 kernels")
+        );
     }
 
     #[test]

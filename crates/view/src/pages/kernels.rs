@@ -322,7 +322,10 @@ fn launch_figures(launches: &Launches, total: &LaunchStatistics) -> Vec<Figure> 
             "Mean call",
             total.mean_us(total.host),
             Unit::TimeUs,
-            format!("{} calls took more than 50 µs", format::count(total.runtime_outliers)),
+            match total.runtime_outliers {
+                1 => "1 call took more than 50 µs".to_owned(),
+                outliers => format!("{} calls took more than 50 µs", format::count(outliers)),
+            },
         ),
         figure(
             "Shorter than their call",

@@ -3,9 +3,10 @@
 use super::filter::applied;
 use super::source::nothing_ran;
 use super::{
-    Block, Choice, ColourClass, Figure, Icicle, Link, Node, PageQuery, Source, View, table_block, table_block_of,
+    Block, Choice, ColourClass, ColumnBlock, Figure, Icicle, Link, Node, PageQuery, Source, TableBlock, View,
+    table_block, table_block_of,
 };
-use crate::table::{Filter, Query, Unit, query as ask_table, query_passing};
+use crate::table::{Cell, Filter, Query, Unit, query as ask_table, query_passing};
 use crate::tables::{self, TableName};
 use base::{Ps, format};
 use metrics::roofline::OpLabel;
@@ -86,7 +87,9 @@ fn of_trace(context: &Context<'_>, query: &PageQuery) -> Vec<Block> {
                 column.empty = why_empty(context, &column.key);
             }
             table.mark_bounds(context.profile);
+            let note = without_source(&table);
             blocks.push(Block::Table(table));
+            blocks.extend(note);
         }
     }
     blocks.push(Block::Choice(Choice {
@@ -97,6 +100,21 @@ fn of_trace(context: &Context<'_>, query: &PageQuery) -> Vec<Block> {
     }));
     blocks.push(Block::Icicle(icicle(context, grouping, with_idle, passing)));
     blocks
+}
+
+/// Why ops of the table have no source line, where the column is in sight and some have none.
+fn without_source(table: &TableBlock) -> Option<Block> {
+    let is_source = |column: &&ColumnBlock| column.key == "source_info" && !column.is_folded;
+    let at = table.columns.iter().position(|column| is_source(&column))?;
+    let text = match &table.columns.get(at)?.empty {
+        Some(reason) => format!("No source lines: {reason}"),
+        None if table.rows.iter().any(|row| row.get(at) == Some(&Cell::Absent)) => {
+            "Ops without a source line: XLA added them itself, or the program names no line of theirs. A click on the row says which."
+                .to_owned()
+        }
+        None => return None,
+    };
+    Some(Block::Note { text })
 }
 
 /// The ops that pass the filter, by what they have in common.
@@ -190,10 +208,10 @@ fn figures(context: &Context<'_>, passing: Option<&[bool]>) -> Vec<Figure> {
     ]
 }
 
-/// Says how many events of ops there are: on GPUs an execution of an op may launch several kernels.
+/// Says how many events of ops there are: on GPUs an execution of an op may launch several kernels, copies and fills.
 fn counted(context: &Context<'_>, events: u64) -> String {
     let is_gpu = context.analysis.devices.platform == Some(Platform::Gpu);
-    format!("{} {}", format::count(events), if is_gpu { "kernels" } else { "runs" })
+    format!("{} {}", format::count(events), if is_gpu { "device ops" } else { "runs" })
 }
 
 /// What the figures are of.
@@ -261,8 +279,10 @@ fn why_empty(context: &Context<'_>, column: &str) -> Option<String> {
     if filled {
         return None;
     }
-    Some(if is_json {
-        format!("A trace JSON does not hold {what}: open the *.xplane.pb that lies beside it.")
+    Some(if is_json && context.profile.metadata.framework == "PyTorch" {
+        format!("A trace of PyTorch does not hold {what}.")
+    } else if is_json {
+        format!("This trace JSON does not hold {what}. The *.xplane.pb of the same capture may.")
     } else if no_hlo {
         format!("The profile does not hold {what}: it was captured without HLO modules.")
     } else {

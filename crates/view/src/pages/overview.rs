@@ -5,8 +5,8 @@
 //! no kernel, a category of a library's kernel is `custom-call` as an op. So each link is to rows that are there.
 
 use super::{
-    About, Bar, Bars, Block, Figure, FindingBlock, Link, PageQuery, Source, TableBlock, View, communication, devices,
-    findings, headlines, host, roofline, run_facts, steps, table_block, transfers,
+    About, Bar, Bars, Block, Figure, FindingBlock, Link, PageQuery, Source, TableBlock, View, columns_option,
+    communication, devices, findings, headlines, host, roofline, run_facts, steps, table_block, transfers,
 };
 use crate::metric;
 use crate::table::{Cell, Unit};
@@ -40,7 +40,7 @@ pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
         blocks.push(Block::Stack(steps::overview(source)));
         blocks.push(Block::Bars(largest_categories(source)));
         blocks.push(Block::Bars(devices::first(profile, MAX_DEVICES)));
-        blocks.extend(top_kernels(source, query).map(Block::Table));
+        blocks.extend(top_ops(source, query).map(Block::Table));
         blocks.extend(source.context().map(|context| Block::Table(op_placement(&context, query))));
         blocks.extend(host::other_devices(source, query));
     }
@@ -154,22 +154,60 @@ pub(super) fn link_of_category(source: Source<'_>, category: &str) -> Option<Lin
     }
 }
 
+/// The ops with the most self time, equal ones of repeated layers as one; of an earlier result, which lists no others, its kernels.
+fn top_ops(source: Source<'_>, query: &PageQuery) -> Option<TableBlock> {
+    let mut table = match source {
+        Source::Trace(context) => top_groups(&context, query),
+        Source::Profile(_) => top_kernels(source, query)?,
+    };
+    table.mark_bounds(source.profile());
+    Some(table)
+}
+
+/// Groups of ops that stand on the overview.
+const MAX_GROUPS: usize = 20;
+/// Their columns that have room beside the findings, until others are chosen.
+const GROUP_COLUMNS: [&str; 6] =
+    ["name", "num_ops", "total_self_time_us", "busy_self_time_percent", "executions", "source_info"];
+
+fn top_groups(context: &Context<'_>, query: &PageQuery) -> TableBlock {
+    let mut table = table_block(context, TableName::OpGroups, "name", "Top ops", query);
+    table.rows.truncate(MAX_GROUPS);
+    if !query.options.contains_key(&columns_option(TableName::OpGroups)) {
+        table.columns.iter_mut().for_each(|column| column.is_folded |= !GROUP_COLUMNS.contains(&column.key.as_str()));
+    }
+    let place = |key: &str| table.columns.iter().position(|column| column.key == key).unwrap_or_default();
+    let (name_at, count_at, largest_at) = (place("name"), place("num_ops"), place("largest"));
+    for row in &mut table.rows {
+        let is_one = row.get(count_at) == Some(&Cell::Int(1));
+        let largest = row.get(largest_at).cloned();
+        let Some(Cell::Text(name)) = row.get_mut(name_at) else { continue };
+        // One op is called by its name, as are several of one name, and by the one that people read.
+        table.links.push(match largest {
+            Some(Cell::Text(op)) if is_one || op == *name => {
+                *name = demangle(&op).unwrap_or_else(|| op.clone());
+                link_of_kernel(context, &op, name)
+            }
+            _ => link_of_group(name),
+        });
+    }
+    table
+}
+
+/// The ops whose names hold what those of the group have in common: what stands before the first number, which the first op lacks.
+fn link_of_group(name: &str) -> Option<Link> {
+    let common = name.split('*').next().unwrap_or_default().trim_end_matches('.');
+    (!common.contains('"')).then(|| Link::to(View::Ops, &format!("hlo_op_name:\"{common}\"")))
+}
+
 /// The kernels with the most self time, by the names that people read.
 fn top_kernels(source: Source<'_>, query: &PageQuery) -> Option<TableBlock> {
-    let mut table = match source {
-        Source::Trace(context) => table_block(&context, TableName::TopKernels, "", "Top kernels", query),
-        Source::Profile(_) => source.table(TableName::TopKernels, "Top kernels", query)?,
-    };
+    let mut table = source.table(TableName::TopKernels, "Top kernels", query)?;
     for row in &mut table.rows {
         let Some(Cell::Text(name)) = row.first_mut() else { continue };
-        let readable = demangle(name).unwrap_or_else(|| name.clone());
-        table.links.push(match source {
-            Source::Trace(context) => link_of_kernel(&context, name, &readable),
-            Source::Profile(_) => Link::equal(View::Kernels, "name", name),
-        });
-        *name = readable;
+        table.links.push(Link::equal(View::Kernels, "name", name));
+        *name = demangle(name).unwrap_or_else(|| name.clone());
     }
-    table.mark_bounds(source.profile());
     Some(table)
 }
 

@@ -12,7 +12,7 @@ use base::format;
 use facts::Arithmetic;
 use metrics::Context;
 use metrics::roofline::{self, Level, Peaks, Work};
-use metrics::{Op, rate};
+use metrics::{Op, is_amd, rate};
 use report::UnifiedProfile;
 use trace::Platform;
 use trace::SourceFormat;
@@ -261,6 +261,9 @@ impl<'a> RooflineFigures<'a> {
     }
 }
 
+/// Of the two transfers of a memory in a clock cycle they count one.
+const AMD_STATES: &str = "profiles of AMD GPUs state half of it";
+
 fn peak_figures(peaks: &Peaks) -> Vec<Figure> {
     let from = |source: roofline::Source| match source {
         roofline::Source::Profile => "stated by the profile",
@@ -281,7 +284,13 @@ fn peak_figures(peaks: &Peaks) -> Vec<Figure> {
         "Peak memory bandwidth",
         hbm.map(|hbm| hbm.bytes_per_second / (1u64 << 30) as f64),
         Unit::GibibytesPerSecond,
-        hbm.map_or_else(|| "unknown".to_owned(), |hbm| from(hbm.source).to_owned()),
+        hbm.map_or_else(
+            || "unknown".to_owned(),
+            |hbm| match hbm.source {
+                roofline::Source::Facts if is_amd(&peaks.device) => format!("{}; {AMD_STATES}", from(hbm.source)),
+                source => from(source).to_owned(),
+            },
+        ),
         metric!("roofline.memory_levels[].gb_per_s"),
     ));
     figures

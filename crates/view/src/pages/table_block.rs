@@ -107,6 +107,11 @@ fn is_false(value: &bool) -> bool {
 }
 
 impl TableBlock {
+    /// Whether it is made of sentences, which wrap and are not cut. Such a table is short.
+    pub fn is_of_sentences(&self) -> bool {
+        matches!(self.table, TableName::Checklist | TableName::Findings)
+    }
+
     /// Marks the times of ops in the headings, where they are no more than upper bounds.
     pub(super) fn mark_bounds(&mut self, profile: &UnifiedProfile) {
         if !profile.warnings.iter().any(|warning| warning.code == WarningCode::CpuOpEndsAreBounds.label()) {

@@ -174,7 +174,7 @@ impl Sum {
         let noun = if self.count == 1 { "transfer" } else { "transfers" };
         let (count, time) = (format!("{} {noun}", format::count(self.count)), format::time_us(self.time_us));
         let Some(_) = self.gb_per_sec else { return format!("{count} in {time}: the trace does not state their size") };
-        let bytes = format::si(self.bytes as f64, "B");
+        let bytes = format::bytes(self.bytes);
         let is_all = self.sized >= self.count;
         let of = if is_all { String::new() } else { format!(" ({} of known size)", format::count(self.sized)) };
         let sized_time = format::time_us(self.sized_time_us);
@@ -210,8 +210,9 @@ fn host_calls(copies: &Copies, direction: Direction) -> Option<Figure> {
         value: None,
         unit: Unit::GigabytesPerSecond,
         note: format!(
-            "{} calls took {} on the host; the transfers themselves are not in the trace",
+            "{} {} took {} on the host; the transfers themselves are not in the trace",
             format::count(row.count),
+            if row.count == 1 { "call" } else { "calls" },
             format::time_us(row.time.as_us())
         ),
         metric: None,

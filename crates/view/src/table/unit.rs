@@ -20,7 +20,7 @@ pub enum Unit {
     Bytes,
     /// 1e9 bytes per second.
     GigabytesPerSecond,
-    /// 2^30 bytes per second, the unit of XProf.
+    /// 2^30 bytes per second, the unit of XProf; in sight in powers of ten, as all bandwidths.
     GibibytesPerSecond,
     /// 1e9 floating-point operations per second.
     GigaflopsPerSecond,
@@ -47,7 +47,8 @@ pub fn short(value: f64, unit: Unit) -> String {
         Unit::Bytes if value < 0.0 => format!("-{}", format::bytes(-value as u64)),
         Unit::Bytes if value >= 0.0 => format::bytes(value as u64),
         Unit::GigabytesPerSecond => format::si(value * 1e9, "B/s"),
-        Unit::GibibytesPerSecond => format!("{} GiB/s", format::number(value)),
+        // Makers state bandwidths in powers of ten.
+        Unit::GibibytesPerSecond => format::si(value * (1u64 << 30) as f64, "B/s"),
         Unit::GigaflopsPerSecond => format::si(value * 1e9, "FLOP/s"),
         Unit::Flops => format::si(value, "FLOP"),
         Unit::FlopsPerByte => format!("{} FLOP/B", format::number(value)),
@@ -99,6 +100,7 @@ mod tests {
         assert_eq!(short(33_123.456, Unit::TimeUs), "33.1 ms");
         assert_eq!(short(3.2, Unit::GigaflopsPerSecond), "3.20 GFLOP/s");
         assert_eq!(full(3.25, Unit::GibibytesPerSecond), "3.25 GiB/s");
+        assert_eq!(short(4936.0, Unit::GibibytesPerSecond), "5.30 TB/s");
         assert_eq!(short(2048.0, Unit::Bytes), "2.00 KiB");
         assert_eq!(full(2048.0, Unit::Bytes), "2\u{202f}048 bytes");
         assert_eq!(short(7.0, Unit::Count), "7");

@@ -11,7 +11,7 @@ use crate::table::{Cell, Column, Table, Unit, column};
 /// What only the form by counter has.
 pub(super) const COLUMNS: [Column; 7] = [
     column("process", "Process", Unit::Text, "The device or host that shows the counter."),
-    column("samples", "Samples", Unit::Count, "Samples of the counter in `[from, to)`."),
+    column("samples", "Samples", Unit::Count, "Samples of the counter of the range."),
     column(
         "mean_value",
         "Mean value",

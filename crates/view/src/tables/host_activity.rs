@@ -37,7 +37,7 @@ pub(super) static PROGRAMS: ProfileColumns<HostProgram, 6> = [
     (Column::of_field("total_time_us", "Time", Unit::TimeUs, "host_activity.programs[].total_time_us"), |it| {
         Cell::Float(it.total_time_us)
     }),
-    (column("avg_time_us", "Mean", Unit::TimeUs, "`total_time_us / calls`."), |it| {
+    (column("avg_time_us", "Mean", Unit::TimeUs, "Mean duration of a call."), |it| {
         Cell::Float(it.total_time_us / it.calls.max(1) as f64)
     }),
     (Column::of_field("max_time_us", "Longest", Unit::TimeUs, "host_activity.programs[].max_time_us"), |it| {

@@ -34,7 +34,7 @@ pub(super) static COLUMNS: [(Column, CellOf); 9] = [
             .caveat("What is nested in them counts; what a function that calls itself takes counts once."),
         |_, op| CellRef::Float(op.tally.total.as_us()),
     ),
-    (column("avg_time_us", "Mean", Unit::TimeUs, "`total_time_us / occurrences`."), |_, op| {
+    (column("avg_time_us", "Mean", Unit::TimeUs, "Mean duration inside the window."), |_, op| {
         CellRef::Float(op.tally.total.as_us() / op.tally.occurrences.max(1) as f64)
     }),
     (column("max_time_us", "Longest", Unit::TimeUs, "Longest duration."), |_, op| {

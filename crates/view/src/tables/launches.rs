@@ -51,7 +51,7 @@ pub(super) static COLUMNS: [(Column, CellOf); 16] = [
             "avg_launch_delay_us",
             "Mean delay",
             Unit::TimeUs,
-            "Mean of `max(0, start on the device - end of the call)`.",
+            "Mean time from the end of the call to the start on the device; 0 where the device starts before the call ends.",
         ),
         |it| CellRef::float(it.of().mean_us(it.of().delay)),
     ),

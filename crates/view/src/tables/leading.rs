@@ -6,6 +6,17 @@ use super::TableName;
 /// Keys of columns; none where a page shows all of the table.
 pub fn leading(name: TableName) -> &'static [&'static str] {
     match name {
+        TableName::OpGroups => &[
+            "name",
+            "num_ops",
+            "total_self_time_us",
+            "busy_self_time_percent",
+            "executions",
+            "execution_self_time_us",
+            "source_info",
+            "largest",
+        ],
+        TableName::TopKernels => &["name", "category", "total_us", "percent", "count", "framework_op"],
         TableName::Ops => &[
             "hlo_op_name",
             "category",
@@ -16,6 +27,8 @@ pub fn leading(name: TableName) -> &'static [&'static str] {
             "bound_by",
             "source_info",
         ],
+        TableName::Checklist => &["question", "judgement", "shown", "answer", "remedy"],
+        TableName::Findings => &["severity", "title", "message", "remedy", "time_at_stake_percent"],
         TableName::FrameworkOps => &[
             "operation",
             "type",
@@ -73,8 +86,11 @@ pub fn leading(name: TableName) -> &'static [&'static str] {
             "gb_per_sec",
             "group_size",
         ],
+        TableName::StepEvents => {
+            &["name", "device_name", "part", "hlo_op_name", "kernel_name", "before", "start_us", "time_us"]
+        }
         TableName::StepBreakdown => &[
-            "step",
+            "name",
             "device_name",
             "duration_us",
             "compute_us",

@@ -23,11 +23,15 @@ pub(super) struct OpGroup {
     /// Bytes that the ops read and write, as far as they are known.
     bytes: f64,
     largest: (Ps, String),
+    /// A number ends the name of one of the ops.
+    is_numbered: bool,
+    /// Source line of the largest op.
+    source: String,
 }
 
 type CellOf = fn(&OpGroup, Ps) -> Cell;
 
-pub(super) static COLUMNS: [(Column, CellOf); 11] = [
+pub(super) static COLUMNS: [(Column, CellOf); 12] = [
     (
         column(
             "name",
@@ -91,6 +95,7 @@ pub(super) static COLUMNS: [(Column, CellOf); 11] = [
         float((it.flops > 0.0).then_some(it.flops))
     }),
     (column("largest", "Largest op", Unit::Text, "The op of the group with the most self time."), |it, _| text(&it.largest.1)),
+    (column("source_info", "Source", Unit::Text, "Source file and line of the largest op of the group."), |it, _| text(&it.source)),
 ];
 
 fn text(text: &str) -> Cell {
@@ -130,7 +135,8 @@ pub fn table(context: &Context<'_>, variant: &str) -> Table {
             continue;
         }
         let key = match by {
-            By::Name => stem(ops.text(trace, op.name)),
+            // The first of equal ops has no number: `fusion`, `fusion.1`, `fusion.2`.
+            By::Name => bare(stem(ops.text(trace, op.name))),
             By::Scope => without_numbers(ops.text(trace, op.framework_path)),
             By::Text(text) => Cow::Borrowed(ops.text(trace, text.of(op))),
         };
@@ -143,19 +149,21 @@ pub fn table(context: &Context<'_>, variant: &str) -> Table {
             }
         };
         if let Some(group) = groups.get_mut(place) {
-            group.add(op, ops.text(trace, op.name));
+            group.is_numbered |= by == By::Name && stem(ops.text(trace, op.name)).ends_with(".*");
+            group.add(op, ops.text(trace, op.name), ops.text(trace, op.source));
         }
     }
     for group in groups.iter_mut().filter(|group| group.name.is_empty()) {
         group.name = "not in the profile".to_owned();
     }
+    groups.iter_mut().filter(|group| group.is_numbered).for_each(|group| group.name.push_str(".*"));
     base::sort::sort_by(&mut groups, |a, b| b.self_time.cmp(&a.self_time));
     let cells = |group: &OpGroup| COLUMNS.iter().map(|(_, cell)| cell(group, ops.op_time)).collect();
     Table::new("op-groups", columns(&COLUMNS), groups.iter().map(cells).collect())
 }
 
 impl OpGroup {
-    fn add(&mut self, op: &Op, name: &str) {
+    fn add(&mut self, op: &Op, name: &str, source: &str) {
         self.ops += 1;
         self.occurrences += op.occurrences;
         self.executions += op.executions;
@@ -163,6 +171,7 @@ impl OpGroup {
         self.work_time.add(op, !op.is_left_out());
         if self.ops == 1 || op.self_time > self.largest.0 {
             self.largest = (op.self_time, name.to_owned());
+            self.source = source.to_owned();
         }
         // The work of an asynchronous pair counts once.
         let known = |value: Option<f64>| value.filter(|_| !op.is_left_out());
@@ -183,6 +192,14 @@ fn stem(name: &str) -> Cow<'_, str> {
         if is_number && bare.len() < part.len() { format!("{bare}*") } else { part.to_owned() }
     });
     Cow::Owned(parts.collect::<Vec<_>>().join("."))
+}
+
+/// A stem without what stands for the number at its end.
+fn bare(stem: Cow<'_, str>) -> Cow<'_, str> {
+    match stem.strip_suffix(".*") {
+        Some(bare) => Cow::Owned(bare.to_owned()),
+        None => stem,
+    }
 }
 
 /// `jit(f)/layer_3/attn` is `jit(f)/layer_*/attn`: a number at the end of a part counts layers, one within a word belongs to its name.
@@ -223,7 +240,7 @@ mod tests {
     fn groups_add_up_to_their_ops() {
         let mut b = TraceBuilder::new();
         let line = b.line("/device:TPU:0", "XLA Ops");
-        let ops = [("fusion.1", 30, "f/layer_0/a"), ("fusion.2", 20, "f/layer_1/a"), ("copy.3", 10, "f/layer_1/b")];
+        let ops = [("fusion.1", 30, "f/layer_0/a"), ("fusion", 20, "f/layer_1/a"), ("copy.3", 10, "f/layer_1/b")];
         for (at, (name, length, path)) in (0..).zip(ops) {
             let category = if at < 2 { "loop fusion" } else { "copy" };
             b.event(line, name, at * 100, length).hlo_category(category).tf_op(path);
@@ -240,7 +257,7 @@ mod tests {
         };
         assert_eq!(of("name"), [row("fusion.*", 2, 50.0, "fusion.1"), row("copy.*", 1, 10.0, "copy.3")]);
         assert_eq!(of("scope"), [row("f/layer_*/a", 2, 50.0, "fusion.1"), row("f/layer_*/b", 1, 10.0, "copy.3")]);
-        assert_eq!(of("category:fusion.2"), [row("loop fusion", 1, 20.0, "fusion.2")]);
+        assert_eq!(of("category:fusion.1"), [row("loop fusion", 1, 30.0, "fusion.1")]);
         assert_eq!(of("source"), [row("not in the profile", 3, 60.0, "fusion.1")]);
     }
 }

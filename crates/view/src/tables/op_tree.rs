@@ -63,7 +63,7 @@ pub(super) static COLUMNS: [(Column, NodeValue); 15] = [
             "known_cost_percent",
             "Cost known",
             Unit::Percent,
-            "Judged time, of the node's time: what `utilization_percent` is of.",
+            "Share of the node's time whose cost is known: what its share of the peak is of.",
         ),
         NodeValue::Cell(|_, node| CellRef::float(node.judged().map(|share| 100.0 * share))),
     ),

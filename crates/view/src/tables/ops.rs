@@ -148,7 +148,7 @@ pub(super) static COLUMNS: [(Column, OpValue); 39] = [
         OpValue::Label(OpLabel::Bound),
     ),
     (
-        column("measured_flop_rate_gflops", "FLOP/s", Unit::GigaflopsPerSecond, "`flops / total_time_us`.")
+        column("measured_flop_rate_gflops", "FLOP/s", Unit::GigaflopsPerSecond, "FLOPs over the summed durations.")
             .caveat("Total time, not self time, as XProf does; of asynchronous pairs from start to end.")
             .xprof("normalized_flop_rate"),
         OpValue::Cell(|_, _, op| giga(op.flops_per_second())),

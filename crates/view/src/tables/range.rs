@@ -29,7 +29,7 @@ static COLUMNS: [(Column, GroupValue); 10] = [
         GroupValue::Name,
     ),
     (
-        column("count", "Count", Unit::Count, "Events of which a part lies in the range; of length zero: those in `[from, to)`.")
+        column("count", "Count", Unit::Count, "Events of which a part lies in the range; of length zero: those that begin in it.")
             .caveat("Instants of a Chrome trace are no events of lines and do not count."),
         GroupValue::Count(|group| group.sums.count),
     ),
@@ -49,7 +49,7 @@ static COLUMNS: [(Column, GroupValue); 10] = [
         GroupValue::Cell(|_, group| Some(group.sums.self_time.as_us())),
     ),
     (
-        column("mean_us", "Mean", Unit::TimeUs, "`total_us / count`."),
+        column("mean_us", "Mean", Unit::TimeUs, "Mean duration inside the range."),
         GroupValue::Cell(|_, group| group.sums.mean_us()),
     ),
     (
@@ -70,7 +70,7 @@ static COLUMNS: [(Column, GroupValue); 10] = [
         GroupValue::Cell(|_, group| Some(group.sums.max.as_us())),
     ),
     (
-        column("percent_of_range", "Share of range", Unit::Percent, "`total_us` as a share of the length of the range.")
+        column("percent_of_range", "Share of range", Unit::Percent, "Their time as a share of the length of the range.")
             .caveat(
                 "Passes 100 where several of the events run at once, on several lines or nested in each other. Without a range it is \
                  of the whole capture.",

@@ -5,11 +5,13 @@ use crate::metric::Metric;
 use crate::table::{CellRef, Column, Rows, Unit, column};
 use base::Ps;
 use metrics::{Breakdown, Context, Devices, MeanPart, StepPart, StepRow};
+use report::Step;
 
 /// The columns before the parts.
-const FIRST: [Column; 5] = [
+const FIRST: [Column; 6] = [
     column("kind", "Row", Unit::Text, "`mean`, `step`, or `window` where steps are unknown."),
-    column("step", "Step", Unit::Count, "Position of the step, from 0."),
+    column("step", "Position", Unit::Count, "Position of the step, from 0."),
+    column("name", "Step", Unit::Text, "Number or name that the trace gives the step, else its position."),
     column("device_name", "Device", Unit::Text, "The device, or `all devices`."),
     column("start_us", "Start", Unit::TimeUs, "Start, from the start of the capture."),
     column(
@@ -88,6 +90,7 @@ pub fn part_metric(part: StepPart) -> Metric {
 /// The table of a run.
 pub struct StepBreakdownRows<'a> {
     breakdown: &'a Breakdown,
+    steps: &'a [Step],
     devices: &'a Devices,
     origin: Ps,
     /// Means, each with the device that it is of; absent for all of them.
@@ -106,7 +109,7 @@ impl<'a> StepBreakdownRows<'a> {
             means.extend(each.filter_map(|(device, mean)| Some((Some(device), mean.as_ref()?))));
         }
         let origin = devices.capture.map_or(Ps::ZERO, |capture| capture.start);
-        StepBreakdownRows { breakdown, devices, origin, means, columns: columns() }
+        StepBreakdownRows { breakdown, steps: &context.profile.steps, devices, origin, means, columns: columns() }
     }
 
     fn device_name(&self, device: u32) -> CellRef<'_> {
@@ -144,6 +147,7 @@ impl<'a> StepBreakdownRows<'a> {
         match key {
             "kind" => CellRef::Text(if is_step { "step" } else { "window" }),
             "step" => CellRef::int(row.step.map(u64::from)),
+            "name" => step_name(self.steps, row.step),
             "device_name" => self.device_name(row.device),
             "start_us" => CellRef::Float((row.start - self.origin).as_us()),
             "duration_us" => CellRef::Float(row.duration.as_us()),
@@ -159,6 +163,12 @@ impl<'a> StepBreakdownRows<'a> {
             _ => CellRef::Absent,
         }
     }
+}
+
+/// What the trace calls the step at a position, else the position.
+pub(super) fn step_name(steps: &[Step], step: Option<u32>) -> CellRef<'_> {
+    let name = step.and_then(|at| steps.get(at as usize)).and_then(|step| step.name.as_deref());
+    name.map_or_else(|| CellRef::int(step.map(u64::from)), CellRef::text)
 }
 
 fn percent(part: Ps, whole: Ps) -> CellRef<'static> {
@@ -225,6 +235,7 @@ mod tests {
             (CellRef::Absent, CellRef::Absent)
         );
         assert_eq!(rows.cell(3, at("barrier_us")), CellRef::Float(0.0));
+        assert_eq!(rows.cell(3, at("name")), CellRef::Text("0"));
         assert_eq!((rows.cell(0, at("step")), rows.cell(99, 0)), (CellRef::Absent, CellRef::Absent));
         let asked = Query { filter: "kind=step counted=yes device_name:TPU:1".to_owned(), ..Query::default() };
         assert_eq!(query(&rows, &asked).rows.len(), 2);

@@ -1,5 +1,6 @@
 //! What happened in steps, one by one: every op and every idle time, with the part of the step that it is.
 
+use super::step_breakdown::step_name;
 use crate::table::{CellRef, Column, Rows, Unit, column, columns};
 use base::Ps;
 use metrics::{Analysis, Context, StepEvent, StepRow};
@@ -14,9 +15,12 @@ pub(super) struct StepEventRow<'a> {
 
 type CellOf = for<'t> fn(&StepEventRow<'t>) -> CellRef<'t>;
 
-pub(super) static COLUMNS: [(Column, CellOf); 8] = [
-    (column("step", "Step", Unit::Count, "Position of the step, from 0."), |it| {
+pub(super) static COLUMNS: [(Column, CellOf); 9] = [
+    (column("step", "Position", Unit::Count, "Position of the step, from 0."), |it| {
         CellRef::int(it.of.step.map(u64::from))
+    }),
+    (column("name", "Step", Unit::Text, "Number or name that the trace gives the step, else its position."), |it| {
+        step_name(&it.rows.context.profile.steps, it.of.step)
     }),
     (column("device_name", "Device", Unit::Text, "The device."), |it| {
         let device = it.rows.context.analysis.devices.used.get(it.of.device as usize);

@@ -86,7 +86,7 @@ pub(super) static COLUMNS: [(Column, CellOf); 17] = [
             "bandwidth_gb_per_sec",
             "Bandwidth",
             Unit::GigabytesPerSecond,
-            "`total_bytes` over `in_flight_us`, 1e9 bytes per second.",
+            "Bytes per second of the time in flight.",
         )
         .caveat("XProf shows no bytes of copies at all."),
         |it| CellRef::float(it.bandwidth_gb_per_sec()),

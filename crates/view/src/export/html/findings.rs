@@ -28,7 +28,8 @@ pub fn section(profile: &UnifiedProfile) -> Markup {
                         summary { "Not checked: " (format::count(unchecked.len() as u64)) }
                         ul {
                             @for finding in unchecked {
-                                li { (finding.title) ": " (finding.message) }
+                                @let (question, why) = evidence::unchecked(finding);
+                                li { (question) " " (why) }
                             }
                         }
                     }
@@ -50,8 +51,8 @@ pub fn said(finding: &Finding) -> Markup {
 }
 
 fn item(finding: &Finding) -> Markup {
-    let number = |it| format!("{}: {}", evidence::label(it), evidence::value(it));
-    let numbers: Vec<String> = finding.evidence.iter().map(number).collect();
+    let number = |(label, value)| format!("{label}: {value}");
+    let numbers: Vec<String> = evidence::numbers(&finding.evidence).into_iter().map(number).collect();
     html! {
         li {
             (said(finding))

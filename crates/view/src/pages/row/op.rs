@@ -2,7 +2,7 @@
 
 use super::ChosenRow;
 use crate::pages::{Bar, Bars, Block, Fact, Facts, Figure, Grid, GridCell};
-use crate::table::{Cell, CellRef, Query, Unit, query};
+use crate::table::{Cell, CellRef, Query, Unit, query, unit};
 use crate::tables::{self, TableName};
 use base::{Ps, format, source_line};
 use metrics::Context;
@@ -79,7 +79,7 @@ impl<'a> Op<'a> {
             _ => String::new(),
         };
         let memory = number("measured_memory_bw_gibps")
-            .map_or_else(String::new, |speed| format!("{} GiB/s", format::number(speed)));
+            .map_or_else(String::new, |speed| unit::short(speed, Unit::GibibytesPerSecond));
         let figures: Vec<Figure> = [
             figure("Of its roof", "roofline_efficiency_percent", bound),
             figure(

@@ -110,7 +110,7 @@ fn step(profile: &UnifiedProfile, index: u64) -> Option<&Step> {
 pub(super) fn step_name(profile: &UnifiedProfile, index: u64) -> String {
     match step(profile, index).and_then(|step| step.name.as_deref()) {
         Some(name) => format!("step {name}"),
-        None => format!("step #{index}"),
+        None => format!("step {index}"),
     }
 }
 

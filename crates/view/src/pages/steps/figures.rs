@@ -110,11 +110,13 @@ fn figure(label: &str, value: Option<f64>, unit: Unit, note: String, metric: Met
     Figure { label: label.to_owned(), value, unit, note, ..Figure::of(metric) }
 }
 
+const BIGGEST: &str = "Biggest part";
+
 fn figures(shown: &Shown<'_>) -> Vec<Figure> {
     let mean = shown.mean;
     let mut figures = vec![length(shown)];
     figures.extend(shown.has_steps.then(|| worst(shown)));
-    figures.push(biggest("Biggest part", mean, mean.biggest_part()));
+    figures.push(biggest(BIGGEST, mean, mean.biggest_part()));
     // Where the biggest part is idle time, its cause is named already.
     if mean.biggest_idle_cause() != mean.biggest_part() {
         let mut cause = biggest("Biggest idle cause", mean, mean.biggest_idle_cause());
@@ -184,8 +186,13 @@ fn worst(shown: &Shown<'_>) -> Figure {
     Figure { link, ..figure("Longest step", value, Unit::TimeUs, note, metric!("step_timing.max_step_time_us")) }
 }
 
+/// The tip says which figure it is, and then what the part is that is named below it.
 fn biggest(label: &str, mean: &MeanPart, part: Option<StepPart>) -> Figure {
+    let of = part.map_or_else(Figure::default, |part| Figure::of(part_metric(part)));
+    let which = if label == BIGGEST { "part of a step" } else { "cause of idle time" };
+    let what = part.map_or_else(String::new, |part| format!(" {}: {}", part.title(), of.definition));
     Figure {
+        definition: format!("The {which} that takes the most time, as a share of the step.{what}"),
         label: label.to_owned(),
         value: part.and_then(|part| mean.percent(part)),
         unit: Unit::Percent,
@@ -194,7 +201,7 @@ fn biggest(label: &str, mean: &MeanPart, part: Option<StepPart>) -> Figure {
             None => "The device was never idle.".to_owned(),
         },
         link: part.map(part_link),
-        ..part.map_or_else(Figure::default, |part| Figure::of(part_metric(part)))
+        ..of
     }
 }
 

@@ -164,7 +164,7 @@ pub(super) fn host_roles(source: Source<'_>) -> Option<Bars> {
     };
     base::sort::sort_by(&mut bars, |a, b| b.value.total_cmp(&a.value));
     bars.extend(idle);
-    let title = "Host threads: share of capture by activity".to_owned();
+    let title = "Host threads: share of the window by activity".to_owned();
     (!bars.is_empty()).then(|| Bars { title, unit: Unit::TimeUs, bars, whole, ..Bars::default() })
 }
 

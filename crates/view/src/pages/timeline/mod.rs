@@ -230,12 +230,24 @@ pub fn tip(scene: &Scene<'_>, sight: &Sight) -> Vec<String> {
     }
 }
 
+/// Digits of a start that place it to a hundredth of a length; up to the nanoseconds of a second.
+fn digits(start: Ps, length: Ps) -> usize {
+    let mut lengths = start.as_ps() / length.as_ps().max(1);
+    let mut digits = 3;
+    while lengths > 0 {
+        (lengths, digits) = (lengths / 10, digits + 1);
+    }
+    digits.clamp(4, 9)
+}
+
 /// What is said of an event, a line each.
 fn said(scene: &Scene<'_>, event: EventRef) -> Vec<String> {
     let source = scene.source(event.origin);
     let Some((kind, name, time)) = source.event(event.id()) else { return Vec::new() };
-    // Nanoseconds of a second.
-    let at = |time: Ps| si_of_digits((time - scene.zero).as_s(), "s", 9);
+    let at = |start: Ps| {
+        let start = start - scene.zero;
+        si_of_digits(start.as_s(), "s", digits(start, time.length()))
+    };
     let mut lines = vec![
         printable(source.trace.text(name)),
         match time.length() {

@@ -13,6 +13,7 @@ pub(super) fn transfers(profile: &UnifiedProfile) -> Answer {
     let asked = question(
         "transfers",
         "How much of a step do copies between host and devices take?",
+        "Share of a step taken by copies from and to the host beside which nothing computes.",
         Unit::Percent,
         Some(metric!("step_breakdown.parts.h2d_us")),
         (View::Transfers, ""),
@@ -45,6 +46,7 @@ pub(super) fn cpu_fallback(profile: &UnifiedProfile) -> Answer {
     let asked = question(
         "cpu_fallback",
         "Did the program run on the devices that it was meant for?",
+        "How many devices ran at least one op.",
         Unit::Count,
         Some(metric!("metadata.num_devices")),
         (View::Devices, ""),
@@ -76,6 +78,7 @@ pub(super) fn peak_memory(profile: &UnifiedProfile) -> Answer {
     let asked = question(
         "peak_memory",
         "Is the peak memory below 90 %?",
+        "Most memory used at once, as a share of what the fullest device has.",
         Unit::Percent,
         Some(metric!("memory.devices[].peak_percent")),
         (View::Memory, ""),
@@ -107,6 +110,7 @@ pub(super) fn memory_bandwidth(profile: &UnifiedProfile) -> Answer {
     let asked = question(
         "memory_bandwidth",
         "How much of the memory's bandwidth is used?",
+        "Bytes that ops move to and from main memory, as a share of what its peak bandwidth could move in that time.",
         Unit::Percent,
         Some(program),
         (View::Roofline, ""),
@@ -142,6 +146,7 @@ pub(super) fn communication(profile: &UnifiedProfile) -> Answer {
     let asked = question(
         "communication",
         "How much of a step is communication that nothing hides?",
+        "Share of a step taken by communication beside which nothing computes.",
         Unit::Percent,
         Some(metric!("step_breakdown.parts.communication_us")),
         (View::Communication, ""),
@@ -166,6 +171,7 @@ pub(super) fn balance(profile: &UnifiedProfile) -> Answer {
     let asked = question(
         "balance",
         "Is the work spread evenly over the devices?",
+        "Share of the busiest device's work that perfect balance would take off it.",
         Unit::Percent,
         Some(metric!("multi_device.busy_imbalance_percent")),
         (View::Devices, ""),
@@ -188,6 +194,7 @@ pub(super) fn compilation(profile: &UnifiedProfile) -> Answer {
     let asked = question(
         "compilation",
         "How long did compiling take?",
+        "Time in which a thread of the host compiles.",
         Unit::TimeUs,
         Some(metric!("compilation.compilation_time_us")),
         (View::Findings, "compil"),

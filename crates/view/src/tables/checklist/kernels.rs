@@ -23,6 +23,7 @@ pub(super) fn kernel_duration(profile: &UnifiedProfile) -> Answer {
     let asked = question(
         "kernel_duration",
         "How long is a kernel on average?",
+        "Mean duration of a kernel; on devices other than GPUs, of an op.",
         Unit::TimeUs,
         Some(metric!("kernel_statistics.avg_time_us")),
         (View::Kernels, ""),
@@ -45,6 +46,7 @@ pub(super) fn small_kernels(profile: &UnifiedProfile) -> Answer {
     let asked = question(
         "small_kernels",
         "Are there many small kernels?",
+        "Share of the kernels that are shorter than 10 µs.",
         Unit::Percent,
         Some(metric!("kernel_statistics.short_count")),
         (View::Kernels, "avg_duration_us<10"),
@@ -94,6 +96,7 @@ pub(super) fn top_ops(profile: &UnifiedProfile) -> Answer {
     let asked = question(
         "top_ops",
         "Which five ops take the most time?",
+        "Share of the self time of all ops that the five with the most take together.",
         Unit::Percent,
         Some(metric!("op_statistics.top_ops")),
         (View::Ops, ""),
@@ -113,6 +116,7 @@ pub(super) fn dominant_op(profile: &UnifiedProfile) -> Answer {
     let asked = question(
         "dominant_op",
         "Does one op take more than half of the op time?",
+        "Share of the self time of all ops that the one with the most takes.",
         Unit::Percent,
         Some(metric!("op_statistics.top_ops")),
         (View::Ops, ""),
@@ -152,6 +156,7 @@ pub(super) fn long_ops(profile: &UnifiedProfile) -> Answer {
     let asked = question(
         "long_ops",
         "Which ops take more than 50 ms of a step?",
+        "How many ops take more than 50 ms per step and device.",
         Unit::Count,
         Some(metric!("op_statistics.top_ops")),
         (View::Ops, ""),
@@ -185,6 +190,7 @@ pub(super) fn occupancy(profile: &UnifiedProfile) -> Answer {
     let asked = question(
         "occupancy",
         "How high is the occupancy of the kernels?",
+        "Theoretical occupancy: its mean over the kernels, weighted by time.",
         Unit::Percent,
         Some(metric!("kernel_statistics.occupancy_percent")),
         (View::Kernels, "occupancy_pct<50"),

@@ -23,7 +23,7 @@ mod time;
 
 use super::profile_table::{ProfileColumns, float, of_rows, text};
 use crate::metric::Metric;
-use crate::table::{Cell, Table, Unit, column};
+use crate::table::{Cell, Table, Unit, column, unit};
 use crate::views::View;
 use report::{FindingSeverity, UnifiedProfile};
 
@@ -34,6 +34,8 @@ pub struct Answer {
     pub id: &'static str,
     /// The question.
     pub question: &'static str,
+    /// What `value` is.
+    pub number: &'static str,
     /// The number; absent where it was not measured.
     pub value: Option<f64>,
     /// Unit of `value`.
@@ -48,7 +50,7 @@ pub struct Answer {
     pub metric: Option<Metric>,
     /// The view that shows it.
     pub view: View,
-    /// The filter there.
+    /// The filter there; empty where it would leave nothing.
     pub filter: String,
 }
 
@@ -56,6 +58,7 @@ pub struct Answer {
 struct Question {
     id: &'static str,
     question: &'static str,
+    number: &'static str,
     unit: Unit,
     metric: Option<Metric>,
     view: View,
@@ -65,23 +68,34 @@ struct Question {
 const fn question(
     id: &'static str,
     question: &'static str,
+    number: &'static str,
     unit: Unit,
     metric: Option<Metric>,
     (view, filter): (View, &'static str),
 ) -> Question {
-    Question { id, question, unit, metric, view, filter }
+    Question { id, question, number, unit, metric, view, filter }
 }
 
 impl Question {
     fn answer(&self, value: f64, judgement: Option<&'static str>, answer: String, remedy: &str) -> Answer {
         let remedy = if matches!(judgement, Some("warning" | "bad")) { remedy } else { "" };
-        Answer { value: Some(value), judgement, answer, remedy: remedy.to_owned(), ..self.absent(String::new(), "") }
+        // What is good may have no row that passes.
+        let filter = if judgement != Some("good") && value > 0.0 { self.filter } else { "" };
+        Answer {
+            value: Some(value),
+            judgement,
+            answer,
+            remedy: remedy.to_owned(),
+            filter: filter.to_owned(),
+            ..self.absent(String::new(), "")
+        }
     }
 
     fn absent(&self, why: String, how: &str) -> Answer {
         Answer {
             id: self.id,
             question: self.question,
+            number: self.number,
             value: None,
             unit: self.unit,
             judgement: None,
@@ -89,7 +103,7 @@ impl Question {
             remedy: how.to_owned(),
             metric: self.metric,
             view: self.view,
-            filter: self.filter.to_owned(),
+            filter: String::new(),
         }
     }
 
@@ -183,7 +197,7 @@ fn some_text(value: &str) -> Cell {
     if value.is_empty() { Cell::Absent } else { text(value) }
 }
 
-pub(super) static COLUMNS: ProfileColumns<Answer, 8> = [
+pub(super) static COLUMNS: ProfileColumns<Answer, 10> = [
     (column("id", "Check", Unit::Text, "Name of the check: `device_utilization`."), |it| text(it.id)),
     (column("question", "Question", Unit::Text, "The question of the guide."), |it| text(it.question)),
     (column("judgement", "Judgement", Unit::Text, "`good`, `warning`, `bad`, `not judged` or `not measured`."), |it| {
@@ -195,7 +209,12 @@ pub(super) static COLUMNS: ProfileColumns<Answer, 8> = [
     (column("remedy", "What to do", Unit::Text, "What to do, or how to capture what is missing."), |it| {
         some_text(&it.remedy)
     }),
-    (column("value", "Value", Unit::Number, "The number, in the unit of its `metric`."), |it| float(it.value)),
+    (column("shown", "Value", Unit::Text, "The number, rounded, with its unit."), |it| match it.value {
+        Some(value) => Cell::Text(unit::short(value, it.unit)),
+        None => Cell::Absent,
+    }),
+    (column("number", "What the value is", Unit::Text, "What the number is, in words."), |it| text(it.number)),
+    (column("value", "Exact value", Unit::Number, "The number, in the unit of its metric."), |it| float(it.value)),
     (column("metric", "Metric", Unit::Text, "Path of the number in the unified profile."), |it| {
         some_text(it.metric.map_or("", |metric| metric.path))
     }),
@@ -360,6 +379,20 @@ mod tests {
         profile.roofline.as_mut().unwrap().program = None;
         let counted = answer_of(&profile, "memory_bandwidth");
         assert_eq!((counted.value, counted.judgement), (Some(10.0), Some("bad")));
+    }
+
+    /// A link to kernels of low occupancy leads to rows only where there are such.
+    #[test]
+    fn a_filter_is_only_where_it_leaves_rows() {
+        let mut profile = report::example::profile();
+        profile.kernel_statistics = None;
+        assert_eq!(answer_of(&profile, "occupancy").filter, "");
+        let mut of = |share: f64| {
+            let kernels = report::KernelStatistics { occupancy_percent: Some(share), ..Default::default() };
+            profile.kernel_statistics = Some(kernels);
+            answer_of(&profile, "occupancy").filter
+        };
+        assert_eq!((of(80.0).as_str(), of(30.0).as_str()), ("", "occupancy_pct<50"));
     }
 
     fn answer_of(profile: &UnifiedProfile, id: &str) -> Answer {

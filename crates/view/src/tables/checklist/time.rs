@@ -12,6 +12,7 @@ pub(super) fn step_time(profile: &UnifiedProfile) -> Answer {
     let asked = question(
         "step_time",
         "How long does a step take?",
+        "Mean duration of the counted steps.",
         Unit::TimeUs,
         Some(metric!("step_timing.avg_step_time_us")),
         (View::Steps, ""),
@@ -41,6 +42,7 @@ pub(super) fn host_overhead(profile: &UnifiedProfile) -> Answer {
     let asked = question(
         "host_overhead",
         "How much of a step do devices wait for the host?",
+        "Share of a step in which devices are idle because their next op was launched late.",
         Unit::Percent,
         Some(metric!("step_breakdown.parts.host_bound_us")),
         (View::Steps, ""),
@@ -65,6 +67,7 @@ pub(super) fn device_idle(profile: &UnifiedProfile) -> Answer {
     let asked = question(
         "device_idle",
         "How much of a step are devices idle?",
+        "Share of the time in which a device runs nothing.",
         Unit::Percent,
         Some(metric!("compute_utilization.overhead_time_us")),
         (View::Steps, ""),
@@ -102,6 +105,7 @@ pub(super) fn kernel_launch(profile: &UnifiedProfile) -> Answer {
     let asked = question(
         "kernel_launch",
         "How much of a step do kernels wait after their launch?",
+        "Share of a step in which a device is idle although its next op was launched.",
         Unit::Percent,
         Some(metric!("step_breakdown.parts.kernel_wait_us")),
         (View::Steps, ""),
@@ -129,6 +133,7 @@ pub(super) fn input(profile: &UnifiedProfile) -> Answer {
     let asked = question(
         "input",
         "How much of a step do devices wait for input?",
+        "Share of a step in which devices are idle because the host was held in the input pipeline.",
         Unit::Percent,
         Some(metric!("step_breakdown.parts.input_bound_us")),
         (View::Steps, ""),
@@ -153,6 +158,7 @@ pub(super) fn device_utilization(profile: &UnifiedProfile) -> Answer {
     let asked = question(
         "device_utilization",
         "How busy are the devices?",
+        "Share of the time in which a device runs an op, copies and communication included.",
         Unit::Percent,
         Some(metric!("compute_utilization.compute_util_percent")),
         (View::Devices, ""),

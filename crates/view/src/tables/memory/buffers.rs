@@ -36,7 +36,7 @@ const SOURCE: Column =
 
 /// Sizes, which rows of all forms have.
 const SIZES: [Column; 4] = [
-    column("bytes", "Bytes", Unit::Bytes, "Bytes of the buffer: those of a memory space add up to `peak_heap_bytes`.")
+    column("bytes", "Bytes", Unit::Bytes, "Bytes of the buffer: those of a memory space add up to its peak.")
         .caveat("Buffers that share memory are counted once. XProf merges those under 16 KiB into one row."),
     column("peak_percent", "Share of peak", Unit::Percent, "Its bytes, of the peak of its memory space."),
     column(
@@ -45,12 +45,7 @@ const SIZES: [Column; 4] = [
         Unit::Bytes,
         "Bytes of the value in the default layout: elements without tiles.",
     ),
-    column(
-        "padding_bytes",
-        "Padding",
-        Unit::Bytes,
-        "Bytes that the layout adds: `bytes - unpadded_bytes`, at least 0.",
-    ),
+    column("padding_bytes", "Padding", Unit::Bytes, "Bytes that the layout adds."),
 ];
 
 /// What only the table by buffer has.

@@ -118,9 +118,9 @@ static COLUMNS: [(Column, CellOf); 25] = [
             "fragmentation_percent",
             "Fragmentation",
             Unit::Percent,
-            "Memory for temporary values that is free at the peak: `100 * (total - peak) / (total - indefinite)`.",
+            "Memory for temporary values that is free at the peak, as a share of it.",
         )
-        .caveat("Absent where a program has no temporary values, and with `untraced_bytes`."),
+        .caveat("`100 * (total - peak) / (total - indefinite)`. Absent where a program has no temporary values, and with `untraced_bytes`."),
         |row| float(row.space.and_then(|(_, space)| space.fragmentation_percent())),
     ),
     (column("peak_instruction", "Fullest at", Unit::Text, "The instruction at which the heap is fullest."), |row| {
