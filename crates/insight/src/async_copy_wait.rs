@@ -64,9 +64,10 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
              limit. Check memory_kind=\"pinned_host\" and remat policies that offload."
         }
         (true, false) => {
-            "Move fewer bytes, for the link to the host, some tens of GB/s, is the limit: keep arrays that fit in the device's own \
-             memory there (memory_kind=\"device\" instead of \"pinned_host\"), shard the offloaded ones over more devices, or \
-             store them in a smaller type (bfloat16 for float32). Starting the copies earlier gains little."
+            "Move fewer bytes, for the link to the host, some tens of GB/s in each direction, is the limit: keep arrays that fit in the \
+             device's own memory there (memory_kind=\"device\" instead of \"pinned_host\"), shard the offloaded ones over more devices, \
+             or store them in a smaller type (bfloat16 for float32). Starting copies earlier saves at most the time in which only one \
+             direction of the link is in use."
         }
         (false, true) => {
             "Give the copies more computation to hide under: larger tiles or batches, fewer arrays prefetched into on-chip \
