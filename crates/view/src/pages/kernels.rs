@@ -4,12 +4,12 @@
 use super::overview::{categories, rows_of_category};
 use super::source::nothing_ran;
 use super::{Bar, Bars, Block, ColourClass, Figure, Link, PageQuery, Source, View, table_block};
+use crate::judgement;
 use crate::table::Unit;
 use crate::tables::TableName;
 use base::format;
 use metrics::{
-    Context, Histogram, KernelStats, LaunchStatistics, Launches, Occurrences, OpFamily, SHORT_KERNEL, is_amd,
-    matrix_units,
+    Context, Histogram, KernelStats, LaunchStatistics, Launches, Occurrences, OpFamily, SHORT_KERNEL, matrix_units,
 };
 use report::UnifiedProfile;
 use trace::{Platform, StatValue};
@@ -169,8 +169,7 @@ fn figures(context: &Context<'_>, stats: &KernelStats, all: &Occurrences) -> Vec
         Unit::Percent,
         match stats.mean_occupancy_percent {
             Some(_) => "theoretical; the mean, weighted by time".to_owned(),
-            None if is_amd(&context.profile.metadata.device_type) => "Not in traces of AMD GPUs.".to_owned(),
-            None => "Not in the trace; the xplane beside a trace JSON may have it.".to_owned(),
+            None => judgement::no_occupancy(&context.profile.metadata).to_owned(),
         },
     ));
     figures

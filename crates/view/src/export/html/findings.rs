@@ -50,8 +50,8 @@ pub fn said(finding: &Finding) -> Markup {
 }
 
 fn item(finding: &Finding) -> Markup {
-    let number = |it| format!("{}: {}", evidence::label(it), evidence::value(it));
-    let numbers: Vec<String> = finding.evidence.iter().map(number).collect();
+    let lines = evidence::lines(&finding.evidence).into_iter();
+    let numbers: Vec<String> = lines.map(|(label, value)| format!("{label}: {value}")).collect();
     html! {
         li {
             (said(finding))
