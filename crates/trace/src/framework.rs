@@ -19,6 +19,8 @@ pub enum Framework {
 pub struct Words {
     /// How a program marks its steps for the profiler, as the beginning of a sentence.
     pub mark_steps: &'static str,
+    /// A loop that marks its steps, as code.
+    pub step_loop: &'static str,
     /// The context manager that names a range of the host's code, here the one that makes the next batch.
     pub next_batch_range: &'static str,
     /// What compiles a Python function into one program.
@@ -47,6 +49,8 @@ pub struct Words {
     pub top_k: &'static str,
     /// The code that prints how much memory of the device was used.
     pub print_memory: &'static str,
+    /// The code that prints the model of the device.
+    pub print_device: &'static str,
     /// How to check which devices the program uses, as a sentence.
     pub check_devices: &'static str,
     /// How a capture comes to hold the compiled programs, as a sentence.
@@ -55,6 +59,8 @@ pub struct Words {
 
 const JAX: Words = Words {
     mark_steps: "Wrap each step in jax.profiler.StepTraceAnnotation(\"train\", step_num=i)",
+    step_loop: "for i in range(10):\n    with jax.profiler.StepTraceAnnotation(\"train\", step_num=i):\n        \
+                state = train_step(state, batch)",
     next_batch_range: "jax.profiler.TraceAnnotation(\"next_batch\")",
     compiler: "jax.jit",
     reads: "block_until_ready, float(x), print(x), np.asarray(x)",
@@ -70,12 +76,15 @@ const JAX: Words = Words {
     checkpoint: "jax.checkpoint",
     top_k: "jax.lax.top_k, or jax.lax.approx_max_k on a TPU",
     print_memory: "for device in jax.local_devices(): print(device, device.memory_stats())  # peak_bytes_in_use of bytes_limit",
+    print_device: "import jax\nprint(jax.devices()[0].device_kind)",
     check_devices: "Check jax.devices() and JAX_PLATFORMS: without the plugin of an accelerator JAX computes on the CPU.",
     keep_hlo: "Capture with the JAX profiler and ProfileOptions.enable_hlo_proto left on, as it is by default.",
 };
 
 const TENSORFLOW: Words = Words {
     mark_steps: "Wrap each step in tf.profiler.experimental.Trace(\"train\", step_num=i, _r=1)",
+    step_loop: "for i in range(10):\n    with tf.profiler.experimental.Trace(\"train\", step_num=i, _r=1):\n        \
+                train_step(batch)",
     next_batch_range: "tf.profiler.experimental.Trace(\"next_batch\")",
     compiler: "tf.function(jit_compile=True)",
     reads: ".numpy(), print",
@@ -90,12 +99,15 @@ const TENSORFLOW: Words = Words {
     checkpoint: "tf.recompute_grad",
     top_k: "tf.math.top_k, or tf.math.approx_max_k on a TPU",
     print_memory: "print(tf.config.experimental.get_memory_info(\"GPU:0\"))  # peak, in bytes",
+    print_device: "print(tf.config.experimental.get_device_details(tf.config.list_physical_devices(\"GPU\")[0]))",
     check_devices: "Check tf.config.list_physical_devices(): without a working driver TensorFlow computes on the CPU.",
     keep_hlo: "TensorFlow embeds the programs of functions that XLA compiles: tf.function(jit_compile=True).",
 };
 
 const PYTORCH: Words = Words {
     mark_steps: "Call profiler.step() after each step",
+    step_loop: "with torch.profiler.profile(...) as profiler:\n    for batch in loader:\n        train_step(batch)\n        \
+                profiler.step()",
     next_batch_range: "torch.profiler.record_function(\"next_batch\")",
     compiler: "torch.compile",
     reads: ".item(), .cpu(), print",
@@ -110,6 +122,7 @@ const PYTORCH: Words = Words {
     checkpoint: "torch.utils.checkpoint.checkpoint",
     top_k: "torch.topk",
     print_memory: "print(torch.cuda.max_memory_allocated(), torch.cuda.mem_get_info())  # peak; free and all, in bytes",
+    print_device: "import torch\nprint(torch.cuda.get_device_name())",
     check_devices: "Check torch.cuda.is_available(), and that model and batch were moved to the device.",
     keep_hlo: "",
 };

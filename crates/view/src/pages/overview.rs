@@ -14,6 +14,7 @@ use crate::tables::TableName;
 use base::{format, sort};
 use metrics::{Context, OpFamily, demangle, family_of};
 use report::UnifiedProfile;
+use trace::Framework;
 
 /// Categories that get a separate bar.
 const MAX_CATEGORIES: usize = 9;
@@ -100,8 +101,11 @@ fn largest_categories(source: Source<'_>) -> Bars {
     if all.bars.is_empty() {
         all.note = "No device op was read.".to_owned();
     } else if source.profile().metadata.platform == "GPU" {
-        all.note = "By what each kernel and copy does. The Ops page has XLA's categories of the ops that launch them."
-            .to_owned();
+        all.note = match Framework::of_name(&source.profile().metadata.framework) {
+            Framework::PyTorch => "By what each kernel and copy does.",
+            _ => "By what each kernel and copy does. The Ops page has XLA's categories of the ops that launch them.",
+        }
+        .to_owned();
     }
     if all.bars.len() <= MAX_CATEGORIES {
         return all;
