@@ -87,7 +87,7 @@ fn an_absent_number_fails_unless_the_limit_is_optional() {
     let rule = "throughput.tokens_per_sec >= 1000";
     let output = check(&folder, &["new.trace.json", "--limit", rule]);
     assert_eq!(output.status.code(), Some(1));
-    let reason = "throughput.tokens_per_sec was not measured. It needs the batch size and the sequence length";
+    let reason = "throughput.tokens_per_sec was not measured. Not in the trace: the batch size and the sequence length";
     assert!(stdout(&output).contains("MISSING") && stdout(&output).contains(reason), "{}", stdout(&output));
     let optional = check(&folder, &["new.trace.json", "--limit", &format!("{rule} if measured")]);
     assert_eq!(optional.status.code(), Some(0));

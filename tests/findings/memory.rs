@@ -120,7 +120,7 @@ fn undonated_arguments() {
     silent(compiled("given"), "undonated_arguments");
     silent(compiled("baked"), "undonated_arguments");
     let found = finding(compiled("unusable"), "undonated_arguments");
-    assert!(found.message.contains("donated, and no result"), "{}", found.message);
+    assert!(found.message.contains("donated, but no result"), "{}", found.message);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use crossprof::insight::{Verdict, examine, verdict};
 use crossprof::metrics::Run;
 use crossprof::report::FindingSeverity::{Critical, Note, Warning};
 use crossprof::report::Tracing;
-use crossprof::trace::{Framework, Trace, TraceBuilder};
+use crossprof::trace::{Framework, SourceFormat, Trace, TraceBuilder};
 use crossprof::{Settings, WarningCode};
 
 use super::runs::{finding, fine, gpu_steps, host_bound, kernel, says, tpu_op, tpu_steps};
@@ -302,9 +302,67 @@ fn no_hlo() {
     let mut with = host_bound(900);
     with.hlo.push(crossprof::trace::HloProto::default());
     fine(with, "no_hlo");
-    let costs = tpu_steps(12, |b, at| {
-        let line = b.line("/device:TPU:0", "XLA Ops");
-        b.event(line, "fusion.1", at, 900).hlo_category("loop fusion").args(|args| args.flops = Some(5));
-    });
-    fine(costs, "no_hlo");
+    // A TPU's ops carry in both formats what other files have in the program alone.
+    let costs = |text: &'static str| {
+        let mut trace = tpu_steps(12, move |b, at| {
+            let long_name = b.trace_mut().strings.intern(text);
+            let line = b.line("/device:TPU:0", "XLA Ops");
+            b.event(line, "fusion.1", at, 900).hlo_category("loop fusion").args(|args| {
+                (args.flops, args.bytes_accessed, args.long_name) = (Some(5), Some(5), long_name);
+            });
+        });
+        trace.format = Some(SourceFormat::ChromeJson);
+        trace
+    };
+    fine(costs("%fusion.1 = f32[8]{0} fusion(f32[8]{0} %p)"), "no_hlo");
+    assert_eq!(finding(costs(""), "no_hlo").title, "The file holds no shapes or replica groups");
+}
+
+/// One gap of 20 ms among short ones, on a GPU whose steps are unknown.
+#[test]
+fn a_gap_that_is_most_of_the_idle_time_is_said_by_itself() {
+    let mut b = TraceBuilder::new();
+    for at in (0..20_i64).map(|kernel| kernel * 100 + if kernel < 10 { 0 } else { 20_000 }) {
+        kernel(&mut b, if at < 1000 { "before" } else { "behind" }, at + 5, at + 10, 60);
+    }
+    let run = Run { trace: b.build(), ..Run::default() };
+    let profile = examine(&run, &Settings::default()).profile;
+    let found = profile.findings.iter().find(|it| it.id == "host_overhead").unwrap();
+    // The capture begins at the first launch, 5 us before the first kernel; the gap is that between kernels 9 and 10.
+    let words = "One gap of 20.0 ms is 96.5 % of the idle time: it begins 965 µs after the start of the capture and lies between \
+                 before and behind.";
+    assert!(found.message.contains(words), "{}", found.message);
+    assert_eq!(found.view.as_deref(), Some("devices"));
+    let number = |name: &str| found.evidence.iter().find(|it| it.name == name).map(|it| it.value);
+    assert_eq!((number("longest_gap_start_us"), number("longest_gap_us")), (Some(965.0), Some(20_040.0)));
+    // Where steps are unknown, their page shows nothing.
+    assert!(profile.findings.iter().all(|it| it.view.as_deref() != Some("steps")), "{:#?}", profile.findings);
+}
+
+/// What a user of another framework cannot do is no advice.
+#[test]
+fn advice_fits_the_framework() {
+    let input = || {
+        gpu_steps(12, |b, at| {
+            let loader = b.line("/host:CPU", "loader");
+            b.event(loader, "DataLoader.__next__", at, 890);
+            kernel(b, "gemm", at + 891, at + 900, 90);
+        })
+    };
+    let mut count = 0;
+    for trace in [
+        host_bound(100),
+        input(),
+        gpu_steps(12, |b, at| (0..60).for_each(|i| kernel(b, "k", at + i * 16, at + i * 16 + 5, 4))),
+    ] {
+        let run = Run { trace: Trace { framework: Framework::PyTorch, ..trace }, ..Run::default() };
+        for found in examine(&run, &Settings::default()).profile.findings {
+            count += 1;
+            for word in ["jax", "jit", "XLA", "xplane", "ProfileOptions", "flax", "tf.data", "Grain"] {
+                let text = format!("{} {}", found.message, found.remedy);
+                assert!(!text.contains(word), "{}: {word} in {text}", found.id);
+            }
+        }
+    }
+    assert!(count > 10, "{count}");
 }

@@ -92,6 +92,18 @@ fn gradient_synchronization() {
     assert_eq!(finding(communicating(reduce, 110), "gradient_synchronization").severity, Warning);
     fine(communicating(reduce, 95), "gradient_synchronization");
     fine(communicating("ncclDevKernel_AllGather_RING_LL(ncclDevComm*)", 310), "gradient_synchronization");
+    // The paths of a program without a backward pass say that it sums no gradients.
+    let with_path = |path: &'static str| {
+        tpu_steps(12, move |b, at| {
+            let path = b.trace_mut().strings.intern(path);
+            let line = b.line("/device:TPU:0", "XLA Ops");
+            b.event(line, "all-reduce.1", at, 400).hlo_category("all-reduce");
+            b.event(line, "dot.1", at + 400, 600).hlo_category("convolution fusion").args(|args| args.tf_op = path);
+        })
+    };
+    let trained = finding(with_path("jit(f)/transpose(jvp(mlp))/dot_general"), "gradient_synchronization");
+    assert_eq!(trained.severity, Critical);
+    assert_eq!(says(with_path("jit(f)/mlp/dot_general"), "gradient_synchronization"), Verdict::Irrelevant);
 }
 
 #[test]
@@ -142,8 +154,31 @@ fn unfused_data_formatting() {
 
 #[test]
 fn data_shuffle() {
-    assert_eq!(finding(three_ops("gather", 300), "data_shuffle").severity, Warning);
-    fine(three_ops("gather", 299), "data_shuffle");
+    assert_eq!(finding(three_ops("slice", 300), "data_shuffle").severity, Warning);
+    fine(three_ops("slice", 299), "data_shuffle");
+    // What computes positions is named for what it is.
+    fine(three_ops("gather", 300), "data_shuffle");
+    fine(three_ops("sort", 300), "data_shuffle");
+}
+
+#[test]
+fn gather_scatter() {
+    assert_eq!(finding(three_ops("gather", 300), "gather_scatter").severity, Warning);
+    fine(three_ops("scatter fusion", 299), "gather_scatter");
+}
+
+#[test]
+fn sorting() {
+    let found = finding(three_ops("sort", 300), "sorting");
+    assert_eq!((found.severity, found.filter.as_deref()), (Warning, Some("category=\"sort\"")));
+    assert!(found.message.ends_with("the largest is sort.1.") && found.remedy.contains("jax.lax.top_k"), "{found:?}");
+    fine(three_ops("sort", 299), "sorting");
+    let trace = tpu_steps(12, |b, at| {
+        let source = b.trace_mut().strings.intern("train.py:31");
+        let line = b.line("/device:TPU:0", "XLA Ops");
+        b.event(line, "sort.7", at, 900).hlo_category("sort").args(|args| args.source = source);
+    });
+    assert!(finding(trace, "sorting").message.ends_with("the largest is sort.7 (train.py:31)."));
 }
 
 #[test]

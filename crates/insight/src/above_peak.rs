@@ -60,7 +60,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     };
     let title = if chosen { "The chosen device is slower than the ops were" } else { "Ops are faster than the device" };
     Draft::new(severity, confidence, title, message)
-        .remedy("Choose the device that the program ran on. MFU, HFU and every share of a peak are wrong until then.")
+        .remedy("Choose the device that the program ran on (Model page). MFU, HFU and every share of a peak are wrong until then.")
         .passed("compute_efficiency_percent", percent, PEAK_PERCENT)
         .passed("above_peak_time_percent", share, TIME_PERCENT)
         .link("ops", &equals("hlo_op_name", name))

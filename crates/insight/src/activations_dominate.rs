@@ -7,6 +7,7 @@ use super::{Rule, Verdict};
 use base::format;
 use memory::{Class, ScopeSum};
 use report::{Confidence, FindingSeverity};
+use trace::Framework;
 
 /// The rule.
 pub(super) const RULE: Rule = Rule { id: "activations_dominate", title: "Activations fill the memory", check };
@@ -41,14 +42,19 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     Draft::new(
         if is_near_limit { FindingSeverity::Warning } else { FindingSeverity::Note },
         Confidence::High,
-        &format!("{} of the peak are activations", format::percent(percent)),
+        &format!("Activations take {} of the peak memory", format::percent(percent)),
         message,
     )
     .remedy(&format!(
-        "If memory is short, compute them again in the backward pass: jax.checkpoint around {} (a policy such as \
-         jax.checkpoint_policies.dots_with_no_batch_dims_saveable keeps what is expensive). `crossprof table memory-what-if --by scope` \
-         estimates what each scope saves. Else accumulate gradients over smaller batches.",
-        largest.filter(|it| !it.scope.is_empty()).map_or("the blocks of the model".to_owned(), |it| format!("the function of the scope {}", format::printable(&it.scope)))
+        "If memory is short, compute them again in the backward pass: {} around {}{}. The Memory page estimates under \"What if\" what \
+         each scope saves. Else accumulate gradients over smaller batches.",
+        numbers.words().checkpoint,
+        largest.filter(|it| !it.scope.is_empty()).map_or("the blocks of the model".to_owned(), |it| format!("the function of the scope {}", format::printable(&it.scope))),
+        match numbers.trace.framework {
+            Framework::Jax | Framework::Unknown =>
+                " (a policy such as jax.checkpoint_policies.dots_with_no_batch_dims_saveable keeps what is expensive)",
+            Framework::TensorFlow | Framework::PyTorch => "",
+        }
     ))
     .passed("activation_percent", percent, PERCENT)
     .evidence("activation_bytes", bytes as f64)

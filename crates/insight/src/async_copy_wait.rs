@@ -1,6 +1,7 @@
 //! TPU cores wait for asynchronous copies.
 
 use super::draft::{Draft, lacks};
+use super::memory::LEAST_BYTES;
 use super::numbers::Numbers;
 use super::{Rule, Verdict};
 use base::{Ps, format};
@@ -64,9 +65,10 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
              limit. Check memory_kind=\"pinned_host\" and remat policies that offload."
         }
         (true, false) => {
-            "Move fewer bytes, for the link to the host, some tens of GB/s, is the limit: keep arrays that fit in the device's own \
-             memory there (memory_kind=\"device\" instead of \"pinned_host\"), shard the offloaded ones over more devices, or \
-             store them in a smaller type (bfloat16 for float32). Starting the copies earlier gains little."
+            "Move fewer bytes, for the link to the host, some tens of GB/s in each direction, is the limit: keep arrays that fit in the \
+             device's own memory there (memory_kind=\"device\" instead of \"pinned_host\"), shard the offloaded ones over more devices, \
+             or store them in a smaller type (bfloat16 for float32). Starting copies earlier saves at most the time in which only one \
+             direction of the link is in use."
         }
         (false, true) => {
             "Give the copies more computation to hide under: larger tiles or batches, fewer arrays prefetched into on-chip \
@@ -83,7 +85,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         &format!("Cores wait for copies {} of the time", format::percent(share)),
         message,
     )
-    .remedy(remedy)
+    .remedy(&format!("{remedy}{}", replicated(numbers)))
     .passed("copy_done_percent", share, if critical { CRITICAL_PERCENT } else { WARNING_PERCENT })
     .evidence("copy_done_us", wait_us)
     .evidence("compute_us", compute_us)
@@ -91,6 +93,19 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     .at_stake(share)
     .link("ops", "category=copy-done")
     .fires()
+}
+
+/// How much of the offloaded arguments of a program each device holds in full, as a sentence with a blank before it; empty where none.
+fn replicated(numbers: &Numbers<'_>) -> String {
+    let programs = numbers.context.analysis.memory.programs.iter().map(|program| &program.replicated);
+    let most = programs.max_by_key(|it| it.offloaded_bytes).filter(|it| it.offloaded_bytes >= LEAST_BYTES);
+    most.map_or(String::new(), |found| {
+        format!(
+            " {} of the arguments in host memory are replicated: each of {} devices has and moves its own copy, and sharded a part of it.",
+            format::bytes(found.offloaded_bytes),
+            format::count(found.devices)
+        )
+    })
 }
 
 /// Bytes that copies move in a microsecond in which cores wait for them; `None` where the profile does not state the bytes of every `copy-done`.

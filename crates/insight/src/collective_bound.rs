@@ -31,7 +31,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     );
     Draft::new(FindingSeverity::Warning, Confidence::High, "Communication takes much of the time", message)
         .remedy(
-            "Send less: another sharding of weights and batch, bfloat16 instead of float32, larger local batches. Then hide \
+            "Send less: another sharding of weights and batch, bfloat16 instead of float32, larger batches per device. Then hide \
              what remains under computation.",
         )
         .passed("communication_percent", share, WARNING_PERCENT)

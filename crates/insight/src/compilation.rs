@@ -2,7 +2,7 @@
 
 use super::draft::Draft;
 use super::numbers::Numbers;
-use super::waiting::{NO_HOST_EVENTS, idle_share};
+use super::waiting::idle_share;
 use super::{Rule, Verdict};
 use base::format;
 use metrics::StepPart;
@@ -18,7 +18,7 @@ const WARNING_PERCENT: f64 = 10.0;
 const CRITICAL_PERCENT: f64 = 50.0;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
-    let (window, share) = match idle_share(numbers, StepPart::Compile, WARNING_PERCENT, NO_HOST_EVENTS) {
+    let (window, share) = match idle_share(numbers, StepPart::Compile, WARNING_PERCENT, numbers.lacks_host_events()) {
         Ok(found) => found,
         Err(verdict) => return verdict,
     };
@@ -28,19 +28,19 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let critical = share >= CRITICAL_PERCENT;
     let severity = if critical { FindingSeverity::Critical } else { FindingSeverity::Warning };
     let message = format!(
-        "Devices wait {} of {} ({}) while XLA compiles what is to run next.",
+        "Devices wait {} of {} ({}) while what is to run next is compiled.",
         format::time_us(window.us(share)),
         window.words(),
         format::percent(share)
     );
     Draft::new(severity, Confidence::High, &format!("Devices wait for compilation {} of the time", format::percent(share)), message)
-        .remedy(
-            "Run a few steps before the capture starts, so that everything is compiled; keep compiled programs between runs \
-             with jax.config.update(\"jax_compilation_cache_dir\", \"...\").",
-        )
+        .remedy(&format!(
+            "Run a few steps before the capture starts, so that everything is compiled; keep compiled programs between runs with {}.",
+            numbers.words().compilation_cache
+        ))
         .passed("compile_percent", share, if critical { CRITICAL_PERCENT } else { WARNING_PERCENT })
         .evidence("compile_us", window.us(share))
         .at_stake(share)
-        .link("steps", "")
+        .link_to_idle(numbers)
         .fires()
 }

@@ -5,6 +5,7 @@ use super::numbers::Numbers;
 use super::{Rule, Verdict};
 use base::format;
 use report::{Confidence, FindingSeverity};
+use trace::Framework;
 
 /// The rule.
 pub(super) const RULE: Rule = Rule { id: "compile_time", title: "Compilation takes long", check };
@@ -16,27 +17,38 @@ const WARNING_US: f64 = 10e6;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
     let Some(compilation) = &numbers.profile.compilation else {
-        return lacks(
-            "the capture marks no compilation. Start it before the first call, with the host tracer on, to measure it.",
-        );
+        // Kineto does not record what torch.compile does.
+        if numbers.trace.framework == Framework::PyTorch {
+            return Verdict::Irrelevant;
+        }
+        return lacks(&format!(
+            "the capture marks no compilation. To measure it, start the capture before the first call, with {}.",
+            numbers.words().host_events
+        ));
     };
     let time = compilation.compilation_time_us;
     if time < NOTE_US {
         return Verdict::Fine;
     }
+    let cache = numbers.words().compilation_cache;
     let long = time >= WARNING_US;
     let severity = if long { FindingSeverity::Warning } else { FindingSeverity::Note };
     let message = format!(
-        "XLA compiled for {} ({} of the capture), {} times.",
+        "Programs were compiled for {} ({} of the capture), {} times.",
         format::time_us(time),
         format::percent(compilation.compilation_percent),
         format::count(compilation.num_compilation_events)
     );
     Draft::new(severity, Confidence::High, &format!("Compilation takes {}", format::time_us(time)), message)
-        .remedy(
-            "Keep compiled programs between runs with jax.config.update(\"jax_compilation_cache_dir\", \"...\"), replace \
-             unrolled Python loops by jax.lax.scan over the layers, and compile ahead with jitted.lower(...).compile().",
-        )
+        .remedy(&match numbers.trace.framework {
+            Framework::Jax | Framework::Unknown => format!(
+                "Keep compiled programs between runs with {cache}, replace unrolled Python loops by jax.lax.scan over the layers, and \
+                 compile ahead with jitted.lower(...).compile()."
+            ),
+            Framework::TensorFlow | Framework::PyTorch => {
+                format!("Keep compiled programs between runs with {cache}, and compile a layer once instead of each of its copies.")
+            }
+        })
         .passed("compilation_time_us", time, if long { WARNING_US } else { NOTE_US })
         .evidence("num_compilation_events", compilation.num_compilation_events as f64)
         .link("steps", "")

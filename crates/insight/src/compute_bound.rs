@@ -16,7 +16,7 @@ const BANDWIDTH_PERCENT: f64 = 50.0;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
     let Some((bandwidth, flops)) = numbers.utilization() else {
-        return numbers.lacks_in_json("the device's peaks or the ops' costs are not known.");
+        return numbers.lacks_utilization();
     };
     if flops <= FLOPS_PERCENT || bandwidth >= BANDWIDTH_PERCENT {
         return Verdict::Fine;

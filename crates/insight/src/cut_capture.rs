@@ -21,10 +21,10 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         format::count(count)
     );
     Draft::new(FindingSeverity::Critical, Confidence::High, "Only the earliest part of the capture is there", message)
-        .remedy(
-            "Open the *.xplane.pb of the same run, which has no such limit; or capture fewer steps, without the Python \
-             tracer (ProfileOptions.python_tracer_level = 0).",
-        )
+        .remedy(&format!(
+            "Open the *.xplane.pb of the same run, which has no such limit; or capture fewer steps, without Python calls ({}).",
+            numbers.words().no_python_calls
+        ))
         .passed("num_events", count as f64, count as f64)
         .link("overview", "")
         .fires()

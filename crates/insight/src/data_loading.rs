@@ -1,8 +1,9 @@
 //! Devices wait for the input pipeline.
 
 use super::draft::{Draft, lacks};
+use super::gap;
 use super::numbers::Numbers;
-use super::waiting::{NO_HOST_EVENTS, idle_share};
+use super::waiting::idle_share;
 use super::{Rule, Verdict};
 use base::format;
 use metrics::StepPart;
@@ -18,15 +19,16 @@ const WARNING_PERCENT: f64 = 10.0;
 const CRITICAL_PERCENT: f64 = 40.0;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
-    let (window, share) = match idle_share(numbers, StepPart::InputBound, WARNING_PERCENT, NO_HOST_EVENTS) {
+    let (window, share) = match idle_share(numbers, StepPart::InputBound, WARNING_PERCENT, numbers.lacks_host_events())
+    {
         Ok(found) => found,
         Err(verdict) => return verdict,
     };
     let Some(input) = &numbers.profile.io_operations else {
-        return lacks(
-            "no span of an input pipeline is in the capture. Wrap the code that makes the next batch in \
-             jax.profiler.TraceAnnotation(\"next_batch\").",
-        );
+        return lacks(&format!(
+            "no span of an input pipeline is in the capture. Wrap the code that makes the next batch in {}.",
+            numbers.words().next_batch_range
+        ));
     };
     if share < WARNING_PERCENT {
         return Verdict::Fine;
@@ -34,11 +36,12 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let critical = share >= CRITICAL_PERCENT;
     let severity = if critical { FindingSeverity::Critical } else { FindingSeverity::Warning };
     let message = format!(
-        "Devices wait {} of {} ({}) while the host is in the input pipeline, which runs for {} of the time.{}",
+        "Devices wait {} of {} ({}) while the host is in the input pipeline, which runs for {} of the time.{}{}",
         format::time_us(window.us(share)),
         window.words(),
         format::percent(share),
         format::percent(input.io_percent),
+        gap::sentence(numbers),
         numbers.host_meanwhile()
     );
     Draft::new(
@@ -47,16 +50,15 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         &format!("Devices wait for input {} of the time", format::percent(share)),
         message,
     )
-    .remedy(
-        "Prepare batches ahead, in other threads or processes: Grain with worker_count and read buffers, tf.data with \
-             .map(..., num_parallel_calls=tf.data.AUTOTUNE).prefetch(tf.data.AUTOTUNE), PyTorch's DataLoader with \
-             num_workers and pin_memory; and copy the next batch to the device while the step runs \
-             (flax.jax_utils.prefetch_to_device).",
-    )
+    .remedy(&format!(
+        "Prepare batches ahead, in other threads or processes ({}), and copy the next batch to the device while the step runs ({}).",
+        numbers.words().loader,
+        numbers.words().copy_ahead
+    ))
     .passed("input_bound_percent", share, if critical { CRITICAL_PERCENT } else { WARNING_PERCENT })
     .evidence("input_bound_us", window.us(share))
     .evidence("io_total_time_us", input.io_total_time_us)
     .at_stake(share)
-    .link("steps", "")
+    .link_to_idle(numbers)
     .fires()
 }

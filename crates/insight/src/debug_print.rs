@@ -2,7 +2,6 @@
 
 use super::draft::{Draft, lacks};
 use super::numbers::Numbers;
-use super::waiting::NO_HOST_EVENTS;
 use super::{Rule, Verdict};
 use base::format;
 use facts::host_callbacks;
@@ -18,11 +17,11 @@ const WARNING_PERCENT: f64 = 5.0;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
     if numbers.context.analysis.devices.by_line.host_names.is_empty() {
-        return lacks(NO_HOST_EVENTS);
+        return numbers.lacks_host_events();
     }
     let devices = &numbers.context.analysis.devices.used;
     if devices.is_empty() {
-        return lacks("no device op ran. Capture while the jitted function runs.");
+        return lacks("no device op ran. Capture while the program runs on the device.");
     }
     let (spans, calls) = callbacks(numbers);
     let mut best = 0.0_f64;

@@ -32,17 +32,27 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         if numbers.is_gpu() { ("An op", Confidence::High) } else { ("A program", Confidence::Medium) };
     let message = format!(
         "{what} starts {} before the call that launched it, which cannot be: the device's clock is early by at least that. Launch \
-         delays and the causes of idle time that are shorter are unreliable.",
+         delays and the causes of idle time that are shorter are unreliable. Each launch is in \"Launches by call and kernel\" on the \
+         Kernels page.",
         format::time_us(early)
     );
     Draft::new(severity, confidence, "The clocks of host and device disagree", message)
         .remedy(
-            "Capture again, for longer: the profiler aligns the clocks when it starts. On several hosts, check that their clocks \
-             are synchronised (chrony, NTP). Compare durations and not times of host and device.",
+            match numbers.profile.metadata.num_hosts {
+                Some(2..) => {
+                    "Capture again, for longer: the profiler aligns the clocks when it starts. Check that the hosts' clocks are \
+                     synchronised (chrony, NTP). Compare durations and not times of host and device."
+                }
+                _ => {
+                    "Capture again, for longer: the profiler aligns the clocks when it starts. Compare durations and not times of host \
+                     and device."
+                }
+            },
         )
         .passed("op_before_launch_us", early, if long { WARNING_US } else { NOTE_US })
-        .evidence("joined_ops", launches.joined_ops as f64)
-        .evidence("placement_uncertainty_us", uncertainty)
+        .count("joined_ops", launches.joined_ops as u64)
+        // Below a microsecond it is rounding.
+        .evidence_where("placement_uncertainty_us", Some(uncertainty).filter(|&it| it >= 1.0))
         .link("kernels", "")
         .fires()
 }

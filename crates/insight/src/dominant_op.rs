@@ -20,7 +20,9 @@ const FEWEST_OPS: usize = 3;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
     let ops = &numbers.context.analysis.ops;
-    let Some(top) = ops.rows.first() else { return lacks("no device op ran. Capture while the jitted function runs.") };
+    let Some(top) = ops.rows.first() else {
+        return lacks("no device op ran. Capture while the program runs on the device.");
+    };
     let share = numbers.op_percent(top.self_time);
     // Communication and copies have separate rules.
     let is_small = share <= LIMIT_PERCENT || numbers.of_window(share) < WINDOW_PERCENT;

@@ -35,6 +35,11 @@ impl Draft {
         self
     }
 
+    /// A count that it rests on.
+    pub fn count(self, name: &str, count: u64) -> Draft {
+        self.evidence(name, count as f64)
+    }
+
     /// A number that it rests on, where it is known.
     pub fn evidence_where(self, name: &str, value: Option<f64>) -> Draft {
         match value {

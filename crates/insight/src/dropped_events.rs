@@ -25,13 +25,13 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         format::printable(&format::shorten(&first.message, 300))
     );
     let remedy = if first.is(WarningCode::ProfilerDroppedEvents) {
-        "Capture fewer steps, or record less: ProfileOptions.host_tracer_level = 1 and python_tracer_level = 0."
+        format!("Capture fewer steps, or record less: {}.", numbers.words().no_python_calls)
     } else {
-        "Copy the file again from where it was captured; if it is damaged there too, capture again."
+        "Copy the file again from where it was captured; if it is damaged there too, capture again.".to_owned()
     };
     Draft::new(FindingSeverity::Critical, Confidence::High, "Events are missing from the capture", message)
-        .remedy(remedy)
-        .evidence("warnings", (others + 1) as f64)
+        .remedy(&remedy)
+        .count("warnings", (others + 1) as u64)
         .link("overview", "")
         .fires()
 }

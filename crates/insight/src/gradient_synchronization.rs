@@ -5,6 +5,7 @@ use super::numbers::{Numbers, is_communication};
 use super::{Rule, Verdict};
 use base::format;
 use report::{Confidence, FindingSeverity};
+use trace::Framework;
 
 /// The rule.
 pub(super) const RULE: Rule =
@@ -24,7 +25,8 @@ fn is_reduction(category: &str) -> bool {
 }
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
-    if !numbers.communicates() {
+    // Inference sums no gradients.
+    if !numbers.communicates() || numbers.trains() == Some(false) {
         return Verdict::Irrelevant;
     }
     let (Some(window), Some(exposed)) = (numbers.window_of_parts(), numbers.exposed_communication_percent()) else {
@@ -47,14 +49,18 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         format::percent(exposed),
         format::percent(mostly)
     );
-    let remedy = "Overlap the reduction of one layer's gradients with the backward pass of the next \
-        (XLA_FLAGS=--xla_gpu_enable_latency_hiding_scheduler=true on GPUs, \
-        LIBTPU_INIT_ARGS=--xla_tpu_enable_data_parallel_all_reduce_opt=true on TPUs), reduce in bfloat16, accumulate over \
-        several batches before reducing, or shard optimizer and weights (FSDP) to replace all-reduce by reduce-scatter and \
-        all-gather.";
+    let how = match (numbers.trace.framework, numbers.is_gpu()) {
+        (Framework::PyTorch, _) => "DistributedDataParallel does, in buckets of bucket_cap_mb",
+        (_, true) => "XLA_FLAGS=--xla_gpu_enable_latency_hiding_scheduler=true",
+        (_, false) => "LIBTPU_INIT_ARGS=--xla_tpu_enable_data_parallel_all_reduce_opt=true",
+    };
+    let remedy = format!(
+        "Overlap the reduction of one layer's gradients with the backward pass of the next ({how}), reduce in bfloat16, accumulate over \
+         several batches before reducing, or shard optimizer and weights (FSDP) to replace all-reduce by reduce-scatter and all-gather."
+    );
     // An all-reduce of a model-parallel layer looks the same.
     Draft::new(severity, Confidence::Medium, "Gradient synchronisation is not overlapped", message)
-        .remedy(remedy)
+        .remedy(&remedy)
         .passed("exposed_communication_percent", exposed, if critical { CRITICAL_PERCENT } else { WARNING_PERCENT })
         .passed("reduction_percent_of_communication", mostly, MOSTLY_PERCENT)
         .at_stake(exposed)

@@ -65,7 +65,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     )
     .remedy(
         "If both were saved at the same point of the loop, something keeps arrays: a list of losses or metrics (take float(loss)), a cache, a \
-         closure. `crossprof table heap --by stack EARLIER LATER` shows the call stacks that grew. A third profile tells a leak from a warm-up.",
+         closure. The Memory page shows under \"By call stack\" which stacks grew. A third profile tells a leak from a warm-up.",
     )
     .passed("growth_percent", percent, if is_bad { WARNING_PERCENT } else { NOTE_PERCENT })
     .evidence("growth_bytes", growth as f64)

@@ -2,7 +2,6 @@
 
 use super::draft::{Draft, lacks};
 use super::numbers::Numbers;
-use super::waiting::NO_HOST_EVENTS;
 use super::{Rule, Verdict};
 use base::format;
 use metrics::HostReason;
@@ -20,10 +19,10 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     match devices.platform {
         Some(Platform::Tpu | Platform::Gpu) => {}
         Some(Platform::Cpu) => return Verdict::Irrelevant,
-        None => return lacks("no device op ran. Capture while the jitted function runs."),
+        None => return lacks("no device op ran. Capture while the program runs on the device."),
     }
     if devices.by_line.host_names.is_empty() {
-        return lacks(NO_HOST_EVENTS);
+        return numbers.lacks_host_events();
     }
     let placement = numbers.context.placement();
     let Some((_, first)) = placement.host_rows().next() else { return Verdict::Fine };

@@ -1,13 +1,14 @@
 //! Devices wait for the host to launch the next op.
 
-use super::draft::Draft;
+use super::draft::{Draft, lacks};
+use super::gap;
 use super::numbers::Numbers;
 use super::waiting::idle_share;
 use super::{Rule, Verdict};
 use base::format;
 use metrics::StepPart;
 use report::{Confidence, FindingSeverity};
-use trace::Framework;
+use trace::Platform;
 
 /// The rule.
 pub(super) const RULE: Rule = Rule { id: "host_overhead", title: "Devices wait for the host", check };
@@ -19,12 +20,8 @@ const BAD_PERCENT: f64 = 20.0;
 /// From this share on most of the time is lost to the host (the JAX guide's limit of utilisation).
 const CRITICAL_PERCENT: f64 = 50.0;
 
-/// What a capture without launches lacks.
-const NO_LAUNCHES: &str = "the capture does not say when the ops after the idle time were launched. Capture an xplane of a GPU or TPU \
-     with the host tracer on (ProfileOptions.host_tracer_level of at least 1).";
-
 fn check(numbers: &Numbers<'_>) -> Verdict {
-    let (window, share) = match idle_share(numbers, StepPart::HostBound, WARNING_PERCENT, NO_LAUNCHES) {
+    let (window, share) = match idle_share(numbers, StepPart::HostBound, WARNING_PERCENT, lacks_launches(numbers)) {
         Ok(found) => found,
         Err(verdict) => return verdict,
     };
@@ -37,27 +34,35 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         _ => (FindingSeverity::Warning, WARNING_PERCENT),
     };
     let message = format!(
-        "Devices wait {} of {} for the host ({}): the next op is launched only after the one before it has ended.{}",
+        "Devices wait {} of {} for the host ({}): the next op is launched only after the one before it has ended.{}{}",
         format::time_us(window.us(share)),
         window.words(),
         format::percent(share),
+        gap::sentence(numbers),
         numbers.host_meanwhile()
     );
     Draft::new(severity, Confidence::High, &format!("Devices wait for the host {} of the time", format::percent(share)), message)
         .remedy(&format!(
             "Let the host run ahead of the devices: read no result in every step ({}), put the whole step into one {}, and prepare \
              input in another thread. The timeline shows what the host does in the gaps.",
-            match numbers.trace.framework {
-                Framework::PyTorch => ".item(), .cpu()",
-                Framework::TensorFlow => ".numpy(), print",
-                Framework::Jax | Framework::Unknown => "block_until_ready, float(x), print(x), np.asarray(x)",
-            },
-            numbers.trace.framework.compiler()
+            numbers.words().reads,
+            numbers.words().compiler
         ))
         .passed("host_bound_percent", share, limit)
         .evidence("host_bound_us", window.us(share))
         .evidence("idle_percent", window.idle_percent())
         .at_stake(share)
-        .link("steps", "")
+        .link_to_idle(numbers)
         .fires()
+}
+
+/// What a capture without launches lacks; nothing launches the ops of XLA's CPU backend.
+fn lacks_launches(numbers: &Numbers<'_>) -> Verdict {
+    if numbers.platform == Some(Platform::Cpu) {
+        return Verdict::Irrelevant;
+    }
+    lacks(&format!(
+        "the capture does not say when the ops after the idle time were launched. Capture with {}.",
+        numbers.words().host_events
+    ))
 }

@@ -33,7 +33,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     Draft::new(FindingSeverity::Note, Confidence::Medium, "The input pipeline's own work is what devices wait for", message)
         .remedy(
             "Do less per batch on the host and more of it at once: cache decoded samples, vectorise the mapping function, move \
-             augmentation into the jitted step, raise the number of workers, read larger files in parallel.",
+             augmentation to the device, raise the number of workers, read larger files in parallel.",
         )
         .passed("host_processing_percent", share, NOTE_PERCENT)
         .evidence("input_processing_us", processing)

@@ -1,7 +1,8 @@
 //! Devices are idle between ops, also outside of the steps.
 
 use super::draft::{Draft, lacks};
-use super::numbers::Numbers;
+use super::gap;
+use super::numbers::{Numbers, shown};
 use super::{Rule, Verdict};
 use base::format;
 use report::{Confidence, FindingSeverity};
@@ -32,29 +33,23 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         format::percent(idle),
         format::count(gaps.total_gaps)
     );
-    if let Some(gap) = timeline.longest_gaps.first() {
-        let name = |name: &str| format::printable(&format::shorten(name, 60));
-        // A gap at an edge of the window has an op on one side, or none.
-        let place = match (gap.after.as_str(), gap.before.as_str()) {
-            ("", "") => "is".to_owned(),
-            ("", before) => format!("comes before {}", name(before)),
-            (after, "") => format!("comes after {}", name(after)),
-            (after, before) => format!("lies between {} and {}", name(after), name(before)),
-        };
+    message.push_str(&gap::sentence(numbers));
+    if let Some(gap) = timeline.longest_gaps.first().filter(|_| gap::dominant(numbers).is_none()) {
         message.push_str(&format!(
-            " The longest, {}, {place} on {}.",
+            " The longest, {}, {} on {}.",
             format::time_us(gap.duration_us),
-            name(&gap.device_name)
+            gap::place(gap),
+            shown(&gap.device_name)
         ));
     }
     Draft::new(severity, Confidence::High, &format!("Gaps take {} of the time", format::percent(idle)), message)
-        .remedy(
-            "Look at the host's threads during the longest gaps. Usual reasons: block_until_ready or np.asarray in the \
-             loop, a batch that is not yet there, compilation, checkpoints and evaluation between the steps.",
-        )
+        .remedy(&format!(
+            "Look at the host's threads during the longest gaps. Usual reasons: results that the loop reads ({}), a batch that is not yet \
+             there, compilation, checkpoints and evaluation between the steps.",
+            numbers.words().reads
+        ))
         .passed("gap_time_percent", idle, if lost { WARNING_PERCENT } else { NOTE_PERCENT })
-        .evidence("longest_gap_us", gaps.max_gap_us.unwrap_or(0.0))
         .at_stake(idle)
-        .link("steps", "")
+        .link_to_idle(numbers)
         .fires()
 }

@@ -28,7 +28,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let peaks = numbers.context.analysis.roofline.peaks.as_ref();
     let rates = peaks.map(|peaks| Arithmetic::ALL.into_iter().filter_map(|kind| peaks.rates.get(kind)));
     let Some(fastest) = rates.and_then(|rates| rates.reduce(f64::max)) else {
-        return numbers.lacks_in_json("the device's peak is not known. Choose the device.");
+        return numbers.lacks_peaks();
     };
     let devices = numbers.profile.metadata.num_devices;
     let peak = fastest * devices as f64;

@@ -38,10 +38,11 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         &format!("Cores wait in infeed {} of the time", format::percent(share)),
         message,
     )
-    .remedy(
-        "Make the input pipeline faster: parallel and prefetched tf.data or Grain stages, decoded and cached data, \
-             larger files read in parallel, less work per sample on the host.",
-    )
+    .remedy(&format!(
+        "Make the input pipeline faster: batches prepared in parallel and ahead ({}), decoded and cached data, larger files read in \
+         parallel, less work per sample on the host.",
+        numbers.words().loader
+    ))
     .passed("infeed_percent", share, if critical { CRITICAL_PERCENT } else { WARNING_PERCENT })
     .at_stake(share)
     .link("ops", "category=infeed")

@@ -44,8 +44,8 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         message,
     )
     .remedy(
-        "An array that a jitted function closes over is copied into each program that is compiled, and stays on every device. Pass it as an \
-         argument; with a class, register its arrays as a pytree instead of static fields.",
+        "An array that a compiled function closes over is copied into each program that is compiled, and stays on every device. Pass it as \
+         an argument; in JAX, register a class's arrays as a pytree instead of static fields.",
     )
     .passed("constant_percent", percent, if is_bad { WARNING_PERCENT } else { NOTE_PERCENT })
     .evidence("constant_bytes", bytes as f64)

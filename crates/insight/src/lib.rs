@@ -24,6 +24,8 @@ mod device_clock_skew;
 mod dominant_op;
 mod draft;
 mod dropped_events;
+mod gap;
+mod gather_scatter;
 mod gradient_synchronization;
 mod heap_growth;
 mod host_executed_ops;
@@ -57,6 +59,7 @@ mod replicated_parameters;
 mod short_mean_kernel;
 mod single_step;
 mod slowed_by_tracing;
+mod sorting;
 mod sparse_core;
 mod sparse_core_offload;
 mod step_time_variation;
@@ -127,6 +130,8 @@ pub const RULES: &[Rule] = &[
     dominant_op::RULE,
     unfused_data_formatting::RULE,
     data_shuffle::RULE,
+    sorting::RULE,
+    gather_scatter::RULE,
     while_loop_overhead::RULE,
     low_flop_rate::RULE,
     low_memory_bandwidth::RULE,
@@ -178,7 +183,7 @@ pub fn findings(context: &Context<'_>) -> Vec<Finding> {
     let (mut fired, mut lacking) = (Vec::new(), Vec::new());
     for rule in RULES {
         match cut::judged(&numbers, rule.id, (rule.check)(&numbers)) {
-            Verdict::Fires(finding) => fired.push(Finding { id: rule.id.to_owned(), ..*finding }),
+            Verdict::Fires(finding) => fired.push(Finding { id: rule.id.to_owned(), ..at_hand(&numbers, *finding) }),
             Verdict::Fine | Verdict::Irrelevant => {}
             Verdict::NotChecked(sentence) => lacking.push(not_checked(rule, &sentence)),
         }
@@ -194,6 +199,14 @@ pub fn findings(context: &Context<'_>) -> Vec<Finding> {
     });
     fired.extend(lacking);
     fired
+}
+
+/// The finding with a link to a page that has something to show: where steps are unknown, that of the steps has nothing.
+fn at_hand(numbers: &Numbers<'_>, mut finding: Finding) -> Finding {
+    if finding.view.as_deref() == Some("steps") && !numbers.context.analysis.step_breakdown.has_steps {
+        (finding.view, finding.filter) = (Some("devices".to_owned()), None);
+    }
+    finding
 }
 
 fn not_checked(rule: &Rule, lacking: &str) -> Finding {

@@ -1,6 +1,7 @@
 //! Devices run nothing for much of the step.
 
 use super::draft::{Draft, lacks};
+use super::gap;
 use super::numbers::Numbers;
 use super::{Rule, Verdict};
 use base::format;
@@ -17,7 +18,7 @@ const CRITICAL_PERCENT: f64 = 50.0;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
     if numbers.platform.is_none() {
-        return lacks("no device op ran. Capture while the jitted function runs.");
+        return lacks("no device op ran. Capture while the program runs on the device.");
     }
     let Some(window) = numbers.window() else {
         return lacks("too few ops ran to measure how busy the devices usually are. Capture several steps.");
@@ -47,9 +48,10 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         let of_what = parts.map_or(String::new(), |parts| format!(" in {}", parts.words()));
         message.push_str(&format!(" Idle by cause{of_what}: {causes}."));
     }
+    message.push_str(&gap::sentence(numbers));
     message.push_str(&numbers.host_meanwhile());
     let longest = numbers.profile.timeline_analysis.as_ref().and_then(|it| it.longest_gaps.first());
-    if let Some(gap) = longest {
+    if let Some(gap) = longest.filter(|_| gap::dominant(numbers).is_none()) {
         let end = match gap.before.as_str() {
             "" => "the window".to_owned(),
             op => format::printable(&format::shorten(op, 60)),
@@ -64,11 +66,11 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         .remedy(&format!(
             "Find what the host does in the gaps on the timeline: read results only where they are needed, put the step into one \
              {}, and prepare the next batch while the step runs.",
-            numbers.trace.framework.compiler()
+            numbers.words().compiler
         ))
         .passed("busy_percent", busy, limit)
         .evidence("idle_us", window.us(idle))
         .at_stake(idle)
-        .link("steps", "")
+        .link_to_idle(numbers)
         .fires()
 }

@@ -9,7 +9,8 @@ use report::{Confidence, FindingSeverity};
 use trace::{Framework, Platform};
 
 /// The rule.
-pub(super) const RULE: Rule = Rule { id: "low_flop_rate", title: "Matrix products are slow", check };
+pub(super) const RULE: Rule =
+    Rule { id: "low_flop_rate", title: "Matrix products, convolutions or attention far below the peak", check };
 
 /// Share of the nearer roof, of arithmetic or of memory (ours: half of what a tuned kernel of a library reaches).
 const ROOF_PERCENT: f64 = 35.0;
@@ -33,7 +34,7 @@ fn remedy(numbers: &Numbers<'_>, family: OpFamily) -> String {
             _ => "dimensions that are multiples of 128, a larger batch, no transposed operand",
         };
         return format!(
-            "Look at the shapes of the slowest on the page of ops: {shapes} and bfloat16 operands let the compiler or the library \
+            "Look at the shapes of the slowest on the Ops page: {shapes} and bfloat16 operands let the compiler or the library \
              choose a faster kernel."
         );
     }
@@ -65,29 +66,24 @@ struct Slow<'a> {
 fn check(numbers: &Numbers<'_>) -> Verdict {
     let (ops, roofline) = (&numbers.context.analysis.ops, &numbers.context.analysis.roofline);
     if ops.rows.is_empty() {
-        return lacks("no device op ran. Capture while the jitted function runs.");
+        return lacks("no device op ran. Capture while the program runs on the device.");
     }
     if roofline.peaks.is_none() {
-        return numbers.lacks_in_json("the device's peaks are not known. Choose the device.");
+        return numbers.lacks_peaks();
     }
     let gains = |slow: &Slow<'_>| slow.share * (100.0 - slow.reached);
     let found = FAMILIES.into_iter().filter_map(|family| slow(numbers, family));
     let Some(slow) = found.max_by(|a, b| gains(a).total_cmp(&gains(b))) else { return Verdict::Fine };
     let (family, what) = slow.family;
-    let name = ops.text(numbers.trace, slow.slowest.name);
-    let source = match ops.text(numbers.trace, slow.slowest.source) {
-        "" => String::new(),
-        line => format!(" ({})", format::printable(&format::shorten(line, 60))),
-    };
     let [takes, reaches, runs] = match family {
         OpFamily::Attention => ["takes", "reaches", "runs"],
         _ => ["take", "reach", "run"],
     };
     let message = format!(
-        "{what} {takes} {} of the time of all device ops and {reaches} {} of what the device can do for them; the largest op is {}{source}.",
+        "{what} {takes} {} of the time of all device ops and {reaches} {} of what the device can do for them; the largest op is {}.",
         format::percent(slow.share),
         format::percent(slow.reached),
-        format::printable(&format::shorten(name, 60)),
+        numbers.op_with_source(slow.slowest),
     );
     // FLOPs are the compiler's, or what a library's call must compute.
     Draft::new(FindingSeverity::Warning, Confidence::Medium, &format!("{what} {runs} far below the peak"), message)

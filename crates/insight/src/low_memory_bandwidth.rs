@@ -23,7 +23,7 @@ const SHORTEST_US: f64 = 10.0;
 fn check(numbers: &Numbers<'_>) -> Verdict {
     let peaks = numbers.context.analysis.roofline.peaks.as_ref();
     let Some((peaks, memory)) = peaks.and_then(|peaks| Some((peaks, peaks.level(Level::Hbm)?.bytes_per_second))) else {
-        return numbers.lacks_in_json("the device's peak bandwidth is not known. Choose the device.");
+        return numbers.lacks_peaks();
     };
     let ops = &numbers.context.analysis.ops;
     if ops.rows.iter().all(|op| op.bytes.is_none()) {

@@ -39,7 +39,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     Draft::new(FindingSeverity::Note, Confidence::Low, "Kernels have low occupancy", message)
         .remedy(
             "In your own kernels: fewer registers and less shared memory per block, or more blocks. In \
-             XLA's: larger shapes. Low occupancy costs nothing where memory or the matrix units are the limit.",
+             those of a compiler: larger shapes. Low occupancy costs nothing where memory or the matrix units are the limit.",
         )
         .passed("low_occupancy_percent", share, NOTE_PERCENT)
         .passed("occupancy_pct", largest.shape.occupancy_percent.unwrap_or(0.0), OCCUPANCY_PERCENT)

@@ -6,6 +6,7 @@ use super::numbers::Numbers;
 use base::format;
 use metrics::memory_use::ProgramUse;
 use report::DeviceMemory;
+use trace::{Framework, Platform, SourceFormat};
 
 /// The view with the evidence.
 pub(super) const VIEW: &str = "memory";
@@ -18,14 +19,19 @@ pub(super) const LEAST_BYTES: u64 = 1 << 20;
 /// # Errors
 /// What to say where the file holds no program with its buffers.
 pub(super) fn largest_program<'a>(numbers: &Numbers<'a>) -> Result<&'a ProgramUse, Verdict> {
-    if numbers.context.run.heap_profile.is_some() {
+    // A memory profile holds arrays, and PyTorch compiles no program whose buffers a trace could hold.
+    if numbers.context.run.heap_profile.is_some() || numbers.trace.framework == Framework::PyTorch {
         return Err(Verdict::Irrelevant);
     }
     numbers.context.analysis.memory.largest().ok_or_else(|| {
-        numbers.lacks_in_json(
-            "the file holds no compiled program with its buffers. Capture with ProfileOptions.enable_hlo_proto left on, or open the \
-             folder that XLA_FLAGS=\"--xla_dump_to=DIR --xla_dump_hlo_as_proto\" writes.",
-        )
+        let what = "the file holds no compiled program with its buffers.";
+        if numbers.trace.format == Some(SourceFormat::ChromeJson) {
+            return numbers.lacks_in_json(what);
+        }
+        lacks(&format!(
+            "{what} {} Or open the folder that XLA_FLAGS=\"--xla_dump_to=DIR --xla_dump_hlo_as_proto\" writes.",
+            numbers.words().keep_hlo
+        ))
     })
 }
 
@@ -40,10 +46,14 @@ pub(super) fn fullest_device<'a>(numbers: &Numbers<'a>) -> Result<(&'a DeviceMem
     let devices = numbers.context.analysis.memory.devices.iter();
     let known = devices.filter_map(|device| Some((device, device.peak_percent?)));
     known.reduce(|most, it| if it.1 > most.1 { it } else { most }).ok_or_else(|| {
-        lacks(
-            "how full the memory of a device gets, or how large it is, is not in the file. Capture with \
-             ProfileOptions.host_tracer_level = 2 while a step allocates, or choose the device.",
-        )
+        let words = numbers.words();
+        let remedy = match words.allocations {
+            // Another capture would not hold it either.
+            _ if numbers.platform == Some(Platform::Cpu) => String::new(),
+            "" => format!(" Print it in the program: {}.", words.print_memory),
+            option => format!(" Capture with {option} while a step allocates, or choose the device on the Model page."),
+        };
+        lacks(&format!("how full the memory of a device gets, or how large it is, is not in the file.{remedy}"))
     })
 }
 

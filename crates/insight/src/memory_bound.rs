@@ -16,7 +16,7 @@ const FLOPS_PERCENT: f64 = 50.0;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
     let Some((bandwidth, flops)) = numbers.utilization() else {
-        return numbers.lacks_in_json("the device's peaks or the ops' costs are not known.");
+        return numbers.lacks_utilization();
     };
     if bandwidth <= BANDWIDTH_PERCENT || flops >= FLOPS_PERCENT {
         return Verdict::Fine;

@@ -38,7 +38,7 @@ const EXPLAINED: &[(&str, &[&str])] = &[
     ("collective_bound", &["gradient_synchronization", "unhidden_collectives"]),
     // One op or kind of op: what it is comes before that it is large.
     ("data_shuffle", &["unfused_data_formatting"]),
-    ("dominant_op", &["unfused_data_formatting", "data_shuffle", "low_flop_rate"]),
+    ("dominant_op", &["unfused_data_formatting", "data_shuffle", "sorting", "gather_scatter", "low_flop_rate"]),
     ("tensor_cores_unused", &["bf16_in_fp32"]),
     // Faults of the capture.
     ("no_hlo", &["cut_capture"]),

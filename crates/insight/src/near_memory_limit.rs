@@ -6,6 +6,7 @@ use super::numbers::Numbers;
 use super::{Rule, Verdict};
 use base::format;
 use report::{Confidence, FindingSeverity, MemoryClass};
+use trace::Framework;
 
 /// The rule.
 pub(super) const RULE: Rule = Rule { id: "near_memory_limit", title: "The device's memory is nearly full", check };
@@ -41,7 +42,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         &format!("{} of the device's memory is used", format::percent(percent)),
         message,
     )
-    .remedy(remedy(device.by_class.first().map_or("", |class| &class.class)))
+    .remedy(&remedy(numbers, device.by_class.first().map_or("", |class| &class.class)))
     .passed("peak_percent", percent, if percent > CRITICAL_PERCENT { CRITICAL_PERCENT } else { NEARLY_FULL_PERCENT })
     .evidence("peak_bytes", peak as f64)
     .evidence("capacity_bytes", capacity as f64)
@@ -54,24 +55,32 @@ fn class(class: &MemoryClass) -> String {
 }
 
 /// What frees most, by what there is most of.
-fn remedy(largest: &str) -> &'static str {
+fn remedy(numbers: &Numbers<'_>, largest: &str) -> String {
+    let words = numbers.words();
+    let is_jax = matches!(numbers.trace.framework, Framework::Jax | Framework::Unknown);
     match largest {
-        "activation" => {
-            "Compute activations again instead of keeping them (jax.checkpoint around the blocks of the model), accumulate gradients \
-             over smaller batches, or shard the batch over more devices."
+        "activation" => format!(
+            "Compute activations again instead of keeping them ({} around the blocks of the model), accumulate gradients over smaller \
+             batches, or shard the batch over more devices.",
+            words.checkpoint
+        ),
+        "parameter" | "optimizer state" | "gradient" if is_jax => {
+            "Shard parameters and optimizer state over several devices (jax.NamedSharding on a dimension of each), keep the optimizer's \
+             moments in bfloat16, and donate the old state to the step (jax.jit(..., donate_argnums=...))."
+                .to_owned()
         }
         "parameter" | "optimizer state" | "gradient" => {
-            "Shard parameters and optimizer state over the devices (jax.NamedSharding on a dimension of each), keep the optimizer's \
-             moments in bfloat16, and donate the old state to the step (jax.jit(..., donate_argnums=...))."
+            "Shard parameters and optimizer state over several devices, and keep the optimizer's moments in bfloat16.".to_owned()
         }
-        "constant" => "Pass large arrays as arguments of the jitted function instead of closing over them.",
-        "outside the program" => {
-            "Delete arrays that no later step needs (del, or array.delete()): jax.profiler.save_device_memory_profile says which line \
-             made each, and `crossprof table heap` lists them."
+        "constant" => "Pass large arrays as arguments of the compiled function instead of closing over them.".to_owned(),
+        "outside the program" if is_jax => {
+            "Delete arrays that no later step needs (del, or array.delete()): jax.profiler.save_device_memory_profile records which line \
+             made each, and the Memory page lists them."
+                .to_owned()
         }
-        _ => {
-            "Use a smaller batch or accumulate gradients over several, and look at what is alive at the peak: `crossprof table buffers \
-             --by source` names the lines."
-        }
+        _ => format!(
+            "Use a smaller batch{}, and look at what is alive at the peak (Memory page, Buffers).",
+            if numbers.trains() == Some(false) { "" } else { " or accumulate gradients over several" }
+        ),
     }
 }

@@ -1,7 +1,7 @@
-//! The file cannot know FLOPs, bytes and instructions.
+//! The file cannot know FLOPs, bytes or instructions.
 
 use super::draft::Draft;
-use super::numbers::Numbers;
+use super::numbers::{Numbers, listed};
 use super::{Rule, Verdict};
 use report::{Confidence, FindingSeverity};
 use trace::{Framework, SourceFormat};
@@ -14,28 +14,36 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     if numbers.platform.is_none() || trace.framework == Framework::PyTorch {
         return Verdict::Irrelevant;
     }
-    // A TPU's ops carry their costs themselves, with or without the program.
-    let has_costs = (0..trace.args.len())
-        .filter_map(|index| trace.args.set(index))
-        .any(|args| args.flops.is_some() || args.bytes_accessed.is_some());
-    if !trace.hlo.is_empty() || (trace.format == Some(SourceFormat::XPlane) && has_costs) {
+    // A TPU's ops carry their costs and expressions themselves, in either format, with or without the program.
+    let coverage = numbers.context.coverage();
+    let parts = [
+        (coverage.flops, "FLOPs"),
+        (coverage.bytes, "bytes"),
+        (coverage.expression, "shapes"),
+        (coverage.expression, "replica groups"),
+    ];
+    let absent: Vec<&str> = parts.into_iter().filter(|(known, _)| !known).map(|(_, what)| what).collect();
+    if !trace.hlo.is_empty() || absent.is_empty() {
         return Verdict::Fine;
     }
+    let absent = listed(&absent, "or");
     let (message, remedy) = if trace.format == Some(SourceFormat::ChromeJson) {
         (
-            "This is the JSON trace, an export that leaves out the compiled programs, the device's peaks and memory events: \
-             it has no FLOP/s, roofline, shapes or replica groups.",
-            "Open the *.xplane.pb in the same folder.",
+            format!(
+                "This is a trace JSON, an export that leaves out the compiled programs (HLO): of its ops it holds no {absent}."
+            ),
+            "Open the *.xplane.pb of the same run.",
         )
     } else {
         (
-            "The profile embeds no compiled program (HLO), so it has no FLOP/s, roofline, shapes or replica groups.",
-            "Capture with the JAX profiler and ProfileOptions.enable_hlo_proto left on, as it is by default.",
+            format!("The profile embeds no compiled program (HLO): of its ops it holds no {absent}."),
+            numbers.words().keep_hlo,
         )
     };
-    Draft::new(FindingSeverity::Note, Confidence::High, "FLOP/s and shapes are not in this file", message.to_owned())
+    let title = format!("The file holds no {absent}");
+    Draft::new(FindingSeverity::Note, Confidence::High, &title, message)
         .remedy(remedy)
-        .evidence("hlo_modules", trace.hlo.len() as f64)
-        .link("roofline", "")
+        .count("hlo_modules", trace.hlo.len() as u64)
+        .link(if coverage.flops { "ops" } else { "roofline" }, "")
         .fires()
 }

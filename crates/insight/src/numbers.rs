@@ -7,9 +7,10 @@ use std::cell::OnceCell;
 use super::Verdict;
 use super::draft::{equals, lacks};
 use base::Ps;
-use metrics::{Context, HostRole, OpFamily, StepPart, WindowKind, family_of};
+use base::framework_path::training_pass;
+use metrics::{Context, HostRole, Op, OpFamily, StepPart, WindowKind, family_of};
 use report::UnifiedProfile;
-use trace::{Framework, Platform, SourceFormat, StatValue, Trace};
+use trace::{Framework, Platform, SourceFormat, StatValue, Trace, Words};
 
 /// What rules are given.
 pub(super) struct Numbers<'a> {
@@ -102,9 +103,48 @@ impl<'a> Numbers<'a> {
         if is_export { lacks(&format!("{sentence} Open the xplane of the same run.")) } else { lacks(sentence) }
     }
 
+    /// What advice names in the framework of the run.
+    pub fn words(&self) -> &'static Words {
+        self.trace.framework.words()
+    }
+
+    /// A rule that lacks host events, which another capture could hold.
+    pub fn lacks_host_events(&self) -> Verdict {
+        lacks(&format!("the capture holds no host events. Capture with {}.", self.words().host_events))
+    }
+
+    /// A rule that lacks the peaks of the device.
+    pub fn lacks_peaks(&self) -> Verdict {
+        match self.platform {
+            Some(Platform::Cpu) => lacks("crossprof has no peaks of CPUs."),
+            _ => lacks("the device's peaks are not known. Choose the device on the Model page."),
+        }
+    }
+
+    /// A rule that lacks what [`Numbers::utilization`] is made of: the peaks of the device, or the costs of the ops.
+    pub fn lacks_utilization(&self) -> Verdict {
+        match self.context.analysis.roofline.peaks {
+            None => self.lacks_peaks(),
+            Some(_) => self.lacks_in_json("the FLOPs and bytes of the ops are not in the file."),
+        }
+    }
+
+    /// Whether the program is one of training, which has a backward pass; `None` where no op says what it is of.
+    pub fn trains(&self) -> Option<bool> {
+        let ops = &self.context.analysis.ops;
+        let mut paths =
+            ops.rows.iter().map(|op| ops.text(self.trace, op.framework_path)).filter(|path| !path.is_empty());
+        let mut is_any = false;
+        let trains = paths.any(|path| {
+            is_any = true;
+            matches!(training_pass(path), Some("backward" | "recomputed"))
+        });
+        is_any.then_some(trains)
+    }
+
     /// A rule that lacks steps, which the program could have marked.
     pub(super) fn lacks_steps(&self, sentence: &str) -> Verdict {
-        lacks(&format!("{sentence} {}.", self.trace.framework.mark_steps()))
+        lacks(&format!("{sentence} {}.", self.words().mark_steps))
     }
 
     /// True on GPUs.
@@ -222,6 +262,22 @@ impl<'a> Numbers<'a> {
             (true, Some(kernel)) => ("kernels", equals("kernel_name", &kernel.name)),
             _ => ("ops", equals("category", self.largest_category(wanted).unwrap_or_default())),
         }
+    }
+
+    /// The op with most self time of those in categories for which `wanted` holds.
+    pub fn largest_op(&self, wanted: &dyn Fn(&str) -> bool) -> Option<&'a Op> {
+        let ops = &self.context.analysis.ops;
+        ops.rows.iter().filter(|op| wanted(ops.text(self.trace, op.category))).max_by_key(|op| op.self_time)
+    }
+
+    /// An op in a sentence, with its source line where that is known: `sort.49 (train.py:31)`.
+    pub fn op_with_source(&self, op: &Op) -> String {
+        let ops = &self.context.analysis.ops;
+        let source = match ops.text(self.trace, op.source) {
+            "" => String::new(),
+            line => format!(" ({})", shown(line)),
+        };
+        format!("{}{source}", shown(ops.text(self.trace, op.name)))
     }
 
     /// The page of communication, filtered on the kind with most time for which `wanted` holds.
@@ -360,6 +416,15 @@ pub(super) fn shown(name: &str) -> String {
 /// `1 step`, `7 steps`.
 pub(super) fn plural(count: u64, word: &str) -> String {
     format!("{} {word}{}", base::format::count(count), if count == 1 { "" } else { "s" })
+}
+
+/// Words in a row: `FLOPs, bytes or shapes`.
+pub(super) fn listed(words: &[&str], last: &str) -> String {
+    match words {
+        [] => String::new(),
+        [one] => (*one).to_owned(),
+        [first @ .., end] => format!("{} {last} {end}", first.join(", ")),
+    }
 }
 
 /// True for the categories of collectives, sends and receives.

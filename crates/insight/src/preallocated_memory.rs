@@ -29,9 +29,10 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     });
     // Of several devices the one that uses most: the others could give up at least as much.
     let Some((device, used, capacity)) = known.max_by_key(|it| it.1) else {
-        return lacks(
-            "the allocator reported nothing. Capture with ProfileOptions.host_tracer_level = 2 while a step allocates.",
-        );
+        return lacks(&format!(
+            "the allocator reported nothing. Capture with {} while a step allocates.",
+            numbers.words().allocations
+        ));
     };
     let (unused, percent) = (capacity.saturating_sub(used), 100.0 * used as f64 / capacity as f64);
     if percent >= USED_PERCENT || unused < LEAST_BYTES {

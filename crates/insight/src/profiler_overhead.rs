@@ -19,7 +19,7 @@ const IDLE_PERCENT: f64 = 10.0;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
     if numbers.context.analysis.devices.by_line.host_names.is_empty() {
-        return lacks("the capture holds no host events.");
+        return numbers.lacks_host_events();
     }
     let Some(window) = numbers.window() else { return lacks("too few device ops ran. Capture several steps.") };
     if window.idle_percent() < IDLE_PERCENT {
@@ -41,10 +41,10 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         format::percent(window.idle_percent())
     );
     Draft::new(FindingSeverity::Note, Confidence::Medium, "The Python tracer slows the host down", message)
-        .remedy(
-            "Capture again without it before believing host times: options = jax.profiler.ProfileOptions(); \
-             options.python_tracer_level = 0; jax.profiler.start_trace(folder, profiler_options=options).",
-        )
+        .remedy(&format!(
+            "Capture again without Python calls before believing host times: {}.",
+            numbers.words().no_python_calls
+        ))
         .passed("python_frames_per_ms", rate, FRAMES_PER_MS)
         .evidence("python_frames", frames as f64)
         .link("steps", "")

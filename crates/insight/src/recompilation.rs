@@ -1,8 +1,7 @@
 //! XLA compiles while steps run that should be steady.
 
-use super::draft::{Draft, lacks};
+use super::draft::Draft;
 use super::numbers::{Numbers, shown};
-use super::waiting::NO_HOST_EVENTS;
 use super::{Rule, Verdict};
 use base::{Ps, format};
 use metrics::{HostWork, compiled_modules, host_spans};
@@ -23,7 +22,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         return Verdict::Irrelevant;
     }
     if devices.by_line.host_names.is_empty() {
-        return lacks(NO_HOST_EVENTS);
+        return numbers.lacks_host_events();
     }
     // The first step may compile: everything does at its first call.
     let later = steps.windows.iter().filter_map(|row| {
@@ -60,11 +59,12 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         format::percent(share),
     );
     Draft::new(severity, Confidence::High, "Programs are compiled while steps run", message)
-        .remedy(
-            "Set jax.config.update(\"jax_explain_cache_misses\", True) to see which call and why. Pad inputs to fixed shapes \
-             (also the last batch), pass changing numbers as arrays instead of static arguments, and create jitted \
-             functions once, outside of the loop.",
-        )
+        .remedy(&format!(
+            "{} Pad inputs to fixed shapes (also the last batch), pass changing numbers as arrays instead of static arguments, and \
+             call {} once, outside of the loop.",
+            numbers.words().why_compiled,
+            numbers.words().compiler
+        ))
         .passed("recompilation_percent", share, if share >= CRITICAL_PERCENT { CRITICAL_PERCENT } else { WARNING_PERCENT })
         .evidence("recompilation_us", inside.length().as_us())
         .at_stake(share)

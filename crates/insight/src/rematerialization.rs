@@ -5,6 +5,7 @@ use super::numbers::Numbers;
 use super::{Rule, Verdict};
 use base::{Ps, format};
 use report::{Confidence, FindingSeverity};
+use trace::Framework;
 
 /// The rule.
 pub(super) const RULE: Rule = Rule { id: "rematerialization", title: "Time goes to recomputation", check };
@@ -16,7 +17,7 @@ const NOTE_PERCENT: f64 = 10.0;
 fn check(numbers: &Numbers<'_>) -> Verdict {
     let ops = &numbers.context.analysis.ops;
     if ops.rows.is_empty() {
-        return lacks("no device op ran. Capture while the jitted function runs.");
+        return lacks("no device op ran. Capture while the program runs on the device.");
     }
     if ops.rows.iter().all(|op| op.rematerialized.is_none()) {
         return numbers.lacks_in_json("neither names nor paths of the ops are in the file.");
@@ -33,11 +34,16 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         format::percent(share)
     );
     Draft::new(FindingSeverity::Note, Confidence::High, &format!("Recomputation takes {} of the device time", format::percent(share)), message)
-        .remedy(
-            "If memory is to spare, keep more: jax.checkpoint with a policy such as \
-             jax.checkpoint_policies.dots_with_no_batch_dims_saveable instead of recomputing everything; else offload or shard \
-             activations. Where XLA did it by itself, a smaller batch or more sharding avoids it.",
-        )
+        .remedy(&format!(
+            "If memory is to spare, keep more: {}; else offload or shard activations. Where XLA did it by itself, a smaller batch \
+             or more sharding avoids it.",
+            match numbers.trace.framework {
+                Framework::Jax | Framework::Unknown =>
+                    "jax.checkpoint with a policy such as jax.checkpoint_policies.dots_with_no_batch_dims_saveable instead of \
+                     recomputing everything",
+                other => other.words().checkpoint,
+            }
+        ))
         .passed("rematerialized_percent", share, NOTE_PERCENT)
         .evidence("rematerialized_us", time.as_us())
         .at_stake(numbers.of_window(share))

@@ -38,7 +38,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     Draft::new(FindingSeverity::Note, Confidence::Low, "Kernels are short on average", message)
         .remedy(&format!(
             "Give each kernel more to do: a larger batch, more of the program in one {}, fewer separate operations.",
-            numbers.trace.framework.compiler()
+            numbers.words().compiler
         ))
         .passed("mean_kernel_us", mean, SHORT_US)
         .passed("busy_percent", window.busy_percent, BUSY_PERCENT)

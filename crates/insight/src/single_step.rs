@@ -18,7 +18,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         return Verdict::Fine;
     }
     let message = format!(
-        "The capture holds {}, of which {} counts: how typical it is cannot be known.",
+        "The capture holds {}, of which {} counts: nothing says whether that step is a usual one.",
         plural(timing.num_steps, "step"),
         counted
     );

@@ -5,6 +5,7 @@ use super::numbers::Numbers;
 use super::{Rule, Verdict};
 use base::format;
 use report::{Confidence, FindingSeverity};
+use trace::Framework;
 
 /// The rule.
 pub(super) const RULE: Rule = Rule { id: "tensor_core_idle", title: "TensorCores are idle", check };
@@ -41,12 +42,17 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         &format!("TensorCores are idle {} of the time", format::percent(idle)),
         message,
     )
-    .remedy(
-        "See what the host does meanwhile on the timeline; run several steps in one program with jax.lax.scan or \
-             jax.lax.fori_loop, and dispatch the next step before this one's results are read.",
-    )
+    .remedy(&format!(
+        "See what the host does meanwhile on the timeline; run several steps in one program{}, and dispatch the next step before this \
+         one's results are read.",
+        match numbers.trace.framework {
+            Framework::Jax | Framework::Unknown => " with jax.lax.scan or jax.lax.fori_loop",
+            Framework::TensorFlow => " with steps_per_execution of Model.compile",
+            Framework::PyTorch => "",
+        }
+    ))
     .passed("idle_percent", idle, limit)
     .at_stake(idle)
-    .link("steps", "")
+    .link_to_idle(numbers)
     .fires()
 }

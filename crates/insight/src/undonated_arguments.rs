@@ -7,10 +7,10 @@ use super::{Rule, Verdict};
 use base::format;
 use memory::UnsharedArgument;
 use report::{Confidence, FindingSeverity};
+use trace::Framework;
 
 /// The rule.
-pub(super) const RULE: Rule =
-    Rule { id: "undonated_arguments", title: "Arguments are kept beside their new values", check };
+pub(super) const RULE: Rule = Rule { id: "undonated_arguments", title: "Arguments that are not donated", check };
 
 /// Share of the peak (ours: what a tenth more batch would need).
 const NOTE_PERCENT: f64 = 10.0;
@@ -18,6 +18,10 @@ const NOTE_PERCENT: f64 = 10.0;
 const WARNING_PERCENT: f64 = 25.0;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
+    // Variables of TensorFlow are updated in place.
+    if numbers.trace.framework == Framework::TensorFlow {
+        return Verdict::Irrelevant;
+    }
     let program = match largest_program(numbers) {
         Ok(program) => program,
         Err(verdict) => return verdict,
@@ -33,16 +37,19 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     if bytes < LEAST_BYTES || (!is_donated && percent < NOTE_PERCENT) {
         return Verdict::Fine;
     }
-    let what = if is_donated {
-        "donated, and no result is written into that memory"
-    } else {
-        "returned changed, in other memory, so that old and new values are there at once"
+    let is_one = arguments.len() == 1;
+    let what = match (is_donated, is_one) {
+        (true, true) => "is donated, but no result is written into its memory",
+        (true, false) => "are donated, but no result is written into their memory",
+        (false, true) => "is returned changed and is not donated: its old and new values are in memory at once",
+        (false, false) => "are returned changed and are not donated: their old and new values are in memory at once",
     };
     let message = format!(
-        "{} of {} ({}): {what}; the largest is {} ({}, {}).",
+        "{} of {} ({}, {} of the peak) {what}. The largest is {} ({}, {}).",
         counted(arguments.len() as u64),
         name(program),
         format::bytes(bytes),
+        format::percent(percent),
         if largest.name.is_empty() { format!("argument {}", largest.number) } else { format::printable(&largest.name) },
         largest.shape,
         format::bytes(largest.bytes)
@@ -51,7 +58,11 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     Draft::new(
         if is_bad { FindingSeverity::Warning } else { FindingSeverity::Note },
         if is_donated { Confidence::High } else { Confidence::Medium },
-        &format!("{} of the peak are arguments beside their new values", format::percent(percent)),
+        &format!(
+            "{} of arguments are {}",
+            format::bytes(bytes),
+            if is_donated { "donated and not reused" } else { "not donated" }
+        ),
         message,
     )
     .remedy(if is_donated {
@@ -62,7 +73,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     })
     .passed("undonated_percent", percent, if is_bad { WARNING_PERCENT } else { NOTE_PERCENT })
     .evidence("undonated_bytes", bytes as f64)
-    .evidence("undonated_arguments", arguments.len() as f64)
+    .count("undonated_arguments", arguments.len() as u64)
     .link(VIEW, "")
     .fires()
 }

@@ -5,6 +5,7 @@ use super::numbers::Numbers;
 use super::{Rule, Verdict};
 use base::format;
 use report::{Confidence, FindingSeverity};
+use trace::Framework;
 
 /// The rule.
 pub(super) const RULE: Rule = Rule { id: "unfused_data_formatting", title: "Changes of layout are not fused", check };
@@ -17,7 +18,7 @@ const CATEGORIES: [&str; 5] = ["data formatting", "transpose", "reshape", "copy"
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
     if numbers.platform.is_none() {
-        return lacks("no device op ran. Capture while the jitted function runs.");
+        return lacks("no device op ran. Capture while the program runs on the device.");
     }
     let share = numbers.category_percent(&|name| CATEGORIES.contains(&name));
     if share < WARNING_PERCENT {
@@ -27,7 +28,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let top = numbers.profile.kernels.top_kernels.iter().find(|kernel| is_formatting(&kernel.category));
     let (view, filter) = numbers.link_to(&is_formatting);
     let message = format!(
-        "Transposes, copies and reshapes that XLA could not fuse take {} of the time of all device ops.{}",
+        "Transposes, copies and reshapes as ops of their own take {} of the time of all device ops.{}",
         format::percent(share),
         top.map_or(String::new(), |top| format!(
             " The largest is {} with {}.",
@@ -36,11 +37,16 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         ))
     );
     Draft::new(FindingSeverity::Warning, Confidence::High, "Changes of layout take much of the device time", message)
-        .remedy(
-            "Give ops the layout they compute in: channels last for convolutions (dimension_numbers NHWC or NDHWC), the \
+        .remedy(&format!(
+            "Give ops the layout they compute in: channels last for convolutions ({}), the \
              contracted axis last for matrix products, einsum instead of transpose and reshape around a product; remove \
              transposes that undo each other.",
-        )
+            match numbers.trace.framework {
+                Framework::PyTorch => "memory_format=torch.channels_last",
+                Framework::TensorFlow => "data_format=\"channels_last\"",
+                Framework::Jax | Framework::Unknown => "dimension_numbers NHWC or NDHWC",
+            }
+        ))
         .passed("data_formatting_percent", share, WARNING_PERCENT)
         .at_stake(numbers.of_window(share))
         .link(view, &filter)

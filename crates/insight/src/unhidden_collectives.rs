@@ -68,9 +68,18 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
                  --xla_tpu_enable_async_collective_fusion_fuse_all_gather=true --xla_enable_async_all_gather=true."
             }
             Some(kind) if kind.starts_with("all-reduce") || kind.starts_with("reduce-scatter") => {
-                "Look at the sharding first: less is reduced where the weights are split along another axis of the mesh. Sums of gradients \
-                 can run beside the backward pass: LIBTPU_INIT_ARGS=--xla_tpu_enable_data_parallel_all_reduce_opt=true \
-                 --xla_tpu_data_parallel_opt_different_sized_ops=true."
+                match numbers.trains() {
+                    Some(false) => {
+                        "Look at the sharding: less is reduced where the weights are split along another axis of the mesh, or over fewer \
+                         devices. Then let XLA run computation beside it: LIBTPU_INIT_ARGS=--xla_tpu_overlap_compute_collective_tc=true."
+                    }
+                    _ => {
+                        "Look at the sharding first: less is reduced where the weights are split along another axis of the mesh. Sums of \
+                         gradients can run beside the backward pass: \
+                         LIBTPU_INIT_ARGS=--xla_tpu_enable_data_parallel_all_reduce_opt=true \
+                         --xla_tpu_data_parallel_opt_different_sized_ops=true."
+                    }
+                }
             }
             _ => {
                 "Look at the sharding: less is sent where the batch or the weights are split along another axis of the mesh. Then let \

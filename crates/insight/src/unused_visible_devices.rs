@@ -14,7 +14,9 @@ pub(super) const RULE: Rule = Rule { id: "unused_visible_devices", title: "Devic
 fn check(numbers: &Numbers<'_>) -> Verdict {
     let devices = &numbers.context.analysis.devices;
     let Devices { used, platform, .. } = devices;
-    let Some(platform) = platform else { return lacks("no device op ran. Capture while the jitted function runs.") };
+    let Some(platform) = platform else {
+        return lacks("no device op ran. Capture while the program runs on the device.");
+    };
     let (num_visible, unused) = (devices.num_visible(), devices.unused.len() as u64);
     if unused == 0 {
         return Verdict::Fine;

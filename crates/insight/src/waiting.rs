@@ -5,21 +5,17 @@ use super::draft::lacks;
 use super::numbers::{Numbers, Window};
 use metrics::StepPart;
 
-/// The capture lacks what host threads do.
-pub(super) const NO_HOST_EVENTS: &str =
-    "the capture holds no host events. Capture with ProfileOptions.host_tracer_level of at least 1.";
-
 /// The window, and the share of it in which devices are idle for the reason that `part` names, in percent.
 ///
 /// # Errors
 ///
-/// The verdict where devices are idle for less than `least_percent`, too little ran, or the capture does not say why they are:
-/// `lacking` says what it lacks.
+/// The verdict where devices are idle for less than `least_percent`, too little ran, or the capture does not say why they are,
+/// for which the verdict is `lacking`.
 pub(super) fn idle_share(
     numbers: &Numbers<'_>,
     part: StepPart,
     least_percent: f64,
-    lacking: &str,
+    lacking: Verdict,
 ) -> Result<(Window, f64), Verdict> {
     let Some(window) = numbers.window_of_parts() else {
         return Err(lacks("too few device ops ran to measure what the devices wait for. Capture several steps."));
@@ -27,7 +23,7 @@ pub(super) fn idle_share(
     if window.idle_percent() < least_percent {
         return Err(Verdict::Fine);
     }
-    let share = numbers.part_percent(part).ok_or_else(|| lacks(lacking))?;
+    let share = numbers.part_percent(part).ok_or(lacking)?;
     Ok((window, share))
 }
 
@@ -46,5 +42,5 @@ pub(super) fn input_times_us(numbers: &Numbers<'_>) -> Result<(f64, f64), Verdic
     if !waits.bound() {
         return Err(Verdict::Fine);
     }
-    numbers.input_time_us().ok_or_else(|| lacks(NO_HOST_EVENTS))
+    numbers.input_time_us().ok_or_else(|| numbers.lacks_host_events())
 }

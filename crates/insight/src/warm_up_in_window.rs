@@ -31,7 +31,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let compiling = steps.iter().filter(|step| step.compiles).count() as u64;
     let slow = warm_up as u64 - compiling.min(warm_up as u64);
     let kinds = [
-        (compiling, "XLA compiles for more than 10 % of the time"),
+        (compiling, "programs are compiled for more than 10 % of the time"),
         (slow, "the program starts slowly (more than 1.5 times the median)"),
     ];
     let kinds = kinds.iter().filter(|(count, _)| *count > 0);
@@ -43,10 +43,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         kinds.join(", ")
     );
     Draft::new(severity, Confidence::High, "The capture holds warm-up steps", message)
-        .remedy(
-            "Start the capture after the first steps: the first 50 or so compile and tune. For example step 100 to 105: \
-             if step == 100: jax.profiler.start_trace(\"traces\").",
-        )
+        .remedy("Start the capture after the first steps, of which the first 50 or so compile and tune: trace steps 100 to 105, for example.")
         .passed("warm_up_steps", warm_up as f64, 1.0)
         .evidence("compiling_steps", compiling as f64)
         .link("steps", "warm_up=yes")

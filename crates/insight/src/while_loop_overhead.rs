@@ -20,7 +20,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         return Verdict::Irrelevant;
     }
     if numbers.platform.is_none() {
-        return lacks("no device op ran. Capture while the jitted function runs.");
+        return lacks("no device op ran. Capture while the program runs on the device.");
     }
     let share = numbers.category_percent(&|name| name == "while");
     if share < NOTE_PERCENT {
@@ -35,8 +35,8 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     );
     Draft::new(severity, Confidence::Medium, "Loops cost time outside their bodies", message)
         .remedy(
-            "Do more in each iteration: jax.lax.scan(..., unroll=4), fewer and larger iterations, less state carried from \
-             one to the next.",
+            "Do more in each iteration: several steps of the loop unrolled into one (jax.lax.scan(..., unroll=4)), fewer and larger \
+             iterations, less state carried from one to the next.",
         )
         .passed("while_self_percent", share, if costs { WARNING_PERCENT } else { NOTE_PERCENT })
         .at_stake(numbers.of_window(share))

@@ -16,10 +16,15 @@ pub fn not_measured(profile: &UnifiedProfile, trace: &Trace, utilization: &Utili
     model(profile, &mut list);
     steps(profile, &mark_steps(trace), &mut list);
     devices(profile, trace, &mut list);
-    communication(profile, &mut list);
+    communication(profile, trace, &mut list);
     flops(profile, trace, utilization, &mut list);
     host(profile, trace, &mut list);
     list.0
+}
+
+/// A trace JSON of XLA is an export: the xplane of the same run holds more. Of a file of PyTorch there is no better one.
+fn is_export(trace: &Trace) -> bool {
+    trace.format == Some(SourceFormat::ChromeJson) && trace.framework != Framework::PyTorch
 }
 
 struct List(Vec<NotMeasured>);
@@ -32,14 +37,14 @@ impl List {
 }
 
 fn metadata(profile: &UnifiedProfile, trace: &Trace, list: &mut List) {
-    let json = trace.format == Some(SourceFormat::ChromeJson);
+    let json = is_export(trace);
     let nothing_ran = profile.metadata.num_devices == 0;
     if profile.metadata.timestamp.is_none() {
         let reason = "The file does not say when it was captured.";
-        let remedy = if json {
-            "Open the *.xplane.pb beside it, or drop the whole profile folder: its name holds the time."
-        } else {
-            "Drop the whole profile folder: its name holds the time."
+        let remedy = match (json, trace.framework) {
+            (true, _) => "Open the *.xplane.pb beside it, or drop the whole profile folder: its name holds the time.",
+            (false, Framework::PyTorch) => "",
+            (false, _) => "Drop the whole profile folder: its name holds the time.",
         };
         list.add("metadata.timestamp", reason, remedy);
     }
@@ -57,8 +62,8 @@ fn model(profile: &UnifiedProfile, list: &mut List) {
     if profile.parameter_counts.is_none() {
         list.add(
             "parameter_counts.total_params",
-            "A trace does not know the model's dimensions.",
-            "Give the model's dimensions, or put its config.json beside the profile.",
+            "The model's dimensions are not in the trace.",
+            "Give the model's dimensions on the Model page, or put its config.json beside the profile.",
         );
     }
 }
@@ -80,7 +85,7 @@ fn steps(profile: &UnifiedProfile, remedy: &str, list: &mut List) {
     if throughput.steps_per_sec.is_none() {
         list.add("throughput.steps_per_sec", "The step time is unknown.", remedy);
     }
-    let form = "Give the batch size and the sequence length.";
+    let form = "Give it on the Model page.";
     let model = &profile.model_config;
     let one_after_another = profile.step_timing.devices_in_step.as_deref() == Some("one_after_another");
     for (field, value, needed) in [
@@ -101,7 +106,7 @@ fn steps(profile: &UnifiedProfile, remedy: &str, list: &mut List) {
         } else if missing.is_empty() {
             list.add(field, "The step time is unknown.", remedy);
         } else {
-            list.add(field, &format!("It needs {}, which a trace does not know.", missing.join(" and ")), form);
+            list.add(field, &format!("Not in the trace: {}.", missing.join(" and ")), form);
         }
     }
 }
@@ -111,29 +116,37 @@ fn devices(profile: &UnifiedProfile, trace: &Trace, list: &mut List) {
     if profile.compute_utilization.is_none() {
         let visible = profile.metadata.num_devices_visible.unwrap_or(0);
         let (reason, remedy) = if profile.metadata.num_devices > 0 {
-            ("The devices' ops take no time, so there is no share of it.".to_owned(), "")
+            ("The devices' ops take no time, so there is no share of it.".to_owned(), String::new())
         } else if visible > 0 {
             (
                 format!("The profile lists {visible} devices, but no op ran on any of them during the capture."),
-                "Capture while the program computes, and wait for its results inside the capture \
-                 (jax.block_until_ready).",
+                format!(
+                    "Capture while the program computes, and wait for its results inside the capture ({}).",
+                    trace.framework.words().wait
+                ),
             )
         } else if profile.other_devices.iter().any(|device| device.kind == "accelerator") {
             (
                 "The profile holds devices of a kind that crossprof has no rules for: which of their events are ops is not \
                  known."
                     .to_owned(),
-                "",
+                String::new(),
             )
         } else {
             (
                 "The profile holds no device ops, only host events.".to_owned(),
-                "Capture on the machine that holds the devices; on the CPU backend, use a JAX version that records \
-                 its ops (0.7 or newer).",
+                match trace.framework {
+                    Framework::Jax | Framework::Unknown => {
+                        "Capture on the machine that holds the devices; on the CPU backend, use a JAX version that records \
+                         its ops (0.7 or newer)."
+                    }
+                    Framework::TensorFlow | Framework::PyTorch => "Capture on the machine that holds the devices.",
+                }
+                .to_owned(),
             )
         };
-        list.add("compute_utilization.compute_util_percent", &reason, remedy);
-        list.add("kernels.top_kernels", &reason, remedy);
+        list.add("compute_utilization.compute_util_percent", &reason, &remedy);
+        list.add("kernels.top_kernels", &reason, &remedy);
     }
     if profile.timeline_analysis.is_none() && profile.metadata.num_devices > 0 {
         let reason = "No device ran more than one op, so there is no time between ops.";
@@ -143,7 +156,7 @@ fn devices(profile: &UnifiedProfile, trace: &Trace, list: &mut List) {
         None if platform == "TPU" => list.add(
             "memory_operations",
             "Copies between host and chip that the runtime makes are not recorded as ops of a TPU, and the host's transfer spans \
-             only cover their dispatch. Copies that the program makes itself are ops: see the page of transfers.",
+             only cover their dispatch. Copies that the program makes itself are ops: see the Transfers page.",
             "",
         ),
         None if platform == "CPU" => {
@@ -155,11 +168,7 @@ fn devices(profile: &UnifiedProfile, trace: &Trace, list: &mut List) {
         }
         Some(memory) if !memory.transfers.is_empty() && memory.transfers.iter().all(|it| it.sized_count == 0) => {
             let reason = "The copies in this profile do not say how many bytes they moved.";
-            let remedy = if trace.format == Some(SourceFormat::ChromeJson) {
-                "Open the *.xplane.pb of the same run, where there is one."
-            } else {
-                ""
-            };
+            let remedy = if is_export(trace) { "Open the *.xplane.pb of the same run." } else { "" };
             list.add("memory_operations.transfers[].total_bytes", reason, remedy);
         }
         _ => {}
@@ -167,7 +176,7 @@ fn devices(profile: &UnifiedProfile, trace: &Trace, list: &mut List) {
 }
 
 /// How long devices waited for each other.
-fn communication(profile: &UnifiedProfile, list: &mut List) {
+fn communication(profile: &UnifiedProfile, trace: &Trace, list: &mut List) {
     let Some(communication) = profile.communication.as_ref().filter(|it| it.num_collectives > 0) else { return };
     if communication.wait_time_us.is_some() {
         return;
@@ -176,8 +185,11 @@ fn communication(profile: &UnifiedProfile, list: &mut List) {
         ("Only one of the devices that communicate is in this capture.", "Open the profiles of all hosts together.")
     } else {
         (
-            "No run of a collective was found on two devices of one group: the trace does not say which devices exchange data, the others              of each group are on hosts that are not in this capture, or the devices ran it differently often.",
-            "Open the *.xplane.pb of all hosts together: it says the groups.",
+            "No run of a collective was found on two devices of one group: the trace does not say which devices exchange data, the others of each group are on hosts that are not in this capture, or the devices ran it differently often.",
+            match trace.framework {
+                Framework::PyTorch => "Open the traces of all ranks together.",
+                _ => "Open the *.xplane.pb of all hosts together: it holds the groups.",
+            },
         )
     };
     list.add("communication.wait_time_us", reason, remedy);
@@ -190,9 +202,9 @@ fn flops(profile: &UnifiedProfile, trace: &Trace, utilization: &Utilization, lis
         let remedy = if profile.metadata.num_devices == 0 || profile.metadata.platform == "CPU" {
             ""
         } else if profile.roofline.is_none() {
-            "Choose the device that the profile is of."
-        } else if trace.format == Some(SourceFormat::ChromeJson) && profile.metadata.platform != "TPU" {
-            "Open the *.xplane.pb of the same run, which has the HLO, where there is one."
+            "Choose the device on the Model page."
+        } else if is_export(trace) && profile.metadata.platform != "TPU" {
+            "Open the *.xplane.pb of the same run, which has the HLO."
         } else {
             ""
         };
@@ -202,10 +214,11 @@ fn flops(profile: &UnifiedProfile, trace: &Trace, utilization: &Utilization, lis
 
 fn host(profile: &UnifiedProfile, trace: &Trace, list: &mut List) {
     let no_host = !has_host_spans(trace);
-    let host_remedy = "Capture with the host tracer on (ProfileOptions.host_tracer_level of at least 1).";
+    let words = trace.framework.words();
+    let host_remedy = format!("Capture with {}.", words.host_events);
     if profile.compilation.is_none() {
         let (reason, remedy) = if no_host {
-            ("The profile holds no host events.", host_remedy)
+            ("The profile holds no host events.", host_remedy.as_str())
         } else if trace.framework == Framework::PyTorch {
             ("This profile marks no compilation.", "")
         } else {
@@ -217,7 +230,7 @@ fn host(profile: &UnifiedProfile, trace: &Trace, list: &mut List) {
         list.add("compilation.compilation_time_us", reason, remedy);
     }
     if profile.compilation.as_ref().is_some_and(|it| it.num_xla_modules.is_none()) && profile.metadata.num_devices > 0 {
-        let (reason, remedy) = if trace.format == Some(SourceFormat::ChromeJson) {
+        let (reason, remedy) = if is_export(trace) {
             (
                 "A trace JSON names the modules of ops but not their programs: programs of equal names cannot be \
                  distinguished.",
@@ -229,13 +242,11 @@ fn host(profile: &UnifiedProfile, trace: &Trace, list: &mut List) {
         list.add("compilation.num_xla_modules", reason, remedy);
     }
     if profile.io_operations.is_none() {
+        let annotate = format!("Wrap the code that makes the next batch in `with {}:`.", words.next_batch_range);
         let (reason, remedy) = if no_host {
-            ("The profile holds no host events.", host_remedy)
+            ("The profile holds no host events.", host_remedy.as_str())
         } else {
-            (
-                "No span of an input pipeline was found (tf.data, Grain, DataLoader, infeed).",
-                "Wrap the code that makes the next batch in `with jax.profiler.TraceAnnotation(\"next_batch\"):`.",
-            )
+            ("No span of an input pipeline was found (tf.data, Grain, DataLoader, infeed).", annotate.as_str())
         };
         list.add("io_operations.io_total_time_us", reason, remedy);
     }
@@ -342,7 +353,7 @@ mod tests {
         let found = asked(&profile, SourceFormat::XPlane);
         let throughput: Vec<_> = found.iter().filter(|it| it.field.starts_with("throughput")).collect();
         assert_eq!(throughput.len(), 1);
-        assert_eq!(throughput[0].reason, "It needs the sequence length, which a trace does not know.");
+        assert_eq!(throughput[0].reason, "Not in the trace: the sequence length.");
     }
 
     #[test]

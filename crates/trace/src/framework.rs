@@ -14,24 +14,158 @@ pub enum Framework {
     Unknown,
 }
 
-impl Framework {
+/// What advice names in a framework: calls, options and tools, as they stand within a sentence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Words {
     /// How a program marks its steps for the profiler, as the beginning of a sentence.
-    pub fn mark_steps(self) -> &'static str {
-        match self {
-            Framework::Jax | Framework::Unknown => {
-                "Wrap each step in jax.profiler.StepTraceAnnotation(\"train\", step_num=i)"
-            }
-            Framework::TensorFlow => "Wrap each step in tf.profiler.experimental.Trace(\"train\", step_num=i, _r=1)",
-            Framework::PyTorch => "Call profiler.step() after each step",
+    pub mark_steps: &'static str,
+    /// A loop that marks its steps, as code.
+    pub step_loop: &'static str,
+    /// The context manager that names a range of the host's code, here the one that makes the next batch.
+    pub next_batch_range: &'static str,
+    /// What compiles a Python function into one program.
+    pub compiler: &'static str,
+    /// Calls that wait for a result of the device.
+    pub reads: &'static str,
+    /// What waits until the device is done.
+    pub wait: &'static str,
+    /// What prepares batches in other threads or processes.
+    pub loader: &'static str,
+    /// What copies a batch to the device while the step before runs.
+    pub copy_ahead: &'static str,
+    /// The option with which the profiler records what host threads do.
+    pub host_events: &'static str,
+    /// The option with which the profiler records no Python calls.
+    pub no_python_calls: &'static str,
+    /// The option with which the profiler records allocations; empty where no trace holds them.
+    pub allocations: &'static str,
+    /// What keeps compiled programs from run to run.
+    pub compilation_cache: &'static str,
+    /// What says why a function is compiled again, as a sentence.
+    pub why_compiled: &'static str,
+    /// What computes activations again in the backward pass.
+    pub checkpoint: &'static str,
+    /// What takes the largest values without sorting all of them.
+    pub top_k: &'static str,
+    /// The code that prints how much memory of the device was used.
+    pub print_memory: &'static str,
+    /// The code that prints the model of the device.
+    pub print_device: &'static str,
+    /// How to check which devices the program uses, as a sentence.
+    pub check_devices: &'static str,
+    /// How a capture comes to hold the compiled programs, as a sentence.
+    pub keep_hlo: &'static str,
+}
+
+const JAX: Words = Words {
+    mark_steps: "Wrap each step in jax.profiler.StepTraceAnnotation(\"train\", step_num=i)",
+    step_loop: "for i in range(10):\n    with jax.profiler.StepTraceAnnotation(\"train\", step_num=i):\n        \
+                state = train_step(state, batch)",
+    next_batch_range: "jax.profiler.TraceAnnotation(\"next_batch\")",
+    compiler: "jax.jit",
+    reads: "block_until_ready, float(x), print(x), np.asarray(x)",
+    wait: "jax.block_until_ready",
+    loader: "Grain with worker_count and read buffers, tf.data with .map(..., num_parallel_calls=tf.data.AUTOTUNE)\
+             .prefetch(tf.data.AUTOTUNE), or a DataLoader with num_workers",
+    copy_ahead: "jax.device_put of the next batch before this step's result is read",
+    host_events: "ProfileOptions.host_tracer_level of at least 1",
+    no_python_calls: "ProfileOptions.python_tracer_level = 0",
+    allocations: "ProfileOptions.host_tracer_level = 2",
+    compilation_cache: "jax.config.update(\"jax_compilation_cache_dir\", \"...\")",
+    why_compiled: "Set jax.config.update(\"jax_explain_cache_misses\", True) to see which call and why.",
+    checkpoint: "jax.checkpoint",
+    top_k: "jax.lax.top_k, or jax.lax.approx_max_k on a TPU",
+    print_memory: "for device in jax.local_devices(): print(device, device.memory_stats())  # peak_bytes_in_use of bytes_limit",
+    print_device: "import jax\nprint(jax.devices()[0].device_kind)",
+    check_devices: "Check jax.devices() and JAX_PLATFORMS: without the plugin of an accelerator JAX computes on the CPU.",
+    keep_hlo: "Capture with the JAX profiler and ProfileOptions.enable_hlo_proto left on, as it is by default.",
+};
+
+const TENSORFLOW: Words = Words {
+    mark_steps: "Wrap each step in tf.profiler.experimental.Trace(\"train\", step_num=i, _r=1)",
+    step_loop: "for i in range(10):\n    with tf.profiler.experimental.Trace(\"train\", step_num=i, _r=1):\n        \
+                train_step(batch)",
+    next_batch_range: "tf.profiler.experimental.Trace(\"next_batch\")",
+    compiler: "tf.function(jit_compile=True)",
+    reads: ".numpy(), print",
+    wait: ".numpy()",
+    loader: "tf.data with .map(..., num_parallel_calls=tf.data.AUTOTUNE).prefetch(tf.data.AUTOTUNE)",
+    copy_ahead: "tf.data.experimental.prefetch_to_device as the dataset's last stage",
+    host_events: "host_tracer_level of at least 1 in tf.profiler.experimental.ProfilerOptions",
+    no_python_calls: "python_tracer_level=0 in tf.profiler.experimental.ProfilerOptions",
+    allocations: "host_tracer_level=2 in tf.profiler.experimental.ProfilerOptions",
+    compilation_cache: "TF_XLA_FLAGS=--tf_xla_persistent_cache_directory=DIR",
+    why_compiled: "Give tf.function an input_signature, so that new shapes do not trace it again.",
+    checkpoint: "tf.recompute_grad",
+    top_k: "tf.math.top_k, or tf.math.approx_max_k on a TPU",
+    print_memory: "print(tf.config.experimental.get_memory_info(\"GPU:0\"))  # peak, in bytes",
+    print_device: "print(tf.config.experimental.get_device_details(tf.config.list_physical_devices(\"GPU\")[0]))",
+    check_devices: "Check tf.config.list_physical_devices(): without a working driver TensorFlow computes on the CPU.",
+    keep_hlo: "TensorFlow embeds the programs of functions that XLA compiles: tf.function(jit_compile=True).",
+};
+
+const PYTORCH: Words = Words {
+    mark_steps: "Call profiler.step() after each step",
+    step_loop: "with torch.profiler.profile(...) as profiler:\n    for batch in loader:\n        train_step(batch)\n        \
+                profiler.step()",
+    next_batch_range: "torch.profiler.record_function(\"next_batch\")",
+    compiler: "torch.compile",
+    reads: ".item(), .cpu(), print",
+    wait: "torch.cuda.synchronize()",
+    loader: "a DataLoader with num_workers, persistent_workers=True and a larger prefetch_factor",
+    copy_ahead: "pin_memory=True and batch.to(device, non_blocking=True) for the next batch",
+    host_events: "ProfilerActivity.CPU among the activities",
+    no_python_calls: "with_stack=False",
+    allocations: "",
+    compilation_cache: "TORCHINDUCTOR_FX_GRAPH_CACHE=1",
+    why_compiled: "Set TORCH_LOGS=recompiles to see which function and why.",
+    checkpoint: "torch.utils.checkpoint.checkpoint",
+    top_k: "torch.topk",
+    print_memory: "print(torch.cuda.max_memory_allocated(), torch.cuda.mem_get_info())  # peak; free and all, in bytes",
+    print_device: "import torch\nprint(torch.cuda.get_device_name())",
+    check_devices: "Check torch.cuda.is_available(), and that model and batch were moved to the device.",
+    keep_hlo: "",
+};
+
+impl Framework {
+    /// The framework that a profile names (`metadata.framework`): libraries on JAX (`Flax`, `Haiku`) are JAX.
+    pub fn of_name(name: &str) -> Framework {
+        match name {
+            "" | "Unknown" => Framework::Unknown,
+            "TensorFlow" => Framework::TensorFlow,
+            "PyTorch" => Framework::PyTorch,
+            _ => Framework::Jax,
         }
     }
 
-    /// What compiles a Python function into one program.
-    pub fn compiler(self) -> &'static str {
+    /// What advice names in this framework; of an unknown one in JAX.
+    pub fn words(self) -> &'static Words {
         match self {
-            Framework::Jax | Framework::Unknown => "jax.jit",
-            Framework::TensorFlow => "tf.function(jit_compile=True)",
-            Framework::PyTorch => "torch.compile",
+            Framework::Jax | Framework::Unknown => &JAX,
+            Framework::TensorFlow => &TENSORFLOW,
+            Framework::PyTorch => &PYTORCH,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_profile_names_its_framework() {
+        for (name, expected) in [
+            ("JAX", Framework::Jax),
+            ("Flax", Framework::Jax),
+            ("PyTorch", Framework::PyTorch),
+            ("TensorFlow", Framework::TensorFlow),
+            ("Unknown", Framework::Unknown),
+        ] {
+            assert_eq!(Framework::of_name(name), expected, "{name}");
+        }
+        assert_eq!(Framework::Unknown.words(), Framework::Jax.words());
+        for text in [PYTORCH.loader, PYTORCH.copy_ahead, PYTORCH.host_events, PYTORCH.check_devices] {
+            assert!(!text.contains("jax") && !text.contains("XLA"), "{text}");
         }
     }
 }

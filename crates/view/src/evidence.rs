@@ -3,15 +3,17 @@
 use base::format;
 use report::{Evidence, Finding};
 
-/// Numbers behind a finding, each with what it is; of two of one name that which is a share says so.
-pub fn numbers(all: &[Evidence]) -> Vec<(String, String)> {
-    let labels: Vec<String> = all.iter().map(label).collect();
-    let named = |(it, own): (&Evidence, &String)| {
-        let is_share = matches!(stem_and_unit(&it.name).1, "percent" | "pct");
-        let is_shared = labels.iter().filter(|label| *label == own).count() > 1;
-        (if is_share && is_shared { format!("{own}, share") } else { own.clone() }, value(it))
-    };
-    all.iter().zip(&labels).map(named).collect()
+/// Numbers with what each is, in words; those of one thing in several units are one line: `Copy done: 96.9 %, 760 ms`.
+pub fn lines(evidence: &[Evidence]) -> Vec<(String, String)> {
+    let mut lines: Vec<(String, String)> = Vec::new();
+    for it in evidence {
+        let (label, value) = (label(it), value(it));
+        match lines.iter_mut().find(|(known, _)| *known == label) {
+            Some((_, values)) => values.push_str(&format!(", {value}")),
+            None => lines.push((label, value)),
+        }
+    }
+    lines
 }
 
 /// What a number is, in words.
@@ -61,6 +63,8 @@ fn with_unit(value: f64, unit: &str) -> String {
         "us" => format::time_us(value),
         "bytes" if value >= 0.0 => format::bytes(value as u64),
         "tflops" => format::si(1e12 * value, "FLOP/s"),
+        // A count, of which no part is seen.
+        _ if value.fract() == 0.0 && value >= 0.0 => format::count(value as u64),
         _ => format::number(value),
     }
 }
@@ -75,17 +79,22 @@ mod tests {
     }
 
     #[test]
+    fn numbers_of_one_thing_are_one_line() {
+        let of = |name: &str, value| Evidence { name: name.to_owned(), value, threshold: None };
+        let evidence = [of("copy_done_percent", 96.9), of("compute_us", 24.0), of("copy_done_us", 760.0)];
+        let said = lines(&evidence).into_iter().map(|(label, value)| format!("{label}: {value}"));
+        assert_eq!(said.collect::<Vec<_>>(), ["Waiting for copies: 96.9 %, 760 µs", "Compute: 24.0 µs"]);
+    }
+
+    #[test]
     fn a_name_is_words_and_its_end_is_the_unit() {
         assert_eq!(said("recompilation_percent", 75.91, Some(20.0)), "Recompilation: 75.9 % (limit 20.0 %)");
         assert_eq!(said("longest_gap_us", 54.6, None), "Longest gap: 54.6 µs");
         assert_eq!(said("bytes", 2048.0, None), "Bytes: 2.00 KiB");
         assert_eq!(said("h2d_percent", 8.0, None), "Host to device: 8.0 %");
         assert_eq!(said("needed_tflops", 2.5, None), "Needed: 2.50 TFLOP/s");
-        assert_eq!(said("python_frames_per_ms", 30.0, Some(10.0)), "Python frames per ms: 30.0 (limit 10.0)");
-        assert_eq!(said("", 1.0, None), ": 1.00");
-        let of = |name: &str| Evidence { name: name.to_owned(), value: 5.0, threshold: None };
-        let labels = numbers(&[of("copy_done_percent"), of("copy_done_us"), of("compute_us")]);
-        let labels: Vec<&str> = labels.iter().map(|(label, _)| label.as_str()).collect();
-        assert_eq!(labels, ["Waiting for copies, share", "Waiting for copies", "Compute"]);
+        assert_eq!(said("python_frames_per_ms", 30.0, Some(10.0)), "Python frames per ms: 30 (limit 10)");
+        assert_eq!(said("", 1.0, None), ": 1");
+        assert_eq!(said("slowdown", 1.5, Some(1.1)), "Slowdown: 1.50 (limit 1.10)");
     }
 }

@@ -1,8 +1,10 @@
 //! What the overview, the roofline and the checklist judge alike, from the profile.
 
 use base::format;
+use metrics::is_amd;
 use metrics::roofline::Level;
-use report::{Kernels, TopOp, UnifiedProfile};
+use report::{Kernels, Metadata, TopOp, UnifiedProfile};
+use trace::Framework;
 
 /// Devices that work for more of the time are busy enough (JAX guide, key performance indicators).
 pub const GOOD_BUSY_PERCENT: f64 = 80.0;
@@ -64,6 +66,17 @@ pub fn bandwidth(percent: f64, memory_bound_percent: f64, counted: f64) -> (Opti
         }
         it if it < BAD_BANDWIDTH_PERCENT => (Some("bad"), limits.to_owned()),
         _ => (Some("warning"), limits.to_owned()),
+    }
+}
+
+/// Why a profile of GPUs has no occupancy.
+pub fn no_occupancy(metadata: &Metadata) -> &'static str {
+    let is_json = metadata.source_format.as_deref() == Some("trace_json");
+    match Framework::of_name(&metadata.framework) {
+        Framework::PyTorch => "PyTorch estimates it by the number of blocks alone, which is not used here.",
+        _ if is_amd(&metadata.device_type) => "Not in traces of AMD GPUs.",
+        _ if is_json => "Not in the trace; the xplane beside a trace JSON may have it.",
+        _ => "Not in the trace.",
     }
 }
 

@@ -61,7 +61,7 @@ pub(crate) fn not_measured(profile: &UnifiedProfile, run: &Run) -> Vec<NotMeasur
         && devices.iter().any(|it| it.peak_bytes.is_some() && it.capacity_bytes.is_none())
     {
         let reason = "Neither the profile nor its device's data sheet says how large the memory is.";
-        add("memory.devices[].capacity_bytes", reason, "Choose the device (--device, or the field on the page).");
+        add("memory.devices[].capacity_bytes", reason, "Choose the device on the Model page.");
     }
     list
 }

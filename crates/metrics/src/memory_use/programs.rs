@@ -28,6 +28,9 @@ pub struct ProgramUse {
     pub replicated: Replicated,
 }
 
+/// The memory space of XLA's layouts that is memory of the host.
+const HOST: i64 = 5;
+
 /// Arguments that several devices hold the same part of.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Replicated {
@@ -39,6 +42,8 @@ pub struct Replicated {
     pub bytes: u64,
     /// Bytes of these that one device would not hold if each held a different part.
     pub saved_bytes: u64,
+    /// Bytes of such arguments that lie in host memory, of one device; they are not in the other sums.
+    pub offloaded_bytes: u64,
     /// Name and bytes of the largest one.
     pub largest: Option<(String, u64)>,
 }
@@ -125,14 +130,18 @@ fn replicated(module: &hlo::Module) -> Replicated {
             _ => continue,
         };
         // Arguments in the memory of the host do not fill the device's.
-        let is_main = argument.shape.layout.as_ref().is_none_or(|layout| layout.memory_space == MAIN);
+        let memory_space = argument.shape.layout.as_ref().map_or(MAIN, |layout| layout.memory_space);
         // What has a name that says that it is no parameter, state or gradient is meant to be everywhere.
         let is_state =
             !matches!(hlo::NamedRole::of(argument.name), Some(hlo::NamedRole::Inputs | hlo::NamedRole::Other));
-        if copies < 2 || !is_state || !is_main {
+        let bytes = argument.shape.bytes() as u64;
+        if copies < 2 || !is_state {
             continue;
         }
-        let bytes = argument.shape.bytes() as u64;
+        if memory_space != MAIN {
+            found.offloaded_bytes += if memory_space == HOST { bytes } else { 0 };
+            continue;
+        }
         found.arguments += 1;
         found.bytes = found.bytes.saturating_add(bytes);
         found.saved_bytes = found.saved_bytes.saturating_add(bytes - bytes / copies);

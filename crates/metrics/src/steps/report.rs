@@ -174,7 +174,7 @@ fn apart(relation: &Relation, devices: &Devices) -> Option<Warning> {
 
 /// How a capture of this framework comes to have steps.
 pub fn mark_steps(trace: &Trace) -> String {
-    format!("{} when capturing, or give the number of steps.", trace.framework.mark_steps())
+    format!("{} when capturing, or give the number of steps on the Model page.", trace.framework.words().mark_steps)
 }
 
 fn unknown_steps(trace: &Trace, steps: &Steps) -> Vec<Warning> {

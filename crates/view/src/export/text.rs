@@ -250,7 +250,7 @@ fn steps(profile: &UnifiedProfile) -> String {
             in_spite.into_iter().filter(|(found, _)| *found > 0).map(|(found, word)| format!("{found} {word}"));
         let in_spite: Vec<String> = in_spite.collect();
         if !in_spite.is_empty() {
-            text += &format!(" ({}, since no step is whole and warm)", in_spite.join(", "));
+            text += &format!(" ({}: no step is both complete and past warm-up)", in_spite.join(", "));
         }
         // Each step once: what is cut off may also be warm-up.
         let warm_up = number(|it| !it.counted && !it.partial && it.warm_up);

@@ -1,4 +1,4 @@
-//! The page of the guide's checklist: its numbers with their judgement, then every question with its answer, what to do, and a
+//! The page of the checklist: its numbers with their judgement, then every question with its answer, what to do, and a
 //! link to where it stands. Made of the profile alone, so an earlier result has it too.
 
 use super::{Block, Figure, Link, PageQuery, Source, Status, table_block_of};
@@ -13,8 +13,9 @@ pub(super) fn blocks(source: Source<'_>, asked: &PageQuery) -> Vec<Block> {
     let judged: Vec<Figure> = all.iter().filter(|answer| answer.judgement.is_some()).map(figure).collect();
     let count = |judgement: &str| all.iter().filter(|answer| answer.judgement == Some(judgement)).count();
     let note = format!(
-        "The questions of the JAX profiling guide in its order: {} good, {} to look at, {} bad, {} not measured or without a limit.",
+        "What to ask of a profile: {} good, {} noted, {} to look at, {} bad, {} not measured or without a limit.",
         count("good"),
+        count("note"),
         count("warning"),
         count("bad"),
         all.len() - judged.len()

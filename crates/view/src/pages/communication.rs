@@ -10,7 +10,7 @@ use crate::tables::TableName;
 use base::Ps;
 use base::format;
 use metrics::Collectives;
-use metrics::{Context, OpFamily, StepPart};
+use metrics::{Context, OpFamily, StepPart, WindowKind};
 use report::UnifiedProfile;
 
 const TABLE: &str = "by";
@@ -116,12 +116,19 @@ fn of_trace(context: &Context<'_>, query: &PageQuery) -> Vec<Block> {
 }
 
 fn nothing(context: &Context<'_>) -> Block {
+    let is_of_steps = matches!(context.analysis.window.kind, WindowKind::Steps | WindowKind::GivenSteps);
     let reason = match context.analysis.devices.used.len() {
         0 => return nothing_ran(),
-        1 => "Only one device ran: there was none to communicate with.",
-        _ => "No collective, send or receive ran: the devices worked on their own.",
+        1 => {
+            let reason = "Only one device ran: there was none to communicate with.".to_owned();
+            return Block::Empty { reason, remedy: None };
+        }
+        _ if is_of_steps => "No collective, send or receive ran in the counted steps.",
+        _ => "No collective, send or receive ran in the window.",
     };
-    Block::Empty { reason: reason.to_owned(), remedy: None }
+    let remedy = is_of_steps
+        .then(|| "Choose the whole capture as the window to see those that ran outside of the steps.".to_owned());
+    Block::Empty { reason: reason.to_owned(), remedy }
 }
 
 /// What the figures say, from the events or from the profile.
@@ -193,7 +200,7 @@ impl<'a> CommunicationFigures<'a> {
     }
 
     fn exposed(&self) -> Figure {
-        let all = if self.devices > 1 { format!(", {} devices added up", self.devices) } else { String::new() };
+        let all = if self.devices > 1 { format!(", summed over {} devices", self.devices) } else { String::new() };
         let time = format::time_us(self.exposed_us);
         let note = format!("of device time: {time} without computation beside it{all}");
         percent("Exposed communication", self.exposed_percent, note)

@@ -97,7 +97,6 @@ fn is_checked(finding: &&Finding) -> bool {
 }
 
 fn block(source: Source<'_>, finding: &Finding) -> FindingBlock {
-    let numbers = evidence::numbers(&finding.evidence).into_iter();
     let about = [("Confidence", finding.confidence.label()), ("Rule", finding.id.as_str())];
     let about = about.into_iter().filter(|_| !finding.evidence.is_empty());
     let about = about.map(|(label, value)| (label.to_owned(), value.to_owned()));
@@ -109,8 +108,8 @@ fn block(source: Source<'_>, finding: &Finding) -> FindingBlock {
         title: finding.title.clone(),
         text: finding.message.clone(),
         remedy: finding.remedy.clone(),
-        evidence: numbers.chain(about).collect(),
-        in_timeline: link.as_ref().filter(|_| source.context().is_some()).and_then(Link::in_timeline),
+        evidence: evidence::lines(&finding.evidence).into_iter().chain(about).collect(),
+        in_timeline: source.context().and_then(|_| Link::to_gap(finding).or_else(|| link.as_ref()?.in_timeline())),
         link,
     }
 }

@@ -4,15 +4,15 @@
 use super::overview::{categories, rows_of_category};
 use super::source::nothing_ran;
 use super::{Bar, Bars, Block, ColourClass, Figure, Link, PageQuery, Source, View, table_block};
+use crate::judgement;
 use crate::table::Unit;
 use crate::tables::TableName;
 use base::format;
 use metrics::{
-    Context, Histogram, KernelStats, LaunchStatistics, Launches, Occurrences, OpFamily, SHORT_KERNEL, is_amd,
-    matrix_units,
+    Context, Histogram, KernelStats, LaunchStatistics, Launches, Occurrences, OpFamily, SHORT_KERNEL, matrix_units,
 };
 use report::UnifiedProfile;
-use trace::{Framework, Platform, StatValue};
+use trace::{Platform, StatValue};
 
 /// The blocks.
 pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
@@ -169,11 +169,7 @@ fn figures(context: &Context<'_>, stats: &KernelStats, all: &Occurrences) -> Vec
         Unit::Percent,
         match stats.mean_occupancy_percent {
             Some(_) => "theoretical; the mean, weighted by time".to_owned(),
-            None if is_amd(&context.profile.metadata.device_type) => "Not in traces of AMD GPUs.".to_owned(),
-            None if context.trace().framework == Framework::PyTorch => {
-                "PyTorch estimates it by the number of blocks alone, which is not used here.".to_owned()
-            }
-            None => "Not in the trace; the xplane beside a trace JSON may have it.".to_owned(),
+            None => judgement::no_occupancy(&context.profile.metadata).to_owned(),
         },
     ));
     figures

@@ -18,7 +18,7 @@ const IDLE: &str = "idle";
 const ROWS: &str = "rows";
 /// What the rows of the table are.
 const ROW_KINDS: [(&str, &str); 5] = [
-    ("ops", "HLO ops"),
+    ("ops", "Ops"),
     ("groups", "Groups"),
     ("equal", "Equal ops merged"),
     ("framework-ops", "Framework ops"),

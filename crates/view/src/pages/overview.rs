@@ -13,7 +13,8 @@ use crate::table::{Cell, Unit};
 use crate::tables::TableName;
 use base::{format, sort};
 use metrics::{Context, OpFamily, demangle, family_of};
-use report::{FindingSeverity, UnifiedProfile};
+use report::UnifiedProfile;
+use trace::Framework;
 
 /// Categories that get a separate bar.
 const MAX_CATEGORIES: usize = 9;
@@ -49,12 +50,9 @@ pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
     blocks
 }
 
-/// What to do first. What takes most of the time stands before what is only noted.
+/// What to do first, then what takes most of the time, as on the page of findings.
 fn to_do(source: Source<'_>) -> Vec<FindingBlock> {
-    let mut found = findings::first(source);
-    let notes = found.iter().position(|finding| finding.severity == FindingSeverity::Note).unwrap_or(found.len());
-    found.splice(notes..notes, findings::most_time(source));
-    found
+    findings::first(source).into_iter().chain(findings::most_time(source)).collect()
 }
 
 /// One figure of each view that says most of it, where it has a value.
@@ -103,8 +101,11 @@ fn largest_categories(source: Source<'_>) -> Bars {
     if all.bars.is_empty() {
         all.note = "No device op was read.".to_owned();
     } else if source.profile().metadata.platform == "GPU" {
-        all.note = "By what each kernel and copy does. The Ops page has XLA's categories of the ops that launch them."
-            .to_owned();
+        all.note = match Framework::of_name(&source.profile().metadata.framework) {
+            Framework::PyTorch => "By what each kernel and copy does.",
+            _ => "By what each kernel and copy does. The Ops page has XLA's categories of the ops that launch them.",
+        }
+        .to_owned();
     }
     if all.bars.len() <= MAX_CATEGORIES {
         return all;

@@ -14,6 +14,7 @@ use metrics::Context;
 use metrics::roofline::{self, Level, Peaks, Work};
 use metrics::{Op, is_amd, rate};
 use report::UnifiedProfile;
+use trace::Framework;
 use trace::Platform;
 use trace::SourceFormat;
 
@@ -90,8 +91,7 @@ fn no_peaks(context: &Context<'_>) -> Block {
     }
     let reason = "The profile does not name its device, so the peaks are unknown. Choose the device on the Model \
         page.";
-    let remedy = "import jax\nprint(jax.devices()[0].device_kind)".to_owned();
-    Block::Empty { reason: reason.to_owned(), remedy: Some(remedy) }
+    Block::Empty { reason: reason.to_owned(), remedy: Some(context.trace().framework.words().print_device.to_owned()) }
 }
 
 /// Why the chart is empty.
@@ -102,7 +102,9 @@ fn no_points(context: &Context<'_>, query: &PageQuery) -> String {
             .to_owned();
     }
     let trace = context.trace();
-    let why = if trace.format == Some(SourceFormat::ChromeJson) {
+    let why = if trace.framework == Framework::PyTorch {
+        "a trace of PyTorch holds no bytes of its ops."
+    } else if trace.format == Some(SourceFormat::ChromeJson) {
         "a trace JSON holds no HLO, which they are computed from. Open the *.xplane.pb beside it."
     } else if trace.hlo.is_empty() {
         "the profile holds no HLO, which they are computed from."
@@ -207,7 +209,11 @@ impl<'a> RooflineFigures<'a> {
                     let calls = self.unknown_calls_percent.filter(|&share| share >= 0.05);
                     let calls =
                         calls.map(|share| format!("; {} is custom calls of unknown cost", format::percent(share)));
-                    format!("; counts {} of the op time{}", format::percent(share), calls.unwrap_or_default())
+                    format!(
+                        "; FLOPs are known for {} of the op time{}",
+                        format::percent(share),
+                        calls.unwrap_or_default()
+                    )
                 });
                 format!("{of}{known}")
             }

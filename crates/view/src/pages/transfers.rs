@@ -182,7 +182,7 @@ impl Sum {
         match self.sized_time {
             SizedTime::Durations => format!("{moved}, added up"),
             SizedTime::InFlight(devices) => {
-                let all = if devices > 1 { format!(", {devices} devices added up") } else { String::new() };
+                let all = if devices > 1 { format!(", summed over {devices} devices") } else { String::new() };
                 let overlap = if is_all && self.sized_time_us < self.time_us {
                     format!("; they overlap: their times add up to {time}")
                 } else {

@@ -51,8 +51,8 @@ pub fn said(finding: &Finding) -> Markup {
 }
 
 fn item(finding: &Finding) -> Markup {
-    let number = |(label, value)| format!("{label}: {value}");
-    let numbers: Vec<String> = evidence::numbers(&finding.evidence).into_iter().map(number).collect();
+    let lines = evidence::lines(&finding.evidence).into_iter();
+    let numbers: Vec<String> = lines.map(|(label, value)| format!("{label}: {value}")).collect();
     html! {
         li {
             (said(finding))

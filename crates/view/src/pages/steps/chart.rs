@@ -141,7 +141,12 @@ fn note(source: Source<'_>) -> String {
     let said = step_source(&profile.step_timing);
     if profile.steps.is_empty() {
         let reason = source.why_missing("steps").or_else(|| source.why_missing("step_timing.avg_step_time_us"));
-        return format!("{said} {}", reason.unwrap_or("This profile lists no single steps."));
+        return match reason {
+            Some(reason) if profile.step_timing.step_count_source == "unknown" => {
+                format!("{reason} Give the number of steps on the Model page.")
+            }
+            reason => format!("{said} {}", reason.unwrap_or("This profile lists no single steps.")),
+        };
     }
     format!("{said} {}", summary(&profile.steps))
 }
@@ -156,7 +161,7 @@ fn step_source(timing: &StepTiming) -> String {
     };
     match (timing.step_count_source.as_str(), marker) {
         ("user", _) => "Steps: the number that you gave.".to_owned(),
-        ("unknown", _) => "No step markers found. Give the number of steps on the Model page.".to_owned(),
+        ("unknown", _) => "No step markers found.".to_owned(),
         (_, Some(marker)) => format!("Steps: {marker}{devices}."),
         ("step_num", None) => "Steps: annotations with a step number.".to_owned(),
         ("steps_line", None) => "Steps: the Steps line of the profile.".to_owned(),
@@ -178,7 +183,7 @@ fn summary(steps: &[Step]) -> String {
         }
     }
     if !counted.is_empty() {
-        text.push_str(&format!(" Counted, since no step is whole and warm: {counted}."));
+        text.push_str(&format!(" No step is both complete and past warm-up, so {counted} counts."));
     }
     text
 }
@@ -219,7 +224,7 @@ mod tests {
         let whole = Step { counted: true, ..Step::default() };
         assert_eq!(
             summary(&[partial(true)]),
-            "1 step, start to start. Counted, since no step is whole and warm: 1 partial."
+            "1 step, start to start. No step is both complete and past warm-up, so 1 partial counts."
         );
         let two = summary(&[whole.clone(), partial(false)]);
         assert_eq!(two, "2 steps, start to start. Underlined and not counted: 1 partial.");

@@ -209,8 +209,8 @@ fn overlap(shown: &Shown<'_>) -> Figure {
     let note = match (shown.overlap_percent, shown.in_flight_us) {
         (Some(_), Some(time)) => format!("of {} in flight runs beside computation", format::time_us(time)),
         (Some(_), None) => "of what is in flight runs beside computation".to_owned(),
-        (None, _) if shown.has_steps => "No communication ran in the window.".to_owned(),
-        (None, _) => "No communication ran.".to_owned(),
+        (None, _) if shown.has_steps => "No communication ran in the counted steps.".to_owned(),
+        (None, _) => "No communication ran in the window.".to_owned(),
     };
     let metric = metric!("step_breakdown.communication_overlap_percent");
     let link = Some(Link::to(View::Communication, ""));

@@ -12,6 +12,8 @@ use crate::tables::TableName;
 use base::format;
 use metrics::Context;
 use metrics::HostRole;
+use report::UnifiedProfile;
+use trace::Framework;
 
 /// The choice of the mean or one device.
 const DEVICE: &str = "device";
@@ -81,7 +83,8 @@ fn of_profile(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
 
 /// The steps, and the devices where they say more.
 fn charts(source: Source<'_>, device: Option<u32>, num_devices: usize, has_steps: bool) -> Vec<Block> {
-    let mut blocks = vec![if has_steps { Block::Stack(by_step(source, device)) } else { unknown_steps() }];
+    let mut blocks =
+        vec![if has_steps { Block::Stack(by_step(source, device)) } else { unknown_steps(source.profile()) }];
     if num_devices > 1 || !has_steps {
         blocks.push(Block::Stack(by_device(source, has_steps)));
     }
@@ -116,14 +119,11 @@ fn events(context: &Context<'_>, query: &PageQuery) -> Option<TableBlock> {
     Some(table_block(context, TableName::StepEvents, &variant, &title, query))
 }
 
-fn unknown_steps() -> Block {
-    Block::Empty {
-        reason: "No steps found: the parts below are those of the whole window.".to_owned(),
-        remedy: Some(
-            "for i in range(10):\n    with jax.profiler.StepTraceAnnotation(\"train\", step_num=i):\n        state = train_step(state, batch)"
-                .to_owned(),
-        ),
-    }
+fn unknown_steps(profile: &UnifiedProfile) -> Block {
+    let reason = "No step markers found: the parts below are those of the whole window. Give the number of steps on the Model page, or \
+                  mark the steps when capturing:";
+    let words = Framework::of_name(&profile.metadata.framework).words();
+    Block::Empty { reason: reason.to_owned(), remedy: Some(words.step_loop.to_owned()) }
 }
 
 /// What the threads of the hosts do, from the role with the most time on, and for how long none does anything.

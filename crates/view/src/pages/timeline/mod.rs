@@ -211,7 +211,9 @@ fn on_name(sight: &Sight, hit: Hit) -> Hit {
 /// What is seen of a run.
 pub fn scene<'a>(context: Context<'a>, kept: &'a Timeline, stage: &'a mut Stage, sight: &Sight) -> Scene<'a> {
     let filter = Filter::parse(&sight.filter);
-    stage.scene(kept, context, sight, &|trace, kind| place::passes(&filter, trace, kind))
+    let devices = &context.analysis.devices;
+    let devices_of = |trace: &trace::Trace| std::ptr::eq(trace, context.trace()).then_some(devices);
+    stage.scene(kept, context, sight, &|trace, kind| place::passes(&filter, trace, devices_of(trace), kind))
 }
 
 /// What the tip says of what is below the pointer, a line each: the event, or where a name is, the track and what it means.

@@ -3,7 +3,9 @@
 use crate::pages::{Link, TableBlock};
 use crate::table::{Cell, Filter};
 use crate::views::View;
-use trace::{EventKind, Trace, copies};
+use metrics::Devices;
+use report::Finding;
+use trace::{EventKind, LineKind, Trace, copies};
 
 /// Columns of tables whose texts identify a kind of event.
 const KEYS: [&str; 11] = [
@@ -31,20 +33,35 @@ pub const SELECTION: &str = "selection";
 const LENGTHS: [&str; 2] = ["duration_us", "time_us"];
 
 /// Whether events of a kind pass the filter of all views: its words by name, op, category, path and thread; of its conditions those on one
-/// of these.
-pub(super) fn passes(filter: &Filter, trace: &Trace, kind: &EventKind) -> bool {
+/// of these. `devices` know the categories of ops that do not state them; a trace that is derived has none.
+pub(super) fn passes(filter: &Filter, trace: &Trace, devices: Option<&Devices>, kind: &EventKind) -> bool {
     let args = trace.args.get(kind.args);
     let name = trace.text(kind.name);
     let op = if args.hlo_op.is_empty() { name } else { trace.text(args.hlo_op) };
     let direction = copies::direction(trace, kind.name, kind.args).map_or("", copies::Direction::label);
     let thread = trace.lines.get(kind.line.index()).map_or("", |line| trace.text(line.name));
-    let [category, path, module] = [args.hlo_category, args.tf_op, args.hlo_module].map(|id| trace.text(id));
+    let [stated, path, module] = [args.hlo_category, args.tf_op, args.hlo_module].map(|id| trace.text(id));
+    let category = match devices {
+        // Recognising an op by its name takes long: only for a filter that asks.
+        Some(devices)
+            if stated.is_empty() && is_device_op(trace, kind) && filter.columns().any(|key| key == "category") =>
+        {
+            devices.category(trace, kind.name, kind.args)
+        }
+        _ => stated,
+    };
     let values = [name, name, name, op, op, op, category, path, module, direction, thread];
     let mut texts = [("", ""); KEYS.len()];
     for (text, known) in texts.iter_mut().zip(KEYS.into_iter().zip(values)) {
         *text = known;
     }
     filter.passes_named_texts(&texts)
+}
+
+/// Ops of devices are on their lines; those of XLA's CPU backend on threads of the host, with the name of an instruction.
+fn is_device_op(trace: &Trace, kind: &EventKind) -> bool {
+    let is_line_of_ops = trace.lines.get(kind.line.index()).is_some_and(|line| line.kind == LineKind::DeviceOps);
+    is_line_of_ops || !trace.args.get(kind.args).hlo_op.is_empty()
 }
 
 impl TableBlock {
@@ -72,6 +89,16 @@ impl TableBlock {
 }
 
 impl Link {
+    /// The gap that a finding is about, on the timeline.
+    pub(in crate::pages) fn to_gap(finding: &Finding) -> Option<Link> {
+        let ps = |name: &str| {
+            let number = finding.evidence.iter().find(|it| it.name == name)?;
+            Some((number.value * 1e6 + 0.5) as i64)
+        };
+        let (start, length) = (ps("longest_gap_start_us")?, ps("longest_gap_us")?);
+        Some(Link { range_ps: Some((start, start.saturating_add(length))), ..Link::to(View::Timeline, "") })
+    }
+
     /// The events that the link is about, on the timeline; `None` where its filter says nothing of events.
     pub(in crate::pages) fn in_timeline(&self) -> Option<Link> {
         let filter = Filter::parse(&self.filter);
@@ -125,6 +152,31 @@ mod tests {
         assert_eq!(link("dot.3", "hlo_op_name"), Some(Link::to(View::Timeline, "hlo_op_name=\"dot.3\"")));
         assert_eq!(link("matmul", "family"), None);
         assert_eq!(link("a \"quoted\" name", "hlo_op_name"), None);
+    }
+
+    /// Ops of a CPU or GPU do not state their category: it is what the page of ops calls them.
+    #[test]
+    fn a_category_is_that_of_the_page_of_ops() {
+        let mut b = trace::TraceBuilder::new();
+        let line = b.line("/device:GPU:0", "Stream #7(Compute)");
+        b.event(line, "DeviceRadixSortOnesweepKernel", 0, 10);
+        b.event(line, "gemm_kernel", 10, 10);
+        let run = metrics::Run { trace: b.build(), ..Default::default() };
+        let examined = metrics::analyse(&run, &metrics::Settings::default());
+        let devices = &examined.context(&run).analysis.devices;
+        let filter = Filter::parse("category=\"sort\"");
+        let kinds = run.trace.events.kinds().iter();
+        let passing: Vec<bool> = kinds.map(|kind| passes(&filter, &run.trace, Some(devices), kind)).collect();
+        assert_eq!(passing, [true, false]);
+    }
+
+    #[test]
+    fn a_finding_about_a_gap_leads_to_it() {
+        let evidence = |name: &str, value| report::Evidence { name: name.to_owned(), value, threshold: None };
+        let mut finding = report::example::profile().findings.remove(0);
+        assert_eq!(Link::to_gap(&finding), None);
+        finding.evidence = vec![evidence("longest_gap_us", 20.0), evidence("longest_gap_start_us", 3.0)];
+        assert_eq!(Link::to_gap(&finding).and_then(|link| link.range_ps), Some((3_000_000, 23_000_000)));
     }
 
     #[test]

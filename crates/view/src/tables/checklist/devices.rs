@@ -1,7 +1,7 @@
 //! Questions about the devices: copies, memory, communication, balance, and what it takes to compile for them.
 
 use super::time::{of_what, share_of_step};
-use super::{Answer, CAPTURE, judge, judged_by_rules, question, worst};
+use super::{Answer, better_file, judge, judged, judged_by_rules, question, words, worst};
 use crate::judgement;
 use crate::metric;
 use crate::table::Unit;
@@ -19,7 +19,7 @@ pub(super) fn transfers(profile: &UnifiedProfile) -> Answer {
         (View::Transfers, ""),
     );
     let Some(share) = share_of_step(profile, |parts| Some(parts.h2d_us + parts.d2h_us)) else {
-        return asked.not_measured(profile, "This profile does not say what a step consists of.", CAPTURE);
+        return asked.not_measured(profile, "This profile does not say what a step consists of.", better_file(profile));
     };
     let wait = profile.findings.iter().find(|finding| finding.id == "async_copy_wait");
     let waited = wait.and_then(|finding| finding.time_at_stake_percent).unwrap_or(0.0);
@@ -30,16 +30,17 @@ pub(super) fn transfers(profile: &UnifiedProfile) -> Answer {
         let bytes = sizes.fold(0, u64::saturating_add);
         if bytes > 0 { format!(", {} in the capture", format::bytes(bytes)) } else { String::new() }
     });
-    asked.answer(
+    // Of copies within a device async_copy_wait says as much: then the host's are the smaller part of what it names.
+    let rules = ["large_memory_transfers", "async_copy_wait"];
+    let rules = if share >= 0.5 * waited { &rules[..] } else { &rules[..1] };
+    let judgements: Vec<Option<&'static str>> = rules.iter().map(|id| judged_by_rules(profile, &[id])).collect();
+    let answer = asked.answer(
         share,
-        worst(&[
-            judged_by_rules(profile, &["large_memory_transfers"]),
-            // Of copies within a device it says as much: then the host's are the smaller part of what it names.
-            judged_by_rules(profile, &["async_copy_wait"]).filter(|_| share >= 0.5 * waited),
-        ]),
+        worst(&judgements),
         format!("Copies that no op hides take {} {}{copies}.", percent(share), of_what(profile)),
-        "jax.device_put once and ahead of the step, no NumPy conversions inside the loop.",
-    )
+        "Put data on the device once and ahead of its use, and read no result inside the loop.",
+    );
+    answer.advised_by(profile, rules)
 }
 
 pub(super) fn cpu_fallback(profile: &UnifiedProfile) -> Answer {
@@ -53,7 +54,7 @@ pub(super) fn cpu_fallback(profile: &UnifiedProfile) -> Answer {
     );
     let metadata = &profile.metadata;
     if metadata.num_devices == 0 || metadata.platform == "Unknown" {
-        return asked.not_measured(profile, "This profile does not say what it ran on.", CAPTURE);
+        return asked.not_measured(profile, "This profile does not say what it ran on.", better_file(profile));
     }
     let visible = metadata.num_devices_visible.filter(|visible| *visible > metadata.num_devices);
     let (judgement, more) = match (metadata.platform.as_str(), visible) {
@@ -62,16 +63,18 @@ pub(super) fn cpu_fallback(profile: &UnifiedProfile) -> Answer {
         _ => ("good", String::new()),
     };
     let devices = if metadata.num_devices == 1 { "device" } else { "devices" };
-    asked.answer(
-        metadata.num_devices as f64,
-        Some(judgement),
-        format!(
-            "It ran on {} {devices} of the platform {}{more}.",
-            format::count(metadata.num_devices),
-            format::printable(&metadata.platform)
-        ),
-        "Check jax.devices() and JAX_PLATFORMS: a missing plugin makes JAX fall back to the CPU.",
-    )
+    asked
+        .answer(
+            metadata.num_devices as f64,
+            Some(judgement),
+            format!(
+                "It ran on {} {devices} of the platform {}{more}.",
+                format::count(metadata.num_devices),
+                format::printable(&metadata.platform)
+            ),
+            words(profile).check_devices,
+        )
+        .advised_by(profile, &["unused_visible_devices"])
 }
 
 pub(super) fn peak_memory(profile: &UnifiedProfile) -> Answer {
@@ -83,8 +86,8 @@ pub(super) fn peak_memory(profile: &UnifiedProfile) -> Answer {
         Some(metric!("memory.devices[].peak_percent")),
         (View::Memory, ""),
     );
-    let how =
-        "for device in jax.local_devices(): print(device, device.memory_stats())  # peak_bytes_in_use of bytes_limit";
+    // A CPU has no memory but the host's.
+    let how = if profile.metadata.platform == "CPU" { "" } else { words(profile).print_memory };
     let devices = profile.memory.iter().flat_map(|memory| &memory.devices);
     let share = |device: &&DeviceMemory| device.peak_percent.unwrap_or(-1.0);
     let Some(fullest) = devices.max_by(|a, b| share(a).total_cmp(&share(b))) else {
@@ -92,12 +95,18 @@ pub(super) fn peak_memory(profile: &UnifiedProfile) -> Answer {
     };
     let name = format::printable(&fullest.device_name);
     match (fullest.peak_percent, fullest.peak_bytes) {
-        (Some(percent), Some(bytes)) => asked.answer(
-            percent,
-            judge(percent, 90.0, f64::INFINITY),
-            format!("At its peak {name} uses {}, {} of what it has.", format::bytes(bytes), format::percent(percent)),
-            "See on the page of memory what fills it: rematerialize, donate arguments, or shard more.",
-        ),
+        (Some(percent), Some(bytes)) => asked
+            .answer(
+                percent,
+                judged(profile, &["near_memory_limit"], percent, (90.0, f64::INFINITY)),
+                format!(
+                    "At its peak {name} uses {}, {} of what it has.",
+                    format::bytes(bytes),
+                    format::percent(percent)
+                ),
+                "See on the Memory page what fills it: rematerialize, or shard more.",
+            )
+            .advised_by(profile, &["near_memory_limit"]),
         (None, Some(bytes)) => {
             asked.absent(format!("At its peak {name} uses {}; how much it has is unknown.", format::bytes(bytes)), how)
         }
@@ -137,10 +146,13 @@ pub(super) fn memory_bandwidth(profile: &UnifiedProfile) -> Answer {
         None => asked.not_measured(
             profile,
             "The bytes that ops move, or the device's peak bandwidth, are unknown.",
-            "Open the *.xplane.pb of the run, and choose the device where it is not named.",
+            better_file(profile),
         ),
     }
 }
+
+/// The rules about exposed communication, the general one first.
+const COMMUNICATION: [&str; 2] = ["unhidden_collectives", "gradient_synchronization"];
 
 pub(super) fn communication(profile: &UnifiedProfile) -> Answer {
     let asked = question(
@@ -157,13 +169,15 @@ pub(super) fn communication(profile: &UnifiedProfile) -> Answer {
         return asked.absent("One device ran, and it did not communicate.".to_owned(), "");
     }
     match share {
-        Some(share) => asked.answer(
-            share,
-            judged_by_rules(profile, &["unhidden_collectives", "gradient_synchronization"]),
-            format!("Exposed communication takes {} {}.", percent(share), of_what(profile)),
-            "Shard so that less has to be exchanged, and let the latency-hiding scheduler overlap it with computation.",
-        ),
-        None => asked.not_measured(profile, "This profile does not say what a step consists of.", CAPTURE),
+        Some(share) => asked
+            .answer(
+                share,
+                judged_by_rules(profile, &COMMUNICATION),
+                format!("Exposed communication takes {} {}.", percent(share), of_what(profile)),
+                "Shard so that less has to be exchanged, and overlap the rest with computation.",
+            )
+            .advised_by(profile, &COMMUNICATION),
+        None => asked.not_measured(profile, "This profile does not say what a step consists of.", better_file(profile)),
     }
 }
 
@@ -180,15 +194,20 @@ pub(super) fn balance(profile: &UnifiedProfile) -> Answer {
         return asked.absent("One device has all of the work.".to_owned(), "");
     }
     match profile.multi_device.as_ref().and_then(|devices| devices.busy_imbalance_percent) {
-        Some(share) => asked.answer(
-            share,
-            judged_by_rules(profile, &["straggler_device"]),
-            format!("Perfect balance would take {} off the busiest device.", percent(share)),
-            "Give the devices equal shards, and check the slowest one for heat, clocks and other work.",
-        ),
-        None => asked.not_measured(profile, "This profile does not say how busy each device is.", CAPTURE),
+        Some(share) => asked
+            .answer(
+                share,
+                judged_by_rules(profile, &["straggler_device"]),
+                format!("Perfect balance would take {} off the busiest device.", percent(share)),
+                "Give the devices equal shards, and check the slowest one for heat, clocks and other work.",
+            )
+            .advised_by(profile, &["straggler_device"]),
+        None => asked.not_measured(profile, "This profile does not say how busy each device is.", better_file(profile)),
     }
 }
+
+/// The rules about compilation, the general one first.
+const COMPILATION: [&str; 3] = ["compile_time", "recompilation", "compilation"];
 
 pub(super) fn compilation(profile: &UnifiedProfile) -> Answer {
     let asked = question(
@@ -200,16 +219,21 @@ pub(super) fn compilation(profile: &UnifiedProfile) -> Answer {
         (View::Findings, "compil"),
     );
     match &profile.compilation {
-        Some(found) => asked.answer(
-            found.compilation_time_us,
-            // Short programs compiled anew cost little beside the guide's limits and much beside their steps.
-            worst(&[judge(found.compilation_time_us, 2e6, 1e7), judged_by_rules(profile, &["recompilation"])]),
-            match found.num_compilation_events {
-                0 => "Nothing was compiled in the capture.".to_owned(),
-                _ => format!("Compiling took {} of the capture.", time_us(found.compilation_time_us)),
-            },
-            "Warm up before the capture, and set JAX_COMPILATION_CACHE_DIR so that the next start finds the programs.",
-        ),
-        None => asked.not_measured(profile, "This profile holds no host events.", CAPTURE),
+        Some(found) => asked
+            .answer(
+                found.compilation_time_us,
+                // Short programs compiled anew cost little beside the guide's limits and much beside their steps.
+                judged(profile, &COMPILATION, found.compilation_time_us, (2e6, 1e7)),
+                match found.num_compilation_events {
+                    0 => "Nothing was compiled in the capture.".to_owned(),
+                    _ => format!("Compiling took {} of the capture.", time_us(found.compilation_time_us)),
+                },
+                &format!(
+                    "Warm up before the capture, and keep compiled programs for the next start with {}.",
+                    words(profile).compilation_cache
+                ),
+            )
+            .advised_by(profile, &COMPILATION),
+        None => asked.not_measured(profile, "This profile holds no host events.", better_file(profile)),
     }
 }

@@ -1,6 +1,6 @@
 //! Questions about kernels and ops.
 
-use super::{Answer, CAPTURE, CAPTURE_STEPS, judged_by_rules, judged_where_checked, question};
+use super::{Answer, better_file, capture_steps, judged, judged_by_rules, question, words};
 use crate::judgement;
 use crate::metric;
 use crate::table::Unit;
@@ -19,6 +19,9 @@ fn kernels(profile: &UnifiedProfile) -> Option<(u64, f64)> {
     (count > 0).then_some((count, time))
 }
 
+/// The rules about short kernels, the general one first.
+const SHORT: [&str; 2] = ["short_mean_kernel", "many_small_kernels"];
+
 pub(super) fn kernel_duration(profile: &UnifiedProfile) -> Answer {
     let asked = question(
         "kernel_duration",
@@ -29,17 +32,20 @@ pub(super) fn kernel_duration(profile: &UnifiedProfile) -> Answer {
         (View::Kernels, ""),
     );
     let Some((count, time)) = kernels(profile) else {
-        return asked.not_measured(profile, "This profile lists no kernels.", CAPTURE);
+        return asked.not_measured(profile, "This profile lists no kernels.", better_file(profile));
     };
     let mean = time / count as f64;
     asked.answer(
         mean,
-        judged_where_checked(profile, "short_mean_kernel", mean, (1000.0, 100.0))
-            .filter(|_| judgement::is_held_up(profile)),
+        judged(profile, &SHORT, mean, (1000.0, 100.0)).filter(|_| judgement::is_held_up(profile)),
         format!("A kernel takes {} on average over {} kernels.", time_us(mean), format::count(count)),
-        "Short kernels cost time only where the devices are not busy: then give each more to do by a larger batch or a larger \
-         jax.jit.",
+        &format!(
+            "Short kernels cost time only where the devices are not busy: then give each more to do by a larger batch, or by more of \
+             the program in one {}.",
+            words(profile).compiler
+        ),
     )
+    .advised_by(profile, &SHORT)
 }
 
 pub(super) fn small_kernels(profile: &UnifiedProfile) -> Answer {
@@ -52,21 +58,28 @@ pub(super) fn small_kernels(profile: &UnifiedProfile) -> Answer {
         (View::Kernels, "avg_duration_us<10"),
     );
     let Some(all) = profile.kernel_statistics.as_ref().filter(|all| all.count > 0) else {
-        return asked.not_measured(profile, "This profile does not list single kernels.", CAPTURE);
+        return asked.not_measured(profile, "This profile does not list single kernels.", better_file(profile));
     };
     let share = 100.0 * all.short_count as f64 / all.count as f64;
+    let is_gpu = profile.metadata.platform == "GPU";
+    let judgement = judged_by_rules(profile, &["many_small_kernels"]).filter(|_| is_gpu);
+    let why = match judgement {
+        Some("good") => " The gaps between them take too little of the time to matter.",
+        None if !is_gpu => " The host does not launch them one by one, so being short costs nothing.",
+        _ => "",
+    };
     let answer = format!(
-        "{} of {} kernels ({}) are shorter than 10 µs.",
+        "{} of {} {} ({}) are shorter than 10 µs.{why}",
         format::count(all.short_count),
         format::count(all.count),
+        if is_gpu { "kernels" } else { "ops" },
         percent(share)
     );
-    asked.answer(
-        share,
-        judged_by_rules(profile, &["many_small_kernels"]),
-        answer,
-        "Let XLA fuse them: jax.jit over larger functions, fewer branches, no Python loop over small arrays.",
-    )
+    let remedy = format!(
+        "Let the compiler fuse them: {} over larger functions, fewer branches, no Python loop over small arrays.",
+        words(profile).compiler
+    );
+    asked.answer(share, judgement, answer, &remedy).advised_by(profile, &["many_small_kernels"])
 }
 
 /// Ops by self time, most first: name, share of the self time of all ops in percent, self time.
@@ -104,7 +117,7 @@ pub(super) fn top_ops(profile: &UnifiedProfile) -> Answer {
     let ops = ops(profile);
     let top: Vec<(&str, f64)> = ops.iter().take(5).filter_map(|op| Some((op.0, op.1?))).collect();
     if top.is_empty() {
-        return asked.not_measured(profile, NO_OPS, CAPTURE);
+        return asked.not_measured(profile, NO_OPS, better_file(profile));
     }
     let list: Vec<String> = top.iter().map(|(name, share)| format!("{} {}", named(name), percent(*share))).collect();
     let sum = top.iter().map(|op| op.1).sum();
@@ -122,27 +135,29 @@ pub(super) fn dominant_op(profile: &UnifiedProfile) -> Answer {
         (View::Ops, ""),
     );
     let Some((name, share)) = ops(profile).first().and_then(|op| Some((op.0, op.1?))) else {
-        return asked.not_measured(profile, NO_OPS, CAPTURE);
+        return asked.not_measured(profile, NO_OPS, better_file(profile));
     };
-    let judgement = if share > 50.0 { "bad" } else { "good" };
-    asked.answer(
-        share,
-        Some(judgement),
-        format!("The op with the most self time, {}, takes {} of all op time.", named(name), percent(share)),
-        "Profile that op alone; consider another algorithm or a library's kernel for it.",
-    )
+    asked
+        .answer(
+            share,
+            judged(profile, &["dominant_op"], share, (50.0, f64::INFINITY)),
+            format!("The op with the most self time, {}, takes {} of all op time.", named(name), percent(share)),
+            "Profile that op alone; consider another algorithm or a library's kernel for it.",
+        )
+        .advised_by(profile, &["dominant_op"])
 }
 
 /// Steps times the devices that ran them, which the times of [`ops`] are of; else why there are none, and what to do.
-fn device_steps(profile: &UnifiedProfile) -> Result<u64, (&'static str, &'static str)> {
+fn device_steps(profile: &UnifiedProfile) -> Result<u64, (&'static str, String)> {
     let timing = &profile.step_timing;
     if timing.num_steps == 0 {
-        return Err(("No step markers found, so the time of an op in a step is unknown.", CAPTURE_STEPS));
+        return Err(("No step markers found, so the time of an op in a step is unknown.", capture_steps(profile)));
     }
     match (&profile.window, &profile.step_ops) {
-        (Some(window), _) if window.num_steps.is_none() => {
-            Err(("The window is none of steps, so the time of an op in a step is unknown.", "Choose the main window."))
-        }
+        (Some(window), _) if window.num_steps.is_none() => Err((
+            "The window is none of steps, so the time of an op in a step is unknown.",
+            "Choose the counted steps as the window.".to_owned(),
+        )),
         (Some(_), Some(ops)) if ops.device_steps > 0 => Ok(ops.device_steps),
         _ => {
             let in_window = profile.window.as_ref().and_then(|window| window.num_steps);
@@ -162,10 +177,10 @@ pub(super) fn long_ops(profile: &UnifiedProfile) -> Answer {
         (View::Ops, ""),
     );
     let ops = ops(profile);
-    let Some(first) = ops.first() else { return asked.not_measured(profile, NO_OPS, CAPTURE) };
+    let Some(first) = ops.first() else { return asked.not_measured(profile, NO_OPS, better_file(profile)) };
     let runs = match device_steps(profile) {
         Ok(runs) => runs,
-        Err((why, how)) => return asked.absent(why.to_owned(), how),
+        Err((why, how)) => return asked.absent(why.to_owned(), &how),
     };
     let per_step = |op: &(&str, Option<f64>, f64)| op.2 / runs as f64;
     let long: Vec<String> = ops
@@ -196,18 +211,19 @@ pub(super) fn occupancy(profile: &UnifiedProfile) -> Answer {
         (View::Kernels, "occupancy_pct<50"),
     );
     match profile.kernel_statistics.as_ref().and_then(|kernels| kernels.occupancy_percent) {
-        Some(share) => asked.answer(
-            share,
-            Some(if share > 50.0 { "good" } else { "warning" }),
-            format!("The theoretical occupancy of the kernels is {} on average.", percent(share)),
-            "It matters for kernels that neither tensor cores nor libraries do: fewer registers or less shared \
+        Some(share) => asked
+            .answer(
+                share,
+                // Low costs nothing where memory or matrix units are the limit: the rule knows for which kernels it does.
+                judged(profile, &["low_occupancy"], share, (50.0, f64::NEG_INFINITY)).filter(|&it| it != "warning"),
+                format!("The theoretical occupancy of the kernels is {} on average.", percent(share)),
+                "It matters for kernels that neither tensor cores nor libraries do: fewer registers or less shared \
              memory per block.",
-        ),
-        None if profile.metadata.platform == "GPU" => asked.not_measured(
-            profile,
-            "This profile does not say how kernels were launched.",
-            "Capture an xplane on the GPU with CUPTI or roctracer working.",
-        ),
+            )
+            .advised_by(profile, &["low_occupancy"]),
+        None if profile.metadata.platform == "GPU" => {
+            asked.not_measured(profile, judgement::no_occupancy(&profile.metadata), "")
+        }
         None => asked.absent("Only kernels of GPUs have an occupancy.".to_owned(), ""),
     }
 }

@@ -1,4 +1,4 @@
-//! The checklist of the JAX profiling guide, answered from a profile: its questions in its order, each with its number, the
+//! The checklist of a guide to reading JAX profiles, answered from a profile: its questions in its order, each with its number, the
 //! guide's judgement, and where to look. An earlier result has the same answers, as far as it holds the numbers.
 //!
 //! | number | good | bad |
@@ -7,15 +7,15 @@
 //! | device idle time | below 10 % | above 20 % (the guide's line for host overhead) |
 //! | host overhead | below 10 % | above 20 % |
 //! | mean duration of a kernel of a GPU that is not busy | above 1 ms | below 0.1 ms |
-//! | one op's share of the op time | up to 50 % | above 50 % |
+//! | one op's share of the op time | up to 50 % | |
 //! | ops of more than 50 ms in a step | none | |
 //! | peak memory | below 90 % | |
 //! | memory bandwidth, where memory limits | above 60 % | below 40 % |
 //! | occupancy | above 50 % | |
 //! | compilation | below 2 s | above 10 s |
 //!
-//! Between good and bad, and where the guide names no bad, is a warning. Questions for which the guide names no number are judged
-//! by the finding about them, where it was checked.
+//! Between good and bad, and where the guide names no bad, is a warning. A finding about the same fact decides, with its severity and
+//! its remedy, so that both pages agree; questions for which the guide names no number have no other judgement.
 
 mod devices;
 mod kernels;
@@ -25,7 +25,8 @@ use super::profile_table::{ProfileColumns, float, of_rows, text};
 use crate::metric::Metric;
 use crate::table::{Cell, Table, Unit, column, unit};
 use crate::views::View;
-use report::{FindingSeverity, UnifiedProfile};
+use report::{Finding, FindingSeverity, UnifiedProfile};
+use trace::{Framework, Words};
 
 /// One question and its answer.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,7 +41,7 @@ pub struct Answer {
     pub value: Option<f64>,
     /// Unit of `value`.
     pub unit: Unit,
-    /// `good`, `warning` or `bad`; absent where nothing was measured, or nothing says what is good.
+    /// `good`, `note`, `warning` or `bad`; absent where nothing was measured, or nothing says what is good.
     pub judgement: Option<&'static str>,
     /// The answer in a sentence, or why there is none.
     pub answer: String,
@@ -78,7 +79,7 @@ const fn question(
 
 impl Question {
     fn answer(&self, value: f64, judgement: Option<&'static str>, answer: String, remedy: &str) -> Answer {
-        let remedy = if matches!(judgement, Some("warning" | "bad")) { remedy } else { "" };
+        let remedy = if matches!(judgement, Some("note" | "warning" | "bad")) { remedy } else { "" };
         // What is good may have no row that passes.
         let filter = if judgement != Some("good") && value > 0.0 { self.filter } else { "" };
         Answer {
@@ -128,9 +129,39 @@ fn judge(value: f64, good: f64, bad: f64) -> Option<&'static str> {
     })
 }
 
+impl Answer {
+    /// What to do as the finding about the same fact says it, where one fired.
+    fn advised_by(mut self, profile: &UnifiedProfile, ids: &[&str]) -> Answer {
+        if let Some(finding) =
+            fired(profile, ids).max_by_key(|finding| finding.severity).filter(|_| !self.remedy.is_empty())
+        {
+            self.remedy.clone_from(&finding.remedy);
+        }
+        self
+    }
+}
+
+/// The findings of these rules that fired.
+fn fired<'a>(profile: &'a UnifiedProfile, ids: &[&str]) -> impl Iterator<Item = &'a Finding> {
+    let is_fired = |it: &&Finding| ids.contains(&it.id.as_str()) && it.severity != FindingSeverity::NotChecked;
+    profile.findings.iter().filter(is_fired)
+}
+
+/// What advice names in the framework of a profile.
+fn words(profile: &UnifiedProfile) -> &'static Words {
+    Framework::of_name(&profile.metadata.framework).words()
+}
+
+/// What may hold more of the same run than this profile.
+fn better_file(profile: &UnifiedProfile) -> &'static str {
+    let is_pytorch = Framework::of_name(&profile.metadata.framework) == Framework::PyTorch;
+    let is_export = profile.metadata.source_format.as_deref() != Some("xplane");
+    if is_export && !is_pytorch { "Open the *.xplane.pb of the run, which holds the most." } else { "" }
+}
+
 /// The worst of several judgements; those that are absent do not count.
 fn worst(judgements: &[Option<&'static str>]) -> Option<&'static str> {
-    ["bad", "warning", "good"].into_iter().find(|&judgement| judgements.contains(&Some(judgement)))
+    ["bad", "warning", "note", "good"].into_iter().find(|&judgement| judgements.contains(&Some(judgement)))
 }
 
 /// What the rules about it say, of several the worst: good where it was checked and none fires. The more specific rule about the same
@@ -142,7 +173,8 @@ fn judged_by_rules(profile: &UnifiedProfile, ids: &[&str]) -> Option<&'static st
     }
     let judged = |id: &&str| match profile.findings.iter().find(|finding| finding.id == *id).map(|it| it.severity) {
         Some(FindingSeverity::Critical) => Some("bad"),
-        Some(FindingSeverity::Warning | FindingSeverity::Note) => Some("warning"),
+        Some(FindingSeverity::Warning) => Some("warning"),
+        Some(FindingSeverity::Note) => Some("note"),
         Some(FindingSeverity::NotChecked) => None,
         None => Some("good"),
     };
@@ -152,20 +184,52 @@ fn judged_by_rules(profile: &UnifiedProfile, ids: &[&str]) -> Option<&'static st
     worst(&std::iter::once(first).chain(fired).collect::<Vec<_>>())
 }
 
-/// As [`judge`], unless the rule about the number could not be checked, as where too few ops ran: nothing says then what is good.
-fn judged_where_checked(
-    profile: &UnifiedProfile,
-    id: &str,
-    value: f64,
-    (good, bad): (f64, f64),
-) -> Option<&'static str> {
-    let unchecked = |it: &report::Finding| it.id == id && it.severity == FindingSeverity::NotChecked;
-    if profile.findings.iter().any(unchecked) { None } else { judge(value, good, bad) }
+/// What the findings about the fact say, so that both pages agree; as [`judge`] where none fired. Nothing says what is good where the
+/// first rule could not be checked, as where too few ops ran.
+fn judged(profile: &UnifiedProfile, ids: &[&str], value: f64, (good, bad): (f64, f64)) -> Option<&'static str> {
+    let of_finding = |finding: &Finding| match finding.severity {
+        FindingSeverity::Critical => Some("bad"),
+        FindingSeverity::Warning => Some("warning"),
+        FindingSeverity::Note => Some("note"),
+        FindingSeverity::NotChecked => None,
+    };
+    if ids.first().is_some_and(|id| is_unchecked(profile, id)) {
+        return None;
+    }
+    let found: Vec<Option<&'static str>> = fired(profile, ids).map(of_finding).collect();
+    worst(&found).or_else(|| judge(value, good, bad))
 }
 
-const CAPTURE: &str = "Open the *.xplane.pb of the run, which holds the most.";
+/// Did the rule lack its input?
+fn is_unchecked(profile: &UnifiedProfile, id: &str) -> bool {
+    profile.findings.iter().any(|it| it.id == id && it.severity == FindingSeverity::NotChecked)
+}
 
-const CAPTURE_STEPS: &str = "Annotate each step when capturing, or give the number of steps.";
+/// The rules about idle devices: how much it is, and why.
+const IDLE: [&str; 8] = [
+    "low_device_utilization",
+    "tensor_core_idle",
+    "idle_gaps",
+    "data_loading",
+    "compilation",
+    "host_overhead",
+    "many_small_kernels",
+    "barrier_cores",
+];
+
+/// How the steps become known.
+fn capture_steps(profile: &UnifiedProfile) -> String {
+    format!("{} when capturing, or give the number of steps on the Model page.", words(profile).mark_steps)
+}
+
+/// How a capture comes to say what host threads do.
+fn capture_host(profile: &UnifiedProfile) -> String {
+    match profile.metadata.platform.as_str() {
+        // Nothing launches the ops of XLA's CPU backend.
+        "CPU" => String::new(),
+        _ => format!("Capture with {}.", words(profile).host_events),
+    }
+}
 
 /// All questions with their answers, in the order of the guide.
 pub fn answers(profile: &UnifiedProfile) -> Vec<Answer> {
@@ -200,9 +264,15 @@ fn some_text(value: &str) -> Cell {
 pub(super) static COLUMNS: ProfileColumns<Answer, 10> = [
     (column("id", "Check", Unit::Text, "Name of the check: `device_utilization`."), |it| text(it.id)),
     (column("question", "Question", Unit::Text, "The question of the guide."), |it| text(it.question)),
-    (column("judgement", "Judgement", Unit::Text, "`good`, `warning`, `bad`, `not judged` or `not measured`."), |it| {
-        text(it.judgement.unwrap_or(if it.value.is_some() { "not judged" } else { "not measured" }))
-    }),
+    (
+        column(
+            "judgement",
+            "Judgement",
+            Unit::Text,
+            "`good`, `note`, `warning`, `bad`, `not judged` or `not measured`: that of the finding about the same fact where there is one.",
+        ),
+        |it| text(it.judgement.unwrap_or(if it.value.is_some() { "not judged" } else { "not measured" })),
+    ),
     (column("answer", "Answer", Unit::Text, "A sentence with the number, or why there is none."), |it| {
         text(&it.answer)
     }),
@@ -270,7 +340,7 @@ mod tests {
         });
         let of = |id: &str| answers(&profile).into_iter().find(|it| it.id == id).unwrap();
         let dominant = of("dominant_op");
-        assert_eq!((dominant.value, dominant.judgement), (Some(60.0), Some("bad")), "{}", dominant.answer);
+        assert_eq!((dominant.value, dominant.judgement), (Some(60.0), Some("warning")), "{}", dominant.answer);
         assert_eq!(of("top_ops").answer, "By self time matmul 60.0 %, add 40.0 %: 100 % of all op time.");
         assert_eq!(of("long_ops").answer, "None: the longest is matmul with 50.0 µs per step and device.");
     }
@@ -278,6 +348,7 @@ mod tests {
     #[test]
     fn nothing_is_good_where_too_little_ran_to_tell() {
         let mut profile = report::example::profile();
+        profile.findings.clear();
         profile.compute_utilization.as_mut().unwrap().compute_util_percent = 100.0;
         let judgement = |profile: &UnifiedProfile| {
             answers(profile).into_iter().find(|it| it.id == "device_utilization").unwrap().judgement
@@ -328,6 +399,7 @@ mod tests {
             let mut profile = report::example::profile();
             profile.compute_utilization.as_mut().unwrap().compute_util_percent = busy;
             profile.metadata.platform = "GPU".into();
+            profile.findings.clear();
             profile.compilation = Some(report::Compilation {
                 compilation_time_us: compiled,
                 num_compilation_events: 1,
@@ -395,6 +467,25 @@ mod tests {
         assert_eq!((of(80.0).as_str(), of(30.0).as_str()), ("", "occupancy_pct<50"));
     }
 
+    /// A fact has one severity and one remedy, whichever page says it.
+    #[test]
+    fn the_finding_about_the_same_fact_decides() {
+        let mut profile = report::example::profile();
+        profile.metadata.framework = "PyTorch".to_owned();
+        profile.findings = vec![report::Finding {
+            remedy: "Do this.".to_owned(),
+            ..fired("host_overhead", FindingSeverity::Warning, 25.0)
+        }];
+        let parts = report::StepParts { host_bound_us: Some(25.0), ..Default::default() };
+        profile.step_breakdown = Some(report::StepBreakdown { duration_us: 100.0, parts, ..Default::default() });
+        let answer = answer_of(&profile, "host_overhead");
+        assert_eq!((answer.value, answer.judgement, answer.remedy.as_str()), (Some(25.0), Some("warning"), "Do this."));
+        profile.findings.clear();
+        let answer = answer_of(&profile, "host_overhead");
+        assert_eq!(answer.judgement, Some("bad"));
+        assert!(answer.remedy.contains("torch.compile") && !answer.remedy.contains("jax"), "{}", answer.remedy);
+    }
+
     fn answer_of(profile: &UnifiedProfile, id: &str) -> Answer {
         answers(profile).into_iter().find(|it| it.id == id).unwrap()
     }
@@ -437,7 +528,7 @@ mod tests {
         profile.window = Some(window);
         profile.step_ops = Some(report::StepOps { device_steps: 2, ..Default::default() });
         let dominant = answer_of(&profile, "dominant_op");
-        assert_eq!((dominant.value, dominant.judgement), (Some(60.0), Some("bad")));
+        assert_eq!((dominant.value, dominant.judgement), (Some(60.0), Some("warning")));
         assert_eq!(answer_of(&profile, "top_ops").value, Some(100.0));
         assert!(answer_of(&profile, "long_ops").answer.starts_with("a 30.0 s, b 20.0 s"));
         profile.window.as_mut().unwrap().num_steps = None;
@@ -456,6 +547,7 @@ mod tests {
         let warning = FindingSeverity::Warning;
         let communication = |finding| with(finding, "communication");
         assert_eq!(communication(fired("gradient_synchronization", warning, 27.0)), Some("warning"));
+        assert_eq!(communication(fired("unhidden_collectives", FindingSeverity::Note, 6.0)), Some("note"));
         assert_eq!(communication(fired("dominant_op", warning, 27.0)), Some("good"));
         assert_eq!(communication(fired("unhidden_collectives", FindingSeverity::NotChecked, 0.0)), None);
         assert_eq!(worst(&[None, Some("good"), Some("bad"), Some("warning")]), Some("bad"));

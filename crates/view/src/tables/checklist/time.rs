@@ -1,6 +1,6 @@
 //! Questions about a step: how long it is and what devices wait for.
 
-use super::{Answer, CAPTURE, CAPTURE_STEPS, judged_where_checked, question};
+use super::{Answer, IDLE, better_file, capture_host, capture_steps, is_unchecked, judged, question, words};
 use crate::judgement;
 use crate::metric;
 use crate::table::Unit;
@@ -19,7 +19,7 @@ pub(super) fn step_time(profile: &UnifiedProfile) -> Answer {
     );
     let timing = &profile.step_timing;
     let Some(mean) = timing.avg_step_time_us else {
-        return asked.not_measured(profile, "No step markers found.", CAPTURE_STEPS);
+        return asked.not_measured(profile, "No step markers found.", &capture_steps(profile));
     };
     let steps = timing.num_steps_counted.unwrap_or(timing.num_steps);
     let spread = timing.stddev_step_time_us.map_or(String::new(), |it| format!(" ± {}", time_us(it)));
@@ -48,18 +48,19 @@ pub(super) fn host_overhead(profile: &UnifiedProfile) -> Answer {
         (View::Steps, ""),
     );
     match share_of_step(profile, |parts| parts.host_bound_us) {
-        Some(share) => asked.answer(
-            share,
-            judged_where_checked(profile, "host_overhead", share, (10.0, 20.0)),
-            format!("Devices wait {} {} for the host to launch their next op.", percent(share), of_what(profile)),
-            "Let the host run ahead: no block_until_ready, float(x) or np.asarray(x) of a result in every step, and one \
-             jax.jit around the whole step.",
-        ),
-        None => asked.not_measured(
-            profile,
-            "Nothing in this profile says when device ops were launched.",
-            "Capture an xplane of a GPU or TPU with the host tracer on (ProfileOptions.host_tracer_level of at least 1).",
-        ),
+        Some(share) => asked
+            .answer(
+                share,
+                judged(profile, &["host_overhead"], share, (10.0, 20.0)),
+                format!("Devices wait {} {} for the host to launch their next op.", percent(share), of_what(profile)),
+                &format!(
+                    "Let the host run ahead: read no result in every step ({}), and put the whole step into one {}.",
+                    words(profile).reads,
+                    words(profile).compiler
+                ),
+            )
+            .advised_by(profile, &["host_overhead"]),
+        None => asked.not_measured(profile, no_launches(profile), &capture_host(profile)),
     }
 }
 
@@ -72,7 +73,9 @@ pub(super) fn device_idle(profile: &UnifiedProfile) -> Answer {
         Some(metric!("compute_utilization.overhead_time_us")),
         (View::Steps, ""),
     );
-    let Some(busy) = &profile.compute_utilization else { return asked.not_measured(profile, NOTHING_RAN, CAPTURE) };
+    let Some(busy) = &profile.compute_utilization else {
+        return asked.not_measured(profile, NOTHING_RAN, better_file(profile));
+    };
     let idle = 100.0 - busy.compute_util_percent;
     let causes = profile.step_breakdown.iter().flat_map(|steps| {
         let parts = &steps.parts;
@@ -91,12 +94,22 @@ pub(super) fn device_idle(profile: &UnifiedProfile) -> Answer {
     });
     let cause =
         largest.map_or(String::new(), |(_, cause)| format!("; most of what has a known cause is waiting for {cause}"));
-    asked.answer(
-        idle,
-        judged_where_checked(profile, "low_device_utilization", idle, (10.0, 20.0)),
-        format!("Devices are idle {} of the time{cause}.", percent(idle)),
-        "Look at what the idle time of a step consists of, and at the longest gaps.",
-    )
+    asked
+        .answer(
+            idle,
+            judged(profile, &IDLE, idle, (10.0, 20.0)),
+            format!("Devices are idle {} of the time{cause}.", percent(idle)),
+            "Look at what the idle time consists of, and at the longest gaps (Devices page).",
+        )
+        .advised_by(profile, &IDLE)
+}
+
+/// Why nothing is known of launches.
+fn no_launches(profile: &UnifiedProfile) -> &'static str {
+    match profile.metadata.platform.as_str() {
+        "CPU" => "Nothing launches the ops of a CPU: the program calls them.",
+        _ => "Nothing in this profile says when device ops were launched.",
+    }
 }
 
 const NOTHING_RAN: &str = "This profile does not say when devices were busy.";
@@ -113,19 +126,15 @@ pub(super) fn kernel_launch(profile: &UnifiedProfile) -> Answer {
     match share_of_step(profile, |parts| parts.kernel_wait_us) {
         Some(share) => asked.answer(
             share,
-            judged_where_checked(profile, "host_overhead", share, (10.0, 20.0)),
+            judged(profile, &[], share, (10.0, 20.0)).filter(|_| !is_unchecked(profile, "host_overhead")),
             format!(
                 "Devices are idle {} {} between the launch of a kernel and its start.",
                 percent(share),
                 of_what(profile)
             ),
-            "Launch fewer, larger kernels: one jax.jit around more of the step.",
+            &format!("Launch fewer, larger kernels: one {} around more of the step.", words(profile).compiler),
         ),
-        None => asked.not_measured(
-            profile,
-            "Nothing in this profile says when device ops were launched.",
-            "Capture an xplane of a GPU with the host tracer on (ProfileOptions.host_tracer_level of at least 1).",
-        ),
+        None => asked.not_measured(profile, no_launches(profile), &capture_host(profile)),
     }
 }
 
@@ -139,17 +148,23 @@ pub(super) fn input(profile: &UnifiedProfile) -> Answer {
         (View::Steps, ""),
     );
     match share_of_step(profile, |parts| parts.input_bound_us) {
-        Some(share) => asked.answer(
-            share,
-            judged_where_checked(profile, "data_loading", share, (10.0, 20.0)),
-            format!("Devices wait {} {} for the input pipeline.", percent(share), of_what(profile)),
-            "Prefetch batches to the device in another thread, and read them in parallel.",
-        ),
+        Some(share) => asked
+            .answer(
+                share,
+                judged(profile, &["data_loading", "input_bound"], share, (10.0, 20.0)),
+                format!("Devices wait {} {} for the input pipeline.", percent(share), of_what(profile)),
+                "Prefetch batches to the device in another thread, and read them in parallel.",
+            )
+            .advised_by(profile, &["data_loading", "input_bound"]),
         None => asked.not_measured(
             profile,
             "No step markers or no host events were found, so waiting for input cannot be separated from other idle \
              time.",
-            "Capture an xplane with the host tracer on, with the input inside jax.profiler.TraceAnnotation(\"input\").",
+            &format!(
+                "Capture with {}, with the input inside {}.",
+                words(profile).host_events,
+                words(profile).next_batch_range
+            ),
         ),
     }
 }
@@ -163,7 +178,9 @@ pub(super) fn device_utilization(profile: &UnifiedProfile) -> Answer {
         Some(metric!("compute_utilization.compute_util_percent")),
         (View::Devices, ""),
     );
-    let Some(busy) = &profile.compute_utilization else { return asked.not_measured(profile, NOTHING_RAN, CAPTURE) };
+    let Some(busy) = &profile.compute_utilization else {
+        return asked.not_measured(profile, NOTHING_RAN, better_file(profile));
+    };
     let value = busy.compute_util_percent;
     let waits = judgement::waiting_share(&profile.kernels);
     let limits = (judgement::GOOD_BUSY_PERCENT, judgement::BAD_BUSY_PERCENT);
@@ -171,8 +188,8 @@ pub(super) fn device_utilization(profile: &UnifiedProfile) -> Answer {
         if waits < 0.01 { String::new() } else { format!("; {} of that only waits", percent(100.0 * waits)) };
     asked.answer(
         value,
-        judged_where_checked(profile, "low_device_utilization", value * (1.0 - waits), limits),
+        judged(profile, &IDLE, value * (1.0 - waits), limits),
         format!("Devices are busy {} of the time{only_waits}.", percent(value)),
-        "See what they wait for: the questions about host, launches and input.",
+        "See what they wait for: the questions about host, launches, input, copies and communication.",
     )
 }
