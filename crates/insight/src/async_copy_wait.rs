@@ -101,7 +101,8 @@ fn replicated(numbers: &Numbers<'_>) -> String {
     let most = programs.max_by_key(|it| it.offloaded_bytes).filter(|it| it.offloaded_bytes >= LEAST_BYTES);
     most.map_or(String::new(), |found| {
         format!(
-            " {} of the arguments in host memory are replicated: each of {} devices has and moves its own copy, and sharded a part of it.",
+            " {} of the arguments in host memory are replicated: each of the program's {} devices moves all of them, and sharded would move a \
+             part.",
             format::bytes(found.offloaded_bytes),
             format::count(found.devices)
         )

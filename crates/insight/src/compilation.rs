@@ -1,6 +1,7 @@
 //! Devices wait while the host compiles.
 
 use super::draft::Draft;
+use super::gap;
 use super::numbers::Numbers;
 use super::waiting::idle_share;
 use super::{Rule, Verdict};
@@ -28,10 +29,11 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let critical = share >= CRITICAL_PERCENT;
     let severity = if critical { FindingSeverity::Critical } else { FindingSeverity::Warning };
     let message = format!(
-        "Devices wait {} of {} ({}) while what is to run next is compiled.",
+        "Devices wait {} of {} ({}) while what is to run next is compiled.{}",
         format::time_us(window.us(share)),
         window.words(),
-        format::percent(share)
+        format::percent(share),
+        gap::sentence(numbers)
     );
     Draft::new(severity, Confidence::High, &format!("Devices wait for compilation {} of the time", format::percent(share)), message)
         .remedy(&format!(

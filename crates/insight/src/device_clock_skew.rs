@@ -50,7 +50,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
             },
         )
         .passed("op_before_launch_us", early, if long { WARNING_US } else { NOTE_US })
-        .count("joined_ops", launches.joined_ops as u64)
+        .count("joined_ops", launches.joined_ops)
         // Below a microsecond it is rounding.
         .evidence_where("placement_uncertainty_us", Some(uncertainty).filter(|&it| it >= 1.0))
         .link("kernels", "")

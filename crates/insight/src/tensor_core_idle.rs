@@ -1,6 +1,7 @@
 //! TensorCores of a TPU run nothing for part of the step.
 
 use super::draft::Draft;
+use super::gap;
 use super::numbers::Numbers;
 use super::{Rule, Verdict};
 use base::format;
@@ -31,10 +32,11 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let (severity, limit) =
         if costs { (FindingSeverity::Warning, WARNING_PERCENT) } else { (FindingSeverity::Note, NOTE_PERCENT) };
     let message = format!(
-        "The TensorCores run no op for {} of {} ({}).",
+        "The TensorCores run no op for {} of {} ({}).{}",
         format::time_us(window.us(idle)),
         window.words(),
-        format::percent(idle)
+        format::percent(idle),
+        gap::sentence(numbers)
     );
     Draft::new(
         severity,
