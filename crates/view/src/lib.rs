@@ -3,6 +3,7 @@
 #![warn(clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
 
 mod environment;
+mod equal_ops;
 mod evidence;
 pub mod export;
 mod judgement;

@@ -32,6 +32,7 @@ mod transfers;
 
 pub use area::{AreaQuery, LineQuery};
 pub use leading::leading;
+pub(crate) use op_groups::equal_name;
 pub use report::top_ops_or_kernels;
 pub(crate) use step_breakdown::part_metric;
 

@@ -135,8 +135,7 @@ pub fn table(context: &Context<'_>, variant: &str) -> Table {
             continue;
         }
         let key = match by {
-            // The first of equal ops has no number: `fusion`, `fusion.1`, `fusion.2`.
-            By::Name => bare(stem(ops.text(trace, op.name))),
+            By::Name => equal_name(ops.text(trace, op.name)).0,
             By::Scope => without_numbers(ops.text(trace, op.framework_path)),
             By::Text(text) => Cow::Borrowed(ops.text(trace, text.of(op))),
         };
@@ -149,7 +148,7 @@ pub fn table(context: &Context<'_>, variant: &str) -> Table {
             }
         };
         if let Some(group) = groups.get_mut(place) {
-            group.is_numbered |= by == By::Name && stem(ops.text(trace, op.name)).ends_with(".*");
+            group.is_numbered |= by == By::Name && equal_name(ops.text(trace, op.name)).1;
             group.add(op, ops.text(trace, op.name), ops.text(trace, op.source));
         }
     }
@@ -194,11 +193,13 @@ fn stem(name: &str) -> Cow<'_, str> {
     Cow::Owned(parts.collect::<Vec<_>>().join("."))
 }
 
-/// A stem without what stands for the number at its end.
-fn bare(stem: Cow<'_, str>) -> Cow<'_, str> {
+/// What equal ops are called alike: `fusion` of `fusion`, which is the first of them, `fusion.1` and `fusion.2`; and whether a number
+/// ends the name.
+pub(crate) fn equal_name(name: &str) -> (Cow<'_, str>, bool) {
+    let stem = stem(name);
     match stem.strip_suffix(".*") {
-        Some(bare) => Cow::Owned(bare.to_owned()),
-        None => stem,
+        Some(bare) => (Cow::Owned(bare.to_owned()), true),
+        None => (stem, false),
     }
 }
 

@@ -1,6 +1,7 @@
 //! The tables that a unified profile holds, so that an imported result has them too. Most columns are fields of it.
 
 use super::profile_table::{ProfileColumns, float, int, of_rows, optional_text, text};
+use crate::equal_ops::equal_ops;
 use crate::table::{Cell, Column, Table, Unit, column};
 use base::{Warning, WarningCode, sort};
 use report::{DeviceStats, Gap, Kernel, KernelCategory, Step, TopOp, Transfer, UnifiedProfile};
@@ -142,8 +143,13 @@ pub fn top_ops_or_kernels(profile: &UnifiedProfile) -> (&'static str, Table) {
     match profile.op_statistics.as_ref().filter(|found| !found.top_ops.is_empty()) {
         Some(found) => {
             let are_bounds = profile.warnings.iter().any(|it| it.code == WarningCode::CpuOpEndsAreBounds.label());
-            let heading = if are_bounds { "Top ops (times are upper bounds)" } else { "Top ops" };
-            (heading, of_rows("ops", &TOP_OPS, &found.top_ops))
+            let ops = equal_ops(&found.top_ops);
+            let heading = match (are_bounds, ops.len() < found.top_ops.len()) {
+                (true, _) => "Top ops (times are upper bounds)",
+                (false, true) => "Top ops (equal ones as one)",
+                (false, false) => "Top ops",
+            };
+            (heading, of_rows("ops", &TOP_OPS, &ops))
         }
         None => ("Top kernels", kernels(profile)),
     }

@@ -2,6 +2,7 @@
 
 use super::page::{Align, Table, join};
 use super::steps::bar;
+use crate::equal_ops::equal_ops;
 use base::format::{self, optional_percent};
 use base::sort;
 use maud::{Markup, html};
@@ -62,7 +63,8 @@ fn top_ops(ops: &[TopOp]) -> Markup {
         ("Limited by", Align::Left),
         ("Framework op and source", Align::Name),
     ]);
-    for op in ops.iter().take(LISTED) {
+    let merged = equal_ops(ops);
+    for op in merged.iter().take(LISTED) {
         let rate = op.flops.filter(|_| op.total_time_us > 0.0).map(|flops| flops / op.total_time_us * 1e6);
         let from: Vec<&String> = [&op.framework_op, &op.source].into_iter().flatten().collect();
         table.row(&[
@@ -76,7 +78,16 @@ fn top_ops(ops: &[TopOp]) -> Markup {
             &join(&from, &html! { br; }),
         ]);
     }
-    html! { h3 { "Most self time" } (table) }
+    html! {
+        h3 { "Most self time" }
+        (table)
+        @if merged.len() < ops.len() {
+            p.note {
+                "Equal ops of repeated layers are one row, as far as they are among the " (format::count(ops.len() as u64))
+                " ops with the most time."
+            }
+        }
+    }
 }
 
 fn kernels(profile: &UnifiedProfile) -> Markup {
