@@ -4,7 +4,7 @@
 //! The `Display` of an error is the sentence that people read, after the name of the file: it says what the file is and
 //! what to do. What it quotes of the file is shortened.
 
-use crate::format::shorten;
+use crate::format::cut;
 
 /// Characters of what a sentence quotes at most: a file may hold a value of any length.
 const QUOTED: usize = 300;
@@ -14,7 +14,7 @@ const QUOTED: usize = 300;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// The file is something else.
-    #[error("This is {what}, not a profile. {remedy}", what = shorten(what, QUOTED))]
+    #[error("This is {what}, not a profile. {remedy}", what = cut(what, QUOTED))]
     NotAProfile {
         /// What the file is, with its article (`an HTML page`).
         what: String,
@@ -25,7 +25,7 @@ pub enum Error {
     #[error("The file is empty. Check that the capture had finished when the file was copied, and copy it again.")]
     Empty,
     /// The file is a profile or an archive of one, but of a kind that cannot be read.
-    #[error("{what} cannot be read. {remedy}", what = shorten(what, QUOTED))]
+    #[error("{what} cannot be read. {remedy}", what = cut(what, QUOTED))]
     Unsupported {
         /// What the file is, as the start of a sentence (`A unified profile of version 2.0.0`).
         what: String,
@@ -43,7 +43,7 @@ pub enum Error {
         remedy: String,
     },
     /// The file says that it is a profile, and its content contradicts that.
-    #[error("This is {what}, but it cannot be read: {reason}. {remedy}", reason = shorten(reason, QUOTED))]
+    #[error("This is {what}, but it cannot be read: {reason}. {remedy}", reason = cut(reason, QUOTED))]
     Malformed {
         /// What the file claims to be, with its article.
         what: String,

@@ -171,7 +171,8 @@ pub fn full(value: f64) -> String {
     format!("{sign}{}{point}{fraction}", group(whole))
 }
 
-/// A name of at most `width` characters, cut in the middle: its start gives the kind, its end the number. A line of a file is cut at its start.
+/// A name of at most `width` characters, cut in the middle: its start gives the kind, its end the number. A line of a file is cut at its
+/// start, a C++ kernel at its end.
 pub fn shorten(name: &str, width: usize) -> String {
     let length = name.chars().count();
     if length <= width {
@@ -188,8 +189,18 @@ pub fn shorten(name: &str, width: usize) -> String {
             tail.find('/').filter(|&at| at + 1 < tail.len()).and_then(|at| tail.get(at..)).unwrap_or(tail.as_str());
         return format!("…{whole}");
     }
-    let head: String = name.chars().take(kept.div_ceil(2)).collect();
-    let tail: String = name.chars().skip(length - kept / 2).collect();
+    cut(name, width)
+}
+
+/// A text of at most `width` characters, cut in the middle whatever it is.
+pub fn cut(text: &str, width: usize) -> String {
+    let length = text.chars().count();
+    if length <= width {
+        return text.to_owned();
+    }
+    let kept = width.saturating_sub(1);
+    let head: String = text.chars().take(kept.div_ceil(2)).collect();
+    let tail: String = text.chars().skip(length - kept / 2).collect();
     format!("{head}…{tail}")
 }
 
@@ -204,7 +215,7 @@ fn kernel(name: &str) -> Option<String> {
     while let Some((before, behind)) = rest.split_once("::") {
         bare.push_str(before);
         let anonymous = bare.strip_suffix("(anonymous namespace)");
-        let kept = anonymous.unwrap_or(bare.trim_end_matches(|c: char| c.is_alphanumeric() || c == '_')).len();
+        let kept = anonymous.unwrap_or(bare.trim_end_matches(|c: char| c.is_ascii_alphanumeric() || c == '_')).len();
         // What stands in no namespace is in a class or a function, which stays.
         if kept < bare.len() {
             bare.truncate(kept);

@@ -36,7 +36,7 @@ pub struct HostThread {
     pub num_events: u64,
     /// Union of the thread's events, waits included.
     pub busy_time_us: f64,
-    /// `busy_time_us` over the capture.
+    /// Share of the capture in which the thread is in an event, waits included. `busy_time_us` over the capture.
     pub busy_percent: f64,
     /// Name of the events with the most self time on the thread.
     pub top_span: String,

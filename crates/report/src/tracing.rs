@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 /// compilation or the end of the program came between. Added in 1.1.0.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct Tracing {
-    /// `traced_step_time_us / untraced_step_time_us`: 1.02 where a step takes 2 % longer while it is traced.
+    /// How much longer a step takes while it is traced. `traced_step_time_us / untraced_step_time_us`: 1.02 where a step takes 2 % longer while it is traced.
     pub slowdown: f64,
     /// Mean time of a step in the capture. Other than `step_timing.avg_step_time_us`, it counts every step of the capture, up to the moment at
     /// which the devices rest.

@@ -168,8 +168,7 @@ fn top_ops(source: Source<'_>, query: &PageQuery) -> Option<TableBlock> {
 /// Groups of ops that stand on the overview.
 const MAX_GROUPS: usize = 20;
 /// Their columns that have room beside the findings, until others are chosen.
-const GROUP_COLUMNS: [&str; 6] =
-    ["name", "num_ops", "total_self_time_us", "busy_self_time_percent", "executions", "source_info"];
+const GROUP_COLUMNS: [&str; 5] = ["name", "total_self_time_us", "busy_self_time_percent", "executions", "source_info"];
 
 fn top_groups(context: &Context<'_>, query: &PageQuery) -> TableBlock {
     let mut table = table_block(context, TableName::OpGroups, "name", "Top ops", query);

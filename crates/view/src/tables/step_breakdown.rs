@@ -125,7 +125,7 @@ impl<'a> StepBreakdownRows<'a> {
             return self.part_cell(part, mean.part_us(part));
         }
         match key {
-            "kind" => CellRef::Text("mean"),
+            "kind" | "name" => CellRef::Text("mean"),
             "device_name" => device.map_or(CellRef::Text("all devices"), |device| self.device_name(device)),
             "duration_us" => CellRef::Float(mean.duration_us),
             "busy_us" => CellRef::Float(mean.busy_us()),

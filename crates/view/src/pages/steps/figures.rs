@@ -225,7 +225,10 @@ fn host_busy(mean: &MeanPart) -> Figure {
         None => format!("The trace has no host threads; the device is busy {device}."),
     };
     let value = mean.host_busy_us.and_then(percent);
-    figure("Host busy", value, Unit::Percent, note, metric!("step_breakdown.host_busy_us"))
+    Figure {
+        definition: "Share of a step in which a thread of the device's host does anything but wait.".to_owned(),
+        ..figure("Host busy", value, Unit::Percent, note, metric!("step_breakdown.host_busy_us"))
+    }
 }
 
 /// Where the events of a part are.
