@@ -90,7 +90,7 @@ pub fn part_metric(part: StepPart) -> Metric {
 /// The table of a run.
 pub struct StepBreakdownRows<'a> {
     breakdown: &'a Breakdown,
-    steps: &'a [Step],
+    step_names: Vec<String>,
     devices: &'a Devices,
     origin: Ps,
     /// Means, each with the device that it is of; absent for all of them.
@@ -109,7 +109,8 @@ impl<'a> StepBreakdownRows<'a> {
             means.extend(each.filter_map(|(device, mean)| Some((Some(device), mean.as_ref()?))));
         }
         let origin = devices.capture.map_or(Ps::ZERO, |capture| capture.start);
-        StepBreakdownRows { breakdown, steps: &context.profile.steps, devices, origin, means, columns: columns() }
+        let step_names = step_names(&context.profile.steps);
+        StepBreakdownRows { breakdown, step_names, devices, origin, means, columns: columns() }
     }
 
     fn device_name(&self, device: u32) -> CellRef<'_> {
@@ -147,7 +148,7 @@ impl<'a> StepBreakdownRows<'a> {
         match key {
             "kind" => CellRef::Text(if is_step { "step" } else { "window" }),
             "step" => CellRef::int(row.step.map(u64::from)),
-            "name" => step_name(self.steps, row.step),
+            "name" => step_name(&self.step_names, row.step),
             "device_name" => self.device_name(row.device),
             "start_us" => CellRef::Float((row.start - self.origin).as_us()),
             "duration_us" => CellRef::Float(row.duration.as_us()),
@@ -165,10 +166,14 @@ impl<'a> StepBreakdownRows<'a> {
     }
 }
 
-/// What the trace calls the step at a position, else the position.
-pub(super) fn step_name(steps: &[Step], step: Option<u32>) -> CellRef<'_> {
-    let name = step.and_then(|at| steps.get(at as usize)).and_then(|step| step.name.as_deref());
-    name.map_or_else(|| CellRef::int(step.map(u64::from)), CellRef::text)
+/// What the trace calls each step, else its position.
+pub(super) fn step_names(steps: &[Step]) -> Vec<String> {
+    steps.iter().map(|step| step.name.clone().unwrap_or_else(|| step.index.to_string())).collect()
+}
+
+/// The name of the step at a position.
+pub(super) fn step_name(names: &[String], step: Option<u32>) -> CellRef<'_> {
+    step.and_then(|at| names.get(at as usize)).map_or(CellRef::Absent, |name| CellRef::text(name))
 }
 
 fn percent(part: Ps, whole: Ps) -> CellRef<'static> {

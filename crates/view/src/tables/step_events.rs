@@ -1,6 +1,6 @@
 //! What happened in steps, one by one: every op and every idle time, with the part of the step that it is.
 
-use super::step_breakdown::step_name;
+use super::step_breakdown::{step_name, step_names};
 use crate::table::{CellRef, Column, Rows, Unit, column, columns};
 use base::Ps;
 use metrics::{Analysis, Context, StepEvent, StepRow};
@@ -20,7 +20,7 @@ pub(super) static COLUMNS: [(Column, CellOf); 9] = [
         CellRef::int(it.of.step.map(u64::from))
     }),
     (column("name", "Step", Unit::Text, "Number or name that the trace gives the step, else its position."), |it| {
-        step_name(&it.rows.context.profile.steps, it.of.step)
+        step_name(&it.rows.step_names, it.of.step)
     }),
     (column("device_name", "Device", Unit::Text, "The device."), |it| {
         let device = it.rows.context.analysis.devices.used.get(it.of.device as usize);
@@ -72,6 +72,7 @@ pub struct StepEventRows<'a> {
     context: Context<'a>,
     trace: &'a Trace,
     events: Vec<StepEvent>,
+    step_names: Vec<String>,
     origin: Ps,
     columns: Vec<Column>,
 }
@@ -91,7 +92,8 @@ impl<'a> StepEventRows<'a> {
         let Analysis { step_breakdown, captured, hosts, calls, .. } = analysis;
         let events = step_breakdown.events(trace, captured, hosts, calls, &|row| chosen(row.step), MOST_EVENTS);
         let origin = analysis.devices.capture.map_or(Ps::ZERO, |capture| capture.start);
-        StepEventRows { context: *context, trace, events, origin, columns: columns(&COLUMNS) }
+        let step_names = step_names(&context.profile.steps);
+        StepEventRows { context: *context, trace, events, step_names, origin, columns: columns(&COLUMNS) }
     }
 }
 
