@@ -3,7 +3,6 @@
 #![warn(clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
 
 mod environment;
-mod equal_ops;
 mod evidence;
 pub mod export;
 mod judgement;

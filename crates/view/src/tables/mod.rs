@@ -8,6 +8,7 @@ mod arguments;
 pub mod checklist;
 mod collectives;
 mod counters;
+mod equal_ops;
 mod events;
 mod findings;
 mod framework_ops;
@@ -31,8 +32,8 @@ mod step_events;
 mod transfers;
 
 pub use area::{AreaQuery, LineQuery};
+pub(crate) use equal_ops::equal_ops;
 pub use leading::leading;
-pub(crate) use op_groups::equal_name;
 pub use report::top_ops_or_kernels;
 pub(crate) use step_breakdown::part_metric;
 

@@ -195,7 +195,7 @@ fn stem(name: &str) -> Cow<'_, str> {
 
 /// What equal ops are called alike: `fusion` of `fusion`, which is the first of them, `fusion.1` and `fusion.2`; and whether a number
 /// ends the name.
-pub(crate) fn equal_name(name: &str) -> (Cow<'_, str>, bool) {
+pub(super) fn equal_name(name: &str) -> (Cow<'_, str>, bool) {
     let stem = stem(name);
     match stem.strip_suffix(".*") {
         Some(bare) => (Cow::Owned(bare.to_owned()), true),

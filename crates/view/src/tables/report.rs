@@ -1,7 +1,7 @@
 //! The tables that a unified profile holds, so that an imported result has them too. Most columns are fields of it.
 
+use super::equal_ops::equal_ops;
 use super::profile_table::{ProfileColumns, float, int, of_rows, optional_text, text};
-use crate::equal_ops::equal_ops;
 use crate::table::{Cell, Column, Table, Unit, column};
 use base::{Warning, WarningCode, sort};
 use report::{DeviceStats, Gap, Kernel, KernelCategory, Step, TopOp, Transfer, UnifiedProfile};

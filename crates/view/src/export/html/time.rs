@@ -2,7 +2,7 @@
 
 use super::page::{Align, Table, join};
 use super::steps::bar;
-use crate::equal_ops::equal_ops;
+use crate::tables::equal_ops;
 use base::format::{self, optional_percent};
 use base::sort;
 use maud::{Markup, html};

@@ -1,6 +1,6 @@
 //! Equal ops of repeated layers as one, for reports: a model of 64 layers would fill a list with one op.
 
-use crate::tables::equal_name;
+use super::op_groups::equal_name;
 use base::sort;
 use report::TopOp;
 
