@@ -10,7 +10,7 @@ use input::plan::{self, Candidate, FileKind, Plan, PlannedRun};
 use input::{NamedProfile, Sidecar};
 use memory::Recorded;
 use metrics::{Context, EarlierHeapProfile, Examined, Run, Settings};
-use report::{SourceFile, UnifiedProfile};
+use report::{SourceFile, StepTiming, UnifiedProfile};
 use timeline::{StepPicture, Timeline};
 use trace::{SourceFormat, StatValue, Trace, merge};
 use view::pages::memory::KeptMemory;
@@ -259,19 +259,16 @@ impl Imported {
         let steps = settings.num_steps.filter(|&steps| steps > 0 && steps != timing.num_steps);
         if let Some(steps) = steps {
             let average = timing.total_time_us / steps as f64;
-            timing.num_steps = steps;
-            timing.avg_step_time_us = Some(average);
-            timing.step_count_source = "user".to_owned();
-            // These need the single steps, which a result does not keep.
-            timing.kernels_per_step = None;
-            timing.num_steps_counted = None;
-            timing.median_step_time_us = None;
-            timing.p95_step_time_us = None;
-            timing.min_step_time_us = None;
-            timing.max_step_time_us = None;
-            timing.stddev_step_time_us = None;
-            timing.devices_in_step = None;
-            timing.step_start_skew_us = None;
+            // The rest needs the single steps, which a result does not keep.
+            *timing = StepTiming {
+                num_steps: steps,
+                avg_step_time_us: Some(average),
+                step_count_source: "user".to_owned(),
+                total_time_us: timing.total_time_us,
+                total_kernels: timing.total_kernels,
+                step_marker: timing.step_marker.take(),
+                ..StepTiming::default()
+            };
             profile.throughput.all_devices_steps_per_sec = None;
             if let Some(busy) = &mut profile.compute_utilization {
                 // The share of the time stays; a step is a different part of it.

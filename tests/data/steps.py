@@ -9,6 +9,9 @@ function   a Python function `train_step` that runs 5 programs of equal size, 6 
 range      the same body in a range `update`, without the Python tracer
 input      8 annotated steps; between them 10 ms in a range `fetch_batch`
 bare       the same without the range
+behind     8 annotated steps of 3 programs each, dispatched without waiting: the device runs behind the host
+epochs     3 times 4 annotated steps, whose step_num begins again each time
+sleep      1 annotated step of one small program, with 60 ms of sleep in it
 """
 import glob
 import gzip
@@ -25,6 +28,9 @@ import time
 CASE, OUT = sys.argv[1], sys.argv[2]
 if CASE in ("replicas", "threads"):
     os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=4"
+if CASE in ("behind", "epochs", "sleep"):
+    # Ops run on one thread, so that an event lasts as long as its op.
+    os.environ["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false"
 
 import jax
 import jax.numpy as jnp
@@ -77,6 +83,8 @@ def truth(path):
             "lengths_us": [lengths([start for start, _ in device], device[-1][1]) for device in devices],
             "start_skew_us": round(statistics.median(max(step) - min(step) for step in starts), 3),
         }
+    if CASE in ("behind", "epochs", "sleep"):
+        return launched(events, ops)
     mark = {"function": "train_step", "range": "update"}.get(CASE, "train")
     marks = [event for event in events if event["name"].split(" ")[-1] == mark and not is_op(event)]
     if not marks:
@@ -90,6 +98,38 @@ def truth(path):
         # Shares of the time from the first to the last start.
         "fetch_batch_percent": 100 * sum(fetch) / counted,
         "between_marks_percent": 100 * (counted - inside) / counted,
+    }
+
+
+def launched(events, ops):
+    """What each annotated step launches: it calls every program once, so the n-th run of a program belongs to the n-th annotation."""
+    marks = [event for event in events if event["name"] == "train"]
+    runs = {}
+    for op in ops:
+        runs.setdefault((op["args"]["hlo_module"], op["args"]["run_id"]), []).append(op)
+    per_step = [[] for _ in marks]
+    for module in {module for module, _ in runs}:
+        in_order = sorted((run for key, run in runs.items() if key[0] == module), key=lambda run: run[0]["ts"])
+        assert len(in_order) == len(marks), (module, len(in_order), len(marks))
+        for step, run in zip(per_step, in_order):
+            step.extend(run)
+
+    def union(step):
+        covered, end = 0.0, 0.0
+        for op in sorted(step, key=lambda op: op["ts"]):
+            covered += max(0.0, op["ts"] + op["dur"] - max(op["ts"], end))
+            end = max(end, op["ts"] + op["dur"])
+        return covered
+
+    starts = [mark["ts"] for mark in marks]
+    last = max(marks[-1]["ts"] + marks[-1]["dur"], max(op["ts"] + op["dur"] for op in per_step[-1]))
+    return {
+        "host_lengths_us": [round(mark["dur"], 3) for mark in marks],
+        "host_step_us": [round(b - a, 3) for a, b in zip(starts, starts[1:])],
+        "ops": [len(step) for step in per_step],
+        "work_us": [round(union(step), 3) for step in per_step],
+        "lag_us": [round(min(op["ts"] for op in step) - start, 3) for step, start in zip(per_step, starts)],
+        "from_first_start_us": round(last - starts[0], 3),
     }
 
 
@@ -204,6 +244,38 @@ def waits(bare):
     record(run)
 
 
+def annotated():
+    """Steps of three programs of other sizes each."""
+
+    def program(name, rounds):
+        def f(x):
+            for _ in range(rounds):
+                x = jnp.tanh(x @ x * 0.05)
+            return x
+
+        f.__name__ = name
+        return jax.jit(f)
+
+    parts = [program("forward", 1), program("backward", 3), program("update", 2)]
+    size = 96 if CASE == "sleep" else 512
+    x = normal(size, size)
+
+    def one(number):
+        nonlocal x
+        with jax.profiler.StepTraceAnnotation("train", step_num=number):
+            for f in parts[:1] if CASE == "sleep" else parts:
+                x = f(x)
+            if CASE != "behind":
+                x.block_until_ready()
+            if CASE == "sleep":
+                time.sleep(0.06)
+
+    numbers = {"behind": range(8), "epochs": [*range(4)] * 3, "sleep": range(1)}[CASE]
+    one(0)
+    x.block_until_ready()
+    record(lambda: [[one(number) for number in numbers], x.block_until_ready()])
+
+
 {
     "recompile": recompile,
     "replicas": lambda: replicas(False),
@@ -213,4 +285,7 @@ def waits(bare):
     "range": loop,
     "input": lambda: waits(False),
     "bare": lambda: waits(True),
+    "behind": annotated,
+    "epochs": annotated,
+    "sleep": annotated,
 }[CASE]()

@@ -64,6 +64,16 @@ impl Level {
         Some(Level { us: profile.step_timing.avg_step_time_us?, ..level })
     }
 
+    /// The typical value of steps, in their order and in any unit; `None` for no step and for values without a finite mean.
+    pub fn of_values(values: &[f64]) -> Option<Level> {
+        let level = match values {
+            [] => return None,
+            &[us] => Level { us, steps: 1, variance_us2: None, degrees_of_freedom: 0.0, correlation: None },
+            values => of_steps(values, TRIMMED)?,
+        };
+        Some(level).filter(|level| level.us.is_finite())
+    }
+
     /// Steps that the means of a profile are of; `None` where steps are unknown.
     pub fn typical_steps(profile: &UnifiedProfile) -> Option<u64> {
         profile.step_timing.num_steps_counted.or_else(|| Some(Level::typical(profile)?.steps))

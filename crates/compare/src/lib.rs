@@ -19,6 +19,7 @@ mod agreement;
 mod capture_time;
 mod causes;
 mod collectives;
+mod device_work;
 mod difference;
 mod document;
 mod fairness;
@@ -179,6 +180,7 @@ fn add_run(comparison: &mut Comparison, index: usize, subject: &Subject, base: &
         comparison.step_time.push(step_time);
         return;
     }
+    comparison.device_work.extend(device_work::changes(index, subject, base, comparison.threshold));
     let parts = waterfall::waterfall(index, subject, base);
     let mut ops = Vec::new();
     let mut alike = OpsAlike::Unknown;

@@ -70,7 +70,7 @@ const fn metric(
 }
 
 /// Numbers that mean the same on every platform.
-const COMMON: [Metric; 12] = [
+const COMMON: [Metric; 13] = [
     metric("step_timing.avg_step_time_us", "Step time", ("us", Direction::Lower), TIME, true, |p| {
         p.step_timing.avg_step_time_us
     }),
@@ -79,6 +79,9 @@ const COMMON: [Metric; 12] = [
     }),
     metric("step_timing.p95_step_time_us", "95th percentile", ("us", Direction::Lower), TIME, true, |p| {
         p.step_timing.p95_step_time_us
+    }),
+    metric("step_timing.device_work_us", "Device work per step", ("us", Direction::Lower), TIME, false, |p| {
+        p.step_timing.device_work_us
     }),
     metric("throughput.steps_per_sec", "Steps a second", ("1/s", Direction::Higher), TIME, true, |p| {
         p.throughput.steps_per_sec

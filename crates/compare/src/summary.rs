@@ -1,10 +1,10 @@
 //! The answer in sentences: the verdict, its largest cause, what only one run does, and what is not fair about it.
 
-use super::headline;
 use super::{
     Cause, CauseKind, CollectiveChange, Comparison, ComparisonKind, FairnessStatus, StepTimeChange, StepTimeVerdict,
     Subject, whole_capture,
 };
+use super::{device_work, headline};
 use base::format;
 
 /// The sentences, most important first. For two runs what interrupts their steps, new findings and what only one of them does follow the first cause.
@@ -18,11 +18,17 @@ pub fn summary(comparison: &Comparison, subjects: &[Subject]) -> Vec<String> {
             sentences.extend(headline::largest_part(comparison, change.run));
             continue;
         }
-        let is_different = matches!(change.verdict, StepTimeVerdict::Faster | StepTimeVerdict::Slower);
+        let of_run = comparison.device_work.iter().filter(|it| it.run == change.run);
+        // Devices of two platforms have other ops: their work is not compared.
+        let work = device_work::sentence(&of_run.collect::<Vec<_>>())
+            .filter(|_| comparison.kind != ComparisonKind::AcrossPlatforms);
+        let is_different =
+            matches!(change.verdict, StepTimeVerdict::Faster | StepTimeVerdict::Slower) || work.is_some();
         let mut causes = comparison.causes.iter().filter(|cause| is_different && cause.run == change.run);
         let first = causes.next();
         if comparison.runs.len() > 2 {
             // Of several runs each is one sentence: it says whose cause it is.
+            sentence.extend(work.map(|work| format!(" {work}")));
             sentence.extend(first.map(|cause| format!(" {}", because(cause))));
             sentences.push(sentence);
             continue;
@@ -32,6 +38,7 @@ pub fn summary(comparison: &Comparison, subjects: &[Subject]) -> Vec<String> {
         let (before, after) = if is_different { (None, whole) } else { (whole, None) };
         sentences.extend(before);
         sentences.push(sentence);
+        sentences.extend(work);
         sentences.extend(first.map(because));
         sentences.extend(after);
         let both = subjects.get(change.run as usize).zip(subjects.get(comparison.baseline as usize));

@@ -91,7 +91,7 @@ pub use self_time::{SelfTime, self_times};
 pub use statistics::{Percentiles, median, percentiles};
 pub use step_breakdown::{Breakdown, MeanPart, StepEvent, StepRow};
 pub use step_part::StepPart;
-pub use steps::{StepWindow, Steps, StepsTogether};
+pub use steps::{Launched, StepWindow, Steps, StepsTogether};
 pub use throughput::throughput;
 pub use transfers::memory_operations;
 pub use window::{WindowChoice, WindowKind};

@@ -22,7 +22,7 @@ pub struct StepTiming {
     /// Ops that start in a step, mean over devices and counted steps. Absent where steps are unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernels_per_step: Option<f64>,
-    /// How steps were found: `user`, `step_num`, `steps_line`, `module_runs`, `host_spans` or `unknown`. See [Steps](#steps).
+    /// How steps were found: `user`, `step_num`, `steps_line`, `module_runs`, `host_spans`, `device_ops` or `unknown`. See [Steps](#steps).
     /// Imported profiles keep their own word; a benchmark's results have `benchmark`.
     pub step_count_source: String,
     /// Steps that the statistics are over. Added in 1.1.0.
@@ -55,6 +55,28 @@ pub struct StepTiming {
     /// of the i-th steps of each. Absent like `devices_in_step`, and where no step is of several devices. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step_start_skew_us: Option<f64>,
+    /// Time in which a device runs at least one op of a step, whenever that is: mean of `steps[].device_work_us` over the counted steps.
+    /// It does not depend on when the host began the step. Absent where steps are unknown. Added in 1.1.0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device_work_us: Option<f64>,
+    /// Sample standard deviation of `steps[].device_work_us` over the counted steps (n - 1). Added in 1.1.0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stddev_device_work_us: Option<f64>,
+    /// Sample standard deviation of `steps[].num_kernels` over the counted steps (n - 1). Added in 1.1.0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stddev_kernels_per_step: Option<f64>,
+    /// What ties device work to the host's annotations: `correlation` (ids of launches and ops), `dispatch` (calls that dispatch
+    /// programs, by run id or order), `steps_line`, `module_runs` (as many runs of one program in each step) or `time` (ops belong to the
+    /// step in which they run). Absent where the steps are not the host's. See [Steps](#steps). Added in 1.1.0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device_work_tied_by: Option<String>,
+    /// Time from one annotation's start to the next one's on the host, mean over the counted steps that have a next one. The device's step
+    /// is `avg_step_time_us`. Added in 1.1.0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host_step_time_us: Option<f64>,
+    /// How far devices run behind the host: `steps[].lag_us`, median over the counted steps. Added in 1.1.0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device_lag_us: Option<f64>,
 }
 
 /// Work done per second. Each is absent where what it needs is unknown.
@@ -381,9 +403,24 @@ pub struct Step {
     pub transfer_us: f64,
     /// Time in which the device runs nothing. `duration_us - busy_us`.
     pub idle_us: f64,
-    /// Ops that start in the step, per device.
+    /// Ops of the step, per device: those that the host launched in it, else those that start in it.
     pub num_kernels: f64,
-    /// Cut by the start or end of the capture, or without a following step to end it: see [Steps](#steps).
+    /// Time in which at least one op of the step runs (union over streams), mean over devices: of the ops that the host launched in it,
+    /// whenever they run. It is `busy_us` where launches are unknown.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device_work_us: Option<f64>,
+    /// Start of the step's annotation on the host, from the start of the capture. Absent where the host annotates no steps.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host_start_us: Option<f64>,
+    /// Length of the step's annotation on the host.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host_duration_us: Option<f64>,
+    /// How far the device runs behind the host: from the start of the annotation to the first op that was launched in it, mean over devices.
+    /// Ops that run ahead on another stream while earlier steps still run (copies) are left out. Absent where launches are unknown, and
+    /// where an op would start before its annotation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lag_us: Option<f64>,
+    /// Cut by the start or end of the capture, or nothing shows where it ends: see [Steps](#steps).
     pub partial: bool,
     /// The host compiled in more than 10 % of the step: see [Steps](#steps).
     #[serde(default)]

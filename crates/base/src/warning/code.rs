@@ -222,6 +222,16 @@ codes! {
             "No step markers were found. Steps are what repeats on a Python thread."
             "Wrap each step in `jax.profiler.StepTraceAnnotation(\"train\", step_num=i)` when capturing, or give the \
              number of steps.";
+        StepsFromDeviceOps "steps_from_device_ops" Note
+            "No step markers were found. Steps are a sequence of ops that repeats on every device."
+            "Wrap each step in `jax.profiler.StepTraceAnnotation(\"train\", step_num=i)` when capturing, or give the \
+             number of steps.";
+        StepNumbersRepeat "step_numbers_repeat" Note
+            "The numbers of step annotations begin again or never change. Each annotation is a step."
+            "Give each step a number of its own, if steps of two captures are compared by number.";
+        StepsTiedByTime "steps_tied_by_time" Note
+            "The trace does not record which step launched device work. Such work belongs to the step in which it runs."
+            "Capture the host together with the devices (correlation ids come from the launches on the host).";
         StepsIndependent "steps_independent" Note
             "The devices do not run their steps together. Step time and steps/s are means over the devices, of one device each."
             "Nothing.";

@@ -30,7 +30,7 @@ use super::launches::CallIndex;
 use super::ops::Tallies;
 use super::overlap::Overlap;
 use super::step_part::{Parts, StepPart};
-use super::steps::Steps;
+use super::steps::{Launched, Steps};
 use super::window::{PlainWindow, Window, WindowKind};
 use base::{Ps, sort};
 use report::Step;
@@ -51,8 +51,14 @@ pub struct StepRow {
     pub parts: Parts,
     /// Communication and copies in flight, hidden or not.
     pub overlap: Overlap,
-    /// Ops that start in the step.
+    /// Ops of the step: those that the host launched in it, else those that start in it.
     pub num_ops: u64,
+    /// Time in which at least one op of the step runs, whenever that is.
+    pub device_work: Ps,
+    /// From the start of the step's annotation on the host to the first op that was launched in it.
+    pub lag: Option<Ps>,
+    /// What the host launched in the step.
+    pub launched: Option<Launched>,
     /// Time in which a thread of the host does anything but wait; absent where the trace has no host thread.
     pub host_busy: Option<Ps>,
     /// Whether no next step ended this one on this device.

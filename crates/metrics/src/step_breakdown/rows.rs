@@ -25,6 +25,8 @@ pub(super) fn of_steps(windows: &[Option<StepWindow>], judged: &[Step]) -> Vec<S
                 start: window.interval.start,
                 duration: window.interval.length(),
                 open: window.open,
+                launched: window.launched,
+                lag: window.lag(),
                 partial: judged.partial,
                 warm_up: judged.warm_up,
                 counted: judged.counted,
@@ -74,7 +76,9 @@ impl RowSource<'_> {
             row.device = index;
             row.parts = self.parts(window, &mut gaps);
             row.overlap = in_flight.within(window);
-            row.num_ops = ops_starting_in(self.trace, self.device, window);
+            let launched = row.launched;
+            row.num_ops = launched.map_or_else(|| ops_starting_in(self.trace, self.device, window), |it| it.ops);
+            row.device_work = launched.map_or_else(|| self.device.busy.length_within(window), |it| it.work);
             row.host_busy = self.host.map(|host| host.busy.length_within(window));
         }
         rows

@@ -48,7 +48,7 @@ fn idle_time_is_split_by_what_kept_the_next_op() {
     let mut b = TraceBuilder::new();
     let python = b.line("/host:CPU", "python");
     let stream = b.line("/device:GPU:0", "Stream #1(Compute)");
-    b.event(python, "train", 0, 550).step_num(0);
+    b.event(python, "train", 0, 530).step_num(0);
     b.event(python, "train", 550, 100).step_num(1);
     b.event(python, "cuLaunchKernel", 10, 5).correlation(1);
     b.event(python, "cuLaunchKernel", 20, 5).correlation(2);

@@ -130,7 +130,7 @@ mod tests {
         let hosts = b.line("/host:CPU", "python");
         let lines = [b.line("/device:TPU:0", "XLA Ops"), b.line("/device:TPU:1", "XLA Ops")];
         for step in 0..4 {
-            b.event(hosts, "train", 10 * step, 10).step_num(step);
+            b.event(hosts, "train", 10 * step, 9).step_num(step);
         }
         for (step, [first, second]) in (0..).zip([[3, 5], [4, 4], [3, 3], [1, 1]]) {
             b.event(lines[0], "dot.1", 10 * step, first);

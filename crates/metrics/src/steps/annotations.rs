@@ -2,9 +2,13 @@
 //! (whose number the decoder takes out of the name).
 //!
 //! Everything that runs inside an annotation may carry its `step_num` too (nested Python frames, kernel launches), so
-//! the annotation has to be distinguished from them: its numbers never repeat on a line, and of the names of which that is true
-//! it covers the most time.
+//! the annotation has to be distinguished from them. Its numbers never repeat on a line, and of the names for which that is true it
+//! covers the most time.
+//!
+//! The numbers of some programs begin again with each epoch, or never change. Their annotations still follow each other on a Python thread
+//! and cover more time than all that carries a number inside them. They are steps, and have no usable numbers.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use hashbrown::HashMap;
@@ -13,6 +17,7 @@ use rustc_hash::FxBuildHasher;
 use super::{Mark, align};
 use crate::devices::interval;
 use base::{Ps, sort};
+use facts::host_spans;
 use trace::{EventColumn, EventId, LineId, LineKind, StrId, Trace};
 
 /// The annotations that are the steps.
@@ -20,8 +25,10 @@ use trace::{EventColumn, EventId, LineId, LineKind, StrId, Trace};
 pub(super) struct Annotations {
     /// Name of the annotations, without number.
     pub name: String,
-    /// Step numbers in order.
+    /// Step numbers in order; positions where the numbers of the trace repeat.
     pub numbers: Vec<i64>,
+    /// How many different numbers there are in the trace, if they repeat.
+    pub distinct_numbers: Option<u64>,
     /// `by_host[host][step]`.
     pub by_host: BTreeMap<u16, Vec<Option<Mark>>>,
 }
@@ -30,37 +37,39 @@ pub(super) struct Annotations {
 #[derive(Debug, Default)]
 struct Candidate {
     by_line: BTreeMap<LineId, Vec<Mark>>,
-    /// A number came twice in a row on one line: no step annotation. Nothing more is kept of it.
+    /// The name may be a step's although its numbers repeat.
+    may_repeat: bool,
+    /// A number came twice on one line.
     repeats: bool,
 }
 
 impl Candidate {
     fn push(&mut self, line: LineId, mark: Mark) {
-        if self.repeats {
+        if self.repeats && !self.may_repeat {
             return;
         }
         let marks = self.by_line.entry(line).or_default();
-        if marks.last().is_some_and(|last| last.key == mark.key) {
-            self.repeats = true;
-            self.by_line.clear();
-        } else {
-            marks.push(mark);
-        }
+        self.repeats |= marks.last().is_some_and(|last| last.key == mark.key);
+        marks.push(mark);
     }
 
-    /// Sorts each line by start; `None` where a number occurs twice on a line.
-    fn finish(mut self) -> Option<BTreeMap<LineId, Vec<Mark>>> {
+    /// Sorts each line by start. `None` for what cannot be steps: numbers repeat, and the name is not a user's or its events overlap.
+    fn finish(mut self) -> Option<Candidate> {
         for marks in self.by_line.values_mut() {
             let mut keys: Vec<Option<i64>> = marks.iter().map(|mark| mark.key).collect();
             sort::sort_by_key(&mut keys, |key| *key);
-            if keys.is_sorted_by(|a, b| a < b) {
-                sort::sort_by_key(marks, |mark| mark.interval);
-            } else {
-                return None;
-            }
+            self.repeats |= !keys.is_sorted_by(|a, b| a < b);
+            sort::sort_by_key(marks, |mark| mark.interval);
         }
-        (!self.repeats && !self.by_line.is_empty()).then_some(self.by_line)
+        let overlap = |marks: &Vec<Mark>| !marks.is_sorted_by(|a, b| a.interval.end <= b.interval.start);
+        let refused = self.repeats && (!self.may_repeat || self.by_line.values().any(overlap));
+        (!refused && !self.by_line.is_empty()).then_some(self)
     }
+}
+
+/// True for a name that a user gives to an annotation: no function of Python, no span of a runtime.
+fn is_users(name: &str) -> bool {
+    !host_spans::is_frame(name) && !name.contains("::") && host_spans::work(name).is_none()
 }
 
 /// The step annotations of `trace`, or `None` where it has none.
@@ -69,7 +78,14 @@ pub(super) fn find(trace: &Trace) -> Option<Annotations> {
     for (id, number) in trace.events.column(EventColumn::StepNum).iter() {
         candidates.push(id, number);
     }
-    let (name, hosts) = candidates.best()?;
+    let (name, repeats, mut hosts) = candidates.best()?;
+    let mut distinct_numbers = None;
+    if repeats {
+        distinct_numbers = Some(sort::set(hosts.values().flatten().map(|mark| mark.key)).len() as u64);
+        for marks in hosts.values_mut() {
+            marks.iter_mut().zip(0..).for_each(|(mark, position)| mark.key = Some(position));
+        }
+    }
     let rows: Vec<Vec<Mark>> = hosts.values().cloned().collect();
     let aligned = align::by_key(&rows);
     let count = aligned.first().map_or(0, Vec::len);
@@ -78,6 +94,7 @@ pub(super) fn find(trace: &Trace) -> Option<Annotations> {
     };
     Some(Annotations {
         name,
+        distinct_numbers,
         numbers: (0..count).map(number).collect(),
         by_host: sort::map(hosts.into_keys().zip(aligned)),
     })
@@ -105,8 +122,9 @@ impl<'a> Candidates<'a> {
         }
         let (trace, names, found) = (self.trace, &mut self.names, &mut self.found);
         let index = *self.index.entry(event.name).or_insert_with(|| {
-            *names.entry(without_number(trace.text(event.name))).or_insert_with(|| {
-                found.push(Candidate::default());
+            let name = without_number(trace.text(event.name));
+            *names.entry(name).or_insert_with(|| {
+                found.push(Candidate { may_repeat: is_users(name), ..Candidate::default() });
                 found.len() - 1
             })
         });
@@ -115,19 +133,24 @@ impl<'a> Candidates<'a> {
         }
     }
 
-    /// The name that covers most time, with one line for each host; of equals the first by name.
-    fn best(mut self) -> Option<(String, BTreeMap<u16, Vec<Mark>>)> {
-        let mut best: Option<(Ps, String, BTreeMap<u16, Vec<Mark>>)> = None;
+    /// The name that covers most time, with one line for each host; of equals the first by name. The flag is true if its numbers repeat:
+    /// such a name has to cover more time than every name whose numbers do not.
+    fn best(mut self) -> Option<(String, bool, BTreeMap<u16, Vec<Mark>>)> {
+        let mut best: Option<(Ps, bool, &str, BTreeMap<u16, Vec<Mark>>)> = None;
         for (name, index) in std::mem::take(&mut self.names) {
             let candidate = self.found.get_mut(index).map(std::mem::take);
-            let Some(by_line) = candidate.and_then(Candidate::finish) else { continue };
-            let hosts = one_line_per_host(self.trace, by_line);
-            let time = hosts.values().map(|marks| total(marks)).sum();
-            if best.as_ref().is_none_or(|(longest, ..)| time > *longest) {
-                best = Some((time, name.to_owned(), hosts));
+            let Some(candidate) = candidate.and_then(Candidate::finish) else { continue };
+            let hosts = one_line_per_host(self.trace, candidate.by_line);
+            let time: Ps = hosts.values().map(|marks| total(marks)).sum();
+            let is_better = |(longest, repeats, ..): &(Ps, bool, &str, _)| match time.cmp(longest) {
+                Ordering::Equal => *repeats && !candidate.repeats,
+                order => order == Ordering::Greater,
+            };
+            if best.as_ref().is_none_or(is_better) {
+                best = Some((time, candidate.repeats, name, hosts));
             }
         }
-        best.map(|(_, name, hosts)| (name, hosts))
+        best.map(|(_, repeats, name, hosts)| (name.to_owned(), repeats, hosts))
     }
 }
 

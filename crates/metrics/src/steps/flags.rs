@@ -8,7 +8,7 @@ use base::sort;
 pub(super) struct StepFacts {
     /// Mean over devices, in microseconds.
     pub duration_us: f64,
-    /// Whether no next step ended this one on any device.
+    /// Whether nothing shows on any device where it ends.
     pub open: bool,
     /// Ops per device.
     pub ops: f64,
@@ -34,13 +34,13 @@ const COMPILE_SHARE: f64 = 0.1;
 const SLOW_START: f64 = 1.5;
 /// At most this many leading steps can be warm-up by their length alone.
 const MAX_SLOW_STARTS: usize = 5;
-/// A first step with less than this share of the usual ops began before the capture.
+/// A step at an end of the capture that has less than this share of the usual ops was cut.
 const CUT_SHARE: f64 = 0.5;
 
 /// Judges all steps of a run:
 ///
-/// * *partial*: no next step ends it, or it is the first and both shorter and much poorer in ops than the others, so
-///   that the capture began inside it;
+/// * *partial*: nothing shows where it ends, or it is the first or the last one and both shorter and much poorer in ops than the
+///   others, so that the capture began or ended inside it;
 /// * *compiles*: compilation ran in more than 10 % of it;
 /// * *warm-up*: it compiles, or it is one of the leading steps that each take more than 1.5 times the median of the complete
 ///   ones that do not compile;
@@ -73,8 +73,14 @@ fn judge_group(steps: &[StepFacts]) -> Vec<Flags> {
         ..Flags::default()
     };
     let mut flags: Vec<Flags> = steps.iter().map(judged).collect();
-    if let (Some(first), Some(flag)) = (steps.first(), flags.first_mut())
-        && is_cut(first, steps)
+    if let Some(((first, others), flag)) = steps.split_first().zip(flags.first_mut())
+        && others.iter().filter(|step| !step.open).count() > 1
+        && is_cut(first, others)
+    {
+        flag.partial = true;
+    }
+    if let Some(((last, others), flag)) = steps.split_last().zip(flags.last_mut())
+        && is_cut(last, others)
     {
         flag.partial = true;
     }
@@ -92,16 +98,13 @@ fn judge_group(steps: &[StepFacts]) -> Vec<Flags> {
     flags
 }
 
-fn is_cut(first: &StepFacts, steps: &[StepFacts]) -> bool {
-    let others = || steps.iter().skip(1).filter(|step| !step.open);
-    let ops: Vec<f64> = others().map(|step| step.ops).collect();
-    let durations: Vec<f64> = others().map(|step| step.duration_us).collect();
-    match (median(&ops), median(&durations)) {
-        (Some(usual_ops), Some(usual)) if ops.len() > 1 => {
-            first.ops < CUT_SHARE * usual_ops && first.duration_us < usual
-        }
-        _ => false,
-    }
+/// True for a step at an end of the capture that is shorter than the others and much poorer in ops.
+fn is_cut(step: &StepFacts, others: &[StepFacts]) -> bool {
+    let whole = || others.iter().filter(|step| !step.open);
+    let ops: Vec<f64> = whole().map(|step| step.ops).collect();
+    let durations: Vec<f64> = whole().map(|step| step.duration_us).collect();
+    let usual = median(&ops).zip(median(&durations));
+    usual.is_some_and(|(ops, duration)| step.ops < CUT_SHARE * ops && step.duration_us < duration)
 }
 
 #[cfg(test)]
@@ -159,6 +162,7 @@ mod tests {
     fn a_first_step_with_few_ops_was_cut() {
         let cut = StepFacts { ops: 3.0, ..step(30.0) };
         assert_eq!(marks(&[cut, step(100.0), step(100.0)]), "p..");
+        assert_eq!(marks(&[step(100.0), StepFacts { ops: 3.0, ..step(30.0) }]), ".p");
         // As long as the others, it is merely different.
         assert_eq!(marks(&[StepFacts { ops: 3.0, ..step(100.0) }, step(100.0), step(100.0)]), "...");
     }

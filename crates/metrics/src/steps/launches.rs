@@ -10,40 +10,33 @@
 
 use std::collections::BTreeMap;
 
-use super::{Mark, align::Aligned, annotations::Annotations};
-use crate::devices::{Devices, interval};
+use super::{Mark, annotations::Annotations, launched::Owners};
+use crate::devices::Devices;
 use base::{Ps, sort};
-use trace::{EventColumn, Interval, LineKind, Trace};
+use trace::{EventColumn, LineKind, Trace};
 
-/// Marks of every used device: a step's first to last op. `None` where fewer than half of the steps have an op that
-/// can be tied to them.
-pub(super) fn attribute(trace: &Trace, devices: &Devices, found: &Annotations) -> Option<Aligned> {
+/// The step of every device op whose launch lies in an annotated step.
+pub(super) fn owners(trace: &Trace, devices: &Devices, found: &Annotations) -> Owners {
     let launches = launches_by_host(trace, found);
-    let count = found.numbers.len();
-    let mut marks: Aligned = vec![vec![None; count]; devices.used.len()];
-    let device_of_line = device_of_line(trace, devices);
+    let mut owners = Owners::new(trace);
+    let host_of_line = host_of_device_lines(trace, devices);
     trace.events.column(EventColumn::Correlation).for_each(|id, correlation| {
         let Some(event) = trace.events.get(id) else { return };
-        let Some(&(device, host)) = device_of_line.get(event.line.index()).and_then(Option::as_ref) else { return };
-        let Some(step) = launches.get(&host).and_then(|launches| launches.step(correlation)) else { return };
-        let op = interval(&event);
-        if let Some(mark) = marks.get_mut(device).and_then(|row| row.get_mut(step)) {
-            let seen = mark.map_or(op, |mark: Mark| mark.interval);
-            let all = Interval::new(seen.start.min(op.start), seen.end.max(op.end));
-            *mark = Some(Mark { interval: all, key: found.numbers.get(step).copied() });
+        let host = host_of_line.get(event.line.index()).copied().flatten();
+        if let Some(step) = host.and_then(|host| launches.get(&host)).and_then(|launches| launches.step(correlation)) {
+            owners.set(id, step);
         }
     });
-    let tied = (0..count).filter(|&step| marks.iter().any(|row| row.get(step).is_some_and(Option::is_some))).count();
-    (tied > 0 && tied * 2 >= count).then_some(marks)
+    owners
 }
 
-/// Index into [`Devices::used`] and host of each line that holds device ops.
-fn device_of_line(trace: &Trace, devices: &Devices) -> Vec<Option<(usize, u16)>> {
+/// The host of each line that holds ops of a used device.
+fn host_of_device_lines(trace: &Trace, devices: &Devices) -> Vec<Option<u16>> {
     let by_plane = devices.by_plane();
     let of_line = |line: &trace::Line| {
         let index = *by_plane.get(&line.plane.index())?;
         let device = devices.used.get(index).filter(|_| line.kind == LineKind::DeviceOps)?;
-        Some((index, device.host))
+        Some(device.host)
     };
     trace.lines.iter().map(of_line).collect()
 }
@@ -76,14 +69,14 @@ impl Launches {
         }
     }
 
-    fn step(&self, correlation: i64) -> Option<usize> {
+    fn step(&self, correlation: i64) -> Option<u32> {
         let first = self.sorted.first()?.0;
         if self.dense.is_empty() {
             let at = self.sorted.partition_point(|&(id, _)| id < correlation);
-            return self.sorted.get(at).filter(|&&(id, _)| id == correlation).map(|&(_, step)| step as usize);
+            return self.sorted.get(at).filter(|&&(id, _)| id == correlation).map(|&(_, step)| step);
         }
         let at = usize::try_from(correlation.checked_sub(first)?).ok()?;
-        self.dense.get(at)?.checked_sub(1).map(|step| step as usize)
+        self.dense.get(at)?.checked_sub(1)
     }
 }
 
@@ -95,8 +88,11 @@ fn launches_by_host(trace: &Trace, found: &Annotations) -> BTreeMap<u16, Launche
         .iter()
         .map(|line| trace.plane_of(line).filter(|_| line.kind == LineKind::Host).map(|plane| plane.host))
         .collect();
-    let starts = sort::map(found.by_host.iter().map(|(&host, marks)| (host, Starts::new(marks))));
-    let step_of_number = sort::map(found.numbers.iter().copied().zip(0u32..));
+    let starts = starts_by_host(found);
+    let step_of_number = match found.distinct_numbers {
+        Some(_) => BTreeMap::new(),
+        None => sort::map(found.numbers.iter().copied().zip(0u32..)),
+    };
     let mut step_nums = trace.events.column(EventColumn::StepNum).iter().peekable();
     let mut hosts: BTreeMap<u16, Launches> = BTreeMap::new();
     trace.events.column(EventColumn::Correlation).for_each(|id, correlation| {
@@ -113,8 +109,13 @@ fn launches_by_host(trace: &Trace, found: &Annotations) -> BTreeMap<u16, Launche
     hosts
 }
 
+/// The annotations of each host, to be searched.
+pub(super) fn starts_by_host(found: &Annotations) -> BTreeMap<u16, Starts> {
+    sort::map(found.by_host.iter().map(|(&host, marks)| (host, Starts::new(marks))))
+}
+
 /// Starts of one host's annotations.
-struct Starts {
+pub(super) struct Starts {
     starts: Vec<(Ps, u32)>,
     end: Ps,
 }
@@ -127,7 +128,8 @@ impl Starts {
         Starts { starts, end: present().map(|(interval, _)| interval.end).max().unwrap_or_default() }
     }
 
-    fn step_at(&self, time: Ps) -> Option<u32> {
+    /// The step that has begun last at `time`; `None` before the first annotation and after the last one's end.
+    pub fn step_at(&self, time: Ps) -> Option<u32> {
         let after = self.starts.partition_point(|&(start, _)| start <= time);
         let (_, step) = self.starts.get(after.checked_sub(1)?)?;
         (time < self.end).then_some(*step)

@@ -18,11 +18,18 @@ pub(super) struct Measured {
     pub start: Option<Ps>,
     pub duration: Ps,
     pub busy: Ps,
+    /// Time in which at least one op of the step runs, whenever that is.
+    pub device_work: Ps,
     pub compute: Ps,
     pub communication: Ps,
     pub transfer: Ps,
     pub compile: Ps,
     pub ops: u64,
+    /// Sum of the times from the annotation to the first op, and how many there are.
+    pub lag: Ps,
+    pub lags: u64,
+    /// The earliest annotation, by its device's clock.
+    pub annotation: Option<Interval>,
     pub open: bool,
     /// The device of the last window added up.
     pub device: usize,
@@ -100,7 +107,15 @@ fn add(
             };
             *sum += set.length_within(time);
         }
-        sums.ops += ops_starting_in(trace, device, time);
+        sums.ops += window.num_ops(trace, device);
+        sums.device_work += window.device_work(device);
+    }
+    if let Some(lag) = window.lag() {
+        sums.lag += lag;
+        sums.lags += 1;
+    }
+    if let Some(annotation) = window.annotation {
+        sums.annotation = Some(sums.annotation.map_or(annotation, |first| first.min(annotation)));
     }
 }
 

@@ -6,13 +6,15 @@
 //! 2. a `Steps` line on the devices (`steps_line`);
 //! 3. runs of the module that takes most time, where it dominates and repeats (`modules`, `rhythm`);
 //! 4. what repeats on the host and takes most of the time (`host_spans`);
-//! 5. none: the number of steps is unknown, and nothing is guessed.
+//! 5. a sequence of ops that repeats on every device (`device_sequence`);
+//! 6. none: the number of steps is unknown, and nothing is guessed.
 //!
 //! The user's own count is applied on top of what was found (`report`).
 //!
 //! A step lasts from its start to the next step's start *on the same device*: a host annotation covers only the
 //! dispatch of asynchronous work, and devices may run a step more than a whole step apart. It starts when the host begins
-//! it, at the earliest with the end of the previous step's ops, at the latest with its own first op (`begin`).
+//! it, at the earliest with the end of the previous step's ops, at the latest with its own first op (`begin`). Device work belongs to the
+//! step that launched it, whenever it runs (`launched`).
 //!
 //! ```text
 //! host     [train 0]  [train 1]  [train 2]
@@ -22,10 +24,14 @@
 //! ```
 
 mod align;
+mod annotated;
 mod annotations;
 mod begin;
+mod device_sequence;
+mod dispatch;
 mod flags;
 mod host_spans;
+mod launched;
 mod launches;
 mod measure;
 mod modules;
@@ -35,15 +41,14 @@ mod steps_line;
 mod together;
 mod windows;
 
+pub use launched::Launched;
 pub(crate) use measure::ops_starting_in;
 pub(crate) use report::mark_steps;
 pub use report::{StepReport, extents, report};
 pub use together::{Relation, StepsTogether};
 pub use windows::StepWindow;
 
-use std::collections::BTreeMap;
-
-use crate::devices::{Device, Devices};
+use crate::devices::Devices;
 use trace::{Interval, Trace};
 
 /// How the steps were found.
@@ -59,6 +64,8 @@ pub enum StepSource {
     ModuleRuns,
     /// Spans on a host thread that repeat.
     HostSpans,
+    /// A sequence of ops that repeats on every device.
+    DeviceOps,
     /// Nothing in the trace says what the steps are.
     Unknown,
 }
@@ -72,7 +79,36 @@ impl StepSource {
             StepSource::StepsLine => "steps_line",
             StepSource::ModuleRuns => "module_runs",
             StepSource::HostSpans => "host_spans",
+            StepSource::DeviceOps => "device_ops",
             StepSource::Unknown => "unknown",
+        }
+    }
+}
+
+/// What ties device work to the host's annotations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tie {
+    /// A `Steps` line with as many steps: the profiler's own tie.
+    StepsLine,
+    /// Correlation ids of launches and ops.
+    Correlation,
+    /// The calls that dispatched the runs of programs, by id or order.
+    Dispatch,
+    /// As many runs of one program in each step.
+    ModuleRuns,
+    /// Time alone.
+    Time,
+}
+
+impl Tie {
+    /// The report's spelling.
+    pub fn label(self) -> &'static str {
+        match self {
+            Tie::StepsLine => "steps_line",
+            Tie::Correlation => "correlation",
+            Tie::Dispatch => "dispatch",
+            Tie::ModuleRuns => "module_runs",
+            Tie::Time => "time",
         }
     }
 }
@@ -97,6 +133,8 @@ pub struct Steps {
     /// `windows[device][step]`, devices as in [`Devices::used`]; one row for the host alone where no device was used.
     /// `None` where a device did not run a step.
     pub windows: Vec<Vec<Option<StepWindow>>>,
+    /// How device work is tied to annotated steps; absent where the steps are the device's own.
+    pub tie: Option<Tie>,
     /// How several devices run the steps together; absent before [`Steps::related`] and for one device.
     pub relation: Option<Relation>,
     /// What the reader should know of where they come from: the rest of a sentence after why nothing better was found; empty for
@@ -109,8 +147,12 @@ pub struct Steps {
 struct Remarks {
     /// Why the runs of the module that takes most time are no steps.
     modules: Option<String>,
-    /// Share in percent that the host's spans cover or launch.
-    host_share: Option<f64>,
+    /// Share in percent that the host's spans cover of the time or, if true, launch of the device work.
+    host_share: Option<(f64, bool)>,
+    /// Ops in the steps, all devices, and those of them whose launch is not in the trace.
+    by_time: Option<[u64; 2]>,
+    /// How many different numbers the annotations have, where they repeat.
+    distinct_numbers: Option<u64>,
 }
 
 impl Steps {
@@ -139,7 +181,7 @@ impl Steps {
         let lines = steps_line::marks(trace, devices);
         let runs = modules::runs(trace, devices);
         if let Some(found) = annotations::find(trace) {
-            return from_annotations(trace, devices, &found, &lines, runs.as_ref());
+            return annotated::steps(trace, devices, &found, &lines, runs.as_ref());
         }
         if lines.iter().any(|marks| !marks.is_empty()) {
             return Steps::new(StepSource::StepsLine, "Steps line".to_owned(), &align::by_key(&lines));
@@ -155,35 +197,37 @@ impl Steps {
                     let calls: Vec<begin::Compiled> = calls.map(|call| call.on_device(device)).collect();
                     begin::with_compilation(row, &calls, &device.busy);
                 }
+                // A run's id is no number of a step.
+                marks.iter_mut().flatten().flatten().for_each(|mark| mark.key = None);
                 Steps::new(StepSource::ModuleRuns, marker, &marks)
             }
-            None => Steps::from_host(trace, devices, objection),
+            None => Steps::from_repeats(trace, devices, objection),
         }
     }
 
-    /// Steps from what repeats on the host; unknown where nothing does. `objection`: why the runs of no module are steps.
-    fn from_host(trace: &Trace, devices: &Devices, objection: Option<String>) -> Steps {
-        let remarks = Remarks { modules: objection, host_share: None };
-        match host_spans::find(trace, devices) {
-            Some(found) => {
-                let steps = from_annotations(trace, devices, &found.spans, &[], None);
-                Steps {
-                    source: StepSource::HostSpans,
-                    marker: Some(found.marker),
-                    names: vec![None; steps.names.len()],
-                    remarks: Remarks { host_share: Some(found.percent), ..remarks },
-                    ..steps
-                }
-            }
-            None => Steps {
-                source: StepSource::Unknown,
-                marker: None,
-                names: Vec::new(),
-                windows: Vec::new(),
-                relation: None,
-                remarks,
-            },
+    /// Steps from what repeats on the host, else on the devices; unknown where nothing does. `objection`: why the runs of no module are
+    /// steps.
+    fn from_repeats(trace: &Trace, devices: &Devices, objection: Option<String>) -> Steps {
+        let remarks = Remarks { modules: objection, ..Remarks::default() };
+        if let Some(found) = host_spans::find(trace, devices) {
+            let steps = annotated::steps(trace, devices, &found.spans, &[], None);
+            return Steps {
+                source: StepSource::HostSpans,
+                marker: Some(found.marker),
+                names: vec![None; steps.names.len()],
+                remarks: Remarks {
+                    host_share: Some((found.percent, found.launches)),
+                    by_time: steps.remarks.by_time,
+                    ..remarks
+                },
+                ..steps
+            };
         }
+        if let Some(found) = device_sequence::find(trace, devices) {
+            let marker = format!("repeats of {} ops", base::format::count(found.ops as u64));
+            return Steps { remarks, ..Steps::new(StepSource::DeviceOps, marker, &align::by_rank(&found.marks)) };
+        }
+        Steps { remarks, ..Steps::new(StepSource::Unknown, String::new(), &[]) }
     }
 
     /// Number of steps.
@@ -206,76 +250,14 @@ impl Steps {
         };
         Steps {
             source,
-            marker: Some(marker),
+            marker: Some(marker).filter(|marker| !marker.is_empty()),
             names: (0..count).map(name).collect(),
             windows: marks.iter().map(|row| windows::start_to_start(row)).collect(),
             relation: None,
+            tie: None,
             remarks: Remarks::default(),
         }
     }
-}
-
-/// The device windows of annotated steps, from the best of what ties device work to the host's annotations:
-///
-/// 1. a `Steps` line with as many steps on every device: the profiler's own tie;
-/// 2. correlation ids: a kernel belongs to the step in which it was launched (GPU);
-/// 3. module runs, `k` of them for every annotation (TPU, CPU);
-/// 4. the annotations' own starts, for all devices of that host.
-fn from_annotations(
-    trace: &Trace,
-    devices: &Devices,
-    found: &annotations::Annotations,
-    lines: &[Vec<Mark>],
-    runs: Option<&modules::Runs>,
-) -> Steps {
-    let count = found.numbers.len();
-    let marks = if devices.used.is_empty() {
-        found.by_host.values().take(1).cloned().collect()
-    } else if !lines.is_empty() && lines.iter().all(|marks| marks.len() == count) {
-        lines.iter().map(|marks| marks.iter().copied().map(Some).collect()).collect()
-    } else if let Some(marks) = launches::attribute(trace, devices, found) {
-        marks
-    } else if let Some(marks) = runs.and_then(|runs| runs.per_step(count)) {
-        marks
-    } else {
-        own_starts(trace, devices, found)
-    };
-    let mut marks: Vec<Vec<Option<Mark>>> = marks;
-    for (device, row) in devices.used.iter().zip(&mut marks) {
-        begin::with_annotations(row, &on_device(device, found), &device.busy);
-    }
-    Steps {
-        names: found.numbers.iter().map(|number| Some(number.to_string())).collect(),
-        ..Steps::new(StepSource::StepNum, format!("{} annotations", found.name), &marks)
-    }
-}
-
-/// The annotations of its host for every device, but for the steps in which only other devices of that host begin an op: those were
-/// not this device's.
-fn own_starts(trace: &Trace, devices: &Devices, found: &annotations::Annotations) -> Vec<Vec<Option<Mark>>> {
-    let annotated = |device: &Device| on_device(device, found);
-    let runs = |device: &Device| -> Vec<bool> {
-        let windows = windows::start_to_start(&annotated(device)).into_iter();
-        windows.map(|window| window.is_some_and(|it| ops_starting_in(trace, device, it.interval) > 0)).collect()
-    };
-    let runs: Vec<Vec<bool>> = devices.used.iter().map(runs).collect();
-    let mut of_host: BTreeMap<u16, Vec<bool>> = BTreeMap::new();
-    for (device, runs) in devices.used.iter().zip(&runs) {
-        let any = of_host.entry(device.host).or_insert_with(|| vec![false; runs.len()]);
-        any.iter_mut().zip(runs).for_each(|(any, runs)| *any |= runs);
-    }
-    let own = |(device, runs): (&Device, &Vec<bool>)| {
-        let others_run = of_host.get(&device.host).into_iter().flatten();
-        let marks = annotated(device).into_iter().zip(runs).zip(others_run);
-        marks.map(|((mark, &runs), &others_run)| mark.filter(|_| runs || !others_run)).collect()
-    };
-    devices.used.iter().zip(&runs).map(own).collect()
-}
-
-/// The annotations of a device's host, by the device's clock.
-fn on_device(device: &Device, found: &annotations::Annotations) -> Vec<Option<Mark>> {
-    let of_host = found.by_host.get(&device.host).into_iter().flatten();
-    of_host.map(|mark| mark.map(|mark| Mark { interval: device.interval_from_host(mark.interval), ..mark })).collect()
 }
 
 #[cfg(test)]

@@ -48,8 +48,8 @@ impl Runs {
     }
 }
 
-/// Runs of each module while they are collected, by used device: most modules of many run on few devices.
-type ByModule<'a> = BTreeMap<&'a str, BTreeMap<usize, Vec<Mark>>>;
+/// Runs of each module by used device, without the modules' fingerprints: most modules of many run on few devices.
+pub(super) type ByModule<'a> = BTreeMap<&'a str, BTreeMap<usize, Vec<Mark>>>;
 
 /// The runs of the dominant module: the one with the largest summed run time over all devices. A module that ran once
 /// (an initialisation) gives way to one that ran repeatedly and took at least a tenth of its time.
@@ -57,13 +57,7 @@ type ByModule<'a> = BTreeMap<&'a str, BTreeMap<usize, Vec<Mark>>>;
 /// Programs that differ only in their fingerprint (`jit_f(123)`, `jit_f(456)`) are one module: a function that was
 /// compiled for several shapes.
 pub(super) fn runs(trace: &Trace, devices: &Devices) -> Option<Runs> {
-    let mut by_module = from_lines(trace, devices);
-    if by_module.is_empty() {
-        by_module = from_ops(trace, devices);
-    }
-    for row in by_module.values_mut().flat_map(BTreeMap::values_mut) {
-        sort::sort_by_key(row, |mark| mark.interval);
-    }
+    let mut by_module = all(trace, devices);
     let total = |marks: &BTreeMap<usize, Vec<Mark>>| -> Ps {
         marks.values().flatten().map(|mark| mark.interval.length()).sum()
     };
@@ -83,6 +77,18 @@ pub(super) fn runs(trace: &Trace, devices: &Devices) -> Option<Runs> {
     let mut of_device = by_module.remove(module.as_str())?;
     let marks = (0..devices.used.len()).map(|device| of_device.remove(&device).unwrap_or_default()).collect();
     Some(Runs { module, marks, share })
+}
+
+/// The runs of all modules, in order.
+pub(super) fn all<'a>(trace: &'a Trace, devices: &Devices) -> ByModule<'a> {
+    let mut by_module = from_lines(trace, devices);
+    if by_module.is_empty() {
+        by_module = from_ops(trace, devices);
+    }
+    for row in by_module.values_mut().flat_map(BTreeMap::values_mut) {
+        sort::sort_by_key(row, |mark| mark.interval);
+    }
+    by_module
 }
 
 /// The share that `module` has of the time of all runs that lie between its own first and last run, 0 to 1, all devices

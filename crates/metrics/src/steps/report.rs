@@ -1,7 +1,7 @@
 //! The step sections of the report: timing, one row per step, and the means that utilisation is made of.
 
 use super::measure::{measure, ops_starting_in};
-use super::{Relation, StepSource, Steps, StepsTogether, flags};
+use super::{Relation, StepSource, Steps, StepsTogether, Tie, flags};
 use crate::device_time::DeviceTime;
 use crate::devices::Devices;
 use crate::statistics;
@@ -84,6 +84,10 @@ fn found(
             transfer_us: step.mean_us(step.transfer),
             idle_us: step.mean_us(step.duration - step.busy),
             num_kernels: step.mean_ops(),
+            device_work_us: Some(step.mean_us(step.device_work)),
+            host_start_us: step.annotation.map(|annotation| (annotation.start - origin).as_us()),
+            host_duration_us: step.annotation.map(|annotation| annotation.length().as_us()),
+            lag_us: (step.lags > 0).then(|| step.lag.as_us() / step.lags as f64),
             partial: flags.partial,
             compiles: flags.compiles,
             warm_up: flags.warm_up,
@@ -94,6 +98,10 @@ fn found(
         |value: fn(&Step) -> f64| -> Vec<f64> { rows.iter().filter(|row| row.counted).map(value).collect() };
     let durations = of_counted(|row| row.duration_us);
     let summary = statistics::summarize(&durations);
+    let of_some = |value: fn(&Step) -> Option<f64>| -> Vec<f64> {
+        rows.iter().filter(|row| row.counted).filter_map(value).collect()
+    };
+    let work = of_some(|row| row.device_work_us);
     let has_ops = !devices.used.is_empty();
     let mean = |value| statistics::mean(&of_counted(value)).filter(|_| has_ops);
     let timing = StepTiming {
@@ -112,6 +120,12 @@ fn found(
         step_marker: steps.marker.clone(),
         devices_in_step: steps.relation.map(|relation| relation.together.label().to_owned()),
         step_start_skew_us: steps.relation.and_then(|relation| relation.start_skew).map(Ps::as_us),
+        device_work_us: statistics::mean(&work).filter(|_| has_ops),
+        stddev_device_work_us: statistics::stddev(&work).filter(|_| has_ops),
+        stddev_kernels_per_step: statistics::stddev(&of_counted(|row| row.num_kernels)).filter(|_| has_ops),
+        device_work_tied_by: steps.tie.map(|tie| tie.label().to_owned()),
+        host_step_time_us: host_step_time_us(&rows),
+        device_lag_us: statistics::median(&of_some(|row| row.lag_us)),
     };
     StepReport {
         timing,
@@ -120,28 +134,83 @@ fn found(
     }
 }
 
+/// Mean time between the starts of annotations that follow each other, over the counted steps; `None` where no counted step has a next one.
+fn host_step_time_us(rows: &[Step]) -> Option<f64> {
+    let following = rows.iter().zip(rows.iter().skip(1)).filter(|(row, _)| row.counted);
+    let times: Vec<f64> = following.filter_map(|(row, next)| Some(next.host_start_us? - row.host_start_us?)).collect();
+    statistics::mean(&times)
+}
+
 /// What the reader should know of where the steps come from, and of how the devices run them.
 fn remarks(trace: &Trace, steps: &Steps, devices: &Devices) -> Vec<Warning> {
     let mut warnings = match steps.source {
         StepSource::Unknown => unknown_steps(trace, steps),
         StepSource::HostSpans => from_host(trace, steps),
+        StepSource::DeviceOps => from_devices(trace, steps),
         _ => Vec::new(),
     };
+    warnings.extend(repeating_numbers(steps));
+    warnings.extend(untied(steps));
     warnings.extend(steps.relation.as_ref().and_then(|relation| apart(relation, devices)));
     warnings
 }
 
 fn from_host(trace: &Trace, steps: &Steps) -> Vec<Warning> {
-    let (Some(marker), Some(share)) = (&steps.marker, steps.remarks.host_share) else { return Vec::new() };
+    let (Some(marker), Some((share, launches))) = (&steps.marker, steps.remarks.host_share) else { return Vec::new() };
     let why = steps.remarks.modules.as_ref().map(|why| format!(" and {why}")).unwrap_or_default();
-    let does = if marker.starts_with("launches") { "give" } else { "cover" };
-    let of = if marker.starts_with("launches") { "busy time" } else { "time from their first op to their last" };
+    let does = if launches { "launch" } else { "cover" };
+    let of = if launches { "busy time" } else { "time from their first op to their last" };
+    let repeat = if steps.len() > 1 { "repeat on a Python thread and " } else { "" };
     let message = format!(
-        "No step markers found{why}. The steps are {}: they repeat on a Python thread and {does} {} of the devices' {of}.",
+        "No step markers found{why}. The steps are {}: they {repeat}{does} {} of the devices' {of}.",
         format::shorten(marker, 80),
         format::percent(share)
     );
     vec![Warning::new(WarningCode::StepsFromHostSpans, message).with_remedy(mark_steps(trace))]
+}
+
+fn from_devices(trace: &Trace, steps: &Steps) -> Vec<Warning> {
+    let why = steps.remarks.modules.as_ref().map(|why| format!(" and {why}")).unwrap_or_default();
+    let message = format!(
+        "No step markers found{why}. The steps are {}: every device runs the same sequence of ops again and again. A step is taken to \
+         begin after the longest pause in it.",
+        steps.marker.as_deref().unwrap_or_default()
+    );
+    vec![Warning::new(WarningCode::StepsFromDeviceOps, message).with_remedy(mark_steps(trace))]
+}
+
+fn repeating_numbers(steps: &Steps) -> Option<Warning> {
+    let distinct = steps.remarks.distinct_numbers?;
+    let message = format!(
+        "The numbers of the steps begin again: {} {} have {} different {}. Each annotation is a step, and steps are numbered by their position.",
+        format::count(steps.len() as u64),
+        steps.marker.as_deref().unwrap_or("annotations"),
+        format::count(distinct),
+        if distinct == 1 { "number" } else { "numbers" }
+    );
+    Some(Warning::new(WarningCode::StepNumbersRepeat, message))
+}
+
+/// The least share of ops without a known launch that is worth a warning (ours), in percent.
+const UNTIED_PERCENT: f64 = 1.0;
+
+/// What is to be known where device work cannot be tied to the steps that launched it.
+fn untied(steps: &Steps) -> Option<Warning> {
+    let message = match (steps.tie?, steps.remarks.by_time) {
+        (Tie::Time, _) => {
+            "Nothing in the trace ties device work to the steps that launched it: no correlation ids, no run ids, and not as many runs of a \
+             program as calls. Ops belong to the step in which they run. If devices run behind the host, that is a later step than the one \
+             that launched them."
+                .to_owned()
+        }
+        (_, Some([ops, by_time])) if 100.0 * by_time as f64 >= UNTIED_PERCENT * ops as f64 && by_time > 0 => format!(
+            "{} of {} ops in the steps have no launch in the trace. They belong to the step in which they run.",
+            format::count(by_time),
+            format::count(ops)
+        ),
+        _ => return None,
+    };
+    Some(Warning::new(WarningCode::StepsTiedByTime, message))
 }
 
 /// What is to be known where a step is not one of all devices.

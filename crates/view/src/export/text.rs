@@ -145,6 +145,7 @@ pub fn headlines(profile: &UnifiedProfile) -> Vec<(&'static str, String)> {
     }
     if profile.step_timing.avg_step_time_us.is_some() {
         lines.push(("Steps", steps(profile)));
+        lines.extend(device_work(profile).map(|work| ("Device work", work)));
     }
     if let Some(measured) = &profile.tracing {
         lines.push(("Tracing", tracing(measured)));
@@ -236,6 +237,24 @@ fn step_time(profile: &UnifiedProfile) -> String {
         }
     }
     text
+}
+
+/// The work that a step launches, and how far the devices run behind the host; nothing where no launches tie work to steps.
+fn device_work(profile: &UnifiedProfile) -> Option<String> {
+    let timing = &profile.step_timing;
+    timing.device_work_tied_by.as_deref().filter(|tie| matches!(*tie, "correlation" | "dispatch"))?;
+    let mut text = format!("{} per step and device", time_us(timing.device_work_us?));
+    if let Some(spread) = timing.stddev_device_work_us {
+        text += &format!(", ± {}", time_us(spread));
+    }
+    if let Some(ops) = timing.kernels_per_step {
+        let ops = if ops.fract() == 0.0 { format::count(ops as u64) } else { format::number(ops) };
+        text += &format!(", {ops} ops");
+    }
+    if let Some(lag) = timing.device_lag_us {
+        text += &format!("; devices run {} behind the host (median)", time_us(lag));
+    }
+    Some(text)
 }
 
 fn steps(profile: &UnifiedProfile) -> String {

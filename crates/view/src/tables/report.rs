@@ -6,7 +6,7 @@ use crate::table::{Cell, Column, Table, Unit, column};
 use base::{Warning, WarningCode, sort};
 use report::{DeviceStats, Gap, Kernel, KernelCategory, Step, TopOp, Transfer, UnifiedProfile};
 
-pub(super) static STEPS: ProfileColumns<Step, 14> = [
+pub(super) static STEPS: ProfileColumns<Step, 18> = [
     (Column::of_field("index", "Step", Unit::Count, "steps[].index"), |it| Cell::Int(it.index)),
     (Column::of_field("name", "Name", Unit::Text, "steps[].name"), |it| optional_text(&it.name)),
     (Column::of_field("start_us", "Start", Unit::TimeUs, "steps[].start_us"), |it| Cell::Float(it.start_us)),
@@ -23,6 +23,16 @@ pub(super) static STEPS: ProfileColumns<Step, 14> = [
     }),
     (Column::of_field("idle_us", "Idle", Unit::TimeUs, "steps[].idle_us"), |it| Cell::Float(it.idle_us)),
     (Column::of_field("num_kernels", "Ops", Unit::Number, "steps[].num_kernels"), |it| Cell::Float(it.num_kernels)),
+    (Column::of_field("device_work_us", "Device work", Unit::TimeUs, "steps[].device_work_us"), |it| {
+        float(it.device_work_us)
+    }),
+    (Column::of_field("host_start_us", "Host start", Unit::TimeUs, "steps[].host_start_us"), |it| {
+        float(it.host_start_us)
+    }),
+    (Column::of_field("host_duration_us", "Host duration", Unit::TimeUs, "steps[].host_duration_us"), |it| {
+        float(it.host_duration_us)
+    }),
+    (Column::of_field("lag_us", "Lag behind host", Unit::TimeUs, "steps[].lag_us"), |it| float(it.lag_us)),
     (Column::of_field("partial", "Partial", Unit::Flag, "steps[].partial"), |it| Cell::Flag(it.partial)),
     (Column::of_field("compiles", "Compiles", Unit::Flag, "steps[].compiles"), |it| Cell::Flag(it.compiles)),
     (Column::of_field("warm_up", "Warm-up", Unit::Flag, "steps[].warm_up"), |it| Cell::Flag(it.warm_up)),

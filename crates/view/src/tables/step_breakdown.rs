@@ -23,7 +23,7 @@ const FIRST: [Column; 6] = [
 ];
 
 /// The columns after them.
-const LAST: [Column; 9] = [
+const LAST: [Column; 11] = [
     column("busy_us", "Busy", Unit::TimeUs, "The parts that are work."),
     column("idle_us", "Idle", Unit::TimeUs, "The parts that are idle."),
     column(
@@ -38,7 +38,19 @@ const LAST: [Column; 9] = [
         Unit::Percent,
         "Share of the copies in flight in this row that computation hides.",
     ),
-    column("num_kernels", "Ops", Unit::Number, "Ops that start in it."),
+    column("num_kernels", "Ops", Unit::Number, "Ops that the host launched in it, else those that start in it."),
+    column(
+        "device_work_us",
+        "Device work",
+        Unit::TimeUs,
+        "Time in which at least one op of the step runs: of those that the host launched in it, whenever they run, else of those in its window.",
+    ),
+    column(
+        "lag_us",
+        "Lag behind host",
+        Unit::TimeUs,
+        "From the start of the step's annotation on the host to the first op that was launched in it.",
+    ),
     column(
         "host_busy_us",
         "Host busy",
@@ -157,6 +169,8 @@ impl<'a> StepBreakdownRows<'a> {
             "communication_overlap_percent" => percent(overlap.hidden_communication, overlap.communication),
             "transfer_overlap_percent" => percent(overlap.hidden_transfer, overlap.transfer),
             "num_kernels" => CellRef::Float(row.num_ops as f64),
+            "device_work_us" => CellRef::Float(row.device_work.as_us()),
+            "lag_us" => CellRef::float(row.lag.map(Ps::as_us)),
             "host_busy_us" => CellRef::float(row.host_busy.map(Ps::as_us)),
             "partial" => CellRef::flag(is_step.then_some(row.partial)),
             "warm_up" => CellRef::flag(is_step.then_some(row.warm_up)),

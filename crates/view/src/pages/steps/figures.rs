@@ -116,6 +116,7 @@ fn figures(shown: &Shown<'_>) -> Vec<Figure> {
     let mean = shown.mean;
     let mut figures = vec![length(shown)];
     figures.extend(shown.has_steps.then(|| worst(shown)));
+    figures.extend(device_work(&shown.profile.step_timing));
     figures.push(biggest(BIGGEST, mean, mean.biggest_part()));
     // Where the biggest part is idle time, its cause is named already.
     if mean.biggest_idle_cause() != mean.biggest_part() {
@@ -155,6 +156,14 @@ fn length(shown: &Shown<'_>) -> Figure {
         }
     };
     figure(label, Some(shown.mean.duration_us), Unit::TimeUs, note, metric!("step_breakdown.duration_us"))
+}
+
+/// The work of a step, where device work is tied to the step that launched it, and how far the devices run behind.
+fn device_work(timing: &StepTiming) -> Option<Figure> {
+    timing.device_work_tied_by.as_deref().filter(|tie| matches!(*tie, "correlation" | "dispatch"))?;
+    let lag = timing.device_lag_us.map(|lag| format!("devices run {} behind the host (median)", format::time_us(lag)));
+    let metric = metric!("step_timing.device_work_us");
+    Some(figure("Device work", Some(timing.device_work_us?), Unit::TimeUs, lag.unwrap_or_default(), metric))
 }
 
 /// The longest step that counts; of equals the first.

@@ -1,0 +1,178 @@
+//! What the devices do in a step, beside how long the step takes.
+//!
+//! A step time has the noise of the host in it: when it launches, when input is ready, when it waits. The work that a step launches has
+//! not. So each has its own certainty:
+//!
+//! ```text
+//! step time       82  109  166  126     against   84  75  77  79      not proven
+//! device work    122  124  126  123     against   74  73  75  74      +67 %, proven
+//! ```
+
+use super::difference::{Difference, between};
+use super::level::Level;
+use super::{StepTimeVerdict, Subject, WorkChange, WorkMeasure, WorkVerdict};
+use base::format;
+use report::{Step, UnifiedProfile};
+
+/// Directions of copies, and what people call them.
+const COPIES: [(&str, &str); 4] = [
+    ("h2d", "copies from the host"),
+    ("d2h", "copies to the host"),
+    ("d2d", "device-to-device copies"),
+    ("p2p", "copies between devices"),
+];
+
+/// The changes of the work of a step, per device: the time of its ops, their number, and copies by direction.
+pub fn changes(run: usize, subject: &Subject, baseline: &Subject, threshold: f64) -> Vec<WorkChange> {
+    let of = |measure, title: &str, difference: Option<Difference>| {
+        difference.map(|difference| change(run, measure, title, &difference, threshold))
+    };
+    let of_steps = |value: fn(&Step) -> Option<f64>| between(subject, baseline, |profile| level(profile, value));
+    let time = of(WorkMeasure::Time, "device work per step", of_steps(|step| step.device_work_us));
+    // A profile without the time of the work counts ops in another way.
+    let ops = of(WorkMeasure::Ops, "ops per step", of_steps(|step| step.device_work_us.map(|_| step.num_kernels)));
+    let copies = COPIES.iter().filter_map(|&(direction, title)| {
+        let count = |subject: &Subject| copies_per_step(&subject.profile, direction);
+        let (ours_us, theirs_us) = (count(subject)?, count(baseline)?);
+        let difference = Difference { ours_us, theirs_us, basis: Default::default(), noise: None };
+        of(WorkMeasure::Copies, title, Some(difference)).filter(|it| it.values != [0.0, 0.0])
+    });
+    time.into_iter()
+        .chain(ops)
+        .chain(copies.filter(|_| subject.group.is_empty() && baseline.group.is_empty()))
+        .collect()
+}
+
+fn change(run: usize, measure: WorkMeasure, title: &str, difference: &Difference, threshold: f64) -> WorkChange {
+    let verdict = match difference.verdict(threshold) {
+        StepTimeVerdict::Equal => WorkVerdict::Equal,
+        StepTimeVerdict::Same => WorkVerdict::Same,
+        StepTimeVerdict::Faster => WorkVerdict::Less,
+        StepTimeVerdict::Slower => WorkVerdict::More,
+        StepTimeVerdict::WithinNoise | StepTimeVerdict::Unstable => WorkVerdict::WithinNoise,
+        StepTimeVerdict::Unknown => WorkVerdict::Unknown,
+    };
+    WorkChange {
+        run: run as u32,
+        measure,
+        title: title.to_owned(),
+        values: [difference.ours_us, difference.theirs_us],
+        margin: difference.margin_us(),
+        verdict,
+    }
+}
+
+/// The typical value of the counted steps of a capture.
+fn level(profile: &UnifiedProfile, value: fn(&Step) -> Option<f64>) -> Option<Level> {
+    let values: Option<Vec<f64>> = profile.steps.iter().filter(|step| step.counted).map(value).collect();
+    Level::of_values(&values?)
+}
+
+/// Copies of a direction per step and device; `None` where steps are unknown.
+fn copies_per_step(profile: &UnifiedProfile, direction: &str) -> Option<f64> {
+    let device_steps = profile.step_ops.as_ref()?.device_steps;
+    profile.step_timing.num_steps_counted.filter(|_| device_steps > 0)?;
+    let transfers = profile.memory_operations.as_ref()?.transfers.iter().filter(|it| it.direction == direction);
+    Some(transfers.map(|it| it.count).sum::<u64>() as f64 / device_steps as f64)
+}
+
+/// The sentence on the work of a step; `None` where neither its time nor its ops are known to differ.
+pub fn sentence(changes: &[&WorkChange]) -> Option<String> {
+    let of = |measure| changes.iter().find(|it| it.measure == measure);
+    let differs = |it: &&&WorkChange| matches!(it.verdict, WorkVerdict::More | WorkVerdict::Less);
+    let (time, ops) = (of(WorkMeasure::Time), of(WorkMeasure::Ops));
+    let told: Vec<String> = [time.filter(differs).or(ops.filter(differs).and(time)), ops.filter(differs)]
+        .into_iter()
+        .flatten()
+        .map(|it| of_change(it))
+        .collect();
+    if told.is_empty() {
+        return None;
+    }
+    // The direction whose number changes most says what is new.
+    let copies = changes.iter().filter(|it| it.measure == WorkMeasure::Copies).filter(differs);
+    let most = copies.max_by(|a, b| a.delta().abs().total_cmp(&b.delta().abs()));
+    let copies = most.filter(|_| ops.is_some_and(|ops| differs(&ops))).map_or_else(String::new, |it| {
+        format!(" {} went from {} to {} per step.", capitalized(&it.title), number(it.values[1]), number(it.values[0]))
+    });
+    Some(format!("{}.{copies}", capitalized(&told.join("; "))))
+}
+
+/// `device work per step: 124 ms against 74.0 ms (+67.6 %, proven)`.
+fn of_change(change: &WorkChange) -> String {
+    let [ours, theirs] = change.values;
+    let shown = |value: f64| if change.measure == WorkMeasure::Time { format::time_us(value) } else { number(value) };
+    let certainty = match (change.verdict, change.margin) {
+        (WorkVerdict::More | WorkVerdict::Less, Some(_)) => "proven",
+        (WorkVerdict::More | WorkVerdict::Less, None) => "the noise is unknown",
+        (WorkVerdict::Equal | WorkVerdict::Same, _) => "the same",
+        _ => "not proven",
+    };
+    let percent = if theirs > 0.0 { 100.0 * (ours / theirs - 1.0) } else { f64::INFINITY };
+    let sign = if percent < 0.0 { "\u{2212}" } else { "+" };
+    let percent =
+        if percent.is_finite() { format!("{sign}{}, ", format::percent(percent.abs())) } else { String::new() };
+    format!("{}: {} against {} ({percent}{certainty})", change.title, shown(ours), shown(theirs))
+}
+
+fn number(count: f64) -> String {
+    if (count - count.round()).abs() < 0.05 { format::count(count.round() as u64) } else { format::number(count) }
+}
+
+fn capitalized(text: &str) -> String {
+    let mut chars = text.chars();
+    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use report::StepTiming;
+
+    fn run(steps: &[(f64, f64, f64)]) -> Subject {
+        let step = |&(duration_us, work_us, num_kernels): &(f64, f64, f64)| Step {
+            duration_us,
+            device_work_us: Some(work_us),
+            num_kernels,
+            counted: true,
+            ..Step::default()
+        };
+        let mean = steps.iter().map(|it| it.0).sum::<f64>() / steps.len() as f64;
+        let step_timing = StepTiming {
+            num_steps: steps.len() as u64,
+            num_steps_counted: Some(steps.len() as u64),
+            avg_step_time_us: Some(mean),
+            ..StepTiming::default()
+        };
+        Subject::new(UnifiedProfile {
+            step_timing,
+            steps: steps.iter().map(step).collect(),
+            ..UnifiedProfile::default()
+        })
+    }
+
+    /// The steps of the head comment in microseconds, with 1,428 and 1,555 ops each.
+    #[test]
+    fn noisy_steps_do_not_hide_more_work() {
+        let new = run(&[(82.0, 122.0, 1555.0), (109.0, 124.0, 1555.0), (166.0, 126.0, 1555.0), (126.0, 123.0, 1555.0)]);
+        let base = run(&[(84.0, 74.0, 1428.0), (75.0, 73.0, 1428.0), (77.0, 75.0, 1428.0), (79.0, 74.0, 1428.0)]);
+        let step_time = between(&new, &base, Level::typical).unwrap();
+        assert!(!step_time.is_proven(0.01), "{step_time:?}");
+        let changes = changes(1, &new, &base, 0.01);
+        let found: Vec<_> = changes.iter().map(|it| (it.measure, it.verdict)).collect();
+        assert_eq!(found, [(WorkMeasure::Time, WorkVerdict::More), (WorkMeasure::Ops, WorkVerdict::More)]);
+        let sentence = sentence(&changes.iter().collect::<Vec<_>>()).unwrap();
+        assert_eq!(
+            sentence,
+            "Device work per step: 124 µs against 74.0 µs (+67.2 %, proven); ops per step: 1\u{202f}555 against 1\u{202f}428 (+8.9 %, proven)."
+        );
+    }
+
+    #[test]
+    fn the_same_work_is_no_sentence() {
+        let steps = [(84.0, 74.0, 1428.0), (75.0, 73.0, 1428.0), (77.0, 75.0, 1428.0)];
+        let changes = changes(1, &run(&steps), &run(&steps), 0.01);
+        assert!(changes.iter().all(|it| it.verdict == WorkVerdict::Equal), "{changes:?}");
+        assert_eq!(sentence(&changes.iter().collect::<Vec<_>>()), None);
+    }
+}

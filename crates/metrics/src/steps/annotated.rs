@@ -1,0 +1,182 @@
+//! Steps on the devices from annotations on the host.
+//!
+//! The best of what ties device work to the annotations decides when a step is on a device:
+//!
+//! 1. a `Steps` line with as many steps on every device: the profiler's own tie;
+//! 2. correlation ids: a kernel belongs to the step in which it was launched (GPU);
+//! 3. the calls that dispatch programs, by run id or order (TPU, CPU);
+//! 4. module runs, `k` of them for every annotation;
+//! 5. the annotations' own starts, for all devices of that host.
+//!
+//! A step without device work keeps the time of its annotation. The last step has no next one. Where annotations follow each other without
+//! a pause it ends with its annotation, or with its last op if that is later; else nothing shows how long it takes.
+
+use std::collections::BTreeMap;
+
+use super::align::Aligned;
+use super::annotations::Annotations;
+use super::launched::Owners;
+use super::{Mark, StepSource, StepWindow, Steps, Tie, begin, dispatch, launches, modules, ops_starting_in, windows};
+use crate::devices::{Device, Devices};
+use crate::statistics::median;
+use base::Ps;
+use trace::{Interval, Trace};
+
+/// The largest pause between annotations, as a share of the step time, after which the last step ends with its annotation or its last op
+/// (ours: it is then less than this too short).
+const LONGEST_PAUSE: f64 = 0.02;
+
+/// The steps of the annotations `found`. `lines` are the marks of the devices' `Steps` lines, `runs` those of the dominant module.
+pub(super) fn steps(
+    trace: &Trace,
+    devices: &Devices,
+    found: &Annotations,
+    lines: &[Vec<Mark>],
+    runs: Option<&modules::Runs>,
+) -> Steps {
+    let (tie, mut marks, owners) = tied(trace, devices, found, lines, runs);
+    let launched = marks.clone();
+    let annotated: Vec<Vec<Option<Mark>>> = devices.used.iter().map(|device| on_device(device, found)).collect();
+    fill_empty(devices, &mut marks, &annotated);
+    for ((device, row), annotated) in devices.used.iter().zip(&mut marks).zip(&annotated) {
+        begin::with_annotations(row, annotated, &device.busy);
+    }
+    let mut steps = Steps {
+        names: found
+            .numbers
+            .iter()
+            .map(|number| found.distinct_numbers.is_none().then(|| number.to_string()))
+            .collect(),
+        tie: tie.filter(|_| !devices.used.is_empty()),
+        ..Steps::new(StepSource::StepNum, format!("{} annotations", found.name), &marks)
+    };
+    steps.remarks.distinct_numbers = found.distinct_numbers;
+    if devices.used.is_empty() {
+        let annotated = found.by_host.values().next().map_or(&[][..], Vec::as_slice);
+        steps.windows.iter_mut().for_each(|row| close_last(row, annotated, |_| true));
+        return steps;
+    }
+    let (mut ops, mut by_time) = (0, 0);
+    let rows = steps.windows.iter_mut().zip(&annotated).zip(&launched);
+    for (device, ((row, annotated), launched)) in devices.used.iter().zip(rows) {
+        for (window, annotation) in row.iter_mut().zip(annotated) {
+            if let (Some(window), Some(annotation)) = (window, annotation) {
+                window.annotation = Some(annotation.interval);
+            }
+        }
+        close_last(row, annotated, |window| ops_starting_in(trace, device, window.interval) > 0);
+        if let Some(owners) = &owners {
+            by_time += owners.note(trace, device, launched, row);
+            ops += row.iter().flatten().map(|window| window.num_ops(trace, device)).sum::<u64>();
+        }
+    }
+    steps.remarks.by_time = owners.map(|_| [ops, by_time]);
+    steps
+}
+
+/// What ties device work to the annotations, and the marks of every used device; the owners of device ops where the tie is one of ops.
+fn tied(
+    trace: &Trace,
+    devices: &Devices,
+    found: &Annotations,
+    lines: &[Vec<Mark>],
+    runs: Option<&modules::Runs>,
+) -> (Option<Tie>, Aligned, Option<Owners>) {
+    let count = found.numbers.len();
+    if devices.used.is_empty() {
+        return (None, found.by_host.values().take(1).cloned().collect(), None);
+    }
+    if !lines.is_empty() && lines.iter().all(|marks| marks.len() == count) {
+        let marks = lines.iter().map(|marks| marks.iter().copied().map(Some).collect()).collect();
+        return (Some(Tie::StepsLine), marks, None);
+    }
+    let by_ops: [(Tie, fn(&Trace, &Devices, &Annotations) -> Owners); 2] =
+        [(Tie::Correlation, launches::owners), (Tie::Dispatch, dispatch::owners)];
+    for (tie, owners) in by_ops {
+        let owners = owners(trace, devices, found);
+        if let Some(marks) = owners.marks(trace, devices, count) {
+            return (Some(tie), marks, Some(owners));
+        }
+    }
+    match runs.and_then(|runs| runs.per_step(count)) {
+        Some(marks) => (Some(Tie::ModuleRuns), marks, None),
+        None => (Some(Tie::Time), own_starts(trace, devices, found), None),
+    }
+}
+
+/// The annotations of its host for every device, but for the steps in which only other devices of that host begin an op: those were
+/// not this device's.
+fn own_starts(trace: &Trace, devices: &Devices, found: &Annotations) -> Aligned {
+    let annotated = |device: &Device| on_device(device, found);
+    let runs = |device: &Device| -> Vec<bool> {
+        let windows = windows::start_to_start(&annotated(device)).into_iter();
+        windows.map(|window| window.is_some_and(|it| ops_starting_in(trace, device, it.interval) > 0)).collect()
+    };
+    let runs: Vec<Vec<bool>> = devices.used.iter().map(runs).collect();
+    let of_host = any_of_host(devices, &runs);
+    let own = |(device, runs): (&Device, &Vec<bool>)| {
+        let others_run = of_host.get(&device.host).into_iter().flatten();
+        let marks = annotated(device).into_iter().zip(runs).zip(others_run);
+        marks.map(|((mark, &runs), &others_run)| mark.filter(|_| runs || !others_run)).collect()
+    };
+    devices.used.iter().zip(&runs).map(own).collect()
+}
+
+/// For every host the steps that any device of it runs.
+fn any_of_host(devices: &Devices, runs: &[Vec<bool>]) -> BTreeMap<u16, Vec<bool>> {
+    let mut of_host: BTreeMap<u16, Vec<bool>> = BTreeMap::new();
+    for (device, runs) in devices.used.iter().zip(runs) {
+        let any = of_host.entry(device.host).or_insert_with(|| vec![false; runs.len()]);
+        any.iter_mut().zip(runs).for_each(|(any, runs)| *any |= runs);
+    }
+    of_host
+}
+
+/// Marks the steps in which no device of a host did anything: such a step lasts as long as its annotation, but begins after the work of the
+/// steps before it. A device that still worked for those until the next step began had no such step.
+fn fill_empty(devices: &Devices, marks: &mut Aligned, annotated: &[Vec<Option<Mark>>]) {
+    let runs: Vec<Vec<bool>> = marks.iter().map(|row| row.iter().map(Option::is_some).collect()).collect();
+    let of_host = any_of_host(devices, &runs);
+    for ((device, row), annotated) in devices.used.iter().zip(marks).zip(annotated) {
+        let Some(any) = of_host.get(&device.host) else { continue };
+        let mut ended = Ps::new(i64::MIN);
+        for step in 0..row.len() {
+            let next = row.iter().skip(step + 1).flatten().next().map(|next| next.interval.start);
+            let Some(slot) = row.get_mut(step) else { continue };
+            if let (None, Some(false), Some(&Some(annotation))) = (&slot, any.get(step), annotated.get(step)) {
+                let start = annotation.interval.start.max(ended);
+                if next.is_none_or(|next| start < next) {
+                    let interval = Interval::new(start, annotation.interval.end.max(start));
+                    *slot = Some(Mark { interval, ..annotation });
+                }
+            }
+            ended = slot.map_or(ended, |mark| ended.max(mark.interval.end));
+        }
+    }
+}
+
+/// Ends the last step of a device with its annotation, or with its last op if that is later. It stays open if the annotations pause, and
+/// if no device work is in it although there is in others: the capture ended in it.
+fn close_last(row: &mut [Option<StepWindow>], annotated: &[Option<Mark>], works: impl Fn(&StepWindow) -> bool) {
+    let Some((Some(last), earlier)) = row.split_last_mut() else { return };
+    let Some(Some(annotation)) = annotated.get(earlier.len()) else { return };
+    let end = last.interval.end.max(annotation.interval.end);
+    last.interval = Interval::new(last.interval.start, end);
+    let is_stub = !works(last) && earlier.iter().flatten().any(works);
+    let lengths: Vec<f64> = earlier.iter().flatten().map(|window| window.interval.length().as_ps() as f64).collect();
+    last.open = is_stub || !follow_at_once(annotated, median(&lengths).unwrap_or(0.0));
+}
+
+/// True where annotations follow each other without a pause that matters for steps of this length in picoseconds; so does a single one.
+fn follow_at_once(annotated: &[Option<Mark>], step_ps: f64) -> bool {
+    let marks = || annotated.iter().flatten();
+    let pauses = marks().zip(marks().skip(1)).map(|(mark, next)| next.interval.start - mark.interval.end);
+    let pause = median(&pauses.map(|pause| pause.as_ps() as f64).collect::<Vec<f64>>());
+    pause.is_none_or(|pause| pause <= LONGEST_PAUSE * step_ps)
+}
+
+/// The annotations of a device's host, by the device's clock.
+fn on_device(device: &Device, found: &Annotations) -> Vec<Option<Mark>> {
+    let of_host = found.by_host.get(&device.host).into_iter().flatten();
+    of_host.map(|mark| mark.map(|mark| Mark { interval: device.interval_from_host(mark.interval), ..mark })).collect()
+}
