@@ -1,5 +1,6 @@
 //! What a file holds, known by its first bytes, so that a plan can be made before anything is read.
 
+use base::out_of_memory;
 use input::plan::FileKind;
 use input::{Format, Unpacked, Unpacker, sniff};
 
@@ -31,19 +32,12 @@ pub fn peek(path: &str, head: &[u8], complete: bool) -> FileKind {
         Some(Format::HuggingFaceConfig | Format::Sidecar) => FileKind::ModelConfig,
         Some(Format::MemoryProfile) => FileKind::MemoryProfile,
         // A log of a folder is read only where its start says that it is wanted.
-        Some(Format::Log)
-            if MEMORY_ERRORS.iter().any(|words| first.windows(words.len()).any(|window| window == *words)) =>
-        {
-            FileKind::MemoryProfile
-        }
+        Some(Format::Log) if out_of_memory::is_error(&first) => FileKind::MemoryProfile,
         Some(Format::Program) => FileKind::Program,
         Some(Format::Zip | Format::Tar) => FileKind::Archive,
         Some(Format::Log | Format::Empty | Format::Gzip | Format::Derived(_) | Format::Other(_)) => FileKind::Unknown,
     }
 }
-
-/// What stands in the text of an out-of-memory error.
-const MEMORY_ERRORS: [&[u8]; 3] = [b"RESOURCE_EXHAUSTED", b"Peak buffers:", b"Largest program allocations in "];
 
 /// Bytes of a packed head that are looked at.
 const MAX_INFLATED_HEAD: usize = 256 << 10;

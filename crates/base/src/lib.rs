@@ -12,6 +12,7 @@ pub mod framework_path;
 pub mod json;
 pub mod json_text;
 pub mod number;
+pub mod out_of_memory;
 pub mod sort;
 pub mod source_line;
 mod units;

@@ -1,63 +1,110 @@
-//! The text of an out-of-memory error in a log of any length: what stands around the list of buffers is kept, the rest passes by.
+//! The texts of out-of-memory errors in a log of any length: each error is kept with the lines around it, the rest passes by.
 
-use base::Error;
+use base::{Error, out_of_memory};
 use memchr::memmem;
 
-/// What the lists of buffers begin with: of GPUs and CPUs, and of TPUs.
-const MARKS: [&[u8]; 2] = [b"Peak buffers:", b"Largest program allocations in "];
-/// What each buffer of a list is introduced by.
-const SIZE: &[u8] = b"Size: ";
-/// Bytes before the first list that are kept: the error itself, and what the allocator reported of its use.
+/// Bytes before an error that are kept: what the allocator reported of its use.
 const BEFORE: usize = 64 << 10;
-/// Bytes from there on that are kept: XLA lists some twenty buffers.
+/// Bytes after the last line of an error that are kept: XLA writes sums and a list of buffers below it.
+const AFTER: usize = 128 << 10;
+/// Introduces each buffer of a list.
+const SIZE: &[u8] = b"Size: ";
+/// Bytes that are kept of a log.
 const MOST: usize = 16 << 20;
+/// Bytes that are looked at together.
+const BLOCK: usize = 64 << 10;
+/// Longer lines are cut: a log in one line of JSON has no end of line.
+const LONGEST_LINE: usize = 1 << 20;
 
 /// Reads a log.
 #[derive(Debug, Default)]
 pub(super) struct LogReader {
+    /// The errors with the lines around them.
     kept: Vec<u8>,
-    is_found: bool,
+    /// The last bytes that passed by.
+    passed: Vec<u8>,
+    /// The line whose end has not come yet.
+    line: Vec<u8>,
+    /// Bytes that are still kept after the last error.
+    after: usize,
 }
 
 impl LogReader {
     /// Takes the next bytes.
     pub(super) fn push(&mut self, bytes: &[u8]) {
-        if self.is_found {
-            let room = MOST.saturating_sub(self.kept.len()).min(bytes.len());
-            self.kept.extend_from_slice(bytes.get(..room).unwrap_or_default());
-            return;
-        }
-        // A mark can begin in the chunk before.
-        let longest = MARKS.iter().map(|mark| mark.len()).max().unwrap_or(0);
-        let from = self.kept.len().saturating_sub(longest);
-        self.kept.extend_from_slice(bytes);
-        let new = self.kept.get(from..).unwrap_or_default();
-        let first = MARKS.iter().filter_map(|mark| memmem::find(new, mark)).min();
-        // As much as if the mark stood at the end, so that what is kept does not depend on the chunks.
-        let end = first.map_or(self.kept.len().saturating_sub(longest), |at| from + at);
-        self.kept.drain(..end.saturating_sub(BEFORE));
-        if first.is_some() {
-            self.is_found = true;
-            self.kept.truncate(MOST);
+        let mut rest = bytes;
+        while !rest.is_empty() && self.kept.len() < MOST {
+            if let Some((lines, behind)) = self.without_error(rest) {
+                self.pass(lines);
+                rest = behind;
+                continue;
+            }
+            let room = LONGEST_LINE.saturating_sub(self.line.len()).max(1).min(rest.len());
+            let end = rest.get(..room).and_then(|piece| memchr::memchr(b'\n', piece)).map_or(room, |at| at + 1);
+            let (piece, behind) = rest.split_at_checked(end).unwrap_or((rest, &[]));
+            self.line.extend_from_slice(piece);
+            rest = behind;
+            if piece.ends_with(b"\n") || self.line.len() >= LONGEST_LINE {
+                self.end_line();
+            }
         }
     }
 
-    /// The text around the first list.
+    /// Splits off the whole lines at the start if none of them is kept: most of a log passes by without a look at single lines.
+    fn without_error<'b>(&self, bytes: &'b [u8]) -> Option<(&'b [u8], &'b [u8])> {
+        if self.after > 0 || !self.line.is_empty() {
+            return None;
+        }
+        let block = bytes.get(..BLOCK).unwrap_or(bytes);
+        let (lines, behind) = bytes.split_at_checked(memchr::memrchr(b'\n', block)? + 1)?;
+        (!out_of_memory::is_said(lines)).then_some((lines, behind))
+    }
+
+    fn end_line(&mut self) {
+        let line = std::mem::take(&mut self.line);
+        let is_error = out_of_memory::is_said(&line);
+        if is_error {
+            self.kept.extend_from_slice(last(&self.passed));
+            self.passed.clear();
+        }
+        if is_error || (self.after > 0 && memmem::find(&line, SIZE).is_some()) {
+            self.after = AFTER;
+        } else if self.after == 0 {
+            self.pass(&line);
+            return;
+        } else {
+            self.after = self.after.saturating_sub(line.len());
+        }
+        self.kept.extend_from_slice(&line);
+    }
+
+    /// Keeps the end of what passed by, for an error may follow.
+    fn pass(&mut self, lines: &[u8]) {
+        let lines = last(lines);
+        let room = BEFORE - lines.len();
+        self.passed.drain(..self.passed.len().saturating_sub(room));
+        self.passed.extend_from_slice(lines);
+    }
+
+    /// The errors with the lines around them.
     ///
     /// # Errors
-    /// There is none, or it names no buffer.
-    pub(super) fn finish(self) -> Result<String, Error> {
-        if self.is_found && memmem::find(&self.kept, SIZE).is_some() {
+    /// There is none.
+    pub(super) fn finish(mut self) -> Result<String, Error> {
+        self.end_line();
+        if !self.kept.is_empty() {
+            self.kept.truncate(MOST);
             return Ok(String::from_utf8_lossy(&self.kept).into_owned());
         }
-        if self.is_found {
-            let remedy = "Give the log from the error on, to the end of the list.";
-            return Err(Error::not_a_profile("a log whose list of buffers names none", remedy));
-        }
-        let remedy = "Drop a profile. A log is read where it holds the list of buffers that XLA writes when memory runs out \
-                      (\"Peak buffers:\" or \"Largest program allocations in hbm:\").";
+        let remedy = "Drop a profile. Of a log, crossprof reads the error that a runtime writes when memory runs out \
+                      (\"RESOURCE_EXHAUSTED\", \"out of memory\").";
         Err(Error::not_a_profile("plain text", remedy))
     }
+}
+
+/// The last bytes, as many as are kept before an error.
+fn last(bytes: &[u8]) -> &[u8] {
+    bytes.get(bytes.len().saturating_sub(BEFORE)..).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -72,14 +119,25 @@ mod tests {
 
     #[test]
     fn what_is_kept_does_not_depend_on_chunks() {
-        let text = [vec![b'a'; 3 * BEFORE], b"\nPeak buffers:\n Size: 1\n".to_vec(), vec![b'b'; 100]].concat();
-        let whole = read(&text, text.len()).expect("a list");
-        assert_eq!(whole.len(), BEFORE + text.len() - 3 * BEFORE - 1, "what stands before the list is bounded");
-        for chunk in [1, 5, 4096, BEFORE] {
-            assert!(read(&text, chunk).expect("a list") == whole, "chunks of {chunk}");
+        let line = b"step 1 loss 3.2\n";
+        let error = b"RESOURCE_EXHAUSTED: Attempting to allocate 1.00G.\n";
+        let text = [line.repeat(3 * BEFORE / line.len()), error.to_vec(), line.repeat(AFTER), error.to_vec()].concat();
+        let whole = read(&text, text.len()).expect("an error");
+        assert_eq!(whole.matches("RESOURCE").count(), 2, "errors far from each other");
+        assert!((2 * BEFORE + AFTER..2 * BEFORE + AFTER + 200).contains(&whole.len()), "{}", whole.len());
+        for chunk in [7, 4096, BEFORE] {
+            assert!(read(&text, chunk).expect("an error") == whole, "chunks of {chunk}");
         }
-        assert!(read(&vec![b'a'; 4 * BEFORE], 1000).is_err());
-        let long = [b"Largest program allocations in hbm: Size: ".to_vec(), vec![b'c'; MOST]].concat();
-        assert_eq!(read(&long, 1 << 20).expect("a list").len(), MOST);
+        assert!(read(&line.repeat(BEFORE), 1000).is_err());
+    }
+
+    #[test]
+    fn long_lists_and_long_lines_are_kept_to_a_limit() {
+        let list = [b"Peak buffers:\n".to_vec(), b" Size: 1.00MiB\n Shape: f32[1]\n".repeat(AFTER / 8)].concat();
+        assert_eq!(read(&list, 1 << 20).expect("a list").len(), list.len());
+        let long = [b"Peak buffers: Size: ".to_vec(), vec![b'c'; MOST + 5]].concat();
+        assert!(read(&long, 1 << 20).expect("a list").len() <= MOST);
+        let inside = [vec![b' '; 100_000], b"{\"log\":\"RESOURCE_EXHAUSTED: x\"}".to_vec()].concat();
+        assert_eq!(read(&inside, 1000).expect("an error").len(), inside.len());
     }
 }

@@ -13,7 +13,7 @@
 //! | fields of an XSpace with a printable plane name | xplane |
 //! | fields of a pprof `Profile` | device memory profile |
 //! | a module with a name and an entry computation | compiled program (HLO) |
-//! | plain text | log, where something reads logs |
+//! | plain text, JSON of a log | log, of which the error of memory that ran out is read |
 //!
 //! A byte order mark, space and comments in front of JSON are skipped. Everything else is named, so that the message can say what
 //! to do.

@@ -50,6 +50,7 @@ mod near_memory_limit;
 mod no_device_ops;
 mod no_hlo;
 mod numbers;
+mod out_of_memory;
 mod padded_buffers;
 mod preallocated_memory;
 mod profiler_overhead;
@@ -143,6 +144,7 @@ pub const RULES: &[Rule] = &[
     low_occupancy::RULE,
     sparse_core::RULE,
     sparse_core_offload::RULE,
+    out_of_memory::RULE,
     near_memory_limit::RULE,
     activations_dominate::RULE,
     undonated_arguments::RULE,

@@ -23,7 +23,12 @@ pub(super) fn largest_program<'a>(numbers: &Numbers<'a>) -> Result<&'a ProgramUs
     if numbers.context.run.heap_profile.is_some() || numbers.trace.framework == Framework::PyTorch {
         return Err(Verdict::Irrelevant);
     }
-    numbers.context.analysis.memory.largest().ok_or_else(|| {
+    let largest = numbers.context.analysis.memory.largest();
+    // The text of an error may be of an allocation alone.
+    if largest.is_none() && numbers.context.run.memory_error.is_some() {
+        return Err(Verdict::Irrelevant);
+    }
+    largest.ok_or_else(|| {
         let what = "the file holds no compiled program with its buffers.";
         if numbers.trace.format == Some(SourceFormat::ChromeJson) {
             return numbers.lacks_in_json(what);
@@ -40,7 +45,8 @@ pub(super) fn largest_program<'a>(numbers: &Numbers<'a>) -> Result<&'a ProgramUs
 /// # Errors
 /// What to say where that is known of none.
 pub(super) fn fullest_device<'a>(numbers: &Numbers<'a>) -> Result<(&'a DeviceMemory, f64), Verdict> {
-    if numbers.context.run.heap_profile.is_some() {
+    // Of an error, the rule `out_of_memory` says why it happened.
+    if numbers.context.run.heap_profile.is_some() || numbers.context.run.memory_error.is_some() {
         return Err(Verdict::Irrelevant);
     }
     let devices = numbers.context.analysis.memory.devices.iter();

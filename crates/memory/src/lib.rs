@@ -45,7 +45,7 @@ pub use class::{Class, Classification, Classifier, Confidence};
 pub use donation::{UnsharedArgument, unshared_arguments};
 pub use heap::{Heap, HeapPoint, Lifetime};
 pub use heap_profile::{Frame, FrameIndex, HeapProfile, HeapSample};
-pub use oom::{Figures, ListedBuffer, OutOfMemory};
+pub use oom::{Figures, ListedBuffer, OutOfMemory, Padded};
 pub use peak::PeakBuffer;
 pub use problems::{Problem, Problems};
 pub use program::{LiveBuffer, ProgramMemory, SpaceMemory};

@@ -25,7 +25,8 @@ pub struct DeviceMemory {
     /// (what lived when the profile was saved) or `error` (the text of an out-of-memory error).
     pub source: String,
     /// The most bytes that are used at once: of `allocator` given out or reserved, of `programs` the largest `memory.programs[].peak_heap_bytes`,
-    /// of `error` what was needed. Absent for `memory_profile`, which is of one moment.
+    /// of `error` what was needed: by the program, or by the allocation beside what was in use. Absent for `memory_profile`, which is of one
+    /// moment, and for errors that state only one allocation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peak_bytes: Option<u64>,
     /// Bytes that live arrays take when a device memory profile is saved. Temporary values of a running program are not in it.
@@ -46,6 +47,15 @@ pub struct DeviceMemory {
     /// Free memory of the pool that does not lie in its largest free piece, at the peak.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fragmentation_percent: Option<f64>,
+    /// Bytes of the allocation that failed, as the text of an out-of-memory error states them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub requested_bytes: Option<u64>,
+    /// Bytes that were free when an allocation failed, as the text of an out-of-memory error states them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub free_bytes: Option<u64>,
+    /// Bytes of the largest free piece when an allocation failed, as the text of an out-of-memory error states them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub largest_free_bytes: Option<u64>,
     /// The program that `by_class` is of: the one with the largest peak that the device's peak has room for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub program: Option<String>,

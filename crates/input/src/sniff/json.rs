@@ -1,6 +1,7 @@
 //! Which JSON it is, by the keys of its outermost object (or of the objects in its outermost list), without parsing it:
 //! the head can end anywhere.
 
+use base::out_of_memory;
 use memchr::memmem;
 
 use super::{Format, not_a_profile};
@@ -24,6 +25,9 @@ pub(super) fn tell(text: &[u8], complete: bool) -> Option<Format> {
     let decided = keys.iter().find_map(|key| if is_list { by_list_key(key) } else { by_key(key) });
     if let Some(format) = decided {
         return Some(format);
+    }
+    if is_lines(text) || (complete && out_of_memory::is_said(text)) {
+        return Some(Format::Log);
     }
     if depth(text) > DEEPEST {
         let what = if is_list { "a JSON list" } else { "a JSON object" };
@@ -82,6 +86,7 @@ fn by_key(key: &[u8]) -> Option<Format> {
         b"nbformat" | b"cells" => not_a_profile("a Jupyter notebook"),
         b"weight_map" => not_a_profile("the index of a checkpoint"),
         b"added_tokens" => not_a_profile("a tokenizer"),
+        b"textPayload" | b"jsonPayload" | b"logName" | b"insertId" => Format::Log,
         _ => return None,
     })
 }
@@ -97,8 +102,18 @@ fn by_list_key(key: &[u8]) -> Option<Format> {
         b"ph" | b"ts" | b"pid" | b"tid" | b"dur" => Format::TraceJson,
         b"step_timing" | b"compute_utilization" | b"timeline_coverage" => Format::UnifiedProfile,
         b"cols" => derived("a table"),
+        b"textPayload" | b"jsonPayload" | b"logName" | b"insertId" => Format::Log,
         _ => return None,
     })
+}
+
+/// Is the text a log of JSON, an object in each line?
+fn is_lines(text: &[u8]) -> bool {
+    let is_next = |line: &[u8]| line.trim_ascii_start().starts_with(b"{");
+    let mut lines = text.splitn(3, |byte| *byte == b'\n');
+    let first = lines.next().unwrap_or_default().trim_ascii_end();
+    let is_object = first.starts_with(b"{") && first.ends_with(b"}") && brackets(first).0 == 0;
+    is_object && lines.next().is_some_and(is_next)
 }
 
 fn derived(what: &str) -> Format {
@@ -144,6 +159,11 @@ fn keys_at(text: &[u8], level: u64) -> Vec<&[u8]> {
 
 /// The largest number of brackets inside each other.
 fn depth(text: &[u8]) -> u64 {
+    brackets(text).1
+}
+
+/// The number of brackets that are open at the end, and the largest number of them inside each other.
+fn brackets(text: &[u8]) -> (u64, u64) {
     let (mut depth, mut deepest, mut at) = (0u64, 0, 0);
     while let Some(&byte) = text.get(at) {
         at += 1;
@@ -158,7 +178,7 @@ fn depth(text: &[u8]) -> u64 {
         }
         deepest = deepest.max(depth);
     }
-    deepest
+    (depth, deepest)
 }
 
 /// Length of a string up to its closing quote; `None` where it is cut.

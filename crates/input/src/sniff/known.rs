@@ -1,7 +1,7 @@
 //! Files that people drop by mistake, by their first bytes.
 
 use super::{DROP_A_PROFILE, Format};
-use base::Error;
+use base::{Error, out_of_memory};
 
 /// What is done about a known kind of file.
 #[derive(Clone, Copy)]
@@ -99,6 +99,9 @@ pub(super) fn by_appearance(head: &[u8]) -> Format {
     }
 }
 
+/// What logs contain for terminals: ESC before colours, and backspace.
+const TERMINAL: [char; 2] = ['\u{1b}', '\u{8}'];
+
 /// What a file is that is no plain text.
 fn odd_text(head: &[u8]) -> Option<Error> {
     let text = match std::str::from_utf8(head) {
@@ -113,13 +116,13 @@ fn odd_text(head: &[u8]) -> Option<Error> {
     let starts = |start: &str| text.get(..start.len()).is_some_and(|found| found.eq_ignore_ascii_case(start));
     let error = if text.is_empty() {
         Error::not_a_profile("a file of nothing but space", DROP_A_PROFILE)
-    } else if text.chars().any(|c| c.is_control() && !c.is_whitespace()) {
+    } else if text.chars().any(|c| c.is_control() && !c.is_whitespace() && !TERMINAL.contains(&c)) {
         Error::not_a_profile("an unknown binary file", DROP_A_PROFILE)
     } else if starts("<!doctype html") || starts("<html") {
         let remedy =
             "It was saved in place of the profile (an error or sign-in page, or a viewer's): download the file itself.";
         Error::not_a_profile("an HTML page", remedy)
-    } else if starts("<") {
+    } else if starts("<") && !out_of_memory::is_said(head) {
         Error::not_a_profile("an XML file", DROP_A_PROFILE)
     } else {
         return None;

@@ -1,36 +1,20 @@
 //! Finds reports in the lines of a log. What other programs put before a line (times, names of hosts and processes) does not matter: marks
 //! are looked for anywhere in it.
 
-use super::numbers::{size, size_behind};
+use super::numbers::size_behind;
 use super::shape::array;
-use super::{ListedBuffer, OutOfMemory, rounds_to};
+use super::{ListedBuffer, OutOfMemory, rounds_to, statements, text};
 use crate::tiling::tiled_bytes;
 use crate::unpadded::unpadded_bytes;
-
-/// Sums that the texts give, by their words, in front of which nothing else of the text stands.
-const SUMS: [&str; 13] = [
-    "parameter allocation",
-    "constant allocation",
-    "maybe_live_out allocation",
-    "preallocated temp allocation",
-    "preallocated temp fragmentation",
-    "total allocation",
-    "total fragmentation",
-    "reserved",
-    "program",
-    "arguments",
-    "global",
-    "scoped",
-    "HLO temp",
-];
+use base::out_of_memory::{LARGEST_ALLOCATIONS, PEAK_BUFFERS, is_said};
 
 /// Buffers that are kept of a report: XLA lists some twenty.
 const MOST_BUFFERS: usize = 10_000;
 
-/// The reports of a text: those that list buffers.
-pub(super) fn reports(text: &str) -> Vec<OutOfMemory> {
+/// The reports of a text, each as often as it is there.
+pub(super) fn reports(log: &str) -> Vec<OutOfMemory> {
     let mut reader = Reader::default();
-    text.lines().for_each(|line| reader.line(line));
+    text::lines(log, |line| reader.line(line));
     reader.end_report();
     reader.reports
 }
@@ -40,6 +24,8 @@ struct Reader {
     reports: Vec<OutOfMemory>,
     /// What was said so far of the report that comes or is being read.
     open: OutOfMemory,
+    /// Did a line state the error?
+    is_stated: bool,
     /// Do the lines list buffers?
     is_list: bool,
     /// The buffer whose lines are read.
@@ -48,22 +34,30 @@ struct Reader {
 
 impl Reader {
     fn line(&mut self, line: &str) {
-        if let Some(space) = behind(line, "Largest program allocations in ") {
+        if let Some(space) = behind(line, LARGEST_ALLOCATIONS) {
             self.begin_list();
-            self.open.memory_space = space.trim_end().trim_end_matches(':').to_owned();
-        } else if line.contains("Peak buffers:") {
+            self.open.memory_space = statements::name(space).to_owned();
+        } else if line.contains(PEAK_BUFFERS) {
             self.begin_list();
-        } else if begins_error(line) {
-            // What an allocator said before belongs to this error.
-            if self.is_list {
-                self.end_report();
-            }
-            self.heading(line);
+        } else if is_said(line.as_bytes()) && !line.contains("OOM Debugging") {
+            self.error(line);
         } else if self.is_list {
             self.list_line(line);
         } else {
-            self.heading(line);
+            statements::note(line, &mut self.open);
         }
+    }
+
+    /// A line that states an error: another one than that before it, or the same in other words.
+    fn error(&mut self, line: &str) {
+        let said = statements::error(line);
+        // What an allocator said before belongs to this error.
+        if self.is_list || !self.open.agrees(&said) {
+            self.end_report();
+        }
+        self.is_stated = true;
+        self.open.is_survived |= said.is_survived && self.open.statement.is_empty();
+        self.open.complete(said);
     }
 
     /// A list that follows another without a new error is of another memory space.
@@ -77,41 +71,9 @@ impl Reader {
     fn end_report(&mut self) {
         self.end_buffer();
         let report = std::mem::take(&mut self.open);
-        if std::mem::take(&mut self.is_list) && !report.buffers.is_empty() {
+        let is_list = std::mem::take(&mut self.is_list);
+        if std::mem::take(&mut self.is_stated) || (is_list && !report.buffers.is_empty()) {
             self.reports.push(report);
-        }
-    }
-
-    /// A line outside of a list: what was asked for, how much there is, and sums.
-    fn heading(&mut self, line: &str) {
-        let open = &mut self.open;
-        if let Some(space) = behind(line, "Ran out of memory in memory space ") {
-            open.memory_space = space.split(['.', ' ']).next().unwrap_or_default().to_owned();
-        }
-        if let Some((needed, rest)) = behind(line, " Used ").and_then(size) {
-            open.needed_bytes = Some(needed);
-            open.capacity_bytes = size_behind(rest, " of ");
-        }
-        for mark in ["trying to allocate ", "Out of memory allocating "] {
-            if let Some(bytes) = size_behind(line, mark) {
-                open.requested_bytes = Some(bytes);
-            }
-        }
-        // The statistics of an allocator.
-        for (mark, field) in [("InUse:", &mut open.in_use_bytes), ("Limit:", &mut open.capacity_bytes)] {
-            if line.split_whitespace().any(|word| word == mark) {
-                *field = size_behind(line, mark);
-            }
-        }
-        for name in SUMS {
-            // One word alone stands in many lines of a log.
-            let is_it = |before: &str| before.trim().is_empty() || name.contains(' ');
-            let Some((_, rest)) = line.split_once(name).filter(|(before, _)| is_it(before)) else { continue };
-            let value = rest.strip_prefix(':').unwrap_or(rest);
-            if let Some((bytes, _)) = value.starts_with([' ', '\t']).then(|| size(value)).flatten() {
-                open.sums.push((name.to_owned(), bytes));
-                break;
-            }
         }
     }
 
@@ -146,8 +108,9 @@ impl Reader {
             let name = label.split([' ', ',']).next().unwrap_or_default();
             buffer.name = name.trim_start_matches('%').to_owned();
         } else if let Some(kind) = behind(line, "Allocation type: ") {
-            buffer.allocation_type = kind.trim().to_owned();
-            buffer.is_argument |= matches!(kind.trim(), "arguments" | "argument" | "parameter");
+            let kind = kind.split(['"', '\'']).next().unwrap_or_default().trim();
+            buffer.allocation_type = kind.to_owned();
+            buffer.is_argument |= matches!(kind, "arguments" | "argument" | "parameter");
         }
     }
 
@@ -167,13 +130,8 @@ impl Reader {
     }
 }
 
-/// Does an error begin with this line? Python prints it with its kind, XLA without.
-fn begins_error(line: &str) -> bool {
-    line.contains("RESOURCE_EXHAUSTED") || line.contains("Ran out of memory in memory space ")
-}
-
 /// What stands behind a mark.
-fn behind<'t>(line: &'t str, mark: &str) -> Option<&'t str> {
+pub(super) fn behind<'t>(line: &'t str, mark: &str) -> Option<&'t str> {
     line.split_once(mark).map(|(_, rest)| rest)
 }
 

@@ -1,16 +1,23 @@
-//! The text of an out-of-memory error: what XLA lists when a program does not fit, as it stands in a log.
+//! The text of an out-of-memory error: what a runtime states and XLA lists, as it stands in a log.
 //!
 //! ```text
 //! GPU, CPU   Out of memory while trying to allocate N bytes.   BufferAssignment stats: ...   Peak buffers:   Buffer 1: Size: ... Shape: ...
 //! TPU        Ran out of memory in memory space hbm. Used 21.95G of 15.48G hbm.   Largest program allocations in hbm:   1. Size: ... Shape: ...
+//! TPU        Attempting to allocate 180.59M. That was not possible. There are 142.58M free.; (0x3x0_HBM1)
+//! TPU        TPU TensorCore Hbm usage: 34.82G, SparseCore Hbm usage 174.10G, exceeding available bytes: 95.74G
+//! BFC        Allocator (GPU_1_bfc) ran out of memory trying to allocate 27.93GiB   Limit: ... InUse: ... LargestFreeBlock: ...
+//! PyTorch    CUDA out of memory. Tried to allocate 1.95 GiB. GPU 0 has a total capacity of 79.15 GiB of which 1.21 GiB is free.
 //! ```
 //!
 //! The text rounds sizes to three or four digits. A buffer's shape says its size exactly: that counts where it rounds to what the text
 //! says. Only the largest buffers are listed.
 
 mod lines;
+mod merge;
 mod numbers;
 mod shape;
+mod statements;
+mod text;
 
 use base::format;
 
@@ -18,11 +25,15 @@ use crate::class::{Class, Classification, Confidence};
 use crate::paths::scope_of;
 use crate::peak::PeakBuffer;
 
-/// One report of an error: of one program and memory space.
+/// One report of an error: of one program, or of one allocation, and of one memory space.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct OutOfMemory {
+    /// The line that states the error, as far as it is readable in a sentence.
+    pub statement: String,
     /// The memory space as the text calls it (`hbm`, `vmem`); empty where it does not, as on GPUs.
     pub memory_space: String,
+    /// The device or allocator that the text names (`0x3x0_HBM1`, `GPU_1_bfc`); empty if it names none.
+    pub device: String,
     /// Bytes that the program needs in all.
     pub needed_bytes: Option<u64>,
     /// Bytes that there are.
@@ -31,10 +42,29 @@ pub struct OutOfMemory {
     pub requested_bytes: Option<u64>,
     /// Bytes that were in use when it failed, where the allocator said so.
     pub in_use_bytes: Option<u64>,
+    /// Bytes that were free when it failed.
+    pub free_bytes: Option<u64>,
+    /// Bytes of the largest free piece, where an allocation has to be in one.
+    pub largest_free_bytes: Option<u64>,
+    /// Bytes that the allocator keeps and uses for nothing.
+    pub reserved_unused_bytes: Option<u64>,
+    /// Bytes of temporary values without and with the padding of their layouts.
+    pub padded: Option<Padded>,
+    /// Did the allocator go on without this memory? Then nothing failed.
+    pub is_survived: bool,
     /// Other sums with the words of the text: `parameter allocation`, `HLO temp`.
     pub sums: Vec<(String, u64)>,
     /// The largest buffers at the peak, in the order of the text.
     pub buffers: Vec<ListedBuffer>,
+}
+
+/// Bytes with and without padding, as a text adds them up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Padded {
+    /// Bytes of the values.
+    pub unpadded_bytes: u64,
+    /// Bytes that they take.
+    pub padded_bytes: u64,
 }
 
 /// Sums that the text states, in the words of other tables.
@@ -76,17 +106,10 @@ pub struct ListedBuffer {
 }
 
 impl OutOfMemory {
-    /// The reports in a text; none where it holds no such. A report that is there twice, as when an error is raised again, counts once.
+    /// The reports in a text, in its order; none if it holds no error. A report that is there twice, as when an error is raised again,
+    /// counts once.
     pub fn read(text: &str) -> Vec<OutOfMemory> {
-        let mut reports: Vec<OutOfMemory> = Vec::new();
-        for report in lines::reports(text) {
-            let is_known =
-                |known: &OutOfMemory| (&known.memory_space, &known.buffers) == (&report.memory_space, &report.buffers);
-            if !reports.iter().any(is_known) {
-                reports.push(report);
-            }
-        }
-        reports
+        merge::distinct(lines::reports(text))
     }
 
     /// Bytes of the buffers that it lists.
@@ -94,20 +117,52 @@ impl OutOfMemory {
         self.buffers.iter().fold(0, |sum, buffer| sum.saturating_add(buffer.bytes))
     }
 
-    /// The most that is needed at once: as stated, else what is listed.
-    pub fn peak_bytes(&self) -> u64 {
-        self.needed_bytes.or_else(|| self.sum("total allocation")).unwrap_or_else(|| self.listed_bytes())
+    /// The most that the program needs at once: as stated, else as summed up, else what is listed. `None` if the text is of an
+    /// allocation and not of a program.
+    pub fn program_bytes(&self) -> Option<u64> {
+        let listed = || Some(self.listed_bytes()).filter(|_| !self.buffers.is_empty());
+        self.needed_bytes.or_else(|| self.sum("total allocation")).or_else(listed)
+    }
+
+    /// The most that was needed at once, with what was in use beside it if an allocator reports it; `None` if the text states neither.
+    pub fn peak_bytes(&self) -> Option<u64> {
+        let in_use = self.occupied_bytes().zip(self.requested_bytes);
+        in_use.map(|(in_use, requested)| in_use.saturating_add(requested)).or_else(|| self.program_bytes())
+    }
+
+    /// Bytes in use when the allocation failed: as stated, else what was not free.
+    pub fn occupied_bytes(&self) -> Option<u64> {
+        let not_free = || self.capacity_bytes?.checked_sub(self.free_bytes?);
+        self.in_use_bytes.or_else(not_free)
+    }
+
+    /// Bytes that layouts add: the text's own sum, else those of the listed buffers.
+    pub fn padding_bytes(&self) -> u64 {
+        let listed =
+            |sum: u64, buffer: &ListedBuffer| sum.saturating_add(buffer.bytes.saturating_sub(buffer.unpadded_bytes));
+        let stated = self.padded.map(|padded| padded.padded_bytes.saturating_sub(padded.unpadded_bytes));
+        stated.unwrap_or_else(|| self.buffers.iter().fold(0, listed))
+    }
+
+    /// Does the text state anything in bytes?
+    pub fn has_sizes(&self) -> bool {
+        self.program_bytes().or(self.requested_bytes).or(self.free_bytes).is_some()
     }
 
     /// What stands for the program, whose name the text does not give.
     pub fn title(&self) -> String {
         let space = if self.memory_space.is_empty() { String::new() } else { format!(" in {}", self.memory_space) };
-        format!("out of memory{space}")
+        let device = if self.device.is_empty() { String::new() } else { format!(" ({})", self.device) };
+        format!("out of memory{space}{device}")
     }
 
     /// The name of the memory space as other tables have it.
     pub fn space_name(&self) -> String {
-        if self.memory_space.is_empty() { "device memory".to_owned() } else { self.memory_space.to_uppercase() }
+        match self.memory_space.as_str() {
+            "" => "device memory".to_owned(),
+            HOST => HOST.to_owned(),
+            space => space.to_uppercase(),
+        }
     }
 
     /// Bytes of arguments, results, constants and temporary values, as far as the text adds them up.
@@ -167,6 +222,9 @@ impl ListedBuffer {
         }
     }
 }
+
+/// The memory space of errors of the host.
+pub(crate) const HOST: &str = "host memory";
 
 /// `12.0 MiB`, as the text would round it.
 fn rounds_to(bytes: u64, stated: u64) -> bool {

@@ -15,48 +15,55 @@ pub const NOT_LISTED: &str = "not listed";
 /// The reports of a text, those with the largest need first.
 pub(super) fn of_text(text: &str) -> MemoryUse {
     let mut reports = OutOfMemory::read(text);
-    base::sort::sort_by(&mut reports, |a, b| b.peak_bytes().cmp(&a.peak_bytes()));
+    let need = |report: &OutOfMemory| report.peak_bytes().or(report.requested_bytes);
+    base::sort::sort_by(&mut reports, |a, b| need(b).cmp(&need(a)));
     MemoryUse {
         devices: reports.iter().map(device).collect(),
-        programs: Arc::new(reports.iter().map(program).collect()),
+        programs: Arc::new(reports.iter().filter_map(program).collect()),
+        errors: reports,
         warnings: Vec::new(),
     }
 }
 
-fn program(report: &OutOfMemory) -> ProgramUse {
+/// The program that did not fit; `None` if the text is of an allocation alone.
+fn program(report: &OutOfMemory) -> Option<ProgramUse> {
+    let peak = report.program_bytes()?;
     let figures = report.figures();
     let summary = Summary::of(report.buffers.iter().map(memory::ListedBuffer::as_peak_buffer));
+    let padding = report.padding_bytes();
     let figures = report::ProgramMemory {
         module: report.title(),
         memory_space: report.space_name(),
-        peak_heap_bytes: report.peak_bytes(),
+        peak_heap_bytes: peak,
+        peak_unpadded_heap_bytes: report.padded.map(|_| peak.saturating_sub(padding)),
         total_allocation_bytes: figures.total_bytes,
         parameter_bytes: figures.parameter_bytes,
         output_bytes: figures.output_bytes,
         constant_bytes: figures.constant_bytes,
         temporary_bytes: figures.temporary_bytes,
-        padding_bytes: Some(summary.padding_bytes),
-        by_class: classes(report, &summary, report.peak_bytes()),
+        padding_bytes: Some(padding),
+        by_class: classes(report, &summary, peak),
         buffers: buffers(&summary),
         ..report::ProgramMemory::default()
     };
     let (unshared, replicated) = (Vec::new(), Replicated::default());
-    ProgramUse { host: 0, program_id: 0, figures, summary, unshared, replicated }
+    Some(ProgramUse { host: 0, program_id: 0, figures, summary, unshared, replicated })
 }
 
-/// Where an allocator reports how full it was, that with what was asked for; else what the program needs.
 fn device(report: &OutOfMemory) -> DeviceMemory {
-    let in_use = report.in_use_bytes.zip(report.requested_bytes);
-    let peak = in_use.map_or(report.peak_bytes(), |(in_use, requested)| in_use.saturating_add(requested));
+    let peak = report.peak_bytes();
     let summary = Summary::of(report.buffers.iter().map(memory::ListedBuffer::as_peak_buffer));
     DeviceMemory {
         device_name: report.title(),
         source: "error".to_owned(),
-        peak_bytes: Some(peak),
+        peak_bytes: peak,
         capacity_bytes: report.capacity_bytes,
         capacity_source: report.capacity_bytes.map(|_| "error".to_owned()),
-        peak_percent: report.capacity_bytes.map(|capacity| share(peak, capacity)),
-        by_class: classes(report, &summary, peak),
+        peak_percent: peak.zip(report.capacity_bytes).map(|(peak, capacity)| share(peak, capacity)),
+        requested_bytes: report.requested_bytes,
+        free_bytes: report.free_bytes,
+        largest_free_bytes: report.largest_free_bytes,
+        by_class: peak.map_or_else(Vec::new, |peak| classes(report, &summary, peak)),
         ..DeviceMemory::default()
     }
 }

@@ -19,7 +19,7 @@ pub(crate) use programs::programs;
 use std::sync::Arc;
 
 use base::{Warning, WarningCode, sort};
-use memory::HeapProfile;
+use memory::{HeapProfile, OutOfMemory};
 use report::{DeviceMemory, Memory};
 
 use crate::{Devices, Ops, Run};
@@ -34,6 +34,8 @@ pub struct MemoryUse {
     pub devices: Vec<DeviceMemory>,
     /// The programs whose buffers the file says, those with the largest peak first.
     pub programs: Arc<Vec<ProgramUse>>,
+    /// The errors of a text that says that memory ran out, those with the largest need first.
+    pub errors: Vec<OutOfMemory>,
     /// What could not be read.
     pub(crate) warnings: Vec<Warning>,
 }
@@ -50,7 +52,7 @@ impl MemoryUse {
         }
         let programs = Arc::clone(run.programs().memory(devices.platform));
         let devices = devices::devices(run, devices, &programs, &ran, device);
-        MemoryUse { devices, programs, warnings: Vec::new() }
+        MemoryUse { devices, programs, errors: Vec::new(), warnings: Vec::new() }
     }
 
     /// The program with the largest peak.
@@ -77,6 +79,7 @@ fn of_heap_profile(profile: &HeapProfile) -> MemoryUse {
     MemoryUse {
         devices: devices::of_heap_profile(profile),
         programs: Arc::default(),
+        errors: Vec::new(),
         warnings: damaged.into_iter().collect(),
     }
 }

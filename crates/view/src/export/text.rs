@@ -108,6 +108,7 @@ fn title_called(profile: &UnifiedProfile, name: &str) -> String {
         (1, _) => "1 device".to_owned(),
         (0, 1) => "1 device of unknown kind".to_owned(),
         (0, 2..) => format!("{} devices of unknown kind", format::count(accelerators)),
+        (0, 0) if is_of_memory_alone(profile) => "memory only".to_owned(),
         (0, 0) if profile.host_activity.is_some() => "host only".to_owned(),
         (devices, _) => format!("{} devices", format::count(devices)),
     });
@@ -134,6 +135,10 @@ pub fn headlines(profile: &UnifiedProfile) -> Vec<(&'static str, String)> {
     if let Some(window) = &profile.window {
         let caution = window.caution.iter().map(|caution| format!("{caution} ")).collect::<String>();
         lines.push(("Measured", format!("{caution}{}", window.sentence)));
+    }
+    if is_of_memory_alone(profile) {
+        lines.extend(memory_of_devices(profile).map(|line| ("Memory", line)));
+        return lines;
     }
     // Without a device op there are no steps on devices: what is known comes first, and no row of dashes.
     let has_devices = profile.metadata.num_devices > 0 || profile.host_activity.is_none();
@@ -202,6 +207,34 @@ pub fn headlines(profile: &UnifiedProfile) -> Vec<(&'static str, String)> {
     }
     lines.extend(model(profile).map(|line| ("Model", line)));
     lines
+}
+
+/// Is the run a file about memory, without events?
+fn is_of_memory_alone(profile: &UnifiedProfile) -> bool {
+    profile.memory.is_some() && profile.metadata.num_events.is_none_or(|events| events == 0)
+}
+
+/// Bytes that each device holds, needs or lacks.
+fn memory_of_devices(profile: &UnifiedProfile) -> impl Iterator<Item = String> {
+    let devices = profile.memory.iter().flat_map(|memory| &memory.devices).take(DEVICES);
+    devices.map(|device| {
+        let is_error = device.source == "error";
+        let peak = device.peak_bytes.map(|peak| {
+            let of = device.capacity_bytes.map_or_else(String::new, |bytes| format!(" of {}", format::bytes(bytes)));
+            format!("{} {}{of}", if is_error { "needs" } else { "peak" }, format::bytes(peak))
+        });
+        let known = |name: &str, bytes: Option<u64>| bytes.map(|bytes| format!("{name} {}", format::bytes(bytes)));
+        let parts = [
+            peak,
+            known("live", device.live_bytes),
+            known("asked for", device.requested_bytes),
+            known("free", device.free_bytes),
+            known("largest free piece", device.largest_free_bytes),
+        ];
+        let parts: Vec<String> = parts.into_iter().flatten().collect();
+        let name = shorten(&device.device_name, 40);
+        if parts.is_empty() { name } else { format!("{name}: {}", parts.join(", ")) }
+    })
 }
 
 fn origin(profile: &UnifiedProfile) -> String {

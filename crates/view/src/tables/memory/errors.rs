@@ -13,16 +13,21 @@ pub(super) fn program(error: &OutOfMemory, columns: &[Column]) -> Vec<Cell> {
     let cell = |column: &Column| match column.key {
         "module" => text(&error.title()),
         "memory_space" => text(&error.space_name()),
-        "peak_heap_bytes" => Cell::Int(error.peak_bytes()),
+        "peak_heap_bytes" => int(error.program_bytes()),
+        "peak_unpadded_heap_bytes" => {
+            int(error.padded.and(error.program_bytes()).map(|peak| peak.saturating_sub(error.padding_bytes())))
+        }
         "total_allocation_bytes" => int(figures.total_bytes),
         "parameter_bytes" => int(figures.parameter_bytes),
         "output_bytes" => int(figures.output_bytes),
         "constant_bytes" => int(figures.constant_bytes),
         "temporary_bytes" => int(figures.temporary_bytes),
         "buffers_at_peak" => Cell::Int(error.buffers.len() as u64),
-        "listed_bytes" => Cell::Int(error.listed_bytes()),
+        "listed_bytes" => int(Some(error.listed_bytes()).filter(|_| !error.buffers.is_empty())),
         "capacity_bytes" => int(error.capacity_bytes),
         "requested_bytes" => int(error.requested_bytes),
+        "free_bytes" => int(error.free_bytes),
+        "largest_free_bytes" => int(error.largest_free_bytes),
         _ => Cell::Absent,
     };
     columns.iter().map(cell).collect()
@@ -34,7 +39,7 @@ pub(super) fn add_buffers(error: &OutOfMemory, variant: &str, cells: &mut Vec<Ve
     sort::sort_by(&mut buffers, |a, b| b.bytes.cmp(&a.bytes));
     let (module, space) = (error.title(), error.space_name());
     let of = [module.as_str(), space.as_str()];
-    let peak = error.peak_bytes();
+    let peak = error.program_bytes().unwrap_or(0);
     let key: fn(&ListedBuffer) -> String = match variant {
         "class" => |buffer| buffer.as_peak_buffer().class.class.label().to_owned(),
         "scope" => |buffer| buffer.as_peak_buffer().scope,

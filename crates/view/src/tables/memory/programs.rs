@@ -25,7 +25,7 @@ impl<'p> Row<'p> {
 
 type CellOf = fn(&Row<'_>) -> Cell;
 
-static COLUMNS: [(Column, CellOf); 25] = [
+static COLUMNS: [(Column, CellOf); 27] = [
     (column("module", "Program", Unit::Text, "The program with its number."), |row| text(&row.program.name)),
     (
         column("memory_space", "Memory space", Unit::Text, "`HBM`, `VMEM`, `CMEM`, `SMEM`, `host`, ...; `main memory` of a CPU.")
@@ -167,6 +167,21 @@ static COLUMNS: [(Column, CellOf); 25] = [
     (
         column("requested_bytes", "Asked for", Unit::Bytes, "Bytes of the allocation that failed, as the text of an out-of-memory error says.")
             .caveat("Of such texts only."),
+        |_| Cell::Absent,
+    ),
+    (
+        column("free_bytes", "Free", Unit::Bytes, "Bytes that were free when an allocation failed, as the text of an out-of-memory error says.")
+            .caveat("Of such texts only."),
+        |_| Cell::Absent,
+    ),
+    (
+        column(
+            "largest_free_bytes",
+            "Largest free piece",
+            Unit::Bytes,
+            "Bytes of the largest free piece when an allocation failed, as the text of an out-of-memory error says.",
+        )
+        .caveat("Of such texts only."),
         |_| Cell::Absent,
     ),
     (column("program_id", "Program number", Unit::Text, "Number of the program, without a sign."), |row| {

@@ -1,0 +1,228 @@
+//! Why memory ran out, by the text of the error.
+
+use super::draft::Draft;
+use super::memory::VIEW;
+use super::numbers::Numbers;
+use super::{Rule, Verdict, padded_buffers};
+use base::format;
+use memory::OutOfMemory;
+use report::{Confidence, FindingSeverity};
+
+/// The rule.
+pub(super) const RULE: Rule = Rule { id: "out_of_memory", title: "Memory ran out", check };
+
+/// Share of the need from which padding alone is the cause (ours: it takes more than the values).
+const PADDING_PERCENT: f64 = 50.0;
+/// Share of the capacity up to which a program is small: what is missing was held elsewhere (ours: it fits twice).
+const SMALL_PERCENT: f64 = 50.0;
+/// Characters of an error that are quoted.
+const STATEMENT: usize = 160;
+/// Bytes of a gigabyte as makers write the size of a memory.
+const GIGABYTE: f64 = (1u64 << 30) as f64;
+
+/// Why memory ran out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Cause {
+    /// The memory on the chip is too small for a kernel.
+    OnChip,
+    /// The memory of the host ran out.
+    Host,
+    /// Layouts pad the values.
+    Padding,
+    /// Enough is free, but not in one piece.
+    Pieces,
+    /// The program is small.
+    HeldElsewhere,
+    /// The program needs more than there is.
+    Program,
+    /// One allocation is larger than what is left.
+    Allocation,
+    /// The text states no sizes.
+    Unknown,
+}
+
+/// Is padding why this error happened?
+pub(super) fn is_for_padding(error: &OutOfMemory) -> bool {
+    cause(error) == Cause::Padding
+}
+
+fn cause(error: &OutOfMemory) -> Cause {
+    if !error.has_sizes() {
+        return if error.space_name() == "host memory" { Cause::Host } else { Cause::Unknown };
+    }
+    match error.space_name().as_str() {
+        "VMEM" | "SMEM" => return Cause::OnChip,
+        "host memory" => return Cause::Host,
+        _ => {}
+    }
+    let (program, requested) = (error.program_bytes(), error.requested_bytes);
+    if let Some(program) = program {
+        let padding = error.padding_bytes();
+        let fits_without = error
+            .capacity_bytes
+            .is_some_and(|capacity| program > capacity && program.saturating_sub(padding) <= capacity);
+        if fits_without || percent(padding, program) >= PADDING_PERCENT {
+            return Cause::Padding;
+        }
+    }
+    let is_free = |bytes: Option<u64>| requested.zip(bytes).is_some_and(|(requested, bytes)| requested <= bytes);
+    let fits_nowhere = requested.zip(error.largest_free_bytes).is_none_or(|(requested, largest)| requested > largest);
+    if fits_nowhere && (is_free(error.free_bytes) || is_free(error.reserved_unused_bytes)) {
+        return Cause::Pieces;
+    }
+    match program {
+        Some(program) if is_small(program, error.capacity_bytes) => Cause::HeldElsewhere,
+        Some(_) => Cause::Program,
+        None => Cause::Allocation,
+    }
+}
+
+/// Does a program fit twice into the memory? If that is unknown, into the smallest of any device.
+fn is_small(program: u64, capacity: Option<u64>) -> bool {
+    let sizes = || facts::devices::all().iter().filter_map(|device| device.hbm_gb);
+    let capacity = capacity.map_or_else(|| sizes().fold(f64::MAX, f64::min) * GIGABYTE, |capacity| capacity as f64);
+    100.0 * program as f64 <= SMALL_PERCENT * capacity
+}
+
+fn percent(part: u64, whole: u64) -> f64 {
+    if whole > 0 { 100.0 * part as f64 / whole as f64 } else { 0.0 }
+}
+
+fn check(numbers: &Numbers<'_>) -> Verdict {
+    let memory = &numbers.context.analysis.memory;
+    let Some(error) = memory.errors.first() else { return Verdict::Irrelevant };
+    let cause = cause(error);
+    let confidence = if cause == Cause::HeldElsewhere { Confidence::Medium } else { Confidence::High };
+    let severity = if error.is_survived { FindingSeverity::Warning } else { FindingSeverity::Critical };
+    let mut message = said(error, cause);
+    if cause == Cause::Padding {
+        message.push_str(&memory.largest().map_or_else(String::new, padded_buffers::shapes));
+    }
+    if error.is_survived {
+        message.push_str(" The allocator went on without this memory.");
+    }
+    if let more @ 1.. = memory.errors.len().saturating_sub(1) {
+        let errors = if more == 1 { "error".to_owned() } else { "errors".to_owned() };
+        message.push_str(&format!(" The text contains {} more {errors}.", format::count(more as u64)));
+    }
+    Draft::new(severity, confidence, &title(error, cause), message)
+        .remedy(&remedy(error, cause))
+        .evidence_where("needed_bytes", error.program_bytes().map(|bytes| bytes as f64))
+        .evidence_where("requested_bytes", error.requested_bytes.map(|bytes| bytes as f64))
+        .evidence_where("free_bytes", error.free_bytes.map(|bytes| bytes as f64))
+        .evidence_where("largest_free_bytes", error.largest_free_bytes.map(|bytes| bytes as f64))
+        .evidence_where("in_use_bytes", error.in_use_bytes.map(|bytes| bytes as f64))
+        .evidence_where("capacity_bytes", error.capacity_bytes.map(|bytes| bytes as f64))
+        .evidence_where("padding_bytes", (cause == Cause::Padding).then(|| error.padding_bytes() as f64))
+        .link(VIEW, "")
+        .fires()
+}
+
+fn title(error: &OutOfMemory, cause: Cause) -> String {
+    let space = error.space_name();
+    match cause {
+        Cause::OnChip => format!("A kernel needs more {space} than there is"),
+        Cause::Host => "The host's memory ran out".to_owned(),
+        Cause::Padding => {
+            let share = percent(error.padding_bytes(), error.program_bytes().unwrap_or(0));
+            format!("{} of the memory that did not fit is padding", format::percent(share))
+        }
+        Cause::Pieces => "Memory ran out though enough is free: it is in pieces".to_owned(),
+        Cause::HeldElsewhere => "Memory ran out, but the program is small: memory was held elsewhere".to_owned(),
+        Cause::Program => format!("The program needs {} of {space}", format::bytes(error.program_bytes().unwrap_or(0))),
+        Cause::Allocation => {
+            let asked = error.requested_bytes.map(format::bytes);
+            asked.map_or_else(|| "Memory ran out".to_owned(), |asked| format!("An allocation of {asked} failed"))
+        }
+        Cause::Unknown => "Memory ran out".to_owned(),
+    }
+}
+
+/// The sizes that the text states, in sentences.
+fn said(error: &OutOfMemory, cause: Cause) -> String {
+    let space = format::printable(&error.space_name());
+    let mut sentences = Vec::new();
+    if let Some(program) = error.program_bytes() {
+        let of = error.capacity_bytes.map_or_else(
+            || if error.memory_space.is_empty() { " of".to_owned() } else { String::new() },
+            |capacity| format!(" of {}", format::bytes(capacity)),
+        );
+        let needs = if cause == Cause::OnChip { "A kernel or program needs" } else { "The program needs" };
+        sentences.push(format!("{needs} {}{of} {space}.", format::bytes(program)));
+    }
+    for core in ["TensorCore", "SparseCore"] {
+        if let Some(bytes) = error.sum(core) {
+            sentences.push(format!("The {core} needs {} of it.", format::bytes(bytes)));
+        }
+    }
+    if cause == Cause::Padding {
+        let (padding, program) = (error.padding_bytes(), error.program_bytes().unwrap_or(0));
+        sentences.push(format!(
+            "Layouts add {} of it as padding: the values take {}.",
+            format::bytes(padding),
+            format::bytes(program.saturating_sub(padding))
+        ));
+    }
+    if let Some(requested) = error.requested_bytes {
+        let device =
+            if error.device.is_empty() { String::new() } else { format!(" on {}", format::printable(&error.device)) };
+        sentences.push(format!("An allocation of {} failed{device}.", format::bytes(requested)));
+    }
+    let rest = [
+        ("free", error.free_bytes),
+        ("the largest free piece", error.largest_free_bytes),
+        ("reserved by the allocator and unused", error.reserved_unused_bytes),
+        ("in use", error.in_use_bytes),
+        ("the capacity", error.capacity_bytes.filter(|_| error.program_bytes().is_none())),
+    ];
+    let rest: Vec<String> =
+        rest.iter().filter_map(|(what, bytes)| Some(format!("{what} {}", format::bytes((*bytes)?)))).collect();
+    if !rest.is_empty() {
+        sentences.push(format!("At that moment: {}.", rest.join(", ")));
+    }
+    if cause == Cause::HeldElsewhere {
+        sentences.push("Other programs, arrays or processes held the memory.".to_owned());
+    }
+    let statement = format::shorten(&format::printable(&error.statement), STATEMENT);
+    if sentences.is_empty() {
+        sentences.push(format!("The text states no sizes: {statement}"));
+    } else if cause == Cause::Allocation {
+        sentences.push(format!("The error: {statement}"));
+    }
+    sentences.join(" ")
+}
+
+fn remedy(error: &OutOfMemory, cause: Cause) -> String {
+    let is_pytorch = error.reserved_unused_bytes.is_some() || error.statement.contains("Tried to allocate");
+    match cause {
+        Cause::OnChip => {
+            "VMEM and SMEM are on the chip: a smaller batch or more devices may not help. Use smaller blocks or fewer buffers in the \
+             Pallas kernel, or raise its limit (vmem_limit_bytes, --xla_tpu_scoped_vmem_limit_kib)."
+        }
+        Cause::Host => "Load less data at once in the host process, use fewer loader processes, or give the container more memory.",
+        Cause::Padding => padded_buffers::REMEDY,
+        Cause::Pieces if is_pytorch => {
+            "Set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True, and keep shapes the same from step to step."
+        }
+        Cause::Pieces => {
+            "Allocate what lives long before what comes and goes, and keep shapes the same from step to step. On a GPU, \
+             XLA_PYTHON_CLIENT_ALLOCATOR=cuda_async lets the driver put pieces together."
+        }
+        Cause::HeldElsewhere => {
+            "Look for other processes on the device (nvidia-smi, tpu-info) and for arrays that the program keeps: \
+             jax.profiler.save_device_memory_profile(\"memory.prof\") before the call that fails records which line made each."
+        }
+        Cause::Program => {
+            "Compute activations again instead of keeping them, accumulate gradients over smaller batches, or shard parameters and \
+             batch over more devices. The Memory page lists the largest buffers that the text names."
+        }
+        Cause::Allocation | Cause::Unknown if is_pytorch => {
+            "Use a smaller batch, or record what is alive with torch.cuda.memory._record_memory_history()."
+        }
+        Cause::Allocation | Cause::Unknown => {
+            "Save a device memory profile before the call that fails (jax.profiler.save_device_memory_profile(\"memory.prof\")): it records \
+             what is alive. Free arrays that no later step needs, or use a smaller batch."
+        }
+    }
+    .to_owned()
+}
