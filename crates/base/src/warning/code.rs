@@ -126,6 +126,9 @@ codes! {
         UnmatchedEnd "unmatched_end" Caution
             "Ends of events whose begin is not in the file were left out."
             "Start the trace before the program begins what it times.";
+        OverlappingPairs "overlapping_pairs" Caution
+            "Events that are given as begin and end overlap on one thread, where one should lie inside the other. Each lasts from its begin to the end of its own name."
+            "Write each begin and end of one thread in the order of a stack, or as complete events.";
         UnknownPhase "unknown_phase" Note
             "Events of an unknown kind were left out."
             "Nothing.";
@@ -209,6 +212,9 @@ codes! {
         CustomCallsWithoutCost "custom_calls_without_cost" Caution
             "Custom calls with unknown FLOPs and bytes take much of the op time. Roofline, rates and utilisation leave them out."
             "Give the kernel an estimate: `pallas_call(..., cost_estimate=pl.CostEstimate(...))`.";
+        DeviceAssumed "device_assumed" Note
+            "Several products are sold under the name of the device in the profile. Peaks are those of one of them."
+            "Choose the device: `--device` or the Model page.";
         WindowIgnored "window_ignored" Caution
             "The chosen window is not in the run. Numbers are of the main window."
             "Choose steps or a range that the run has.";

@@ -1,11 +1,14 @@
 //! What can be said only when the whole file was seen: kinds of planes, the writer, and what was lost.
 
+use std::collections::BTreeSet;
+
 use super::id::Id;
 use super::metadata::TopLevel;
 use super::modules;
 use super::outliers;
 use super::scanner::{Scanner, ScannerState};
 use super::store::Store;
+use super::{device_stats, legacy};
 use crate::sniff;
 use base::{Error, Warning, WarningCode};
 use trace::{
@@ -39,13 +42,14 @@ pub(super) fn finish(scanner: Scanner, path: &str, done: u64, length: u64) -> Re
     pairs.count_open(losses);
     label_the_nameless(&mut store.trace);
     name_the_nameless(&mut store);
+    legacy::name_devices(&mut store);
     kineto_kinds(&mut store.trace, &store.plane_ids);
     label_the_devices(&mut store.trace);
     number_the_devices(&mut store);
     store.trace.settle_clocks();
     store.trace.format = Some(SourceFormat::ChromeJson);
     store.trace.framework = framework(&store.trace, &top_level);
-    top_level_stats(&mut store, &top_level);
+    device_stats::set(&mut store, &top_level);
 
     let mut warnings: Vec<Warning> = Vec::new();
     if let Some((kept, mut removed)) = outliers::without_outliers(&store.trace.events) {
@@ -135,13 +139,15 @@ fn label_the_devices(trace: &mut Trace) {
     label_the(trace, |trace, plane| is_device(plane) && trace::plane_kind(trace.text(plane.name)) == PlaneKind::Other);
 }
 
-/// Where a trace of Kineto has no metadata, a process with GPU work is called by its number, `GPU 0`, and its threads are streams.
+/// Where a trace of Kineto has no metadata, a process with GPU work is called by its number, `GPU 0`, and its threads are streams. A number
+/// of more than 32 bits is the name of a process and not of a GPU.
 fn number_the_devices(store: &mut Store) {
     let Trace { strings, planes, lines, .. } = &mut store.trace;
     let mut nameless = vec![false; planes.len()];
     for ((plane, &id), is_nameless) in planes.iter_mut().zip(&store.plane_ids).zip(&mut nameless) {
         let PlaneKind::Device { platform: Platform::Gpu, ordinal } = plane.kind else { continue };
-        *is_nameless = matches!(id, Id::Number(number) if strings.get(plane.name) == format!("process {number}"));
+        *is_nameless = matches!(id, Id::Number(number)
+            if u32::try_from(number).is_ok() && strings.get(plane.name) == format!("process {number}"));
         if *is_nameless {
             plane.name = strings.intern(&format!("GPU {ordinal}"));
         }
@@ -197,6 +203,8 @@ fn kineto_kinds(trace: &mut Trace, plane_ids: &[Id]) {
     if sides.iter().all(|side| *side == Side::Neither) {
         return;
     }
+    // Processes with GPU work of which nothing says which GPU it is.
+    let mut unnumbered: Vec<usize> = Vec::new();
     for event in trace.events.iter() {
         let side = sides.get(event.args.index()).copied().unwrap_or(Side::Neither);
         let Some(line) = trace.lines.get_mut(event.line.index()) else { continue };
@@ -218,15 +226,34 @@ fn kineto_kinds(trace: &mut Trace, plane_ids: &[Id]) {
                 Some(&Id::Number(pid)) => Some(pid),
                 _ => None,
             };
-            let ordinal = given.or(by_process).and_then(|ordinal| u32::try_from(ordinal).ok()).unwrap_or(0);
-            found.kind = PlaneKind::Device { platform: Platform::Gpu, ordinal };
+            let ordinal = given.or(by_process).and_then(|ordinal| u32::try_from(ordinal).ok());
+            if ordinal.is_none() {
+                unnumbered.push(plane);
+            }
+            found.kind = PlaneKind::Device { platform: Platform::Gpu, ordinal: ordinal.unwrap_or(u32::MAX) };
+        }
+    }
+    number(&mut trace.planes, &unnumbered);
+}
+
+/// Gives the devices at these places the lowest numbers that no other has.
+fn number(planes: &mut [Plane], unnumbered: &[usize]) {
+    let ordinal = |plane: &Plane| match plane.kind {
+        PlaneKind::Device { ordinal, .. } => Some(ordinal),
+        _ => None,
+    };
+    let taken: BTreeSet<u32> = planes.iter().filter_map(ordinal).collect();
+    let free = (0..u32::MAX).filter(|number| !taken.contains(number));
+    for (&place, ordinal) in unnumbered.iter().zip(free) {
+        if let Some(plane) = planes.get_mut(place) {
+            plane.kind = PlaneKind::Device { platform: Platform::Gpu, ordinal };
         }
     }
 }
 
 fn framework(trace: &Trace, top_level: &TopLevel) -> Framework {
     let has = |text: &str| trace.strings.find(text).is_some();
-    if top_level.is_kineto || has("PyTorch Profiler") || has("cpu_op") {
+    if top_level.is_kineto || has("PyTorch Profiler") || has("cpu_op") || legacy::is_writer(trace) {
         return Framework::PyTorch;
     }
     let is_xla = top_level.is_xla
@@ -235,27 +262,6 @@ fn framework(trace: &Trace, top_level: &TopLevel) -> Framework {
         true if TENSORFLOW_EVENTS.into_iter().any(has) => Framework::TensorFlow,
         true => Framework::Jax,
         false => Framework::Unknown,
-    }
-}
-
-/// Gives the planes what the keys beside the event list say of them.
-fn top_level_stats(store: &mut Store, top_level: &TopLevel) {
-    for index in 0..store.trace.planes.len() {
-        let Some(kind) = store.trace.planes.get(index).map(|plane| plane.kind) else { continue };
-        let device = match kind {
-            PlaneKind::Device { ordinal, .. } => {
-                top_level.devices.iter().find(|device| device.ordinal == i64::from(ordinal))
-            }
-            _ => None,
-        };
-        if let Some(name) = device.and_then(|device| device.name.as_ref()) {
-            let name = store.trace.strings.intern(name);
-            store.set_stat(index, "gpu_device_name", StatValue::Text(name));
-        }
-        let host_stats = if kind == PlaneKind::Host { top_level.stats.as_slice() } else { &[] };
-        for &(stat, value) in device.map_or(host_stats, |device| device.stats.as_slice()) {
-            store.set_stat(index, stat, StatValue::Int(value));
-        }
     }
 }
 

@@ -1,4 +1,4 @@
-//! What was lost on the way, counted while reading and reported once at the end.
+//! What was lost or odd on the way, counted while reading and reported once at the end.
 
 use base::{Warning, WarningCode};
 
@@ -14,9 +14,10 @@ pub(super) enum JsonLoss {
     UnmatchedEnd,
     UnknownPhase,
     TooMany,
+    OverlappingPair,
 }
 
-const KINDS: usize = 9;
+const KINDS: usize = 10;
 
 /// Number of each loss and where it happened first.
 #[derive(Clone, Copy, Debug, Default)]
@@ -47,6 +48,7 @@ impl JsonLosses {
             JsonLoss::UnmatchedEnd,
             JsonLoss::UnknownPhase,
             JsonLoss::TooMany,
+            JsonLoss::OverlappingPair,
         ];
         kinds
             .into_iter()
@@ -92,6 +94,12 @@ fn describe(loss: JsonLoss, count: u64) -> Warning {
         JsonLoss::UnknownPhase => Warning::new(
             WarningCode::UnknownPhase,
             format!("{events} of a kind that is not a duration known here: left out; {place}."),
+        ),
+        JsonLoss::OverlappingPair => Warning::new(
+            WarningCode::OverlappingPairs,
+            format!(
+                "{events} on a thread end while one that began later goes on: each has the time from its begin to the end of its name; {place}."
+            ),
         ),
         JsonLoss::TooMany => Warning::new(
             WarningCode::TooManyEvents,

@@ -32,6 +32,8 @@ pub(super) struct TopLevel {
 pub(super) struct DeviceProperties {
     pub ordinal: i64,
     pub name: Option<String>,
+    /// Threads of a warp or wave.
+    pub wave: Option<i64>,
     /// Under the names that an xplane gives them.
     pub stats: Vec<(&'static str, i64)>,
 }
@@ -72,6 +74,7 @@ fn device_properties(value: &Value) -> Option<DeviceProperties> {
     Some(DeviceProperties {
         ordinal: value.get("id")?.as_i64()?,
         name: value.get("name").and_then(Value::as_str).map(str::to_owned),
+        wave: value.get("warpSize").and_then(Value::as_i64),
         stats: integers(value, &stats),
     })
 }

@@ -16,10 +16,12 @@ mod arguments;
 mod byte_set;
 mod bytes;
 mod clock;
+mod device_stats;
 mod event;
 mod finish;
 mod id;
 mod kineto;
+mod legacy;
 mod lexer;
 mod losses;
 mod mark_events;
@@ -35,6 +37,7 @@ mod store;
 #[cfg(test)]
 mod tests;
 mod text;
+mod unescaped;
 mod watched;
 
 use crate::watch::Watch;
@@ -89,6 +92,7 @@ impl ChromeJsonDecoder {
 
     /// Ends the file for whoever watches for events.
     pub(crate) fn finish_watch(mut self) -> Option<Watch> {
+        self.scanner.is_last = true;
         // What is no trace at all has no events.
         let _ = self.scan_tail();
         self.scanner.store.finish_watch()
@@ -138,6 +142,7 @@ impl ChromeJsonDecoder {
     ///
     /// [`Error::NotAProfile`] where the text holds no event list, [`Error::Empty`] where there is no text.
     pub fn finish(mut self) -> Result<Trace, Error> {
+        self.scanner.is_last = true;
         self.scan_tail()?;
         let length = self.done + self.tail.len() as u64;
         finish::finish(self.scanner, &self.path, self.done, length)

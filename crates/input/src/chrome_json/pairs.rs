@@ -6,8 +6,9 @@
 //!           [------------f------------)       stored when they end
 //! ```
 //!
-//! An end closes the innermost open begin of its thread (or of its category and id); its own name and arguments are
-//! not needed. A begin without an end has no known duration and is left out.
+//! An end closes the innermost open begin of its name on its thread (or of its category and id), so that pairs may overlap. An end
+//! without a name, or with one that no open begin has, closes the innermost; its own arguments are not needed. A begin without an end has
+//! no known duration and is left out.
 
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
@@ -47,14 +48,18 @@ impl Pairs {
         self.open.entry(track).or_default().push(open);
     }
 
-    /// The innermost open begin of a track. An id is often used once: its track goes with its last begin.
-    pub fn pop(&mut self, track: Track) -> Option<Open> {
+    /// The open begin of a track that an end with this name closes, and whether it is another than the innermost. An id is often used
+    /// once: its track goes with its last begin.
+    pub fn pop(&mut self, track: Track, name: Option<StrId>) -> Option<(Open, bool)> {
         let stack = self.open.get_mut(&track)?;
-        let open = stack.pop();
+        let innermost = stack.len().checked_sub(1)?;
+        let named = name.and_then(|name| stack.iter().rposition(|open| open.name == name));
+        let place = named.unwrap_or(innermost);
+        let open = stack.remove(place);
         if stack.is_empty() && matches!(track, Track::Async { .. }) {
             self.open.remove(&track);
         }
-        open
+        Some((open, place != innermost))
     }
 
     /// Number of tracks for which something is held.

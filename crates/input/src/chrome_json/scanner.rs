@@ -9,7 +9,7 @@
 //! offers the rest again with more bytes behind it. Every decision depends on the bytes of the file alone, never on
 //! where a slice ended, so any chunking gives the same trace.
 //!
-//! Where an event is malformed, reading goes on at the next place that looks like the start of one (`,{"ph"`). Events
+//! An event whose backslashes are not escaped is read with them as they are (`unescaped`). Where an event is malformed otherwise, reading goes on at the next place that looks like the start of one (`,{"ph"`). Events
 //! over [`MAX_EVENT`] are skipped without being held.
 
 use super::event;
@@ -17,6 +17,7 @@ use super::lexer::{Skipper, Stop, colon, skip_space, string, value};
 use super::losses::JsonLoss;
 use super::metadata::{TopLevel, is_known_key};
 use super::store::Store;
+use super::unescaped::{self, Outcome};
 use base::Error;
 
 /// Longest event, or key of the top level, that is held: 16 MiB.
@@ -56,6 +57,8 @@ pub(super) struct Scanner {
     pub has_list: bool,
     /// Keys of the top level seen so far, the first few: what the file is if it is no trace.
     pub keys: Vec<String>,
+    /// No more bytes will come.
+    pub is_last: bool,
     skipper: Skipper,
 }
 
@@ -189,7 +192,17 @@ impl Scanner {
                             }
                             pos = next;
                         }
-                        Err(Stop::Bad(at)) => return self.lose(pos, at, base),
+                        Err(Stop::Bad(at)) => match self.unescaped(window, [pos, at], offset) {
+                            Outcome::Escaped(_, next) => pos = next,
+                            Outcome::Incomplete if !self.is_last => return Step::More(pos),
+                            Outcome::Incomplete | Outcome::Other => return self.lose(pos, at, base),
+                        },
+                        Err(Stop::Incomplete) if self.is_last => {
+                            match self.unescaped(window, [pos, window.len()], offset) {
+                                Outcome::Escaped(_, next) => pos = next,
+                                Outcome::Incomplete | Outcome::Other => return Step::More(pos),
+                            }
+                        }
                         Err(Stop::Incomplete) if window.len() - pos < MAX_EVENT => return Step::More(pos),
                         Err(Stop::Incomplete) => {
                             self.store.losses.add(JsonLoss::TooLarge, offset);
@@ -206,6 +219,21 @@ impl Scanner {
                 Some(_) => return self.lose(pos, pos, base),
             }
         }
+    }
+
+    /// Takes an event that is malformed only because its backslashes are not escaped.
+    #[cold]
+    fn unescaped(&mut self, buf: &[u8], [start, until]: [usize; 2], offset: u64) -> Outcome {
+        let outcome = unescaped::escaped(buf, start, until);
+        let Outcome::Escaped(text, _) = &outcome else { return outcome };
+        let Ok((event, _)) = event::parse(text, 0, &self.store.memo, &mut self.store.fields) else {
+            return Outcome::Other;
+        };
+        self.store.event(&event, text, offset);
+        if self.store.watched.is_some() {
+            self.store.note(&event, text, offset);
+        }
+        outcome
     }
 
     /// Counts malformed text that begins at `start`, and looks for an event from `resume` on.

@@ -109,8 +109,14 @@ impl Store {
     fn end(&mut self, event: &RawEvent, buf: &[u8], offset: u64) {
         let Some(end) = self.time(event.ts, buf, offset) else { return };
         let (track, _) = self.track(event, buf);
-        let Some(open) = self.pairs.pop(track) else { return self.losses.add(JsonLoss::UnmatchedEnd, offset) };
+        let name = event.name.is_given().then(|| self.intern(event.name, buf)).filter(|name| !name.is_empty());
+        let Some((open, overlaps)) = self.pairs.pop(track, name) else {
+            return self.losses.add(JsonLoss::UnmatchedEnd, offset);
+        };
         let Open { line, name, args, own, start, offset } = open;
+        if overlaps && matches!(track, Track::Thread(_)) {
+            self.losses.add(JsonLoss::OverlappingPair, offset);
+        }
         if let Some(watched) = &mut self.watched {
             watched.ends(offset);
         }

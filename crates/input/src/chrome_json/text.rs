@@ -4,7 +4,8 @@ use super::lexer::{Kind, Span};
 
 /// The text of a string or word. Only strings with escapes or invalid UTF-8 are copied, to `scratch`.
 ///
-/// A surrogate without its other half and an escape that JSON does not know become U+FFFD.
+/// A surrogate without its other half becomes U+FFFD. In a string that was written without escapes, such as a path of Windows, a backslash
+/// is a backslash.
 pub(super) fn text<'a>(span: Span, buf: &'a [u8], scratch: &'a mut String) -> &'a str {
     let bytes = span.bytes(buf);
     if span.kind != Kind::Escaped {
@@ -12,6 +13,10 @@ pub(super) fn text<'a>(span: Span, buf: &'a [u8], scratch: &'a mut String) -> &'
             Ok(text) => return text,
             Err(_) => *scratch = String::from_utf8_lossy(bytes).into_owned(),
         }
+        return scratch;
+    }
+    if is_unescaped(bytes) {
+        *scratch = String::from_utf8_lossy(bytes).replace("\\\"", "\"");
         return scratch;
     }
     scratch.clear();
@@ -27,20 +32,37 @@ pub(super) fn text<'a>(span: Span, buf: &'a [u8], scratch: &'a mut String) -> &'
     scratch
 }
 
+/// Was a string written without escaping its backslashes? It has an escape that JSON does not know (`C:\Users`), or that no name contains
+/// (a backspace or form feed), or one in the path of a Python function's file (`torch\nn\functional.py(63): linear`).
+fn is_unescaped(bytes: &[u8]) -> bool {
+    let path = memchr::memmem::find(bytes, b".py(").unwrap_or(0);
+    let mut pos = 0;
+    while let Some(at) = bytes.get(pos..).and_then(|rest| memchr::memchr(b'\\', rest)) {
+        pos += at;
+        let is_in_path = || {
+            let before = pos.checked_sub(1).and_then(|before| bytes.get(before));
+            pos < path && before.is_some_and(|&byte| byte.is_ascii_alphanumeric() || b"_-.:".contains(&byte))
+        };
+        pos += match bytes.get(pos + 1) {
+            Some(b'"' | b'\\' | b'/') => 2,
+            Some(b'n' | b't' | b'r') if !is_in_path() => 2,
+            Some(b'u') if hex4(bytes, pos + 2).is_some() => 6,
+            _ => return true,
+        };
+    }
+    false
+}
+
 /// The character of the escape at the start of `bytes`, and the escape's length.
 fn escape(bytes: &[u8]) -> (char, usize) {
     let character = match bytes.get(1) {
         Some(b'n') => '\n',
         Some(b't') => '\t',
         Some(b'r') => '\r',
-        Some(b'b') => '\u{8}',
-        Some(b'f') => '\u{c}',
         Some(&c @ (b'"' | b'\\' | b'/')) => char::from(c),
-        Some(b'u') => return unicode_escape(bytes),
-        _ => char::REPLACEMENT_CHARACTER,
+        _ => return unicode_escape(bytes),
     };
-    // An unknown escape covers the backslash only: what follows may be part of a longer character.
-    (character, if character == char::REPLACEMENT_CHARACTER { 1 } else { 2 })
+    (character, 2)
 }
 
 fn unicode_escape(bytes: &[u8]) -> (char, usize) {
@@ -70,13 +92,19 @@ mod tests {
 
     #[test]
     fn escapes_become_what_they_stand_for() {
-        let cases: [(&[u8], &str); 8] = [
+        let cases: [(&[u8], &str); 14] = [
             (br#"a\"b\\c\/d\n\t"#, "a\"b\\c/d\n\t"),
             (br"\u00e9\ud83d\ude00!", "é😀!"),
             (br"lone \ud83d high", "lone \u{fffd} high"),
             (br"lone \ude00 low", "lone \u{fffd} low"),
             (br"two \ud83d\ud83d\ude00", "two \u{fffd}😀"),
-            (br"\q\u12", "\u{fffd}q\u{fffd}12"),
+            (br"\q\u12", r"\q\u12"),
+            (br"torch\utils\data\dataloader.py(63): x", r"torch\utils\data\dataloader.py(63): x"),
+            (br"torch\nn\functional.py(5): f", r"torch\nn\functional.py(5): f"),
+            (br"torch\\nn\\functional.py(5): f", r"torch\nn\functional.py(5): f"),
+            (br"C:\temp\new\Users", r"C:\temp\new\Users"),
+            (br#"C:\Users\"me\""#, r#"C:\Users"me""#),
+            (br"a\\b\n", "a\\b\n"),
             (b"bad \xff\\n", "bad \u{fffd}\n"),
             ("caf\u{e9}\\n".as_bytes(), "café\n"),
         ];

@@ -1,0 +1,72 @@
+//! Traces of PyTorch before Kineto (`torch.autograd.profiler`, `export_chrome_trace`): a list without categories and metadata. Host ops
+//! belong to the process `CPU functions`, with the thread that called them; kernels to `CUDA functions`, with their device as thread.
+
+use super::id::Id;
+use super::store::Store;
+use trace::{LineKind, Plane, PlaneId, PlaneKind, Platform, Trace};
+
+/// Names of the processes.
+const HOST: &str = "CPU functions";
+const DEVICES: &str = "CUDA functions";
+
+/// Did PyTorch before Kineto write the trace?
+pub(super) fn is_writer(trace: &Trace) -> bool {
+    trace.strings.find(HOST).is_some() || trace.strings.find(DEVICES).is_some()
+}
+
+/// Makes each thread of the devices' process a device, and the other process a host.
+pub(super) fn name_devices(store: &mut Store) {
+    if !is_writer(&store.trace) {
+        return;
+    }
+    let name = |trace: &Trace, plane: usize| {
+        trace.planes.get(plane).map_or(String::new(), |it| trace.text(it.name).to_owned())
+    };
+    for plane in 0..store.trace.planes.len() {
+        match name(&store.trace, plane).as_str() {
+            HOST => set_kind(&mut store.trace, plane, PlaneKind::Host),
+            DEVICES => split(store, plane),
+            _ => {}
+        }
+    }
+}
+
+fn set_kind(trace: &mut Trace, plane: usize, kind: PlaneKind) {
+    trace.planes.get_mut(plane).into_iter().for_each(|plane| plane.kind = kind);
+}
+
+/// Gives each thread of the process a plane of its own: the first has the one that is there.
+fn split(store: &mut Store, plane: usize) {
+    let mut is_first = true;
+    for line in 0..store.trace.lines.len() {
+        let is_here = store.trace.lines.get(line).is_some_and(|line| line.plane.index() == plane);
+        let ordinal = match store.line_ids.get(line) {
+            Some(&Id::Number(number)) => u32::try_from(number).unwrap_or(0),
+            _ => 0,
+        };
+        if !is_here {
+            continue;
+        }
+        let Some(own) = (if is_first { plane_id(store, line) } else { add_plane(store) }) else { return };
+        is_first = false;
+        let Trace { strings, planes, lines, .. } = &mut store.trace;
+        if let Some(found) = planes.get_mut(own.index()) {
+            found.kind = PlaneKind::Device { platform: Platform::Gpu, ordinal };
+            found.name = strings.intern(&format!("GPU {ordinal}"));
+        }
+        if let Some(line) = lines.get_mut(line) {
+            (line.plane, line.kind) = (own, LineKind::DeviceOps);
+            line.name = strings.intern("kernels");
+        }
+    }
+}
+
+fn plane_id(store: &Store, line: usize) -> Option<PlaneId> {
+    store.trace.lines.get(line).map(|line| line.plane)
+}
+
+fn add_plane(store: &mut Store) -> Option<PlaneId> {
+    let added = store.trace.add_plane(Plane::default())?;
+    store.plane_ids.push(Id::Missing);
+    Some(added)
+}

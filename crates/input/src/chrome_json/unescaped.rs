@@ -1,0 +1,83 @@
+//! Events whose writer put paths of Windows into strings as they are: `"name":"D:\proj\","pid":1`.
+//!
+//! Read as JSON, the last backslash escapes the quote that ends the string, and the text behind it fits nowhere. Here a quote ends the
+//! string if what follows is what follows a string.
+
+use super::lexer::skip_space;
+
+/// Longest event that is looked at.
+const LONGEST: usize = 64 << 10;
+
+/// What a look at an event gave.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Outcome {
+    /// The event with its backslashes escaped, and the position after it in the text that was given.
+    Escaped(Vec<u8>, usize),
+    /// The text ends inside the event.
+    Incomplete,
+    /// Backslashes are not what is wrong with the event.
+    Other,
+}
+
+/// Escapes the backslashes of the event at `start`, of which the text up to `until` was read as JSON.
+pub(super) fn escaped(buf: &[u8], start: usize, until: usize) -> Outcome {
+    let read = buf.get(start..until.max(start)).unwrap_or_default();
+    if memchr::memmem::find(read, b"\\\"").is_none() {
+        return Outcome::Other;
+    }
+    let mut text = Vec::new();
+    let (mut depth, mut in_string, mut pos) = (0usize, false, start);
+    while let Some(&byte) = buf.get(pos) {
+        if pos - start > LONGEST {
+            return Outcome::Other;
+        }
+        pos += 1;
+        text.push(byte);
+        match byte {
+            b'\\' if in_string => match (buf.get(pos), ends_string(buf, pos + 1)) {
+                (None, _) | (Some(b'"'), None) => return Outcome::Incomplete,
+                (Some(b'"'), Some(false)) => {
+                    text.push(b'"');
+                    pos += 1;
+                }
+                _ => text.push(b'\\'),
+            },
+            b'"' => in_string = !in_string,
+            b'{' | b'[' if !in_string => depth += 1,
+            b'}' | b']' if !in_string => {
+                depth = depth.saturating_sub(1);
+                if depth == 0 {
+                    return Outcome::Escaped(text, pos);
+                }
+            }
+            _ => {}
+        }
+    }
+    Outcome::Incomplete
+}
+
+/// Is the text at `pos` what follows a string? `None` if there is not enough of it.
+fn ends_string(buf: &[u8], pos: usize) -> Option<bool> {
+    let pos = skip_space(buf, pos);
+    match buf.get(pos)? {
+        b'}' | b']' | b':' => Some(true),
+        b',' => Some(*buf.get(skip_space(buf, pos + 1))? == b'"'),
+        _ => Some(false),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_backslash_before_a_closing_quote_is_a_backslash() {
+        let text = br#"{"name":"D:\proj\","args":{"say":"\"hi\", he","dir":"\\host\a\"}},{"#;
+        let fixed = br#"{"name":"D:\\proj\\","args":{"say":"\"hi\", he","dir":"\\\\host\\a\\"}}"#;
+        assert_eq!(escaped(text, 0, 20), Outcome::Escaped(fixed.to_vec(), text.len() - 2));
+        for cut in 20..text.len() - 2 {
+            assert_eq!(escaped(&text[..cut], 0, 20), Outcome::Incomplete, "{cut}");
+        }
+        assert_eq!(escaped(text, 0, 10), Outcome::Other, "no backslash was read");
+    }
+}
