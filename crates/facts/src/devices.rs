@@ -98,10 +98,41 @@ fn slice(text: &str) -> Option<Chosen> {
 }
 
 /// Words that make another product of one that is named before them.
-const OTHER_PRODUCTS: &[&str] = &["ti", "super", "laptop", "mobile", "max", "d", "mig"];
+const OTHER_PRODUCTS: &[&str] = &["ti", "super", "laptop", "mobile", "max", "d", "mig", "gre"];
 
 /// The device that a profile calls `name`: `NVIDIA H100 80GB HBM3`, `TPU v5 lite`, `AMD Instinct MI300X`.
 pub fn find(name: &str) -> Option<&'static Device> {
+    by_name(name).map(|(device, _)| device)
+}
+
+/// The device that a profile calls `name`, and the others that are sold under the same name: `NVIDIA H100` is an SXM, PCIe or NVL.
+/// `cores` and `memory_bytes`, where they are known, tell some of these apart. No others if the name or these say which it is.
+pub fn assumed(
+    name: &str,
+    cores: Option<u64>,
+    memory_bytes: Option<f64>,
+) -> Option<(&'static Device, Vec<&'static Device>)> {
+    let (device, family) = by_name(name)?;
+    let Some(family) = family else { return Some((device, Vec::new())) };
+    let is_of_family = |it: &&Device| {
+        let stem = |name: &str| name == family || name.strip_prefix(family).is_some_and(|rest| rest.starts_with('-'));
+        it.names.split('|').any(|name| stem(name.trim_end_matches('?')))
+    };
+    let fits = |it: &&Device| {
+        let same_cores = it.cores.zip(cores).is_none_or(|(known, found)| known == found);
+        let memory = it.hbm_gb.map(|gb| gb * (1u64 << 30) as f64).zip(memory_bytes);
+        same_cores && memory.is_none_or(|(known, found)| apart(known, found) <= MEMORY_TOLERANCE)
+    };
+    let fitting: Vec<&'static Device> = DEVICES.iter().filter(is_of_family).filter(fits).collect();
+    let chosen = fitting.iter().copied().find(|it| it.key == device.key).or(fitting.first().copied()).unwrap_or(device);
+    Some((chosen, fitting.into_iter().filter(|it| it.key != chosen.key).collect()))
+}
+
+/// Part of a memory's size by which a profile's number may differ from the maker's.
+const MEMORY_TOLERANCE: f64 = 0.08;
+
+/// The device of a name, with the word that it shares with other devices if no other word of the name says which it is.
+fn by_name(name: &str) -> Option<(&'static Device, Option<&'static str>)> {
     let name = name.to_ascii_lowercase();
     let words: Vec<&str> = name.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty()).collect();
     let matches = |pattern: &str| {
@@ -109,7 +140,10 @@ pub fn find(name: &str) -> Option<&'static Device> {
         let other = words.iter().any(|word| OTHER_PRODUCTS.contains(word) && !wanted.contains(word));
         !other && words.windows(wanted.len()).any(|window| window == wanted)
     };
-    DEVICES.iter().find(|device| device.names.split('|').any(matches))
+    DEVICES.iter().find_map(|device| {
+        let pattern = device.names.split('|').find(|pattern| matches(pattern.trim_end_matches('?')))?;
+        Some((device, pattern.strip_suffix('?')))
+    })
 }
 
 /// The device of an AMD ISA (`gfx942`) with `cores` compute units; of several the one whose memory (bytes) and rate of
@@ -144,8 +178,10 @@ mod tests {
         for device in all() {
             let highest = Arithmetic::ALL.iter().filter_map(|&kind| device.rates.get(kind)).fold(0.0, f64::max);
             assert!((4e12..2e16).contains(&highest), "{}: {highest}", device.key);
-            assert!(device.hbm_bytes_per_second.is_some_and(|speed| (2e11..1e13).contains(&speed)), "{}", device.key);
-            assert!(device.hbm_gb.is_some() && device.source.starts_with("https://"), "{}", device.key);
+            assert!(device.hbm_bytes_per_second.is_some_and(|speed| (1e11..1e13).contains(&speed)), "{}", device.key);
+            let shares_memory = ["gfx1150", "gfx1151"].contains(&device.arch);
+            assert!(device.hbm_gb.is_some() != shares_memory, "{}", device.key);
+            assert!(device.source.starts_with("https://"), "{}", device.key);
             assert_eq!(by_key(device.key), Some(device));
         }
     }
@@ -227,6 +263,15 @@ mod tests {
             ("NVIDIA RTX PRO 6000 Blackwell Workstation Edition", "rtx-pro-6000"),
             ("AMD Instinct MI300X", "mi300x"),
             ("AMD Instinct MI250X/MI250", "mi250x"),
+            ("AMD Radeon RX 7900 XTX", "rx-7900-xtx"),
+            ("Radeon RX 7900 XT", "rx-7900-xt"),
+            ("AMD Radeon PRO W7900 Dual Slot", "pro-w7900"),
+            ("AMD Radeon RX 9070 XT", "rx-9070-xt"),
+            ("AMD Radeon RX 9070", "rx-9070"),
+            ("AMD Radeon AI PRO R9700", "r9700"),
+            ("Radeon 8060S Graphics", "radeon-8060s"),
+            ("AMD RYZEN AI MAX+ PRO 395 w/ Radeon 8060S", "radeon-8060s"),
+            ("AMD Radeon 890M Graphics", "radeon-890m"),
         ];
         for (name, key) in cases {
             assert_eq!(find(name).map(|device| device.key), Some(key), "{name}");
@@ -325,11 +370,32 @@ mod tests {
             "NVIDIA RTX 4000 SFF Ada Generation",
             "NVIDIA RTX 5000 Ada Generation Laptop GPU",
             "AMD GPU gfx942",
+            "AMD Radeon RX 7900 GRE",
+            "AMD Radeon RX 9070 GRE",
             "NVIDIA GPU (Hopper, compute capability 9.0)",
             "CPU",
             "",
         ] {
             assert_eq!(find(name).map(|device| device.key), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn names_of_several_products_say_which_is_assumed() {
+        let told = |name, cores, memory_gb: Option<f64>| {
+            let memory = memory_gb.map(|gb| gb * (1u64 << 30) as f64);
+            let (device, others) = assumed(name, cores, memory).unwrap();
+            (device.key, others.iter().map(|device| device.key).collect::<Vec<_>>())
+        };
+        assert_eq!(told("NVIDIA H100", None, None), ("h100-sxm", vec!["h100-nvl", "h100-pcie"]));
+        assert_eq!(told("NVIDIA H100", Some(132), Some(79.1)), ("h100-sxm", vec![]));
+        assert_eq!(told("NVIDIA H100", Some(132), Some(93.1)), ("h100-nvl", vec![]));
+        assert_eq!(told("NVIDIA H100", Some(114), None), ("h100-pcie", vec![]));
+        assert_eq!(told("NVIDIA A100", Some(108), Some(39.4)), ("a100-pcie-40gb", vec!["a100-sxm-40gb"]));
+        for (name, key) in
+            [("NVIDIA H100 80GB HBM3", "h100-sxm"), ("NVIDIA H100 PCIe", "h100-pcie"), ("NVIDIA H200", "h200")]
+        {
+            assert_eq!(told(name, None, None), (key, vec![]), "{name}");
         }
     }
 

@@ -120,7 +120,7 @@ pub(crate) fn measure<'r>(run: &'r Run, settings: &'r Settings) -> (Analysis, Fo
     warnings.extend(device_clocks::warnings(&captured));
     let ops = Ops::new(trace, &devices, &tallies, modules);
     let roofline = Roofline::new(trace, &devices, &ops, device);
-    warnings.extend(roofline::warning(&roofline));
+    warnings.extend(roofline::warnings(&roofline));
     let memory = MemoryUse::new(run, &captured, &ops, device);
     warnings.extend(memory.warnings.iter().cloned());
     let analysis = Analysis {

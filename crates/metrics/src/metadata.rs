@@ -79,7 +79,7 @@ pub fn matrix_units(device_type: &str) -> &'static str {
 
 /// Is a device of this type a GPU of AMD, whose profiles ROCm makes?
 pub fn is_amd(device_type: &str) -> bool {
-    device_type.contains("AMD")
+    ["AMD", "Radeon", "Instinct"].iter().any(|word| device_type.contains(word)) || device_type.starts_with("gfx")
 }
 
 /// The model of a device: its own name where the profile has it, else by its compute capability. `None` where
@@ -98,8 +98,10 @@ pub fn device_model(trace: &Trace, plane: &Plane) -> Option<String> {
         return Some(name);
     }
     let (major, minor) = (int("compute_cap_major")?, int("compute_cap_minor").unwrap_or(0));
-    let vendor = text("device_vendor").unwrap_or_else(|| "NVIDIA".to_owned());
-    Some(if vendor.eq_ignore_ascii_case("AMD") {
+    let vendor = text("device_vendor");
+    // NVIDIA has no capability 9.4 or 9.5.
+    let is_amd = vendor.map_or(major == 9 && minor > 0, |vendor| vendor.eq_ignore_ascii_case("AMD"));
+    Some(if is_amd {
         // The capability holds the first two digits of the ISA's name only; these are the ones it can stand for today.
         match (major, minor) {
             (9, 4) => "AMD GPU gfx942".to_owned(),
@@ -197,6 +199,8 @@ mod tests {
             device_type(&gpu(&capability(8, 9), Some("Nvidia"))),
             "NVIDIA GPU (Ada Lovelace, compute capability 8.9)"
         );
+        assert_eq!(device_type(&gpu(&capability(9, 5), None)), "AMD GPU gfx950");
+        assert_eq!(device_type(&gpu(&capability(9, 0), None)), "NVIDIA GPU (Hopper, compute capability 9.0)");
         assert_eq!(device_type(&gpu(&[], None)), "GPU");
     }
 

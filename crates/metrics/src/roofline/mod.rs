@@ -15,7 +15,7 @@ mod tests;
 pub use labels::{OpLabel, OpLabels};
 pub use peaks::{Bandwidth, Level, Peaks, Source, peaks};
 pub use point::{Bound, Point, Work, point, point_as_xprof, point_of_memory};
-pub use section::{section, warning};
+pub use section::{section, warnings};
 pub use utilization::{Share, Utilization};
 
 use rustc_hash::FxHashSet;

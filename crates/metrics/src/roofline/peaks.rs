@@ -86,6 +86,8 @@ pub struct Peaks {
     pub device: String,
     /// Row of the device in the facts, where it is known.
     pub facts: Option<&'static Device>,
+    /// Labels of other devices that are sold under the name in the profile: that of `facts` is assumed.
+    pub others: Vec<&'static str>,
     /// Dense arithmetic, FLOP/s.
     pub rates: Rates,
     /// Where `rates` come from: several sources where a TPU's profile states one of them.
@@ -167,6 +169,7 @@ pub fn peaks(trace: &Trace, devices: &Devices, chosen: Option<&str>) -> Option<P
     Some(Peaks {
         device: name,
         facts: Some(chosen),
+        others: Vec::new(),
         rates: chosen.rates,
         rates_source: Source::Chosen,
         levels,
@@ -211,12 +214,20 @@ impl Stats<'_> {
 /// The peaks as the profile states them, by numbers or by the device's name.
 fn told(stats: &Stats<'_>) -> Option<Peaks> {
     let name = device_model(stats.trace, stats.plane);
-    let named = name.as_deref().and_then(devices::find);
+    let cores = stats.number("core_count").map(|cores| cores as u64);
+    let found = name.as_deref().and_then(|name| devices::assumed(name, cores, stats.number("memory_size")));
+    let named = found.as_ref().map(|(device, _)| *device);
     let peaks = tpu(stats, named).or_else(|| gpu(stats, named)).or_else(|| {
         let facts = named?;
         Some(Peaks { rates: facts.rates, tf32: facts.vendor == "nvidia", ..unknown(facts) })
     })?;
-    Some(Peaks { device: name.unwrap_or(peaks.device), ..peaks })
+    let others: Vec<&'static str> =
+        found.map_or_else(Vec::new, |(_, others)| others.iter().map(|device| device.label).collect());
+    let assumed = match peaks.facts {
+        Some(device) if !others.is_empty() => format!(" (assumed: {}, not {})", device.label, others.join(" or ")),
+        _ => String::new(),
+    };
+    Some(Peaks { device: name.map_or(peaks.device, |name| format!("{name}{assumed}")), others, ..peaks })
 }
 
 /// What the facts alone say.
@@ -226,6 +237,7 @@ fn unknown(facts: &'static Device) -> Peaks {
     Peaks {
         device: facts.label.to_owned(),
         facts: Some(facts),
+        others: Vec::new(),
         rates: Rates::default(),
         rates_source: source,
         levels: [hbm, None, None, None, None, None],
@@ -248,6 +260,7 @@ fn tpu(stats: &Stats<'_>, facts: Option<&'static Device>) -> Option<Peaks> {
     Some(Peaks {
         device: stats.text("device_type_string").to_owned(),
         facts,
+        others: Vec::new(),
         rates,
         rates_source: Source::Profile,
         levels: [
@@ -295,6 +308,7 @@ fn gpu(stats: &Stats<'_>, named: Option<&'static Device>) -> Option<Peaks> {
     Some(Peaks {
         device: facts.map_or("GPU", |facts| facts.label).to_owned(),
         facts,
+        others: Vec::new(),
         rates,
         rates_source,
         levels: [hbm, None, None, None, None, local],

@@ -33,8 +33,24 @@ pub fn section(roofline: &Roofline, window: WindowKind) -> Option<report::Roofli
 /// Custom calls from which on what MFU leaves out is worth a warning (ours), in percent of the ops' self time.
 const UNKNOWN_CALLS_PERCENT: f64 = 5.0;
 
+/// What has to be said of the peaks and costs.
+pub fn warnings(roofline: &Roofline) -> Vec<Warning> {
+    roofline.peaks.as_ref().and_then(assumption).into_iter().chain(missing_costs(roofline)).collect()
+}
+
+/// Says which product is assumed if several are sold under the name in the profile.
+fn assumption(peaks: &Peaks) -> Option<Warning> {
+    let assumed = peaks.facts.filter(|_| !peaks.others.is_empty())?;
+    let message = format!(
+        "The profile does not say which product its devices are. Peaks are those of the {}; it may also be the {}.",
+        assumed.label,
+        peaks.others.join(" or the ")
+    );
+    Some(Warning::new(WarningCode::DeviceAssumed, message))
+}
+
 /// Says that costs are missing where custom calls that nobody counted take much of the time.
-pub fn warning(roofline: &Roofline) -> Option<Warning> {
+fn missing_costs(roofline: &Roofline) -> Option<Warning> {
     let calls = roofline.unknown_custom_call_percent.filter(|&share| share >= UNKNOWN_CALLS_PERCENT)?;
     let counted = roofline.known_time_percent.filter(|&share| share > 0.0)?;
     let message = format!(
