@@ -185,7 +185,7 @@ fn communication(profile: &UnifiedProfile, trace: &Trace, list: &mut List) {
         ("Only one of the devices that communicate is in this capture.", "Open the profiles of all hosts together.")
     } else {
         (
-            "No run of a collective was found on two devices of one group: the trace does not say which devices exchange data, the others of each group are on hosts that are not in this capture, or the devices ran it differently often.",
+            "No run of a collective was found on two devices of one group: the trace does not say which devices exchange data and their runs do not end together, the others of each group are on hosts that are not in this capture, or the devices ran it differently often.",
             match trace.framework {
                 Framework::PyTorch => "Open the traces of all ranks together.",
                 _ => "Open the *.xplane.pb of all hosts together: it holds the groups.",

@@ -17,8 +17,9 @@ pub struct Communication {
     /// `step_breakdown.communication_overlap_percent` is that of the counted steps.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hidden_percent: Option<f64>,
-    /// Time for which devices waited for the last of their group. `duration - shortest duration`, over the compared runs. Absent
-    /// where no run was compared.
+    /// Time for which devices waited for the last of their group. `duration - shortest duration`, over the compared runs: those
+    /// of one instruction on the devices of a group, matched by their order. Where the file states no groups, devices whose runs
+    /// overlap and end together are a group. Absent where no run was compared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wait_time_us: Option<f64>,
     /// Time without waiting for others: the shortest duration of the group, once a device, over the compared runs. Absent where

@@ -28,6 +28,16 @@ pub struct Members {
 }
 
 impl Members {
+    /// Members of which only the group of each used device is known.
+    pub(super) fn of_groups(groups: Vec<Option<u32>>) -> Members {
+        Members { numbers: vec![None; groups.len()], groups, devices: FxHashMap::default() }
+    }
+
+    /// True if no used device has a known group.
+    pub(super) fn are_unknown(&self) -> bool {
+        self.groups.iter().all(Option::is_none)
+    }
+
     /// The number that the instruction's groups and pairs have for a used device; `None` where the trace does not say it.
     pub fn number(&self, device: u32) -> Option<u32> {
         self.numbers.get(device as usize).copied().flatten()

@@ -8,7 +8,7 @@
 //!
 //! A collective ends together on all devices of a group, so the one that ran it for the shortest time arrived last, and what the
 //! others took longer they waited. Durations of one run are compared, never starts: the clocks of devices may differ by seconds.
-//! Who is in a group: see [`Members`].
+//! Who is in a group: see [`Members`], and where the file does not say it, `together`.
 //!
 //! Read are the ops of devices. An asynchronous collective whose start and end are separate ops lasts from the start of
 //! the one to the end of the other, and counts once. Collectives inside other kernels (fused with arithmetic by a library) are not
@@ -23,6 +23,7 @@ mod members;
 mod message;
 mod runs;
 mod section;
+mod together;
 mod waits;
 
 #[cfg(test)]
@@ -134,6 +135,13 @@ pub struct Run {
     pub wait: Option<Ps>,
 }
 
+impl Run {
+    /// When the run ended.
+    fn end(&self) -> Ps {
+        self.start + self.duration
+    }
+}
+
 /// One device's share.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct DeviceSums {
@@ -210,6 +218,7 @@ impl Collectives {
                 });
             });
         }
+        together::find_groups(&mut all.ops, &mut all.members, &all.runs, devices.used.len());
         let (ops, members) = (&all.ops, &all.members);
         let group_of = |run: &Run| members.get(ops.get(run.op as usize)?.members as usize)?.group(run.device);
         let orders = waits::split(&mut all.runs, devices.used.len(), group_of);

@@ -121,15 +121,58 @@ fn runs_that_cannot_be_matched_are_not_compared() {
     assert_eq!((found.sums.compared, found.straggler()), (0, None));
 }
 
-#[test]
-fn unknown_groups_are_not_compared() {
+/// An all-reduce whose groups nothing states, on each chip: its starts, and the ends.
+fn unstated(chips: &[&[(i64, i64)]]) -> Collectives {
     let mut b = TraceBuilder::new();
-    for chip in 0..3 {
+    for (chip, runs) in chips.iter().enumerate() {
         let line = b.line(&format!("/device:TPU:{chip}"), "XLA Ops");
-        b.event(line, "all-reduce.1", 0, 10 + chip).hlo_category("all-reduce");
+        for &(start, end) in *runs {
+            b.event(line, "all-reduce.1", start, end - start).hlo_category("all-reduce");
+        }
     }
-    let found = measure(&b.build());
+    measure(&b.build())
+}
+
+/// Waits of all runs, by device and in time, in microseconds.
+fn waits(found: &Collectives) -> Vec<Option<i64>> {
+    found.runs.iter().map(|run| run.wait.map(us)).collect()
+}
+
+#[test]
+fn unknown_groups_are_those_that_end_together() {
+    let found = unstated(&[&[(0, 100), (200, 300)], &[(60, 100), (270, 301)], &[(20, 101), (230, 300)]]);
+    assert_eq!(waits(&found), [60, 69, 0, 0, 41, 39].map(Some));
+    assert_eq!((found.straggler(), found.connected()), (Some((1, 1.0)), vec![0, 0, 0]));
+    // Rows of a mesh: each ends when its own later chip comes.
+    let rows = unstated(&[
+        &[(0, 100), (200, 300)],
+        &[(0, 140), (200, 330)],
+        &[(60, 100), (250, 300)],
+        &[(30, 140), (210, 330)],
+    ]);
+    assert_eq!(waits(&rows), [60, 50, 30, 10, 0, 0, 0, 0].map(Some));
+    assert_eq!(rows.connected(), [0, 1, 0, 1]);
+}
+
+#[test]
+fn unknown_groups_whose_runs_end_apart_are_not_compared() {
+    let found = unstated(&[&[(0, 100)], &[(0, 120)], &[(0, 150)]]);
     assert_eq!((found.sums.compared, found.matrix.is_none(), found.connected()), (0, true, vec![0, 0, 0]));
+    // One ends with another by chance, and mostly not.
+    let once = unstated(&[&[(0, 100), (200, 300)], &[(0, 100), (200, 340)], &[(0, 130), (200, 390)]]);
+    assert_eq!(once.sums.compared, 0);
+}
+
+/// The chip in the middle lacks its second run of four: which of the others came last then is unknown.
+#[test]
+fn a_device_that_misses_a_run_is_compared_in_the_others() {
+    let all = |late: i64| (0..4).map(|n| (1000 * n + late, 1000 * n + 100)).collect::<Vec<_>>();
+    let (first, mut second, third) = (all(0), all(20), all(60));
+    second.remove(1);
+    let found = unstated(&[&first, &second, &third]);
+    let (whole, missing) = (|wait: i64| [Some(wait), None, Some(wait), Some(wait)], [Some(40); 3]);
+    assert_eq!(waits(&found), [&whole(60)[..], &missing, &whole(0)].concat());
+    assert_eq!((found.sums.compared, found.straggler()), (9, Some((2, 1.0))));
 }
 
 #[test]

@@ -47,8 +47,9 @@ pub(super) fn split(runs: &mut [Run], devices: usize, group_of: impl Fn(&Run) ->
 }
 
 /// The runs that are one. Where all devices have equally many, the n-th of each: their clocks may differ, so their times say nothing. Else
-/// the capture began or ended between them, and the first way to match them counts by which all overlap in time.
-fn matched(lists: &Lists, runs: &[Run]) -> Vec<Vec<u32>> {
+/// the capture began or ended between them, and the first way to match them counts by which all overlap in time. Where
+/// they overlap in no way, a device lacks runs in between: see [`by_end`].
+pub(super) fn matched(lists: &[(u32, Vec<u32>)], runs: &[Run]) -> Vec<Vec<u32>> {
     let fewest = lists.iter().map(|(_, list)| list.len()).min().unwrap_or(0);
     let nth = |from_end: bool| -> Vec<Vec<u32>> {
         let skipped = |list: &Vec<u32>| if from_end { list.len() - fewest } else { 0 };
@@ -62,16 +63,47 @@ fn matched(lists: &Lists, runs: &[Run]) -> Vec<Vec<u32>> {
     let overlap = |set: &Vec<u32>| {
         let times = || set.iter().filter_map(|&at| runs.get(at as usize));
         let last_start = times().map(|run| run.start).max();
-        let first_end = times().map(|run| run.start + run.duration).min();
+        let first_end = times().map(Run::end).min();
         last_start < first_end
     };
     let ways = [nth(false), nth(true), by_id(lists, runs)];
-    ways.into_iter().find(|sets| !sets.is_empty() && sets.iter().all(overlap)).unwrap_or_default()
+    let whole = ways.into_iter().find(|sets| !sets.is_empty() && sets.iter().all(overlap));
+    whole.unwrap_or_else(|| {
+        let sets: Vec<Vec<u32>> = by_end(lists, runs).into_iter().filter(overlap).collect();
+        // Clocks that differ make a few runs overlap by chance.
+        if 2 * sets.len() < fewest { Vec::new() } else { sets }
+    })
+}
+
+/// Of each run of the device with the fewest: the runs of the others that end nearest to its end, in order. What another device ran in
+/// between stays out: who of those that are left came last is not known without the one that is missing.
+fn by_end(lists: &[(u32, Vec<u32>)], runs: &[Run]) -> Vec<Vec<u32>> {
+    let end = |at: &u32| runs.get(*at as usize).map_or(Ps::ZERO, Run::end);
+    let Some((fewest, _)) = lists.iter().enumerate().min_by_key(|(_, (_, list))| list.len()) else { return Vec::new() };
+    let Some((_, first)) = lists.get(fewest) else { return Vec::new() };
+    // How many runs of each device are passed.
+    let mut passed = vec![0; lists.len()];
+    let sets = first.iter().filter_map(|at| {
+        let wanted = end(at);
+        let nearest = lists.iter().zip(&mut passed).map(|((_, list), passed)| {
+            let rest = list.get(*passed..)?;
+            let later = rest.partition_point(|other| end(other) < wanted);
+            let sides = [later.checked_sub(1), Some(later)].into_iter().flatten();
+            let place = sides
+                .filter(|&place| place < rest.len())
+                .min_by_key(|&place| rest.get(place).map(|other| (end(other) - wanted).as_ps().abs()))?;
+            *passed += place + 1;
+            rest.get(place).copied()
+        });
+        let set: Vec<Option<u32>> = nearest.collect();
+        set.into_iter().collect::<Option<Vec<u32>>>()
+    });
+    sets.collect()
 }
 
 /// Runs to which all devices give one number. It is not asked first: TPUs count the programs of each core on its own, so that
 /// a core that ran one more has other numbers.
-fn by_id(lists: &Lists, runs: &[Run]) -> Vec<Vec<u32>> {
+fn by_id(lists: &[(u32, Vec<u32>)], runs: &[Run]) -> Vec<Vec<u32>> {
     let Some((first, others)) = lists.split_first() else { return Vec::new() };
     let id = |at: u32| runs.get(at as usize)?.id;
     let numbered: Vec<FxHashMap<i64, u32>> =
