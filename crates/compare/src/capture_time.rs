@@ -126,6 +126,7 @@ mod tests {
             index,
             parts: parts(if index == 5 || index == 7 { 110.0 } else { 10.0 }),
             host_range: Some("load_batch".to_owned()).filter(|_| index == 5 || index == 7),
+            host_thread: None,
         };
         let mut profile = UnifiedProfile {
             steps: durations.into_iter().enumerate().map(step).collect(),

@@ -2,6 +2,7 @@
 
 use super::draft::{Draft, lacks};
 use super::gap;
+use super::host_side::BothWait;
 use super::numbers::Numbers;
 use super::waiting::idle_share;
 use super::{Rule, Verdict};
@@ -41,13 +42,25 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         gap::sentence(numbers),
         numbers.host_meanwhile()
     );
-    Draft::new(severity, Confidence::High, &format!("Devices wait for the host {} of the time", format::percent(share)), message)
-        .remedy(&format!(
-            "Let the host run ahead of the devices: read no result in every step ({}), put the whole step into one {}, and prepare \
-             input in another thread. The timeline shows what the host does in the gaps.",
-            numbers.words().reads,
-            numbers.words().compiler
-        ))
+    let both = numbers.both_wait();
+    let title = match both.map(BothWait::for_what) {
+        Some(Some(what)) => format!("Devices and host wait for {what}, {} of the time", format::percent(share)),
+        Some(None) => format!("Devices and host both wait {} of the time", format::percent(share)),
+        None => format!("Devices wait for the host {} of the time", format::percent(share)),
+    };
+    let remedy = both.map_or_else(
+        || {
+            format!(
+                "Let the host run ahead of the devices: read no result in every step ({}), put the whole step into one {}, and prepare \
+                 input in another thread. The timeline shows what the host does in the gaps.",
+                numbers.words().reads,
+                numbers.words().compiler
+            )
+        },
+        |both| both.remedy(numbers),
+    );
+    Draft::new(severity, Confidence::High, &title, message)
+        .remedy(&remedy)
         .passed("host_bound_percent", share, limit)
         .evidence("host_bound_us", window.us(share))
         .evidence("idle_percent", window.idle_percent())

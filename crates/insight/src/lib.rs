@@ -31,12 +31,14 @@ mod heap_growth;
 mod host_executed_ops;
 mod host_overhead;
 mod host_processing;
+mod host_side;
 mod idle_gaps;
 mod impossible_step_count;
 mod impossible_throughput;
 mod input_bound;
 mod large_constants;
 mod large_memory_transfers;
+mod long_steps;
 mod low_device_utilization;
 mod low_flop_rate;
 mod low_memory_bandwidth;
@@ -51,6 +53,7 @@ mod no_device_ops;
 mod no_hlo;
 mod numbers;
 mod out_of_memory;
+mod outside_window;
 mod padded_buffers;
 mod preallocated_memory;
 mod profiler_overhead;
@@ -164,6 +167,7 @@ pub const RULES: &[Rule] = &[
     dropped_events::RULE,
     cut_capture::RULE,
     warm_up_in_window::RULE,
+    outside_window::RULE,
     single_step::RULE,
     profiler_overhead::RULE,
     slowed_by_tracing::RULE,

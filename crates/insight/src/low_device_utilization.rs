@@ -2,6 +2,7 @@
 
 use super::draft::{Draft, lacks};
 use super::gap;
+use super::host_side::HostSide;
 use super::numbers::Numbers;
 use super::{Rule, Verdict};
 use base::format;
@@ -59,15 +60,30 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         message.push_str(&format!(" The longest gap, {}, ends with {end}.", format::time_us(gap.duration_us)));
     }
     let confidence = if window.steps { Confidence::High } else { Confidence::Medium };
-    let meanwhile =
-        numbers.host_place().map_or(String::new(), |place| format!(", mostly while the host is in {place}"));
-    let title = format!("Devices are idle for {} of the time{meanwhile}", format::percent(idle));
+    let both = numbers.both_wait();
+    let title = match both {
+        Some(both) => {
+            let for_what = both.for_what().map_or(String::new(), |what| format!(" for {what}"));
+            format!("Devices are idle for {} of the time, while the host waits too{for_what}", format::percent(idle))
+        }
+        None => {
+            let place = numbers.host_side().and_then(HostSide::place);
+            let place = place.map_or(String::new(), |place| format!(", mostly while the host is in {place}"));
+            format!("Devices are idle for {} of the time{place}", format::percent(idle))
+        }
+    };
+    let remedy = both.map_or_else(
+        || {
+            format!(
+                "Find what the host does in the gaps on the timeline: read results only where they are needed, put the step into one \
+                 {}, and prepare the next batch while the step runs.",
+                numbers.words().compiler
+            )
+        },
+        |both| both.remedy(numbers),
+    );
     Draft::new(severity, confidence, &title, message)
-        .remedy(&format!(
-            "Find what the host does in the gaps on the timeline: read results only where they are needed, put the step into one \
-             {}, and prepare the next batch while the step runs.",
-            numbers.words().compiler
-        ))
+        .remedy(&remedy)
         .passed("busy_percent", busy, limit)
         .evidence("idle_us", window.us(idle))
         .at_stake(idle)

@@ -1,7 +1,8 @@
 //! Findings that say the same thing are reported once.
 //!
 //! A finding names a cause or a symptom. Where the causes that fire explain at least half of a symptom's impact, the
-//! symptom is left out; where they explain less, all are reported, because there is something else to find.
+//! symptom is left out; where they explain less, all are reported, because there is something else to find. A rule about a part of the
+//! very same loss is told inside the finding about the whole.
 
 use report::Finding;
 
@@ -44,6 +45,22 @@ const EXPLAINED: &[(&str, &[&str])] = &[
     ("no_hlo", &["cut_capture"]),
 ];
 
+/// `(whole, part)`: a loss and a rule about a part of the same loss. Where the part does not explain the whole, it is told inside it.
+const PARTS: &[(&str, &str)] = &[
+    ("host_overhead", "many_small_kernels"),
+    ("low_device_utilization", "many_small_kernels"),
+    ("compilation", "recompilation"),
+    ("unhidden_collectives", "gradient_synchronization"),
+];
+
+/// `(evidence, rules)`: the rules about the part of a step that long steps lose most of. They tell it already.
+const LONG_STEPS: &[(&str, &[&str])] = &[
+    ("input_bound_us", &["data_loading"]),
+    ("host_bound_us", &["host_overhead", "many_small_kernels"]),
+    ("compile_us", &["compilation", "recompilation"]),
+    ("communication_us", &["gradient_synchronization"]),
+];
+
 /// The share of a symptom that its causes must account for.
 const MOST: f64 = 0.5;
 
@@ -56,8 +73,34 @@ pub(super) fn merge(findings: &mut Vec<Finding>) {
         let causes = known.map_or(&[][..], |(_, causes)| causes);
         let fired: Vec<Option<f64>> =
             stakes.iter().filter(|(id, _)| causes.contains(&id.as_str())).map(|&(_, stake)| stake).collect();
-        !explain(&fired, finding.time_at_stake_percent)
+        !explain(&fired, finding.time_at_stake_percent) && !is_told_of_all_steps(finding, &stakes)
     });
+    for (whole, part) in PARTS {
+        absorb(findings, whole, part);
+    }
+}
+
+/// Whether a finding about long steps says of some what a rule that fired says of all.
+fn is_told_of_all_steps(finding: &Finding, fired: &[(String, Option<f64>)]) -> bool {
+    let rules = LONG_STEPS.iter().filter(|(name, _)| finding.evidence.iter().any(|it| it.name == *name));
+    let is_fired = |rule: &&str| {
+        let cause = fired.iter().find(|(id, _)| id == rule);
+        cause.is_some_and(|(_, stake)| explain(&[*stake], finding.time_at_stake_percent))
+    };
+    finding.id == "step_time_variation" && rules.flat_map(|(_, rules)| rules.iter()).any(|rule| is_fired(&rule))
+}
+
+/// Makes one finding of a loss and of a part of it: the larger one, with what the other one saw and advises.
+fn absorb(findings: &mut Vec<Finding>, whole: &str, part: &str) {
+    let place = |id: &str| findings.iter().position(|finding| finding.id == id);
+    let (Some(_), Some(part)) = (place(whole), place(part)) else { return };
+    let part = findings.remove(part);
+    if let Some(whole) = findings.iter_mut().find(|finding| finding.id == whole) {
+        whole.message.push_str(&format!(" {}", part.message));
+        whole.remedy.push_str(&format!(" {}", part.remedy));
+        whole.severity = whole.severity.max(part.severity);
+        whole.evidence.extend(part.evidence);
+    }
 }
 
 /// Whether causes with these shares explain a symptom. Where one of them has no share of its own (a note, a count), it speaks
@@ -111,10 +154,42 @@ mod tests {
     }
 
     #[test]
+    fn a_part_of_a_loss_is_told_inside_it() {
+        let mut list = vec![finding("host_overhead", Some(85.8)), finding("many_small_kernels", Some(31.1))];
+        list[0].message = "Devices wait.".to_owned();
+        list[1].message = "Kernels are short.".to_owned();
+        list[1].severity = FindingSeverity::Critical;
+        merge(&mut list);
+        assert_eq!(list.iter().map(|it| it.id.as_str()).collect::<Vec<_>>(), ["host_overhead"]);
+        let expected = ("Devices wait. Kernels are short.", FindingSeverity::Critical, Some(85.8));
+        assert_eq!((list[0].message.as_str(), list[0].severity, list[0].time_at_stake_percent), expected);
+        // Where it is most of the loss, it is the cause.
+        assert_eq!(
+            merged(&[("host_overhead", Some(50.0)), ("many_small_kernels", Some(31.1))]),
+            ["many_small_kernels"]
+        );
+    }
+
+    #[test]
+    fn long_steps_are_told_once() {
+        let mut long = finding("step_time_variation", Some(15.0));
+        long.evidence = vec![report::Evidence { name: "input_bound_us".to_owned(), value: 8400.0, threshold: None }];
+        let with = |other: &str| {
+            let mut list = vec![long.clone(), finding(other, Some(20.0))];
+            merge(&mut list);
+            list.len()
+        };
+        assert_eq!((with("data_loading"), with("host_overhead")), (1, 2));
+    }
+
+    #[test]
     fn the_table_names_rules_and_has_no_circles() {
+        let is_rule = |id: &str| RULES.iter().any(|rule| rule.id == id);
+        assert!(PARTS.iter().all(|(whole, part)| is_rule(whole) && is_rule(part)));
+        assert!(LONG_STEPS.iter().flat_map(|(_, rules)| rules.iter()).all(|id| is_rule(id)));
         for (symptom, causes) in EXPLAINED {
             for id in causes.iter().chain([symptom]) {
-                assert!(RULES.iter().any(|rule| rule.id == *id), "{id} is no rule");
+                assert!(is_rule(id), "{id} is no rule");
             }
             let back = EXPLAINED.iter().filter(|(other, by)| causes.contains(other) && by.contains(symptom));
             assert_eq!(back.count(), 0, "{symptom}");

@@ -345,35 +345,6 @@ impl<'a> Numbers<'a> {
         causes.iter().map(said).collect::<Vec<_>>().join(", ")
     }
 
-    /// The range or function of the user that the host is in for most of the time in which devices are idle.
-    pub fn host_place(&self) -> Option<String> {
-        let breakdown = self.profile.step_breakdown.as_ref()?;
-        let longest = breakdown.host_meanwhile.as_ref()?.ranges.first()?;
-        (breakdown.duration_us > 0.0 && longest.time_us > 0.5 * breakdown.parts.idle_us()).then(|| shown(&longest.name))
-    }
-
-    /// What the host does while devices are idle, as a sentence with a blank before it: ranges and functions of the user with at
-    /// least 5 % of the idle time, the three with the most, and how long it is in none. Empty where the trace has no host events.
-    pub fn host_meanwhile(&self) -> String {
-        let breakdown = self.profile.step_breakdown.as_ref();
-        let Some((breakdown, meanwhile)) = breakdown.and_then(|it| Some((it, it.host_meanwhile.as_ref()?))) else {
-            return String::new();
-        };
-        let idle_us = breakdown.parts.idle_us();
-        let share = |us: f64| if idle_us > 0.0 { (100.0 * us / idle_us).min(100.0) } else { 0.0 };
-        let ranges = meanwhile.ranges.iter().map(|it| (format!("in {}", shown(&it.name)), share(it.time_us)));
-        let outside = std::iter::once(("in no annotated range".to_owned(), share(meanwhile.outside_us)));
-        let named = ranges.filter(|(_, share)| *share >= NAMED_PERCENT).take(MOST_NAMED);
-        let places: Vec<String> = named
-            .chain(outside.filter(|(_, share)| *share >= NAMED_PERCENT))
-            .map(|(place, share)| format!("{place} for {}", base::format::percent(share)))
-            .collect();
-        if places.is_empty() {
-            return String::new();
-        }
-        format!(" Of the idle time, the host is {}.", places.join(", "))
-    }
-
     /// Share of the communication in flight that computation hides; `None` without communication.
     pub fn communication_overlap_percent(&self) -> Option<f64> {
         self.context.analysis.step_breakdown.mean.as_ref()?.communication_overlap_percent()
@@ -403,10 +374,6 @@ impl<'a> Numbers<'a> {
         })
     }
 }
-
-/// The least share of the idle time for which a sentence names what the host does, and how many it names (ours).
-const NAMED_PERCENT: f64 = 5.0;
-const MOST_NAMED: usize = 3;
 
 /// A name of the trace in a sentence.
 pub(super) fn shown(name: &str) -> String {

@@ -1,9 +1,11 @@
-//! Steps that should take equally long do not.
+//! Steps that should take equally long do not: what the long ones lose, and to what.
 
 use super::draft::{Draft, lacks};
-use super::numbers::Numbers;
+use super::long_steps::{Loss, losses};
+use super::numbers::{Numbers, shown};
 use super::{Rule, Verdict};
 use base::format;
+use metrics::StepPart;
 use report::{Confidence, FindingSeverity};
 
 /// The rule.
@@ -15,6 +17,8 @@ const NOTE_PERCENT: f64 = 5.0;
 const WARNING_PERCENT: f64 = 20.0;
 /// A spread of fewer steps means nothing (ours).
 const FEWEST_STEPS: u64 = 5;
+/// Causes of long steps that are told.
+const MOST_SENTENCES: usize = 3;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
     let timing = &numbers.profile.step_timing;
@@ -41,15 +45,74 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         format::time_us(shortest),
         format::time_us(longest)
     );
-    let draft = Draft::new(severity, Confidence::High, &format!("Step times vary by {}", format::percent(variation)), message)
-        .remedy(
-            "Compare the longest step with a usual one on the timeline: input that was late, a garbage collection or log \
-             on the host, other programs on the machine, or work that only some steps do. For a comparison of two runs, \
-             capture more steps.",
-        )
-        .passed("variation_percent", variation, if lost { WARNING_PERCENT } else { NOTE_PERCENT })
-        .evidence("stddev_step_time_us", spread);
-    // What the mean would lose if every step were as short as the shortest.
-    let draft = if lost { draft.at_stake(100.0 * (mean - shortest) / mean) } else { draft };
-    draft.link("steps", "").fires()
+    let passed = |draft: Draft| {
+        draft
+            .passed("variation_percent", variation, if lost { WARNING_PERCENT } else { NOTE_PERCENT })
+            .evidence("stddev_step_time_us", spread)
+            .link("steps", "")
+    };
+    let (losses, typical) = losses(numbers);
+    let Some((first, others)) = losses.split_first() else {
+        // No step stands out: what the mean would lose if every step were as short as the shortest.
+        let title = format!("Step times vary by {}", format::percent(variation));
+        let draft = passed(Draft::new(severity, Confidence::High, &title, message).remedy(&usual_remedy()));
+        return if lost { draft.at_stake(100.0 * (mean - shortest) / mean) } else { draft }.fires();
+    };
+    let cause = first.cause().map_or(String::new(), |cause| format!(": {cause}"));
+    let title = format!(
+        "{} {} {}{cause}",
+        first.steps(),
+        if first.steps.len() > 1 { "lose" } else { "loses" },
+        format::time_us(first.lost_us)
+    );
+    let sentences: Vec<String> = losses.iter().take(MOST_SENTENCES).map(|loss| loss.sentence(typical)).collect();
+    let more = others.len().saturating_sub(MOST_SENTENCES - 1);
+    let more = if more > 0 { format!(" Long steps have {more} more causes.") } else { String::new() };
+    let draft = Draft::new(severity, Confidence::High, &title, format!("{}{more} {message}", sentences.join(" ")));
+    let draft = passed(draft.remedy(&remedy(numbers, first)))
+        .evidence("lost_us", first.lost_us)
+        // Of the time of all counted steps.
+        .at_stake(100.0 * first.lost_us / (mean * counted as f64));
+    let draft = match first.evidence() {
+        Some(name) => draft.evidence(&name, first.part_us),
+        None => draft,
+    };
+    let longest = first.steps.first();
+    draft
+        .evidence_where("longest_step_us", longest.map(|step| step.duration_us))
+        .evidence_where("longest_step_start_us", longest.map(|step| step.start_us))
+        .fires()
+}
+
+/// What to do about a loss.
+fn remedy(numbers: &Numbers<'_>, loss: &Loss<'_>) -> String {
+    let step = loss
+        .steps
+        .first()
+        .map_or_else(String::new, |step| step.name.as_deref().map_or_else(|| step.index.to_string(), shown));
+    let place = loss.place.as_deref().map(shown);
+    match (loss.part, place) {
+        (Some(StepPart::InputBound), _) => format!(
+            "Prepare batches ahead, so that a slow one is ready in time, in other threads or processes ({}).",
+            numbers.words().loader
+        ),
+        (Some(StepPart::Compile), _) => format!(
+            "Keep shapes, data types and static arguments the same in every step, and compiled programs between runs with {}.",
+            numbers.words().compilation_cache
+        ),
+        (Some(part), Some(place)) if part.is_idle() => {
+            format!("See on the timeline what {place} does in step {step}; do it less often, or in another thread.")
+        }
+        (Some(_), Some(place)) => format!(
+            "Compare {place} in step {step} with a usual step: more work that only some steps do, a collective that waits for a late device, \
+             or a slower clock of the device."
+        ),
+        _ => usual_remedy(),
+    }
+}
+
+fn usual_remedy() -> String {
+    "Compare the longest step with a usual one on the timeline: input that was late, a garbage collection or log on the host, other \
+     programs on the machine, or work that only some steps do. For a comparison of two runs, capture more steps."
+        .to_owned()
 }

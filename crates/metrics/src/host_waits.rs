@@ -1,4 +1,5 @@
-//! What the host does while the devices run nothing: in which range or function of the user the threads that feed them are.
+//! What the host does while the devices run nothing: in which range or function of the user the threads that feed them are, and what
+//! other threads do meanwhile.
 //!
 //! Reads the idle time of each device in its window and the named ranges, the
 //! user's own functions and the calls that wait for devices on the Python threads of its host: on those that launch work where any
@@ -10,27 +11,60 @@
 //! python     [train 4  )     [fetch_batch   )  [train 5  )
 //! idle           TTTTTT______FFFFFFFFFFFFFFFF__TTTT            T train, F fetch_batch, _ outside of all
 //! ```
+//!
+//! Where that says nothing, because no thread is in such a range or because the range only waits, `behind` looks further.
+
+mod behind;
 
 use rustc_hash::FxHashMap;
 
+use self::behind::Behind;
 use super::devices::Devices;
 use super::host_threads::HostRole;
 use super::self_time::for_each_on_line;
 use base::{Ps, sort};
 use facts::host_spans::{self, HostWork};
 use facts::library_files;
-use trace::{EventId, IntervalSet, Line, LineEvents, LineKind, StrId, Trace, Union};
+use trace::{EventId, Interval, IntervalSet, Line, LineEvents, LineKind, StrId, Trace, Union};
+
+/// What a thread is in while devices are idle.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct WaitedIn {
+    /// Range, function or span.
+    pub name: String,
+    /// The first thread that is in it.
+    pub thread: String,
+    /// True for a range in which the thread waits itself.
+    pub waits: bool,
+    /// Time, summed over the devices.
+    pub time: Ps,
+}
 
 /// What the hosts do while devices are idle: device time, summed over the devices.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HostWaits {
     /// By name, the most time first: a Python thread is in this range or function and in none inside it. Threads run beside each
     /// other, so that these may add up to more than the idle time.
-    pub ranges: Vec<(String, Ps)>,
+    pub ranges: Vec<WaitedIn>,
     /// No Python thread is in any.
     pub outside: Ps,
+    /// What threads do while no Python thread is in a range, or is in one that waits; the most time first.
+    pub behind: Vec<WaitedIn>,
+    /// The part of `outside` in which no thread of the host is in any event.
+    pub silent: Ps,
     /// The time that is looked at: counted steps, or active spans.
     pub window: Ps,
+}
+
+impl HostWaits {
+    /// The range that most of the time is spent in; where no thread is in one, or the range only waits, what threads are in.
+    pub fn most(self) -> Option<WaitedIn> {
+        let (range, behind) = (self.ranges.into_iter().next(), self.behind.into_iter().next());
+        let explains = |range: &WaitedIn| {
+            behind.as_ref().is_some_and(|it| range.waits && 2 * it.time.as_ps() >= range.time.as_ps())
+        };
+        range.filter(|range| !explains(range)).or(behind)
+    }
 }
 
 /// When the Python threads of the hosts of used devices are in which range, and in none inside it.
@@ -42,14 +76,25 @@ pub struct HostRanges {
 /// The ranges of one host.
 struct HostSets {
     host: u16,
-    /// Ranges by the place of their name.
-    ranges: Vec<(usize, IntervalSet)>,
+    ranges: Vec<RangeSet>,
     /// Time in any range.
     all: IntervalSet,
+    /// Time in any range that does not wait.
+    working: IntervalSet,
+    behind: Behind,
+}
+
+/// When threads are in one range.
+struct RangeSet {
+    /// Place of the range's name.
+    name: usize,
+    /// First thread that is in it.
+    thread: String,
+    times: IntervalSet,
 }
 
 impl HostRanges {
-    /// The ranges of all hosts of used devices. Linear in the events of their Python threads.
+    /// The ranges of all hosts of used devices. Linear in the events of their threads.
     pub fn new(trace: &Trace, devices: &Devices) -> HostRanges {
         let mut names =
             Names { index: FxHashMap::default(), names: Vec::new(), of_text: vec![None; trace.strings.len()] };
@@ -62,22 +107,59 @@ impl HostRanges {
     /// What the hosts do while the devices are idle in `windows`, those of each used device.
     pub fn waits(&self, devices: &Devices, windows: &[IntervalSet]) -> HostWaits {
         let mut waits = HostWaits::default();
-        let mut sums = vec![Ps::ZERO; self.names.len()];
         for (device, window) in devices.used.iter().zip(windows) {
             waits.window += window.length();
             let idle = device.set_to_host(&window.difference(&device.busy));
             let Some(host) = self.hosts.iter().find(|it| it.host == device.host) else { continue };
-            let inside = |set: &IntervalSet| set.parts().iter().map(|part| idle.length_within(*part)).sum::<Ps>();
-            for (name, set) in &host.ranges {
-                if let Some(sum) = sums.get_mut(*name) {
-                    *sum += inside(set);
-                }
+            for range in &host.ranges {
+                let name = self.names.get(range.name).map_or("", String::as_str);
+                add(&mut waits.ranges, name, &range.thread, is_wait(name), overlap(&idle, &range.times));
             }
-            waits.outside += idle.length() - inside(&host.all);
+            waits.outside += idle.length() - overlap(&idle, &host.all);
+            host.behind.add_to(&mut waits, &idle, &host.all, &host.working);
         }
-        waits.ranges = self.names.iter().cloned().zip(sums).filter(|(_, time)| *time > Ps::ZERO).collect();
-        sort::sort_by(&mut waits.ranges, |a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+        for list in [&mut waits.ranges, &mut waits.behind] {
+            sort::sort_by(list, |a, b| b.time.cmp(&a.time).then_with(|| a.name.cmp(&b.name)));
+        }
         waits
+    }
+}
+
+/// The event of this shown name on a thread of this name that lasts longest in `within`, a time of the hosts, and how long it lasts in
+/// it. Linear in the events of the threads of that name.
+pub fn event_in(
+    trace: &Trace,
+    devices: &Devices,
+    (name, thread): (&str, &str),
+    within: Interval,
+) -> Option<(EventId, Ps)> {
+    let lines = trace.lines.iter().zip(devices.by_line.events.iter());
+    let of_name = lines.filter(|(line, _)| line.kind == LineKind::Host && trace.text(line.name) == thread);
+    let mut best: Option<(Ps, EventId)> = None;
+    for (_, events) in of_name {
+        events.for_each(&trace.events, |id, event| {
+            let inside = Interval::new(event.start, event.end()).clip(within).map_or(Ps::ZERO, Interval::length);
+            if inside > best.map_or(Ps::ZERO, |(most, _)| most) && shown(trace.text(event.name)) == name {
+                best = Some((inside, id));
+            }
+        });
+    }
+    best.map(|(time, id)| (id, time))
+}
+
+/// How long two sets are together.
+fn overlap(idle: &IntervalSet, set: &IntervalSet) -> Ps {
+    set.parts().iter().map(|part| idle.length_within(*part)).sum()
+}
+
+/// Adds a time to the entry of this name.
+fn add(list: &mut Vec<WaitedIn>, name: &str, thread: &str, waits: bool, time: Ps) {
+    if time <= Ps::ZERO {
+        return;
+    }
+    match list.iter_mut().find(|known| known.name == name) {
+        Some(known) => known.time += time,
+        None => list.push(WaitedIn { name: name.to_owned(), thread: thread.to_owned(), waits, time }),
     }
 }
 
@@ -117,12 +199,11 @@ fn ranges_of<'a>(trace: &'a Trace, devices: &Devices, host: u16, names: &mut Nam
     let threads = trace.lines.iter().enumerate().filter(|&(at, line)| is_python(at, line));
     let threads: Vec<usize> = threads.map(|(at, _)| at).collect();
     let any_launches = threads.iter().any(|&at| launches(at));
+    let feeding: Vec<usize> = threads.into_iter().filter(|&at| launches(at) || !any_launches).collect();
     let mut all = Union::default();
     let mut place_of: FxHashMap<usize, usize> = FxHashMap::default();
-    let mut unions: Vec<(usize, Union)> = Vec::new();
-    for events in
-        threads.into_iter().filter(|&at| launches(at) || !any_launches).filter_map(|at| devices.by_line.events.get(at))
-    {
+    let mut unions: Vec<(usize, usize, Union)> = Vec::new();
+    for (at, events) in feeding.iter().filter_map(|&at| Some((at, devices.by_line.events.get(at)?))) {
         let mut ranges: Vec<(EventId, usize)> = Vec::new();
         events.for_each(&trace.events, |id, event| {
             if let Some(name) = names.place(trace, event.name).filter(|_| trace.args_of(&event).hlo_op.is_empty()) {
@@ -132,18 +213,27 @@ fn ranges_of<'a>(trace: &'a Trace, devices: &Devices, host: u16, names: &mut Nam
         let ids: Vec<EventId> = ranges.iter().map(|&(id, _)| id).collect();
         for_each_on_line(trace, &ids, |index, interval| {
             let Some(&(_, name)) = ranges.get(index) else { return };
-            let at = *place_of.entry(name).or_insert_with(|| {
-                unions.push((name, Union::default()));
+            let place = *place_of.entry(name).or_insert_with(|| {
+                unions.push((name, at, Union::default()));
                 unions.len() - 1
             });
             all.add(interval);
-            if let Some((_, union)) = unions.get_mut(at) {
+            if let Some((.., union)) = unions.get_mut(place) {
                 union.add(interval);
             }
         });
     }
-    let ranges = unions.into_iter().map(|(name, union)| (name, union.finish())).collect();
-    HostSets { host, ranges, all: all.finish() }
+    let thread = |at: usize| trace.lines.get(at).map_or("", |line| trace.text(line.name)).to_owned();
+    let ranges: Vec<RangeSet> = unions
+        .into_iter()
+        .map(|(name, at, union)| RangeSet { name, thread: thread(at), times: union.finish() })
+        .collect();
+    let works = |range: &&RangeSet| names.names.get(range.name).is_some_and(|name| !is_wait(name));
+    let mut working: Vec<Interval> = ranges.iter().filter(works).flat_map(|it| it.times.parts()).copied().collect();
+    working.sort_unstable();
+    let (all, working) = (all.finish(), IntervalSet::union_of(working));
+    let behind = Behind::new(trace, devices, host, &feeding, &working);
+    HostSets { host, ranges, all, working, behind }
 }
 
 /// By line: whether its thread launches device work.
@@ -164,6 +254,11 @@ fn launching(trace: &Trace) -> Vec<bool> {
 
 /// Functions of JAX in which a program waits for its devices because it says so.
 const WAITS: [&str; 3] = ["block_until_ready", "device_get", "effects_barrier"];
+
+/// Is this the shown name of a call that waits for devices?
+fn is_wait(name: &str) -> bool {
+    WAITS.contains(&name)
+}
 
 /// Whether people gave this name, or wrote it in their program: a range (spans of the runtime are known by their work, or have a scope like C++), the pipeline that
 /// makes their batches, a function of theirs, or a call that waits for devices.
@@ -188,7 +283,7 @@ fn shown(name: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use trace::{Interval, TraceBuilder};
+    use trace::TraceBuilder;
 
     /// A progress bar sleeps on a thread that launches nothing while the main thread evaluates.
     #[test]
@@ -211,7 +306,7 @@ mod tests {
             let devices = Devices::of(&trace);
             let window = IntervalSet::union_of([Interval::new(Ps::ZERO, Ps::new(50_000_000))]);
             let waits = HostRanges::new(&trace, &devices).waits(&devices, &[window]);
-            waits.ranges.into_iter().map(|(name, _)| name).collect::<Vec<_>>()
+            waits.ranges.into_iter().map(|range| range.name).collect::<Vec<_>>()
         };
         assert_eq!(
             (names(true), names(false)),
@@ -243,11 +338,12 @@ mod tests {
         let waits_from =
             |start: i64| ranges.waits(&devices, &[IntervalSet::union_of([Interval::new(us(start), us(60))])]);
         let waits = waits_from(0);
-        let found: Vec<(&str, f64)> = waits.ranges.iter().map(|(name, time)| (name.as_str(), time.as_us())).collect();
+        let found: Vec<(&str, f64)> = waits.ranges.iter().map(|it| (it.name.as_str(), it.time.as_us())).collect();
         // Idle from 10 to 50: train to 16 and from 42, nothing for 2 before fetch, which is 2 before and 2 after fetch_batch,
         // and for 2 after it.
         assert_eq!(found, [("fetch_batch", 18.0), ("train", 14.0), ("fetch", 4.0)]);
         assert_eq!((waits.outside.as_us(), waits.window.as_us()), (4.0, 60.0));
-        assert_eq!(waits_from(45).ranges, [("train".to_owned(), us(5))]);
+        let late = waits_from(45).ranges;
+        assert_eq!(late.iter().map(|it| (it.name.as_str(), it.time)).collect::<Vec<_>>(), [("train", us(5))]);
     }
 }

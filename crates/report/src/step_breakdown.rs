@@ -127,16 +127,23 @@ pub struct HostRoleTime {
     pub percent: f64,
 }
 
-/// Where the Python threads of the hosts are while devices are idle.
+/// Where the threads of the hosts are while devices are idle.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct HostMeanwhile {
     /// The 20 named ranges and functions of the user with the most time.
     pub ranges: Vec<HostRangeTime>,
     /// Idle time in which no Python thread is in any: a mean over devices and counted steps, as are the ranges'.
     pub outside_us: f64,
+    /// What threads do while no Python thread is in a range, or is in one that waits: the 20 spans and frames with the most time.
+    /// On the Python threads that feed devices all of them count; inside a range that waits, and on other threads, all but waits.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub behind: Vec<HostRangeTime>,
+    /// The part of `outside_us` in which no thread of the host is in any event.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub silent_us: Option<f64>,
 }
 
-/// One named range or function of the user.
+/// One named range or function of the user, or a span of the runtime.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct HostRangeTime {
     /// Name of an annotation without the number of its step, or of a function of the user's own files, or of a call
@@ -145,6 +152,12 @@ pub struct HostRangeTime {
     /// Idle time of a device in which a Python thread of its host is in this range and in none inside it. Threads run
     /// beside each other, so ranges may add up to more than the idle time.
     pub time_us: f64,
+    /// Thread that is in it; of several the first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub thread: Option<String>,
+    /// True if the thread waits in it, for a device, a lock or another thread.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub waits: bool,
 }
 
 /// One device: means over its counted steps.
@@ -168,10 +181,14 @@ pub struct StepBreakdownStep {
     pub index: u64,
     /// What happens in the step.
     pub parts: StepParts,
-    /// The range or function of the user that its hosts are in for most of its idle time. Only of steps that are idle
+    /// The range or function of the user that its hosts are in for most of its idle time; where they are in none, what their threads are
+    /// in (`host_meanwhile.behind`). Only of steps that are idle
     /// for longer than the mean by 5 % of a step, at most the 20 longest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host_range: Option<String>,
+    /// Thread that is in `host_range`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host_thread: Option<String>,
 }
 
 /// Every part of a step in the order of [`StepParts`]: its name in the report, and what people read.

@@ -17,8 +17,8 @@ pub struct MainWindow {
     /// The part of the capture that every number is of, where it is not said to be of the whole capture; choose another with Measure on
     /// the page or `--window` on the command line. In words: `Counted steps 3 to 98: 95 steps, 74.5 s of 98.0 s captured.`
     pub sentence: String,
-    /// Said first where less than half of the capture lies in the active span of any device: `The devices worked for 67 ms of
-    /// 2.3 s captured.`
+    /// Said first where less than half of the capture lies in the active span of any device (`The devices worked for 67 ms of
+    /// 2.3 s captured.`), and where a window that was not chosen holds less than half of their work (`work_percent`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub caution: Option<String>,
     /// First instant of the window on any device, from the start of the capture.
@@ -41,4 +41,7 @@ pub struct MainWindow {
     /// Share of the capture in which a device is between its first op and its last; absent for an empty capture.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub active_percent: Option<f64>,
+    /// Share of the busy time of all devices that lies in the window; absent where they did nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub work_percent: Option<f64>,
 }

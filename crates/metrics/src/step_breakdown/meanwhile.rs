@@ -2,7 +2,7 @@
 
 use super::{Breakdown, StepRow};
 use crate::devices::Devices;
-use crate::host_waits::HostRanges;
+use crate::host_waits::{HostRanges, WaitedIn};
 use crate::window::{Window, WindowKind};
 use base::sort;
 use report::{HostMeanwhile, HostRangeTime, StepBreakdownStep};
@@ -42,7 +42,9 @@ pub fn meanwhile(
         let Some(step) = steps.get_mut(at) else { continue };
         let of_step = breakdown.windows(captured, |row| row.step.map(u64::from) == Some(step.index));
         let waits = ranges.waits(captured, &of_step);
-        step.host_range = waits.ranges.into_iter().next().map(|(name, _)| name);
+        if let Some(most) = waits.most() {
+            (step.host_range, step.host_thread) = (Some(most.name), Some(most.thread));
+        }
     }
     let (waits, rows) = match breakdown.window {
         WindowKind::Steps => {
@@ -52,10 +54,17 @@ pub fn meanwhile(
         _ => (ranges.waits(captured, &window.of_device), window.device_steps),
     };
     let per_step = |time: base::Ps| time.as_us() / rows.max(1) as f64;
-    let range = |(name, time): (String, base::Ps)| HostRangeTime { name, time_us: per_step(time) };
+    let range = |it: WaitedIn| HostRangeTime {
+        time_us: per_step(it.time),
+        thread: Some(it.thread).filter(|thread| !thread.is_empty()),
+        waits: it.waits,
+        name: it.name,
+    };
     Some(HostMeanwhile {
-        ranges: waits.ranges.into_iter().take(MOST_RANGES).map(range).collect(),
         outside_us: per_step(waits.outside),
+        silent_us: Some(per_step(waits.silent)),
+        ranges: waits.ranges.into_iter().take(MOST_RANGES).map(range).collect(),
+        behind: waits.behind.into_iter().take(MOST_RANGES).map(range).collect(),
     })
 }
 

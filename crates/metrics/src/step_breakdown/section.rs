@@ -94,7 +94,7 @@ fn steps(breakdown: &Breakdown) -> Vec<StepBreakdownStep> {
     let step = |rows: &[StepRow]| {
         let index = u64::from(rows.first()?.step?);
         let parts = parts(breakdown, &Breakdown::mean_of_step(rows, None)?);
-        Some(StepBreakdownStep { index, parts, host_range: None })
+        Some(StepBreakdownStep { index, parts, host_range: None, host_thread: None })
     };
     breakdown.steps().filter_map(step).collect()
 }

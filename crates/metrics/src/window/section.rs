@@ -7,8 +7,9 @@ use base::{Ps, format};
 use report::MainWindow;
 use trace::{Interval, IntervalSet};
 
-/// A capture whose active span is less of it is said to be mostly something else.
-const MOSTLY_ACTIVE_PERCENT: f64 = 50.0;
+/// A capture of which the window holds less is said to be mostly something else: less of its time between first and last op, or less of
+/// what the devices did.
+const MOSTLY_PERCENT: f64 = 50.0;
 
 /// The section; `None` where no device was used. `captured` are the devices over the whole capture.
 pub fn section(window: &Window, choice: &WindowChoice, captured: &Devices) -> Option<MainWindow> {
@@ -19,14 +20,18 @@ pub fn section(window: &Window, choice: &WindowChoice, captured: &Devices) -> Op
     let length = capture.length();
     let active_percent =
         (length > Ps::ZERO).then(|| (100.0 * active.as_ps() as f64 / length.as_ps() as f64).clamp(0.0, 100.0));
+    let work_percent = work_percent(window, captured);
     let [captured_time, active_time] = [length, active].map(|time| format::time_us(time.as_us()));
     Some(MainWindow {
         kind: window.kind.label().to_owned(),
         chosen: (*choice != WindowChoice::Main).then(|| choice.to_string()),
         sentence: sentence(window, choice, captured, &captured_time),
-        caution: active_percent
-            .filter(|&share| share < MOSTLY_ACTIVE_PERCENT)
-            .map(|_| format!("The devices worked for {active_time} of {captured_time} captured.")),
+        caution: caution(
+            active_percent.filter(|&share| share < MOSTLY_PERCENT),
+            work_percent.filter(|&share| share < MOSTLY_PERCENT && *choice == WindowChoice::Main),
+            &active_time,
+            &captured_time,
+        ),
         start_us: (hull.start - capture.start).as_us(),
         end_us: (hull.end - capture.start).as_us(),
         duration_us: window.mean_length_us(),
@@ -35,7 +40,26 @@ pub fn section(window: &Window, choice: &WindowChoice, captured: &Devices) -> Op
         last_step: window.ends.as_ref().map(|(_, last)| last.clone()),
         active_span_us: mean(&spans).unwrap_or(0.0),
         active_percent,
+        work_percent,
     })
+}
+
+/// Share of the devices' busy time that lies in the window; `None` where they did nothing.
+fn work_percent(window: &Window, captured: &Devices) -> Option<f64> {
+    let (mut all, mut inside) = (Ps::ZERO, Ps::ZERO);
+    for (device, of_device) in captured.used.iter().zip(&window.of_device) {
+        all += device.busy.length();
+        inside += device.busy.intersection(of_device).length();
+    }
+    (all > Ps::ZERO).then(|| (100.0 * inside.as_ps() as f64 / all.as_ps() as f64).clamp(0.0, 100.0))
+}
+
+/// What the window leaves out, where that is most of the capture: `active` and `work` are the shares that are too small.
+fn caution(active: Option<f64>, work: Option<f64>, active_time: &str, captured_time: &str) -> Option<String> {
+    let active = active.map(|_| format!("The devices worked for {active_time} of {captured_time} captured."));
+    let work = work.map(|share| format!("Only {} of what the devices did lies in the window.", format::percent(share)));
+    let said: Vec<String> = active.into_iter().chain(work).collect();
+    (!said.is_empty()).then(|| said.join(" "))
 }
 
 fn sentence(window: &Window, choice: &WindowChoice, captured: &Devices, captured_time: &str) -> String {

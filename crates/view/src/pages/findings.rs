@@ -109,7 +109,9 @@ fn block(source: Source<'_>, finding: &Finding) -> FindingBlock {
         text: finding.message.clone(),
         remedy: finding.remedy.clone(),
         evidence: evidence::lines(&finding.evidence).into_iter().chain(about).collect(),
-        in_timeline: source.context().and_then(|_| Link::to_gap(finding).or_else(|| link.as_ref()?.in_timeline())),
+        in_timeline: source
+            .context()
+            .and_then(|context| Link::to_time_of(finding, &context).or_else(|| link.as_ref()?.in_timeline())),
         link,
     }
 }

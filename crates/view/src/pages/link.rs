@@ -14,12 +14,15 @@ pub struct Link {
     /// What is selected on the timeline: start and end in picoseconds from the start of the capture.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub range_ps: Option<(i64, i64)>,
+    /// Key of the event that is selected there, whose thread is in sight then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub event: Option<String>,
 }
 
 impl Link {
     /// A link to a view under a filter.
     pub fn to(view: View, filter: &str) -> Link {
-        Link { view, filter: filter.to_owned(), range_ps: None }
+        Link { view, filter: filter.to_owned(), range_ps: None, event: None }
     }
 
     /// To the rows whose column `key` is `value`; `None` for a value that no filter can write.

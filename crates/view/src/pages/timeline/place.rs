@@ -3,9 +3,11 @@
 use crate::pages::{Link, TableBlock};
 use crate::table::{Cell, Filter};
 use crate::views::View;
-use metrics::Devices;
+use base::Ps;
+use metrics::{Context, Devices, event_in};
 use report::Finding;
-use trace::{EventKind, LineKind, Trace, copies};
+use timeline::EventRef;
+use trace::{EventId, EventKind, Interval, LineKind, Trace, copies};
 
 /// Columns of tables whose texts identify a kind of event.
 const KEYS: [&str; 11] = [
@@ -28,6 +30,10 @@ pub const RANGE: &str = "range";
 pub const EVENT: &str = "event";
 /// See [`RANGE`].
 pub const SELECTION: &str = "selection";
+
+/// Evidence of findings that is a time of the capture: its start and its length.
+const TIMES: [(&str, &str); 2] =
+    [("longest_gap_start_us", "longest_gap_us"), ("longest_step_start_us", "longest_step_us")];
 
 /// Columns that say how long what begins at `start_us` is.
 const LENGTHS: [&str; 2] = ["duration_us", "time_us"];
@@ -89,14 +95,17 @@ impl TableBlock {
 }
 
 impl Link {
-    /// The gap that a finding is about, on the timeline.
-    pub(in crate::pages) fn to_gap(finding: &Finding) -> Option<Link> {
+    /// The gap or the step that a finding is about, on the timeline: with what the host does meanwhile selected, so that its thread is in
+    /// sight.
+    pub(in crate::pages) fn to_time_of(finding: &Finding, context: &Context<'_>) -> Option<Link> {
         let ps = |name: &str| {
             let number = finding.evidence.iter().find(|it| it.name == name)?;
             Some((number.value * 1e6 + 0.5) as i64)
         };
-        let (start, length) = (ps("longest_gap_start_us")?, ps("longest_gap_us")?);
-        Some(Link { range_ps: Some((start, start.saturating_add(length))), ..Link::to(View::Timeline, "") })
+        let (start, length) = TIMES.iter().find_map(|(start, length)| Some((ps(start)?, ps(length)?)))?;
+        let end = start.saturating_add(length);
+        let event = host_event(context, (start, end)).map(|event| EventRef::captured(event).key());
+        Some(Link { range_ps: Some((start, end)), event, ..Link::to(View::Timeline, "") })
     }
 
     /// The events that the link is about, on the timeline; `None` where its filter says nothing of events.
@@ -111,8 +120,25 @@ impl Link {
         let Some((start, end)) = self.range_ps else { return Vec::new() };
         let around = end.saturating_sub(start) / 2 + 1;
         let seen = format!("{}-{}", start.saturating_sub(around).max(0), end.saturating_add(around));
-        vec![(RANGE, seen), (SELECTION, format!("{start}-{end}"))]
+        let event = self.event.iter().map(|event| (EVENT, event.clone()));
+        [(RANGE, seen), (SELECTION, format!("{start}-{end}"))].into_iter().chain(event).collect()
     }
+}
+
+/// The event of a host that says most of what it does in a time from the start of the capture.
+fn host_event(context: &Context<'_>, (start, end): (i64, i64)) -> Option<EventId> {
+    let captured = &context.analysis.captured;
+    let origin = captured.capture?.start;
+    let within = Interval::new(origin + Ps::new(start), origin + Ps::new(end));
+    let meanwhile = context.profile.step_breakdown.as_ref()?.host_meanwhile.as_ref()?;
+    // What explains a wait before the wait itself; of equal sort what takes longest.
+    let (waits, works): (Vec<_>, Vec<_>) = meanwhile.ranges.iter().chain(&meanwhile.behind).partition(|it| it.waits);
+    let found = works.into_iter().chain(waits).filter_map(|it| {
+        let (event, time) = event_in(context.captured_trace(), captured, (&it.name, it.thread.as_deref()?), within)?;
+        Some((time, event))
+    });
+    // The first of those that take longest.
+    found.reduce(|a, b| if b.0 > a.0 { b } else { a }).map(|(_, event)| event)
 }
 
 #[cfg(test)]
@@ -170,13 +196,26 @@ mod tests {
         assert_eq!(passing, [true, false]);
     }
 
+    /// Two steps on a device that waits 60 us for a batch; the event of the host that lasts longest in it is selected.
     #[test]
-    fn a_finding_about_a_gap_leads_to_it() {
+    fn a_finding_about_a_gap_leads_to_it_and_to_the_thread_of_the_host() {
+        let mut b = trace::TraceBuilder::new();
+        let line = b.line("/device:TPU:0", "XLA Ops");
+        let python = b.line("/host:CPU", "python");
+        b.event(line, "fusion.1", 0, 10);
+        let wanted = b.event(python, "fetch", 12, 50).id();
+        b.event(python, "fetch", 63, 5);
+        b.event(line, "fusion.1", 70, 10);
+        let run = metrics::Run { trace: b.build(), ..Default::default() };
+        let examined = metrics::analyse(&run, &metrics::Settings::default());
+        let context = examined.context(&run);
         let evidence = |name: &str, value| report::Evidence { name: name.to_owned(), value, threshold: None };
         let mut finding = report::example::profile().findings.remove(0);
-        assert_eq!(Link::to_gap(&finding), None);
-        finding.evidence = vec![evidence("longest_gap_us", 20.0), evidence("longest_gap_start_us", 3.0)];
-        assert_eq!(Link::to_gap(&finding).and_then(|link| link.range_ps), Some((3_000_000, 23_000_000)));
+        assert_eq!(Link::to_time_of(&finding, &context), None);
+        finding.evidence = vec![evidence("longest_gap_us", 60.0), evidence("longest_gap_start_us", 10.0)];
+        let link = Link::to_time_of(&finding, &context).unwrap();
+        assert_eq!(link.range_ps, Some((10_000_000, 70_000_000)));
+        assert_eq!(link.event, Some(EventRef::captured(wanted).key()));
     }
 
     #[test]

@@ -1,12 +1,15 @@
 //! Questions about a step: how long it is and what devices wait for.
 
-use super::{Answer, IDLE, better_file, capture_host, capture_steps, is_unchecked, judged, question, words};
+use super::{
+    Answer, IDLE, better_file, capture_host, capture_steps, fired, is_unchecked, judged, judged_by_rules, question,
+    words,
+};
 use crate::judgement;
 use crate::metric;
 use crate::table::Unit;
 use crate::views::View;
 use base::format::{self, percent, time_us};
-use report::UnifiedProfile;
+use report::{Finding, UnifiedProfile};
 
 pub(super) fn step_time(profile: &UnifiedProfile) -> Answer {
     let asked = question(
@@ -24,7 +27,31 @@ pub(super) fn step_time(profile: &UnifiedProfile) -> Answer {
     let steps = timing.num_steps_counted.unwrap_or(timing.num_steps);
     let spread = timing.stddev_step_time_us.map_or(String::new(), |it| format!(" ± {}", time_us(it)));
     let over = if steps == 1 { "1 step".to_owned() } else { format!("{} steps", format::count(steps)) };
-    asked.answer(mean, None, format!("A step takes {}{spread} on average over {over}.", time_us(mean)), "")
+    let long = long_steps(profile).map_or(String::new(), |finding| format!(" {}.", finding.title));
+    let judgement = judged_by_rules(profile, &[LONG_STEPS]).filter(|it| *it != "good");
+    asked
+        .answer(
+            mean,
+            judgement,
+            format!("A step takes {}{spread} on average over {over}.{long}", time_us(mean)),
+            "Compare the longest step with a usual one.",
+        )
+        .advised_by(profile, &[LONG_STEPS])
+}
+
+/// The rule about steps that take longer than the median one.
+const LONG_STEPS: &str = "step_time_variation";
+
+/// What the rule found.
+fn long_steps(profile: &UnifiedProfile) -> Option<&Finding> {
+    fired(profile, &[LONG_STEPS]).next()
+}
+
+/// The rules about a part of a step, with that about long steps if these lose most to that part (`evidence`), and what it found.
+fn with_long_steps<'a>(profile: &UnifiedProfile, rules: &[&'a str], evidence: &str) -> (Vec<&'a str>, String) {
+    let lost = long_steps(profile).filter(|finding| finding.evidence.iter().any(|it| it.name == evidence));
+    let rules = rules.iter().copied().chain(lost.map(|_| LONG_STEPS)).collect();
+    (rules, lost.map_or(String::new(), |finding| format!(" {}.", finding.title)))
 }
 
 /// A part of a step as its share, in percent.
@@ -47,19 +74,24 @@ pub(super) fn host_overhead(profile: &UnifiedProfile) -> Answer {
         Some(metric!("step_breakdown.parts.host_bound_us")),
         (View::Steps, ""),
     );
+    let (rules, long) = with_long_steps(profile, &["host_overhead"], "host_bound_us");
     match share_of_step(profile, |parts| parts.host_bound_us) {
         Some(share) => asked
             .answer(
                 share,
-                judged(profile, &["host_overhead"], share, (10.0, 20.0)),
-                format!("Devices wait {} {} for the host to launch their next op.", percent(share), of_what(profile)),
+                judged(profile, &rules, share, (10.0, 20.0)),
+                format!(
+                    "Devices wait {} {} for the host to launch their next op.{long}",
+                    percent(share),
+                    of_what(profile)
+                ),
                 &format!(
                     "Let the host run ahead: read no result in every step ({}), and put the whole step into one {}.",
                     words(profile).reads,
                     words(profile).compiler
                 ),
             )
-            .advised_by(profile, &["host_overhead"]),
+            .advised_by(profile, &rules),
         None => asked.not_measured(profile, no_launches(profile), &capture_host(profile)),
     }
 }
@@ -147,15 +179,16 @@ pub(super) fn input(profile: &UnifiedProfile) -> Answer {
         Some(metric!("step_breakdown.parts.input_bound_us")),
         (View::Steps, ""),
     );
+    let (rules, long) = with_long_steps(profile, &["data_loading", "input_bound"], "input_bound_us");
     match share_of_step(profile, |parts| parts.input_bound_us) {
         Some(share) => asked
             .answer(
                 share,
-                judged(profile, &["data_loading", "input_bound"], share, (10.0, 20.0)),
-                format!("Devices wait {} {} for the input pipeline.", percent(share), of_what(profile)),
+                judged(profile, &rules, share, (10.0, 20.0)),
+                format!("Devices wait {} {} for the input pipeline.{long}", percent(share), of_what(profile)),
                 "Prefetch batches to the device in another thread, and read them in parallel.",
             )
-            .advised_by(profile, &["data_loading", "input_bound"]),
+            .advised_by(profile, &rules),
         None => asked.not_measured(
             profile,
             "No step markers or no host events were found, so waiting for input cannot be separated from other idle \

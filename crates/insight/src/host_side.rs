@@ -1,0 +1,146 @@
+//! What the host does while devices are idle, in words: where it is, or what it waits for as they do.
+
+use super::numbers::{Numbers, shown};
+use base::format;
+use facts::host_spans::{self, HostWork};
+use report::{HostMeanwhile, HostRangeTime};
+
+/// The least share of the idle time for which a sentence names what the host does, and how many it names (ours).
+const NAMED_PERCENT: f64 = 5.0;
+const MOST_NAMED: usize = 3;
+/// Share of the idle time from which a range is where the host is (ours: more than all others together).
+const MOST_PERCENT: f64 = 50.0;
+
+/// What the host does while devices are idle.
+#[derive(Clone, Copy)]
+pub(super) struct HostSide<'a> {
+    meanwhile: &'a HostMeanwhile,
+    idle_us: f64,
+}
+
+/// The host waits while devices are idle: a third thing keeps both.
+#[derive(Clone, Copy)]
+pub(super) struct BothWait<'a> {
+    /// Call in which the host waits.
+    pub call: &'a HostRangeTime,
+    /// What its other threads do most meanwhile; `None` if the capture does not show it.
+    pub behind: Option<&'a HostRangeTime>,
+}
+
+impl<'a> Numbers<'a> {
+    /// What the host does while devices are idle; `None` where the trace has no host events or the devices are not idle.
+    pub fn host_side(&self) -> Option<HostSide<'a>> {
+        let breakdown = self.profile.step_breakdown.as_ref()?;
+        let (meanwhile, idle_us) = (breakdown.host_meanwhile.as_ref()?, breakdown.parts.idle_us());
+        (idle_us > 0.0).then_some(HostSide { meanwhile, idle_us })
+    }
+
+    /// What the host does while devices are idle, as sentences with a blank before them; empty where the trace has no host events.
+    pub fn host_meanwhile(&self) -> String {
+        self.host_side().map_or(String::new(), HostSide::sentences)
+    }
+
+    /// What keeps host and devices both, where the host waits for most of the idle time.
+    pub fn both_wait(&self) -> Option<BothWait<'a>> {
+        self.host_side()?.both_wait()
+    }
+}
+
+impl<'a> HostSide<'a> {
+    fn share(self, us: f64) -> f64 {
+        (100.0 * us / self.idle_us).min(100.0)
+    }
+
+    fn named(self, list: &'a [HostRangeTime]) -> impl Iterator<Item = (&'a HostRangeTime, f64)> {
+        let with_share = list.iter().map(move |it| (it, self.share(it.time_us)));
+        with_share.filter(|(_, share)| *share >= NAMED_PERCENT).take(MOST_NAMED)
+    }
+
+    /// The range or function that the host is in for most of the idle time, and in which it does not wait.
+    pub fn place(self) -> Option<String> {
+        let behind = self.meanwhile.behind.iter().filter(|_| self.meanwhile.ranges.is_empty());
+        let longest = self.meanwhile.ranges.iter().chain(behind).next()?;
+        (!longest.waits && self.share(longest.time_us) > MOST_PERCENT).then(|| shown(&longest.name))
+    }
+
+    fn both_wait(self) -> Option<BothWait<'a>> {
+        let waits = |it: &&HostRangeTime| it.waits && self.share(it.time_us) > MOST_PERCENT;
+        let lists = [&self.meanwhile.ranges, &self.meanwhile.behind];
+        let call = lists.iter().find_map(|list| list.first().filter(waits))?;
+        let behind = self.named(&self.meanwhile.behind).map(|(it, _)| it).find(|it| !it.waits);
+        Some(BothWait { call, behind })
+    }
+
+    fn sentences(self) -> String {
+        let places = |list: &'a [HostRangeTime], with_thread: bool| -> Vec<String> {
+            let place = |(it, share): (&HostRangeTime, f64)| {
+                let thread = it.thread.as_deref().filter(|_| with_thread);
+                let thread = thread.map_or(String::new(), |thread| format!(" (thread {})", shown(thread)));
+                format!("in {}{thread} for {}", shown(&it.name), format::percent(share))
+            };
+            self.named(list).map(place).collect()
+        };
+        let mut ranges = places(&self.meanwhile.ranges, false);
+        let behind = places(&self.meanwhile.behind, true);
+        let silent = self.meanwhile.silent_us.map(|us| self.share(us)).filter(|share| *share >= NAMED_PERCENT);
+        let silent = silent.map(|share| format!("in no recorded event for {}", format::percent(share)));
+        let waits = self.both_wait().is_some();
+        if ranges.is_empty() {
+            let all: Vec<String> = behind.into_iter().chain(silent).collect();
+            return if all.is_empty() {
+                String::new()
+            } else {
+                format!(" Of the idle time, the host is {}.", all.join(", "))
+            };
+        }
+        ranges.extend(silent);
+        let also = if waits { "waits too: it is " } else { "is " };
+        let mut text = format!(" Of the idle time, the host {also}{}.", ranges.join(", "));
+        if !behind.is_empty() {
+            let when = if waits { "Meanwhile" } else { "Outside of its ranges" };
+            text.push_str(&format!(" {when}, its threads are {}.", behind.join(", ")));
+        }
+        text
+    }
+}
+
+impl BothWait<'_> {
+    /// What both wait for, after a preposition: `transfers (BufferSequencingEvent::Execute)`; `None` if the capture does not show it.
+    pub fn for_what(self) -> Option<String> {
+        let name = &self.behind?.name;
+        let what = match host_spans::work(name) {
+            Some(HostWork::Transfer) => "transfers",
+            Some(HostWork::Compile) => "compilation",
+            Some(HostWork::Input) => "input",
+            Some(HostWork::Launch) => "launches",
+            Some(HostWork::Wait) | None => return Some(shown(name)),
+        };
+        Some(format!("{what} ({})", shown(name)))
+    }
+
+    /// What to do, in place of an advice to wait less: the wait costs nothing of its own.
+    pub fn remedy(self, numbers: &Numbers<'_>) -> String {
+        let words = numbers.words();
+        let work = self.behind.and_then(|it| host_spans::work(&it.name));
+        let remedy = match (work, self.behind) {
+            (Some(HostWork::Transfer), _) => format!(
+                "Move less data, and earlier: keep on the device what does not change between steps, copy the next batch while the step \
+                 runs ({}), and make few large copies of many small ones.",
+                words.copy_ahead
+            ),
+            (Some(HostWork::Input), _) => format!("Prepare batches ahead, in other threads or processes ({}).", words.loader),
+            (Some(HostWork::Compile), _) => format!(
+                "Run a few steps before the capture starts, and keep compiled programs between runs with {}.",
+                words.compilation_cache
+            ),
+            (_, Some(behind)) => {
+                let thread = behind.thread.as_deref().map_or(String::new(), |thread| format!(" on the thread {}", shown(thread)));
+                format!("Look on the timeline at {}{thread}: host and devices wait for it.", shown(&behind.name))
+            }
+            (_, None) => "Look for what host and devices wait for: another process or host, a transfer, or a thread that the profiler did not \
+                 record."
+                .to_owned(),
+        };
+        format!("{remedy} Waiting less often in {} wins nothing while this lasts.", shown(&self.call.name))
+    }
+}

@@ -1,0 +1,174 @@
+//! Steps that take longer than the median one, grouped by what takes longer in them.
+//!
+//! ```text
+//! median   |compute           |in|
+//! step 3   |compute           |input pipeline  |      loses 7.8 ms, input: the host is in load_batch
+//! step 7   |compute           |input pipeline   |     the same cause: one loss of two steps
+//! ```
+
+use super::numbers::{Numbers, shown};
+use base::{format, sort};
+use metrics::{StepPart, StepRow, grown_op, median};
+use report::{Step, StepParts};
+
+/// A step is long if it takes longer than the median one by more than this share of it (ours: a change of 5 % is what people look for).
+const LONG: f64 = 0.05;
+/// Steps that a sentence lists by name.
+const MOST_LISTED: usize = 3;
+
+/// What the long steps of one cause lose.
+pub(super) struct Loss<'a> {
+    /// The steps, longest first.
+    pub steps: Vec<&'a Step>,
+    /// Time by which all of them together exceed as many median steps.
+    pub lost_us: f64,
+    /// Part that exceeds its median most; `None` if steps are not split.
+    pub part: Option<StepPart>,
+    /// How much longer that part is in the longest step than in the median one.
+    pub part_us: f64,
+    /// Where the host is in the idle time, or which op takes longer.
+    pub place: Option<String>,
+    /// Thread of the host that is there.
+    pub thread: Option<String>,
+}
+
+/// The losses of the counted steps, the largest first, and the median step in microseconds.
+pub(super) fn losses<'a>(numbers: &Numbers<'a>) -> (Vec<Loss<'a>>, f64) {
+    let profile = numbers.profile;
+    let mut counted: Vec<&Step> = profile.steps.iter().filter(|step| step.counted).collect();
+    let durations: Vec<f64> = counted.iter().map(|step| step.duration_us).collect();
+    let typical = median(&durations).unwrap_or(0.0);
+    sort::sort_by(&mut counted, |a, b| b.duration_us.total_cmp(&a.duration_us).then(a.index.cmp(&b.index)));
+    let breakdown = profile.step_breakdown.as_ref();
+    let parts_of = |step: &Step| breakdown?.steps.iter().find(|it| it.index == step.index);
+    let medians = median_parts(&counted.iter().filter_map(|step| Some(&parts_of(step)?.parts)).collect::<Vec<_>>());
+    let mut losses: Vec<Loss<'a>> = Vec::new();
+    for step in counted.into_iter().take_while(|step| step.duration_us > (1.0 + LONG) * typical) {
+        let split = parts_of(step);
+        let longest = split.and_then(|split| longest_part(&split.parts, &medians));
+        let idle = longest.is_some_and(|(part, _)| part.is_idle());
+        let (range, thread) = match split.filter(|_| idle) {
+            Some(split) => (split.host_range.clone(), split.host_thread.clone()),
+            None => (None, None),
+        };
+        let part = longest.map(|(part, _)| part);
+        let known = losses.iter_mut().find(|loss| loss.part == part && (!idle || loss.place == range));
+        let lost_us = step.duration_us - typical;
+        match known {
+            Some(loss) => {
+                loss.steps.push(step);
+                loss.lost_us += lost_us;
+            }
+            None => losses.push(Loss {
+                // The longest step of a cause says which op it is.
+                place: if idle { range } else { op_of(numbers, step, typical) },
+                steps: vec![step],
+                lost_us,
+                part,
+                part_us: longest.map_or(0.0, |(_, excess)| excess),
+                thread,
+            }),
+        }
+    }
+    sort::sort_by(&mut losses, |a, b| b.lost_us.total_cmp(&a.lost_us));
+    (losses, typical)
+}
+
+/// The median of each part.
+fn median_parts(steps: &[&StepParts]) -> Vec<f64> {
+    let values: Vec<_> = steps.iter().map(|parts| parts.values_us()).collect();
+    let of_part = |part: StepPart| {
+        let times: Vec<f64> = values.iter().filter_map(|parts| parts.get(part as usize).copied().flatten()).collect();
+        median(&times).unwrap_or(0.0)
+    };
+    StepPart::ALL.into_iter().map(of_part).collect()
+}
+
+/// The part that exceeds its median most, and by how much.
+fn longest_part(parts: &StepParts, medians: &[f64]) -> Option<(StepPart, f64)> {
+    let values = parts.values_us();
+    let excess = StepPart::ALL.into_iter().zip(values).zip(medians);
+    let excess = excess.map(|((part, us), median)| (part, us.unwrap_or(0.0) - median));
+    excess.reduce(|a, b| if b.1 > a.1 { b } else { a }).filter(|(_, excess)| *excess > 0.0)
+}
+
+/// The op that takes longer in a step than in the counted step nearest to the median.
+fn op_of(numbers: &Numbers<'_>, step: &Step, typical: f64) -> Option<String> {
+    let breakdown = &numbers.context.analysis.step_breakdown;
+    let rows = |index: u64| breakdown.steps().find(move |rows| first(rows).is_some_and(|it| it == index));
+    let counted = numbers.profile.steps.iter().filter(|step| step.counted);
+    let near = |step: &&Step| (step.duration_us - typical).abs();
+    let usual = counted.reduce(|a, b| if near(&b) < near(&a) { b } else { a })?;
+    let long = rows(step.index)?.iter().max_by_key(|row| row.duration)?;
+    let usual = rows(usual.index)?.iter().find(|row| row.device == long.device)?;
+    grown_op(numbers.context, long, usual).map(|(name, _)| shown(&name))
+}
+
+/// Index of the step of these rows.
+fn first(rows: &[StepRow]) -> Option<u64> {
+    rows.first()?.step.map(u64::from)
+}
+
+impl Loss<'_> {
+    /// `Step 3`, `Steps 3 and 7`, `9 steps`.
+    pub fn steps(&self) -> String {
+        let mut names: Vec<&Step> = self.steps.clone();
+        sort::sort_by_key(&mut names, |step| step.index);
+        let names: Vec<String> =
+            names.iter().map(|step| step.name.as_deref().map_or_else(|| step.index.to_string(), shown)).collect();
+        match names.as_slice() {
+            [one] => format!("Step {one}"),
+            [first @ .., last] if names.len() <= MOST_LISTED => format!("Steps {} and {last}", first.join(", ")),
+            all => format!("{} steps", format::count(all.len() as u64)),
+        }
+    }
+
+    /// What takes longer: `input wait in load_batch`, `more time in fusion.3`.
+    pub fn cause(&self) -> Option<String> {
+        let place =
+            |before: &str| self.place.as_ref().map_or(String::new(), |place| format!("{before}{}", shown(place)));
+        let what = match self.part? {
+            StepPart::Compute => "compute",
+            StepPart::Communication => "exposed communication",
+            StepPart::HostToDevice => "copies to the device",
+            StepPart::DeviceToHost => "copies to the host",
+            StepPart::PeerToPeer => "copies between devices",
+            StepPart::DeviceToDevice => "copies on the device",
+            StepPart::InfeedOutfeed => "infeed and outfeed",
+            StepPart::DataMovement => "data movement",
+            StepPart::Barrier => "waiting for devices",
+            StepPart::Compile => "compilation",
+            StepPart::InputBound => "input wait",
+            StepPart::HostBound => "waiting for launch",
+            StepPart::KernelWait => "time between ops",
+            StepPart::OtherIdle => "idle time",
+        };
+        Some(format!("{what}{}", place(" in ")))
+    }
+
+    /// What the steps lose and to what, as a sentence.
+    pub fn sentence(&self, typical_us: f64) -> String {
+        let longest = self.steps.first().map_or(0.0, |step| step.duration_us);
+        let takes = match self.steps.as_slice() {
+            [_] => format!(" takes {}", format::time_us(longest)),
+            _ => format!(" take up to {}", format::time_us(longest)),
+        };
+        let by = format!(
+            "{} longer than {}",
+            format::time_us(self.lost_us),
+            if self.steps.len() > 1 { "as many median steps" } else { "the median step" }
+        );
+        let thread = self.thread.as_deref().filter(|_| self.place.is_some());
+        let thread = thread.map_or(String::new(), |thread| format!(", on the thread {}", shown(thread)));
+        let cause = self.cause().map_or(String::new(), |cause| {
+            let of = if self.steps.len() > 1 { " in the longest" } else { "" };
+            format!(": {} more of {cause}{of}{thread}", format::time_us(self.part_us))
+        });
+        format!("{}{takes} (median {}), {by}{cause}.", self.steps(), format::time_us(typical_us))
+    }
+
+    /// Name of the evidence for the part: that of the rules about it.
+    pub fn evidence(&self) -> Option<String> {
+        self.part.map(|part| format!("{}_us", part.label()))
+    }
+}

@@ -1,0 +1,142 @@
+//! What threads of a host do while devices are idle and the ranges of the user do not say it: innermost spans and frames of whatever the
+//! file has.
+//!
+//! ```text
+//! device    [op )                                    [op )
+//! python    [block_until_ready                     )            waits as the device does
+//! runtime         [BufferSequencingEvent::Execute)              what both wait for
+//!
+//! device    [op )                                    [op )
+//! python        [$core.py:9 bind    )[cudaMalloc   )            no range of the user: frames of libraries, calls of the runtime
+//! ```
+//!
+//! Looked at are all spans of the threads that feed devices while these are in no range, what they do inside a range that waits but
+//! waiting, and whatever other threads do in either but waiting.
+
+use rustc_hash::FxHashMap;
+
+use super::{HostWaits, add, is_users, overlap, shown};
+use crate::devices::Devices;
+use crate::host_threads::{HostRole, roles_of_kinds, thread_role};
+use crate::self_time::for_each_self_kind;
+use base::{Ps, sort};
+use trace::{Interval, IntervalSet, LineKind, StrId, Trace, Union};
+
+/// Names that are kept (ours: sentences name three).
+const MOST_NAMES: usize = 20;
+
+/// When the threads of a host are in which span, and in none inside it.
+#[derive(Default)]
+pub(super) struct Behind {
+    spans: Vec<Span>,
+    /// Time in which any thread is in an event.
+    any: IntervalSet,
+}
+
+struct Span {
+    name: String,
+    /// First thread that is in it.
+    thread: String,
+    /// The span counts while no thread that feeds devices is in a range of the user, and not while these wait in one.
+    outside_only: bool,
+    /// The thread waits in it.
+    waits: bool,
+    times: IntervalSet,
+}
+
+/// A name, the purpose of its thread, and whether the span counts outside of ranges only.
+type Key = (StrId, bool);
+
+impl Behind {
+    /// The spans of a host, whose threads `feeding` feed devices and work in ranges of the user at `working`. Linear in the events of
+    /// its threads: first to find the names with the most time, then to take their times.
+    pub fn new(trace: &Trace, devices: &Devices, host: u16, feeding: &[usize], working: &IntervalSet) -> Behind {
+        let mut idle = IntervalSet::default();
+        for device in devices.used.iter().filter(|device| device.host == host) {
+            let window = IntervalSet::union_of([devices.capture.unwrap_or(device.span)]);
+            idle = idle.union(&device.set_to_host(&window.difference(&device.busy)));
+        }
+        let idle = idle.difference(working);
+        if idle.is_empty() {
+            return Behind::default();
+        }
+        let roles = roles_of_kinds(trace, devices);
+        let mut times: FxHashMap<Key, Ps> = FxHashMap::default();
+        let mut any = Union::default();
+        for_each_span(trace, devices, host, feeding, &roles, |found, interval| {
+            any.add(interval);
+            if let Some((key, ..)) = found {
+                let time = idle.length_within(interval);
+                if time > Ps::ZERO {
+                    *times.entry(key).or_default() += time;
+                }
+            }
+        });
+        let mut most: Vec<(Ps, Key)> = times.into_iter().map(|(key, time)| (time, key)).collect();
+        sort::sort_by(&mut most, |a, b| {
+            b.0.cmp(&a.0).then_with(|| (trace.text(a.1.0), a.1.1).cmp(&(trace.text(b.1.0), b.1.1)))
+        });
+        most.truncate(MOST_NAMES);
+        let mut unions: Vec<(usize, bool, Union)> =
+            most.iter().map(|_| (usize::MAX, false, Union::default())).collect();
+        let places: FxHashMap<Key, usize> = most.iter().enumerate().map(|(place, &(_, key))| (key, place)).collect();
+        for_each_span(trace, devices, host, feeding, &roles, |found, interval| {
+            let Some((key, line, waits)) = found else { return };
+            let Some((first, is_wait, union)) = places.get(&key).and_then(|&place| unions.get_mut(place)) else {
+                return;
+            };
+            if idle.length_within(interval) > Ps::ZERO {
+                (*first, *is_wait) = ((*first).min(line), waits);
+                union.add(interval);
+            }
+        });
+        let spans = most.into_iter().zip(unions).map(|((_, (name, outside_only)), (line, waits, union))| Span {
+            name: shown(trace.text(name)).to_owned(),
+            thread: trace.lines.get(line).map_or("", |line| trace.text(line.name)).to_owned(),
+            outside_only,
+            waits,
+            times: union.finish(),
+        });
+        Behind { spans: spans.collect(), any: any.finish() }
+    }
+
+    /// Adds what the threads do in the idle time of a device. `all` is the time in ranges of the user, `working` that in those that do not
+    /// wait.
+    pub fn add_to(&self, waits: &mut HostWaits, idle: &IntervalSet, all: &IntervalSet, working: &IntervalSet) {
+        let (outside, unexplained) = (idle.difference(all), idle.difference(working));
+        for span in &self.spans {
+            let within = if span.outside_only { &outside } else { &unexplained };
+            add(&mut waits.behind, &span.name, &span.thread, span.waits, overlap(within, &span.times));
+        }
+        waits.silent += outside.length() - overlap(&outside, &self.any);
+    }
+}
+
+/// Calls `visit` for every stretch of self time on a thread of the host: with what it counts as, its line and whether the thread waits, or
+/// with `None` where it says nothing that ranges of the user do not say.
+fn for_each_span(
+    trace: &Trace,
+    devices: &Devices,
+    host: u16,
+    feeding: &[usize],
+    roles: &[Option<HostRole>],
+    mut visit: impl FnMut(Option<(Key, usize, bool)>, Interval),
+) {
+    let kinds = trace.events.kinds();
+    for (at, (line, events)) in trace.lines.iter().zip(devices.by_line.events.iter()).enumerate() {
+        let is_of_host = trace.plane_of(line).is_some_and(|plane| plane.host == host);
+        if line.kind != LineKind::Host || !is_of_host || events.is_empty() {
+            continue;
+        }
+        let feeds = feeding.contains(&at);
+        // A Python thread that feeds no device only watches: a progress bar, a logger.
+        let watches = !feeds && thread_role(trace.text(line.name)) == HostRole::Python;
+        for_each_self_kind(trace, events, |kind, interval| {
+            let (Some(role), Some(event)) = (roles.get(kind).copied().flatten(), kinds.get(kind)) else { return };
+            let waits = role == HostRole::Wait;
+            let says = !watches && (feeds || !waits) && !(feeds && is_users(trace.text(event.name)));
+            let outside_only = feeds && matches!(role, HostRole::Wait | HostRole::Python);
+            visit(says.then_some(((event.name, outside_only), at, waits)), interval);
+        });
+    }
+}
