@@ -51,7 +51,7 @@ pub struct TopOp {
     pub executions: Option<u64>,
     /// Summed durations.
     pub total_time_us: f64,
-    /// Summed durations less those of nested ops.
+    /// Time in which no op that started later runs on the same line: see [Ops](#ops).
     pub self_time_us: f64,
     /// Self time as a share of `device_time_us`, idle time included. Tables call it "Share of measured time".
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -103,7 +103,7 @@ pub struct StepKernel {
     pub name: String,
     /// Class of the kernel, see [kernel categories](#kernel-categories).
     pub family: String,
-    /// Summed durations.
+    /// Self time.
     pub time_us: f64,
     /// How often the kernel runs.
     pub occurrences: f64,

@@ -99,7 +99,7 @@ pub struct Op {
     pub executions: u64,
     /// Summed durations.
     pub total: Ps,
-    /// Summed durations less those of the ops nested in it.
+    /// Time in which no op that started later ran on the op's line; see [`self_times`](crate::self_times).
     pub self_time: Ps,
     /// Shortest duration.
     pub min: Ps,

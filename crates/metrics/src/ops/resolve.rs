@@ -131,7 +131,7 @@ impl Resolver<'_> {
             op.occurrences += tally.count;
             op.executions += tally.count - tally.parts;
             op.total += tally.total;
-            op.self_time += tally.op_self;
+            op.self_time += tally.self_time;
             op.min = op.min.min(tally.min);
             op.max = op.max.max(tally.max);
             op.dma_stall = op.dma_stall.map(|stall| stall + tally.dma_stall);
@@ -145,7 +145,7 @@ impl Resolver<'_> {
         let category = self.categorizer.of(name, args_id);
         let text = self.category(category);
         let time = self.times.entry((at, category)).or_default();
-        *time += tally.op_self;
+        *time += tally.self_time;
         self.longest.resize(self.ops.rows.len().max(self.longest.len()), Ps::ZERO);
         let (Some(longest), Some(op)) = (self.longest.get_mut(at), self.ops.rows.get_mut(at)) else { return };
         if *time <= *longest {

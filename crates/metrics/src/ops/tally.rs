@@ -6,7 +6,7 @@ use crate::categories::Recognised;
 use crate::devices::Devices;
 use crate::self_time::self_times;
 use base::Ps;
-use trace::{ArgsId, Event, EventColumn, Interval, Platform, StrId, Trace, in_blocks};
+use trace::{ArgsId, Event, EventColumn, Interval, StrId, Trace, in_blocks};
 
 /// Occurrences of one name with one argument set, over all devices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,7 +15,7 @@ pub struct Tally {
     pub count: u64,
     /// Events that go on with an execution that an earlier one began.
     pub parts: u64,
-    /// Time in which no op nested in this one ran on its line.
+    /// Time in which no op that started later ran on its line, by [`self_times`].
     pub self_time: Ps,
     /// Shortest self time.
     pub min_self: Ps,
@@ -23,8 +23,6 @@ pub struct Tally {
     pub max_self: Ps,
     /// Summed durations.
     pub total: Ps,
-    /// Self time as ops count it: on a GPU, whose kernels do not nest, the duration.
-    pub op_self: Ps,
     /// Shortest duration.
     pub min: Ps,
     /// Longest duration.
@@ -73,7 +71,6 @@ impl Tally {
         min_self: Ps::MAX,
         max_self: Ps::ZERO,
         total: Ps::ZERO,
-        op_self: Ps::ZERO,
         min: Ps::MAX,
         max: Ps::ZERO,
         dma_stall: Ps::ZERO,
@@ -89,7 +86,6 @@ impl Tally {
         self.min_self = self.min_self.min(other.min_self);
         self.max_self = self.max_self.max(other.max_self);
         self.total += other.total;
-        self.op_self += other.op_self;
         self.min = self.min.min(other.min);
         self.max = self.max.max(other.max);
         self.dma_stall += other.dma_stall;
@@ -117,8 +113,6 @@ impl Tallies {
         let mut tallies = Tallies { entries, recognised: devices.recognised.clone(), ..Tallies::default() };
         let stalls = !trace.events.column(EventColumn::DmaStall).is_empty();
         let parts = trace.cpu_ops.as_ref().map(|ops| &ops.part_of).filter(|parts| !parts.is_empty());
-        // Kernels of a stream follow each other; where their times overlap by some nanoseconds, the clock is to blame.
-        let nests = devices.platform != Some(Platform::Gpu);
         for (number, device) in (0u32..).zip(&devices.used) {
             let times = self_times(trace, device);
             let mut all_times = times.iter();
@@ -130,7 +124,6 @@ impl Tallies {
                     tallies.entries.push((key, Tally::NONE));
                     tallies.entries.len() - 1
                 });
-                let op_self = if nests { self_time } else { event.duration };
                 if let Some((_, tally)) = tallies.entries.get_mut(at) {
                     let before = tally.devices.extend(number);
                     tallies.earlier.extend(before.map(|before| (at as u32, before)));
@@ -141,7 +134,6 @@ impl Tallies {
                         min_self: self_time,
                         max_self: self_time,
                         total: event.duration,
-                        op_self,
                         min: event.duration,
                         max: event.duration,
                         dma_stall: Ps::new(if stalls {

@@ -163,7 +163,7 @@ fn kernels(trace: &Trace, tallies: &Tallies, mean: Mean) -> Vec<StepKernel> {
             sums.len() - 1
         });
         if let Some((_, _, time, count)) = sums.get_mut(at) {
-            *time += tally.op_self;
+            *time += tally.self_time;
             *count += tally.count;
         }
     }

@@ -19,7 +19,7 @@ use crate::self_time::self_times;
 use crate::statistics;
 use crate::step_breakdown::Breakdown;
 use base::Ps;
-use trace::{ArgsId, Interval, Platform, StrId, Trace, in_blocks};
+use trace::{ArgsId, Interval, StrId, Trace, in_blocks};
 
 /// Steps that are looked at, the first ones: more would not change the result.
 const MOST_STEPS: usize = 200;
@@ -48,7 +48,7 @@ pub(super) fn stddevs_us(
         ops.entries.iter().filter_map(|&(key, row)| Some((key, place(row)?))).collect();
     let mut sums = vec![Ps::ZERO; listed.len() * steps.devices_of.len()];
     for (device, windows) in devices.used.iter().zip(&steps.windows) {
-        add_device(trace, devices, device, windows, |key, step, time| {
+        add_device(trace, device, windows, |key, step, time| {
             let place = places.get(&key);
             if let Some(sum) = place.and_then(|place| sums.get_mut(place * steps.devices_of.len() + step)) {
                 *sum += time;
@@ -96,24 +96,20 @@ impl CountedSteps {
     }
 }
 
-/// Gives the self time of every op of `device` that starts in one of `windows`, with its step. On a GPU, whose kernels do not nest, it
-/// is the duration.
+/// Gives the self time of every op of `device` that starts in one of `windows`, with its step.
 fn add_device(
     trace: &Trace,
-    devices: &Devices,
     device: &Device,
     windows: &[(Interval, usize)],
     mut add: impl FnMut((StrId, ArgsId), usize, Ps),
 ) {
-    let nests = devices.platform != Some(Platform::Gpu);
-    let own = if nests { self_times(trace, device) } else { Vec::new() };
+    let own = self_times(trace, device);
     let (mut own, mut windows) = (own.iter(), windows.iter().peekable());
     in_blocks(&device.ops, |&id| {
-        let own = own.next();
-        let Some(event) = trace.events.get(id) else { return };
+        let (Some(event), Some(&own)) = (trace.events.get(id), own.next()) else { return };
         while windows.next_if(|(window, _)| window.end <= event.start).is_some() {}
         if let Some((_, step)) = windows.peek().filter(|(window, _)| window.start <= event.start) {
-            add((event.name, event.args), *step, own.copied().unwrap_or(event.duration));
+            add((event.name, event.args), *step, own);
         }
     });
 }

@@ -33,8 +33,13 @@ pub(super) static COLUMNS: [(Column, CellOf); 18] = [
         |rows, it| CellRef::text(rows.kind(it.group)),
     ),
     (
-        column("total_self_time_us", "Self time", Unit::TimeUs, "Summed durations, without nested ops.")
-            .xprof("total_self_time"),
+        column(
+            "total_self_time_us",
+            "Self time",
+            Unit::TimeUs,
+            "Time in which no op that started later runs on the same line, summed over devices.",
+        )
+        .xprof("total_self_time"),
         |_, it| CellRef::Float(it.group.self_time.as_us()),
     ),
     (

@@ -46,7 +46,7 @@ pub(super) static COLUMNS: [(Column, OpValue); 39] = [
             "total_self_time_us",
             "Self time",
             Unit::TimeUs,
-            "Time in which no op that is nested in it runs, summed over devices.",
+            "Time in which no op that started later runs on the same line, summed over devices.",
         )
         .xprof("total_self_time"),
         OpValue::Cell(|rows, row, _| CellRef::Float(rows.kept.time(row).0.as_us())),

@@ -55,7 +55,7 @@ pub(super) static COLUMNS: [(Column, RooflineValue); 40] = [
         RooflineValue::Cell(|row| row.mean(row.work.time)),
     ),
     (
-        column("total_self_time_us", "Self time", Unit::TimeUs, "Time less that of nested ops.")
+        column("total_self_time_us", "Self time", Unit::TimeUs, "Time in which no op that started later runs on the same line.")
             .xprof("total_self_time"),
         RooflineValue::Cell(|row| CellRef::Float(row.self_time().as_us())),
     ),
