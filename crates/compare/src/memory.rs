@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::Subject;
 use base::sort;
-use report::{Memory, MemoryBuffers};
+use report::{Memory, MemoryBuffers, MemoryClass, ProgramMemory};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -18,9 +18,10 @@ pub struct MemoryComparison {
     pub peak_bytes: Vec<Option<u64>>,
     /// The peak of each run's fullest device, of its capacity.
     pub peak_percent: Vec<Option<f64>>,
-    /// The largest program of each run, whose classes and buffers these are.
+    /// The program that runs at the peak of each run's fullest device, whose buffers these are; where no device is known, the largest one.
     pub programs: Vec<Option<String>>,
-    /// Bytes at the peak of these programs by class, those with the largest difference first.
+    /// Bytes at the peak by class, those with the largest difference first. A run's classes add up to its `peak_bytes`, unless its file does
+    /// not say what fills the memory.
     pub classes: Vec<MemoryClassChange>,
     /// Buffers that came or went against the baseline, those with most bytes first.
     pub buffers: Vec<MemoryBuffersChange>,
@@ -29,7 +30,7 @@ pub struct MemoryComparison {
 /// A class in all runs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MemoryClassChange {
-    /// The class, as `memory.programs[].by_class[].class` of the profile.
+    /// The class, as `memory.devices[].by_class[].class` of the profile.
     pub class: String,
     /// Bytes; 0 where a run has none of it.
     pub bytes: Vec<u64>,
@@ -56,34 +57,72 @@ pub struct MemoryBuffersChange {
 pub(super) fn memory(subjects: &[Subject], baseline: usize) -> Option<MemoryComparison> {
     let of = |subject: &Subject| subject.profile.memory.clone().unwrap_or_default();
     let sections: Vec<Memory> = subjects.iter().map(of).collect();
-    let peak_bytes: Vec<Option<u64>> = sections.iter().map(peak).collect();
+    let peaks: Vec<Peak<'_>> = sections.iter().map(Peak::of).collect();
+    let peak_bytes: Vec<Option<u64>> = peaks.iter().map(|peak| peak.bytes).collect();
     if peak_bytes.iter().flatten().count() < 2 {
         return None;
     }
-    let percents = |section: &Memory| {
-        let known = section.devices.iter().filter_map(|device| device.peak_percent);
-        known.reduce(f64::max)
-    };
     Some(MemoryComparison {
-        peak_percent: sections.iter().map(percents).collect(),
-        programs: sections.iter().map(|it| it.programs.first().map(|program| program.module.clone())).collect(),
-        classes: classes(&sections),
-        buffers: buffers(&sections, baseline),
+        peak_percent: peaks.iter().map(|peak| peak.percent).collect(),
+        programs: peaks.iter().map(|peak| peak.program.map(str::to_owned)).collect(),
+        classes: classes(&peaks),
+        buffers: buffers(&peaks, baseline),
         peak_bytes,
     })
 }
 
-/// The most bytes that a device uses, else that a program needs.
-fn peak(section: &Memory) -> Option<u64> {
-    let of_devices = section.devices.iter().filter_map(|device| device.peak_bytes).max();
-    of_devices.or_else(|| section.programs.iter().map(|program| program.peak_heap_bytes).max())
+/// The highest use of memory in one run, and what it consists of.
+#[derive(Clone, Copy, Debug, Default)]
+struct Peak<'a> {
+    bytes: Option<u64>,
+    percent: Option<f64>,
+    program: Option<&'a str>,
+    classes: &'a [MemoryClass],
+    /// Buffers of the program; `None` where the profile does not list them.
+    buffers: Option<&'a [MemoryBuffers]>,
 }
 
-fn classes(sections: &[Memory]) -> Vec<MemoryClassChange> {
+impl<'a> Peak<'a> {
+    /// The peak of the device that uses the most bytes, else of the program that needs most.
+    fn of(section: &'a Memory) -> Peak<'a> {
+        // The first of several with the same peak.
+        let fullest = section.devices.iter().rev().filter(|it| it.peak_bytes.is_some()).max_by_key(|it| it.peak_bytes);
+        let Some(device) = fullest else {
+            return section
+                .programs
+                .iter()
+                .rev()
+                .max_by_key(|it| it.peak_heap_bytes)
+                .map(Peak::of_program)
+                .unwrap_or_default();
+        };
+        let program = device.program.as_deref();
+        let listed = section.programs.iter().find(|it| Some(it.module.as_str()) == program);
+        Peak {
+            bytes: device.peak_bytes,
+            percent: device.peak_percent,
+            program,
+            classes: &device.by_class,
+            buffers: listed.map(|it| it.buffers.as_slice()),
+        }
+    }
+
+    fn of_program(program: &'a ProgramMemory) -> Peak<'a> {
+        Peak {
+            bytes: Some(program.peak_heap_bytes),
+            percent: None,
+            program: Some(&program.module),
+            classes: &program.by_class,
+            buffers: Some(&program.buffers),
+        }
+    }
+}
+
+fn classes(peaks: &[Peak<'_>]) -> Vec<MemoryClassChange> {
     let mut found: BTreeMap<&str, Vec<u64>> = BTreeMap::new();
-    for (run, section) in sections.iter().enumerate() {
-        for class in section.programs.iter().take(1).flat_map(|program| &program.by_class) {
-            let bytes = found.entry(&class.class).or_insert_with(|| vec![0; sections.len()]);
+    for (run, peak) in peaks.iter().enumerate() {
+        for class in peak.classes {
+            let bytes = found.entry(&class.class).or_insert_with(|| vec![0; peaks.len()]);
             if let Some(bytes) = bytes.get_mut(run) {
                 *bytes = class.bytes;
             }
@@ -98,22 +137,21 @@ fn classes(sections: &[Memory]) -> Vec<MemoryClassChange> {
     found
 }
 
-/// The buffers of a run's largest program, by class, scope and shape: `(count, bytes)`.
-fn grouped(section: &Memory) -> BTreeMap<(&str, &str, &str), (i64, i64)> {
+/// Buffers by class, scope and shape: `(count, bytes)`.
+fn grouped(buffers: &[MemoryBuffers]) -> BTreeMap<(&str, &str, &str), (i64, i64)> {
     let whole = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
-    let own = section.programs.iter().take(1).flat_map(|program| &program.buffers);
     let entry = |it: &'_ MemoryBuffers| (whole(it.count), whole(it.bytes));
-    sort::map(own.map(|it| ((it.class.as_str(), it.scope.as_str(), it.shape.as_str()), entry(it))))
+    sort::map(buffers.iter().map(|it| ((it.class.as_str(), it.scope.as_str(), it.shape.as_str()), entry(it))))
 }
 
-fn buffers(sections: &[Memory], baseline: usize) -> Vec<MemoryBuffersChange> {
-    let Some(base) = sections.get(baseline).filter(|it| !it.programs.is_empty()).map(grouped) else {
+fn buffers(peaks: &[Peak<'_>], baseline: usize) -> Vec<MemoryBuffersChange> {
+    let Some(base) = peaks.get(baseline).and_then(|it| it.buffers).map(grouped) else {
         return Vec::new();
     };
     let mut all = Vec::new();
-    let others = sections.iter().enumerate().filter(|(run, it)| *run != baseline && !it.programs.is_empty());
-    for (run, section) in others {
-        let own = grouped(section);
+    let others = peaks.iter().enumerate().filter(|(run, _)| *run != baseline);
+    for (run, buffers) in others.filter_map(|(run, peak)| Some((run, peak.buffers?))) {
+        let own = grouped(buffers);
         let keys = sort::set(own.keys().chain(base.keys()).copied());
         let mut found: Vec<MemoryBuffersChange> = keys
             .into_iter()
@@ -159,9 +197,18 @@ mod tests {
             buffers: buffers.collect(),
             ..ProgramMemory::default()
         };
-        let device =
-            DeviceMemory { peak_bytes: Some(peak + 1), peak_percent: Some(peak as f64), ..DeviceMemory::default() };
-        let memory = Some(Memory { devices: vec![device], programs: vec![program] });
+        let by_class = [("activation", peak / 2), ("outside the program", peak - peak / 2)]
+            .map(|(class, bytes)| MemoryClass { class: class.to_owned(), bytes, percent: 50.0 });
+        let device = DeviceMemory {
+            peak_bytes: Some(peak),
+            peak_percent: Some(peak as f64),
+            program: Some("jit_f(1)".to_owned()),
+            by_class: by_class.to_vec(),
+            ..DeviceMemory::default()
+        };
+        // Larger than anything that ran on the device.
+        let other = ProgramMemory { module: "jit_g(2)".to_owned(), peak_heap_bytes: 10 * peak, ..program.clone() };
+        let memory = Some(Memory { devices: vec![device], programs: vec![other, program] });
         Subject::new(UnifiedProfile { memory, ..UnifiedProfile::default() })
     }
 
@@ -170,8 +217,12 @@ mod tests {
         let before = subject(100, &[("first", 2, 20), ("second", 1, 10)]);
         let after = subject(60, &[("first", 2, 20), ("third", 1, 5)]);
         let found = memory(&[before.clone(), after], 0).unwrap();
-        assert_eq!((found.peak_bytes, found.peak_percent), (vec![Some(101), Some(61)], vec![Some(100.0), Some(60.0)]));
-        assert_eq!(found.classes, [MemoryClassChange { class: "activation".to_owned(), bytes: vec![50, 30] }]);
+        let percents = vec![Some(100.0), Some(60.0)];
+        assert_eq!((&found.peak_bytes, &found.peak_percent), (&vec![Some(100), Some(60)], &percents));
+        assert_eq!(found.programs, [Some("jit_f(1)".to_owned()), Some("jit_f(1)".to_owned())]);
+        let classes = [("activation", [50, 30]), ("outside the program", [50, 30])]
+            .map(|(class, bytes)| MemoryClassChange { class: class.to_owned(), bytes: bytes.to_vec() });
+        assert_eq!(found.classes, classes);
         let changes: Vec<_> =
             found.buffers.iter().map(|it| (it.scope.as_str(), it.count_change, it.bytes_change)).collect();
         assert_eq!(changes, [("second", -1, -10), ("third", 1, 5)]);
