@@ -95,16 +95,16 @@ impl MeanPart {
     }
 }
 
-/// Sums over the rows of one step.
+/// Sums over rows.
 #[derive(Default)]
-struct StepSums {
+struct RowSums {
     rows: u64,
     times: [Ps; StepPart::COUNT + 6],
     num_ops: u64,
     has_host: bool,
 }
 
-impl StepSums {
+impl RowSums {
     fn add(&mut self, row: &StepRow) {
         self.rows += 1;
         self.num_ops = self.num_ops.saturating_add(row.num_ops);
@@ -125,29 +125,22 @@ impl StepSums {
     }
 }
 
-/// The mean over the `wanted` rows; `None` without one. Every step weighs the same, however many devices ran it.
+/// The mean over the `wanted` rows; `None` without one. Every step of every device weighs the same, as it does in the busy share of the window
+/// and in times of ops per step and device: where some devices did not run some steps, their parts would else not be those of one step.
 pub(super) fn of_rows(rows: &[StepRow], wanted: &dyn Fn(&StepRow) -> bool) -> Option<MeanPart> {
+    let mut sums = RowSums::default();
     let mut num_steps = 0u64;
-    let mut times = [0.0f64; StepPart::COUNT + 6];
-    let (mut num_ops, mut has_host) = (0.0f64, false);
     // Rows are grouped by step.
     for step in rows.chunk_by(|a, b| a.step == b.step) {
-        let mut sums = StepSums::default();
+        let before = sums.rows;
         step.iter().filter(|row| wanted(row)).for_each(|row| sums.add(row));
-        if sums.rows == 0 {
-            continue;
-        }
-        num_steps += 1;
-        has_host |= sums.has_host;
-        num_ops += sums.num_ops as f64 / sums.rows as f64;
-        for (time, sum) in times.iter_mut().zip(sums.times) {
-            *time += sum.as_us() / sums.rows as f64;
-        }
+        num_steps += u64::from(sums.rows > before);
     }
     if num_steps == 0 {
         return None;
     }
-    let mut means = times.into_iter().map(|time| time / num_steps as f64);
+    let count = sums.rows as f64;
+    let mut means = sums.times.into_iter().map(|time| time.as_us() / count);
     let mut parts_us = [0.0; StepPart::COUNT];
     parts_us.iter_mut().for_each(|part| *part = means.next().unwrap_or_default());
     let mut next = || means.next().unwrap_or_default();
@@ -159,8 +152,8 @@ pub(super) fn of_rows(rows: &[StepRow], wanted: &dyn Fn(&StepRow) -> bool) -> Op
         hidden_communication_us: next(),
         transfer_us: next(),
         hidden_transfer_us: next(),
-        num_ops: num_ops / num_steps as f64,
-        host_busy_us: Some(next()).filter(|_| has_host),
+        num_ops: sums.num_ops as f64 / count,
+        host_busy_us: Some(next()).filter(|_| sums.has_host),
     })
 }
 
