@@ -58,8 +58,10 @@ fn agree(what: &str, profile: &UnifiedProfile) -> bool {
     let counted: u64 = profile.kernels.kernels_by_category.values().map(|it| it.count).sum();
     assert_eq!(counted, ops, "{what}: ops by category");
     for device in stats {
-        assert!((0.0..=100.0).contains(&device.utilization_percent), "{what}: {device:?}");
-        let idle = device.gaps.as_ref().unwrap().total_gap_time_us;
+        let share = device.utilization_percent;
+        assert!(share.is_none_or(|share| (0.0..=100.0).contains(&share)), "{what}: {device:?}");
+        assert_eq!(share.is_some(), device.total_time_us > 0.0, "{what}: {device:?}");
+        let idle = device.gaps.as_ref().map_or(0.0, |gaps| gaps.total_gap_time_us);
         close(&format!("{what}: {}", device.device_name), device.actual_busy_time_us + idle, device.total_time_us);
     }
     let buckets = gaps.gaps_under_10us + gaps.gaps_10_100us + gaps.gaps_100_1000us + gaps.gaps_over_1000us;

@@ -34,10 +34,10 @@ pub fn multi_device(trace: &Trace, devices: &Devices, is_cut: bool) -> Option<Mu
     // A device on which no counted step ran was not measured: it is no idle one.
     let measured = || stats.iter().filter(|device| device.total_time_us > 0.0);
     let column = |value: fn(&DeviceStats) -> f64| -> Vec<f64> { measured().map(value).collect() };
+    let utilization: Vec<f64> = measured().filter_map(|device| device.utilization_percent).collect();
     if stats.is_empty() {
         return None;
     }
-    let utilization = column(|device| device.utilization_percent);
     let busy: Vec<f64> = if is_cut { shared_busy(devices) } else { column(|device| device.actual_busy_time_us) };
     let (all_busy, all): (Ps, Ps) = (
         devices.used.iter().map(|device| device.busy.length()).sum(),
@@ -74,6 +74,8 @@ fn shared_busy(devices: &Devices) -> Vec<f64> {
 fn device_stats(trace: &Trace, device: &Device) -> DeviceStats {
     let op_time = op_time(trace, device);
     let busy = device.busy.length();
+    // Of a device that ran none of the counted steps no part of the window is.
+    let measured = device.window.length() > Ps::ZERO;
     let host = trace.hosts.get(usize::from(device.host)).filter(|_| trace.hosts.len() > 1);
     DeviceStats {
         device_name: device.name.clone(),
@@ -82,11 +84,11 @@ fn device_stats(trace: &Trace, device: &Device) -> DeviceStats {
         total_kernel_time_us: op_time.as_us(),
         actual_busy_time_us: busy.as_us(),
         total_time_us: device.window.length().as_us(),
-        utilization_percent: percent(busy, device.window.length()),
+        utilization_percent: measured.then(|| percent(busy, device.window.length())),
         parallelism: ratio(op_time, busy),
         device_type: trace.planes.get(device.plane).and_then(|plane| device_model(trace, plane)),
         host: host.cloned(),
-        gaps: Some(device_gaps(device)),
+        gaps: measured.then(|| device_gaps(device)),
     }
 }
 
@@ -131,7 +133,7 @@ mod tests {
         let multi = multi_device(&trace, &Devices::of(&trace), false).unwrap();
         let first = multi.device_stats.first().unwrap();
         assert_eq!((first.actual_busy_time_us, first.total_time_us, first.total_kernel_time_us), (30.0, 40.0, 40.0));
-        assert_eq!((first.utilization_percent, first.kernel_count), (75.0, 3));
+        assert_eq!((first.utilization_percent, first.kernel_count), (Some(75.0), 3));
         assert_eq!(first.parallelism, Some(40.0 / 30.0));
         // Busy 50 of 60: each device weighs as much as its window is long.
         assert_eq!(multi.avg_utilization_percent, Some(100.0 * 50.0 / 60.0));

@@ -80,7 +80,7 @@ pub fn profile() -> UnifiedProfile {
                 kernel_count: 4,
                 actual_busy_time_us: 200.0,
                 total_time_us: 240.0,
-                utilization_percent: 83.3,
+                utilization_percent: Some(83.3),
                 gaps: Some(gaps.clone()),
                 ..DeviceStats::default()
             }],

@@ -285,8 +285,10 @@ pub struct DeviceStats {
     pub actual_busy_time_us: f64,
     /// Length of the device's window.
     pub total_time_us: f64,
-    /// Share of the window in which the device runs an op. `100 * actual_busy_time_us / total_time_us`.
-    pub utilization_percent: f64,
+    /// Share of the window in which the device runs an op. `100 * actual_busy_time_us / total_time_us`. Absent where no part of the window
+    /// is the device's: it ran none of the counted steps.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub utilization_percent: Option<f64>,
     /// How many ops run at once on average while the device is busy. `total_kernel_time_us / actual_busy_time_us`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parallelism: Option<f64>,

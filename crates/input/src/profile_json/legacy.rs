@@ -226,7 +226,7 @@ fn device(device: &Section<'_>) -> Option<DeviceStats> {
         total_kernel_time_us: device.positive("total_kernel_time_us").unwrap_or(0.0),
         actual_busy_time_us: device.positive("actual_busy_time_us").unwrap_or(0.0),
         total_time_us: device.positive("total_time_us").unwrap_or(0.0),
-        utilization_percent: share_a.or(share_b)?,
+        utilization_percent: Some(share_a.or(share_b)?),
         parallelism: parallel_a.or(parallel_b),
         ..DeviceStats::default()
     })

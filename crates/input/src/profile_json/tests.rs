@@ -130,7 +130,10 @@ fn shape_b_maps_timeline_coverage() {
     assert_eq!(utilization.avg_concurrent_kernels, Some(1.2));
     let devices = profile.multi_device.as_ref().expect("the section");
     assert_eq!((devices.avg_utilization_percent, devices.utilization_stddev), (Some(60.0), Some(1.5)));
-    assert_eq!((devices.device_stats[0].utilization_percent, devices.device_stats[0].parallelism), (60.0, Some(1.2)));
+    assert_eq!(
+        (devices.device_stats[0].utilization_percent, devices.device_stats[0].parallelism),
+        (Some(60.0), Some(1.2))
+    );
     assert!(message(&profile, "profile_timeline_coverage").contains("timeline_coverage"));
     assert!(!codes(&profile).contains(&"profile_fields_ignored"), "{:?}", profile.warnings);
 }

@@ -27,11 +27,12 @@ fn busy(profile: &UnifiedProfile, most: usize) -> Bars {
     let devices = profile.multi_device.iter().flat_map(|devices| &devices.device_stats);
     let bar = |device: &DeviceStats| Bar {
         label: device.device_name.clone(),
-        value: device.utilization_percent,
+        value: device.utilization_percent.unwrap_or(0.0),
         class: StepPart::Compute.into(),
-        note: match device.gaps.as_ref().and_then(|gaps| gaps.max_gap_us) {
-            Some(longest) => format!("gap ≤ {}", format::time_us(longest)),
-            None => "no gap".to_owned(),
+        note: match (device.utilization_percent, device.gaps.as_ref().and_then(|gaps| gaps.max_gap_us)) {
+            (None, _) => "ran nothing in the measured time".to_owned(),
+            (_, Some(longest)) => format!("gap ≤ {}", format::time_us(longest)),
+            (_, None) => "no gap".to_owned(),
         },
         link: Link::equal(View::Devices, "device_name", &device.device_name),
     };
@@ -76,7 +77,7 @@ fn between(profile: &UnifiedProfile, devices: &MultiDevice, most: usize) -> Stri
         (None, Some(skew)) => facts.push(format!("first ops of the capture {} apart", format::time_us(skew))),
         (None, None) => {}
     }
-    let most_busy = devices.device_stats.iter().map(|stats| stats.utilization_percent).reduce(f64::max);
+    let most_busy = devices.device_stats.iter().filter_map(|stats| stats.utilization_percent).reduce(f64::max);
     if let (Some(most), Some(range)) = (most_busy, devices.utilization_range) {
         let (least, most) = (format::percent(most - range), format::percent(most));
         facts.push(if least == most { format!("each busy {least}") } else { format!("busy {least} to {most}") });
@@ -103,7 +104,7 @@ mod tests {
         assert_eq!(between(&profile, &devices, 1), "Between devices: first ops of the capture 2.00 s apart.");
         profile.step_timing.step_start_skew_us = Some(12.0);
         assert_eq!(between(&profile, &devices, 1), "Between devices: starts of a step 12.0 µs apart (median).");
-        let stats = |utilization_percent| report::DeviceStats { utilization_percent, ..report::DeviceStats::default() };
+        let stats = |busy| report::DeviceStats { utilization_percent: Some(busy), ..report::DeviceStats::default() };
         let device_stats = vec![stats(90.0), stats(80.5)];
         let busy = MultiDevice { device_stats, utilization_range: Some(9.5), ..MultiDevice::default() };
         assert!(between(&profile, &busy, 2).ends_with(", busy 80.5 % to 90.0 %."), "{}", between(&profile, &busy, 2));

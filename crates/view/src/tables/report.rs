@@ -74,7 +74,7 @@ pub(super) static DEVICES: ProfileColumns<DeviceStats, 11> = [
             Unit::Percent,
             "multi_device.device_stats[].utilization_percent",
         ),
-        |it| Cell::Float(it.utilization_percent),
+        |it| float(it.utilization_percent),
     ),
     (Column::of_field("parallelism", "Concurrency", Unit::Number, "multi_device.device_stats[].parallelism"), |it| {
         float(it.parallelism)

@@ -48,8 +48,8 @@ pub fn device_table(devices: &MultiDevice, most: usize) -> Markup {
         table.row(&[
             &device.device_name,
             &format::time_us(device.actual_busy_time_us),
-            &format::percent(device.utilization_percent),
-            &bar("dot", device.utilization_percent.clamp(0.0, 100.0)),
+            &format::optional_percent(device.utilization_percent),
+            &bar("dot", device.utilization_percent.unwrap_or(0.0).clamp(0.0, 100.0)),
             &format::count(device.kernel_count),
             &format::optional_time_us(device.gaps.as_ref().and_then(|gaps| gaps.max_gap_us)),
         ]);
