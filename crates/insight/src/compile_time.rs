@@ -1,6 +1,7 @@
 //! Compilation takes seconds of the capture.
 
 use super::draft::{Draft, lacks};
+use super::limits::COMPILE_US;
 use super::numbers::Numbers;
 use super::{Rule, Verdict};
 use base::format;
@@ -9,11 +10,6 @@ use trace::Framework;
 
 /// The rule.
 pub(super) const RULE: Rule = Rule { id: "compile_time", title: "Compilation takes long", check };
-
-/// Compile time from which it is worth a look (JAX guide, key performance indicators: good below 2 s).
-const NOTE_US: f64 = 2e6;
-/// From this time on compilation is long (JAX guide: bad above 10 s).
-const WARNING_US: f64 = 10e6;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
     let Some(compilation) = &numbers.profile.compilation else {
@@ -27,11 +23,11 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         ));
     };
     let time = compilation.compilation_time_us;
-    if time < NOTE_US {
+    if time < COMPILE_US.good {
         return Verdict::Fine;
     }
     let cache = numbers.words().compilation_cache;
-    let long = time >= WARNING_US;
+    let long = time >= COMPILE_US.bad;
     let severity = if long { FindingSeverity::Warning } else { FindingSeverity::Note };
     let message = format!(
         "Programs were compiled for {} ({} of the capture), {} times.",
@@ -49,7 +45,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
                 format!("Keep compiled programs between runs with {cache}, and compile a layer once instead of each of its copies.")
             }
         })
-        .passed("compilation_time_us", time, if long { WARNING_US } else { NOTE_US })
+        .passed("compilation_time_us", time, if long { COMPILE_US.bad } else { COMPILE_US.good })
         .evidence("num_compilation_events", compilation.num_compilation_events as f64)
         .link("steps", "")
         .fires()

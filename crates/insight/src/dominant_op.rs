@@ -1,6 +1,7 @@
 //! One op takes more than half of the device time.
 
 use super::draft::{Draft, equals, lacks};
+use super::limits::{DOMINANT_OP_OF_WINDOW_PERCENT, DOMINANT_OP_PERCENT};
 use super::numbers::{Numbers, plural};
 use super::{Rule, Verdict};
 use base::format;
@@ -11,10 +12,6 @@ use trace::Platform;
 /// The rule.
 pub(super) const RULE: Rule = Rule { id: "dominant_op", title: "One op dominates", check };
 
-/// Share of the device time (JAX guide: "one operation dominates, above 50 % of the time").
-const LIMIT_PERCENT: f64 = 50.0;
-/// Share of the window (ours: of devices that mostly wait it is not the op that keeps them).
-const WINDOW_PERCENT: f64 = 20.0;
 /// A program of fewer ops has nothing to be dominated (ours).
 const FEWEST_OPS: usize = 3;
 
@@ -25,7 +22,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     };
     let share = numbers.op_percent(top.self_time);
     // Communication and copies have separate rules.
-    let is_small = share <= LIMIT_PERCENT || numbers.of_window(share) < WINDOW_PERCENT;
+    let is_small = share <= DOMINANT_OP_PERCENT || numbers.of_window(share) < DOMINANT_OP_OF_WINDOW_PERCENT;
     if is_small || ops.rows.len() < FEWEST_OPS || top.family.class() != OpClass::Compute {
         return Verdict::Fine;
     }
@@ -55,7 +52,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
                 Some(Platform::Cpu) | None => "",
             }
         ))
-        .passed("share_percent", share, LIMIT_PERCENT)
+        .passed("share_percent", share, DOMINANT_OP_PERCENT)
         .evidence("self_time_us", top.self_time.as_us())
         .at_stake(numbers.of_window(share))
         .link("ops", &equals("hlo_op_name", name))

@@ -3,6 +3,7 @@
 use super::draft::{Draft, lacks};
 use super::gap;
 use super::host_side::BothWait;
+use super::limits::HOST_BOUND_PERCENT;
 use super::numbers::Numbers;
 use super::waiting::idle_share;
 use super::{Rule, Verdict};
@@ -14,25 +15,22 @@ use trace::Platform;
 /// The rule.
 pub(super) const RULE: Rule = Rule { id: "host_overhead", title: "Devices wait for the host", check };
 
-/// Share of the window (JAX guide, key performance indicators: host overhead is good below 10 %).
-const WARNING_PERCENT: f64 = 10.0;
-/// From this share on the overhead is bad (JAX guide: above 20 %).
+/// The limit that the evidence names from it on (JAX guide: bad above 20 %). The severity does not change there.
 const BAD_PERCENT: f64 = 20.0;
-/// From this share on most of the time is lost to the host (the JAX guide's limit of utilisation).
-const CRITICAL_PERCENT: f64 = 50.0;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
-    let (window, share) = match idle_share(numbers, StepPart::HostBound, WARNING_PERCENT, lacks_launches(numbers)) {
-        Ok(found) => found,
-        Err(verdict) => return verdict,
-    };
-    if share < WARNING_PERCENT {
+    let (window, share) =
+        match idle_share(numbers, StepPart::HostBound, HOST_BOUND_PERCENT.good, lacks_launches(numbers)) {
+            Ok(found) => found,
+            Err(verdict) => return verdict,
+        };
+    if share < HOST_BOUND_PERCENT.good {
         return Verdict::Fine;
     }
     let (severity, limit) = match share {
-        share if share >= CRITICAL_PERCENT => (FindingSeverity::Critical, CRITICAL_PERCENT),
+        share if share >= HOST_BOUND_PERCENT.bad => (FindingSeverity::Critical, HOST_BOUND_PERCENT.bad),
         share if share >= BAD_PERCENT => (FindingSeverity::Warning, BAD_PERCENT),
-        _ => (FindingSeverity::Warning, WARNING_PERCENT),
+        _ => (FindingSeverity::Warning, HOST_BOUND_PERCENT.good),
     };
     let message = format!(
         "Devices wait {} of {} for the host ({}): the next op is launched only after the one before it has ended.{}{}",

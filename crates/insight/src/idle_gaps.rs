@@ -2,6 +2,7 @@
 
 use super::draft::{Draft, lacks};
 use super::gap;
+use super::limits::{IDLE_NOTED_PERCENT, IDLE_PERCENT};
 use super::numbers::{Numbers, shown};
 use super::{Rule, Verdict};
 use base::format;
@@ -10,11 +11,6 @@ use report::{Confidence, FindingSeverity};
 /// The rule.
 pub(super) const RULE: Rule = Rule { id: "idle_gaps", title: "Long gaps between device ops", check };
 
-/// Idle share of the window that is worth a look (JAX guide, overview page: device idle time should be below 10 %).
-const NOTE_PERCENT: f64 = 10.0;
-/// From this share on idle time is a loss (the complement of the JAX guide's 80 % busy).
-const WARNING_PERCENT: f64 = 20.0;
-
 fn check(numbers: &Numbers<'_>) -> Verdict {
     let gaps = numbers.profile.timeline_analysis.as_ref();
     let (Some(timeline), Some(window)) = (gaps, numbers.window()) else {
@@ -22,10 +18,10 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     };
     let gaps = &timeline.gaps;
     let idle = gaps.gap_time_percent;
-    if idle < NOTE_PERCENT {
+    if idle < IDLE_NOTED_PERCENT {
         return Verdict::Fine;
     }
-    let lost = idle >= WARNING_PERCENT;
+    let lost = idle >= IDLE_PERCENT.good;
     let severity = if lost { FindingSeverity::Warning } else { FindingSeverity::Note };
     let mut message = format!(
         "Of {}, the devices are idle for {}. The window holds {} gaps.",
@@ -48,7 +44,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
              there, compilation, checkpoints and evaluation between the steps.",
             numbers.words().reads
         ))
-        .passed("gap_time_percent", idle, if lost { WARNING_PERCENT } else { NOTE_PERCENT })
+        .passed("gap_time_percent", idle, if lost { IDLE_PERCENT.good } else { IDLE_NOTED_PERCENT })
         .at_stake(idle)
         .link_to_idle(numbers)
         .fires()

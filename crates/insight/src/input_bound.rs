@@ -1,6 +1,7 @@
 //! TPU cores wait in infeed.
 
 use super::draft::{Draft, lacks};
+use super::limits::INPUT_BOUND_PERCENT;
 use super::numbers::Numbers;
 use super::{Rule, Verdict};
 use base::format;
@@ -9,21 +10,16 @@ use report::{Confidence, FindingSeverity};
 /// The rule.
 pub(super) const RULE: Rule = Rule { id: "input_bound", title: "Cores wait in infeed", check };
 
-/// Share of the step (XProf, input-bound suggestion: infeed above 10 % of the step time).
-const WARNING_PERCENT: f64 = 10.0;
-/// From this share on input is most of what there is to win (ours).
-const CRITICAL_PERCENT: f64 = 40.0;
-
 fn check(numbers: &Numbers<'_>) -> Verdict {
     if !numbers.is_tpu() {
         return Verdict::Irrelevant;
     }
     let Some(window) = numbers.window() else { return lacks("too few device ops ran. Capture several steps.") };
     let share = numbers.category_percent(&|name| name == "infeed") * window.busy_percent / 100.0;
-    if share < WARNING_PERCENT {
+    if share < INPUT_BOUND_PERCENT.good {
         return Verdict::Fine;
     }
-    let critical = share >= CRITICAL_PERCENT;
+    let critical = share >= INPUT_BOUND_PERCENT.bad;
     let severity = if critical { FindingSeverity::Critical } else { FindingSeverity::Warning };
     let message = format!(
         "Infeed ops take {} of {} ({}): the cores have run out of input and wait for the host.{}",
@@ -43,7 +39,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
          parallel, less work per sample on the host.",
         numbers.words().loader
     ))
-    .passed("infeed_percent", share, if critical { CRITICAL_PERCENT } else { WARNING_PERCENT })
+    .passed("infeed_percent", share, if critical { INPUT_BOUND_PERCENT.bad } else { INPUT_BOUND_PERCENT.good })
     .at_stake(share)
     .link("ops", "category=infeed")
     .fires()

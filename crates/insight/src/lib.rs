@@ -39,6 +39,7 @@ mod input_bound;
 mod large_constants;
 mod large_memory_transfers;
 mod long_steps;
+pub mod limits;
 mod low_device_utilization;
 mod low_flop_rate;
 mod low_memory_bandwidth;
@@ -78,7 +79,6 @@ mod waiting;
 mod warm_up_in_window;
 mod while_loop_overhead;
 
-pub use near_memory_limit::NEARLY_FULL_PERCENT;
 use numbers::Numbers;
 
 use base::sort;

@@ -3,6 +3,7 @@
 use super::draft::{Draft, lacks};
 use super::gap;
 use super::host_side::HostSide;
+use super::limits::BUSY_PERCENT;
 use super::numbers::Numbers;
 use super::{Rule, Verdict};
 use base::format;
@@ -12,11 +13,6 @@ use report::{Confidence, FindingSeverity};
 pub(super) const RULE: Rule =
     Rule { id: "low_device_utilization", title: "Devices are idle for much of the step", check };
 
-/// Busy share below which time is lost (JAX guide, key performance indicators: good above 80 %).
-const WARNING_PERCENT: f64 = 80.0;
-/// Busy share below which most of it is (JAX guide: bad below 50 %).
-const CRITICAL_PERCENT: f64 = 50.0;
-
 fn check(numbers: &Numbers<'_>) -> Verdict {
     if numbers.platform.is_none() {
         return lacks("no device op ran. Capture while the program runs on the device.");
@@ -25,13 +21,13 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         return lacks("too few ops ran to measure how busy the devices usually are. Capture several steps.");
     };
     let busy = window.busy_percent;
-    if busy >= WARNING_PERCENT {
+    if busy >= BUSY_PERCENT.good {
         return Verdict::Fine;
     }
-    let (severity, limit) = if busy < CRITICAL_PERCENT {
-        (FindingSeverity::Critical, CRITICAL_PERCENT)
+    let (severity, limit) = if busy < BUSY_PERCENT.bad {
+        (FindingSeverity::Critical, BUSY_PERCENT.bad)
     } else {
-        (FindingSeverity::Warning, WARNING_PERCENT)
+        (FindingSeverity::Warning, BUSY_PERCENT.good)
     };
     let idle = window.idle_percent();
     let mut message = format!(

@@ -1,6 +1,7 @@
 //! Ops that are bound by memory do not reach its bandwidth.
 
 use super::draft::{Draft, equals};
+use super::limits::BANDWIDTH_PERCENT;
 use super::numbers::Numbers;
 use super::{Rule, Verdict};
 use base::{Ps, format};
@@ -11,10 +12,6 @@ use report::{Confidence, FindingSeverity};
 /// The rule.
 pub(super) const RULE: Rule = Rule { id: "low_memory_bandwidth", title: "Memory-bound ops are slow", check };
 
-/// Share of the peak bandwidth (JAX guide, key performance indicators: good above 60 %).
-const NOTE_PERCENT: f64 = 60.0;
-/// Below this share the finding is a warning (JAX guide).
-const WARNING_PERCENT: f64 = 40.0;
 /// Share of the device time in such ops from which it matters (ours: the JAX guide's line of overheads).
 const TIME_PERCENT: f64 = 10.0;
 /// Shorter ops are held up by starting, not by memory (ours: XProf's short-kernel cutoff).
@@ -45,10 +42,10 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let Some(reached) = rate(bytes, time).map(|rate| 100.0 * rate / memory) else {
         return Verdict::Fine;
     };
-    if share < TIME_PERCENT || reached >= NOTE_PERCENT {
+    if share < TIME_PERCENT || reached >= BANDWIDTH_PERCENT.good {
         return Verdict::Fine;
     }
-    let bad = reached < WARNING_PERCENT;
+    let bad = reached < BANDWIDTH_PERCENT.bad;
     let severity = if bad { FindingSeverity::Warning } else { FindingSeverity::Note };
     let slowest = ops.rows.iter().filter(bound).max_by_key(|op| op.self_time);
     let name = slowest.map_or("", |op| ops.text(numbers.trace, op.name));
@@ -64,7 +61,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
             "Look for accesses that are not contiguous (a transposed or strided operand, gathers of small rows, a minor \
              dimension that is not a multiple of 128), and for shapes too small to fill the device; fuse with neighbours.",
         )
-        .passed("memory_bandwidth_percent", reached, if bad { WARNING_PERCENT } else { NOTE_PERCENT })
+        .passed("memory_bandwidth_percent", reached, if bad { BANDWIDTH_PERCENT.bad } else { BANDWIDTH_PERCENT.good })
         .passed("memory_bound_time_percent", share, TIME_PERCENT)
         .at_stake(numbers.of_window(share) * (1.0 - reached / 100.0))
         .link("ops", &equals("hlo_op_name", name))

@@ -1,6 +1,7 @@
 //! Kernels fill too little of the GPU's multiprocessors.
 
 use super::draft::{Draft, equals, lacks};
+use super::limits::OCCUPANCY_PERCENT;
 use super::numbers::Numbers;
 use super::{Rule, Verdict};
 use base::{Ps, format};
@@ -10,8 +11,6 @@ use report::{Confidence, FindingSeverity};
 /// The rule.
 pub(super) const RULE: Rule = Rule { id: "low_occupancy", title: "Kernels with low occupancy", check };
 
-/// Occupancy (JAX guide: "should be above 50 % for compute-bound kernels").
-const OCCUPANCY_PERCENT: f64 = 50.0;
 /// Share of the kernel time in such kernels from which it matters (ours: the JAX guide's line of overheads).
 const NOTE_PERCENT: f64 = 10.0;
 

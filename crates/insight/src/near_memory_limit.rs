@@ -1,6 +1,7 @@
 //! The memory of a device is nearly full.
 
 use super::draft::Draft;
+use super::limits::NEARLY_FULL_PERCENT;
 use super::memory::{VIEW, fullest_device};
 use super::numbers::Numbers;
 use super::{Rule, Verdict};
@@ -11,8 +12,6 @@ use trace::Framework;
 /// The rule.
 pub(super) const RULE: Rule = Rule { id: "near_memory_limit", title: "The device's memory is nearly full", check };
 
-/// Share of the capacity from which on little is left, percent (JAX guide: peak memory below 90 %).
-pub const NEARLY_FULL_PERCENT: f64 = 90.0;
 /// A program that needs more than there is does not run.
 const CRITICAL_PERCENT: f64 = 100.0;
 

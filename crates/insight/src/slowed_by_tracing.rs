@@ -1,6 +1,7 @@
 //! A step takes longer while it is traced than without.
 
 use super::draft::Draft;
+use super::limits::SLOWED_PERCENT;
 use super::numbers::Numbers;
 use super::{Rule, Verdict};
 use base::format;
@@ -9,18 +10,14 @@ use report::{Confidence, FindingSeverity};
 /// The rule.
 pub(super) const RULE: Rule = Rule { id: "slowed_by_tracing", title: "Tracing slows the steps down", check };
 
-/// Times a step takes longer from which it is said (ours: what the checklist allows a profiler, 5 to 10 %, is no reason to capture again).
-const NOTED: f64 = 1.1;
-/// Times a step takes longer from which the times in the capture are no longer those of the program (ours).
-const UNRELIABLE: f64 = 1.5;
-
 fn check(numbers: &Numbers<'_>) -> Verdict {
     // Only the capture kit measures it: of another capture nobody misses it.
     let Some(measured) = &numbers.profile.tracing else { return Verdict::Irrelevant };
-    if measured.slowdown < NOTED {
+    if measured.slowed_percent() < SLOWED_PERCENT.good {
         return Verdict::Fine;
     }
-    let severity = if measured.slowdown < UNRELIABLE { FindingSeverity::Note } else { FindingSeverity::Warning };
+    let severity =
+        if measured.slowed_percent() < SLOWED_PERCENT.bad { FindingSeverity::Note } else { FindingSeverity::Warning };
     let message = format!(
         "A step took {} while it was traced and {} before, without tracing: {} times as long. Idle time and launches of this capture \
          are longer than those of the program alone; times of device ops hardly are.",
@@ -33,7 +30,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
             "Read shares of device time rather than step times. To trace less: crossprof.capture(..., options={\"host_tracer_level\": 1}), \
              and fewer chips with advanced={\"tpu_num_chips_to_profile_per_task\": 1} or gpu_num_chips_to_profile_per_task.",
         )
-        .passed("slowdown", measured.slowdown, NOTED)
+        .passed("slowdown", measured.slowdown, 1.0 + SLOWED_PERCENT.good / 100.0)
         .evidence("traced_step_time_us", measured.traced_step_time_us)
         .evidence("untraced_step_time_us", measured.untraced_step_time_us)
         .link("steps", "")

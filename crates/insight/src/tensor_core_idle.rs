@@ -2,6 +2,7 @@
 
 use super::draft::Draft;
 use super::gap;
+use super::limits::{IDLE_NOTED_PERCENT, IDLE_PERCENT};
 use super::numbers::Numbers;
 use super::{Rule, Verdict};
 use base::format;
@@ -11,12 +12,6 @@ use trace::Framework;
 /// The rule.
 pub(super) const RULE: Rule = Rule { id: "tensor_core_idle", title: "TensorCores are idle", check };
 
-/// Idle share of the step that is worth a look (XProf, TensorCore-idle suggestion: 10 %).
-const NOTE_PERCENT: f64 = 10.0;
-/// From this share on idle time costs (the complement of the 80 % busy that the JAX guide calls good, and so does the
-/// page).
-const WARNING_PERCENT: f64 = 20.0;
-
 fn check(numbers: &Numbers<'_>) -> Verdict {
     if !numbers.is_tpu() {
         return Verdict::Irrelevant;
@@ -25,12 +20,12 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         return numbers.lacks_steps("the steps are unknown.");
     };
     let idle = window.idle_percent();
-    if idle < NOTE_PERCENT {
+    if idle < IDLE_NOTED_PERCENT {
         return Verdict::Fine;
     }
-    let costs = idle > WARNING_PERCENT;
+    let costs = idle > IDLE_PERCENT.good;
     let (severity, limit) =
-        if costs { (FindingSeverity::Warning, WARNING_PERCENT) } else { (FindingSeverity::Note, NOTE_PERCENT) };
+        if costs { (FindingSeverity::Warning, IDLE_PERCENT.good) } else { (FindingSeverity::Note, IDLE_NOTED_PERCENT) };
     let message = format!(
         "The TensorCores run no op for {} of {} ({}).{}",
         format::time_us(window.us(idle)),

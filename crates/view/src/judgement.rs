@@ -1,20 +1,12 @@
 //! What the overview, the roofline and the checklist judge alike, from the profile.
 
 use base::format;
+use insight::limits::BANDWIDTH_PERCENT;
 use metrics::is_amd;
 use metrics::roofline::Level;
 use report::{Kernels, Metadata, TopOp, UnifiedProfile};
 use trace::Framework;
 
-/// Devices that work for more of the time are busy enough (JAX guide, key performance indicators).
-pub const GOOD_BUSY_PERCENT: f64 = 80.0;
-/// Busy share below which it is bad (JAX guide).
-pub const BAD_BUSY_PERCENT: f64 = 50.0;
-
-/// Share of the memory's bandwidth above which it is good (JAX guide, key performance indicators).
-const GOOD_BANDWIDTH_PERCENT: f64 = 60.0;
-/// Share of the bandwidth below which it is bad (JAX guide).
-const BAD_BANDWIDTH_PERCENT: f64 = 40.0;
 /// Where the cost of more of the op time is unknown, a low share says nothing (ours).
 const COUNTED: f64 = 0.95;
 /// Share of the measured time in ops that the main memory limits, from which its bandwidth is what to look at (ours: most of the time).
@@ -28,13 +20,6 @@ pub fn waiting_share(kernels: &Kernels) -> f64 {
     };
     let all = time(|_| true);
     if all > 0.0 { time(|name| name.ends_with("-done")) / all } else { 0.0 }
-}
-
-/// True where short kernels may cost the host time. Ops of TPUs and CPUs are launched by the program on the device: short ones cost
-/// the host nothing. Nor do those of a GPU that is busy all the same; without its busy share nothing says.
-pub fn is_held_up(profile: &UnifiedProfile) -> bool {
-    let busy = profile.compute_utilization.as_ref().map(|usage| usage.compute_util_percent);
-    profile.metadata.platform == "GPU" && busy.is_none_or(|busy| busy <= GOOD_BUSY_PERCENT)
 }
 
 /// Share of the measured time, idle included, in which ops run that the main memory limits, judged by the ops that the profile lists. Ops
@@ -53,7 +38,7 @@ pub fn memory_bound_percent(profile: &UnifiedProfile) -> Option<f64> {
 pub fn bandwidth(percent: f64, memory_bound_percent: f64, counted: f64) -> (Option<&'static str>, String) {
     let limits = "Good above 60 % of peak, warning from 40 %, bad below.";
     match percent {
-        it if it > GOOD_BANDWIDTH_PERCENT => (Some("good"), limits.to_owned()),
+        it if it > BANDWIDTH_PERCENT.good => (Some("good"), limits.to_owned()),
         _ if memory_bound_percent < MEMORY_BOUND_PERCENT => (
             None,
             format!(
@@ -64,7 +49,7 @@ pub fn bandwidth(percent: f64, memory_bound_percent: f64, counted: f64) -> (Opti
         _ if counted < COUNTED => {
             (None, format!("A lower bound: costs are known for {} of the op time.", format::percent(100.0 * counted)))
         }
-        it if it < BAD_BANDWIDTH_PERCENT => (Some("bad"), limits.to_owned()),
+        it if it < BANDWIDTH_PERCENT.bad => (Some("bad"), limits.to_owned()),
         _ => (Some("warning"), limits.to_owned()),
     }
 }

@@ -5,59 +5,19 @@ use crate::judgement;
 use crate::metric;
 use crate::metric::Metric;
 use crate::table::Unit;
+use crate::tables::checklist::{self, Answer};
 use base::format;
+use insight::limits::{self, SLOWED_PERCENT};
 use report::{FindingSeverity, Step, StepTiming, Tracing, UnifiedProfile};
 use trace::Platform;
 
-/// Two limits: beyond the first lies good, up to the second warning, beyond it bad.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct Thresholds {
-    good: f64,
-    bad: f64,
-    /// The limits in words.
-    text: &'static str,
-}
-
-/// `compute_utilization.compute_util_percent`
-const UTILIZATION_PERCENT: Thresholds = Thresholds {
-    good: judgement::GOOD_BUSY_PERCENT,
-    bad: judgement::BAD_BUSY_PERCENT,
-    text: "Good above 80 %, warning from 50 %, bad below; waiting for copies and other devices does not count.",
-};
-/// Mean duration of a device op in microseconds.
-const KERNEL_US: Thresholds =
-    Thresholds { good: 1000.0, bad: 100.0, text: "Good above 1 ms, warning from 0.1 ms, bad below." };
-/// `compilation.compilation_time_us`
-const COMPILATION_US: Thresholds = Thresholds {
-    good: 2e6,
-    bad: 1e7,
-    text: "Good below 2 s, warning up to 10 s, bad above, or where it interrupts the steps.",
-};
-/// [`report::Tracing::slowed_percent`], from what the finding says on.
-const SLOWED_PERCENT: Thresholds = Thresholds {
-    good: 10.0,
-    bad: 50.0,
-    text: "Good below 10 %, warning up to 50 %, bad above: idle time and launches are then not those of the program.",
-};
-
-impl Thresholds {
-    /// The status of a value. Values at a limit are a warning; what is no number has no status.
-    fn judge(&self, value: f64) -> Option<Status> {
-        if !value.is_finite() {
-            return None;
-        }
-        // Counted so that more is worse.
-        let sign = if self.good < self.bad { 1.0 } else { -1.0 };
-        let value = sign * value;
-        Some(if value < sign * self.good {
-            Status::Good
-        } else if value > sign * self.bad {
-            Status::Bad
-        } else {
-            Status::Warning
-        })
-    }
-}
+/// The limits in words, where the checklist judges the figure.
+const BUSY_LIMITS: &str =
+    "Good above 80 %, warning from 50 %, bad below; waiting for copies and other devices does not count.";
+const KERNEL_LIMITS: &str = "A warning below 0.1 ms where the devices are busy for less than 80 % of the time: launching short kernels costs the host time.";
+const COMPILATION_LIMITS: &str = "Good below 2 s, warning up to 10 s, bad above, or where it interrupts the steps.";
+const SLOWED_LIMITS: &str =
+    "Good below 10 %, warning up to 50 %, bad above: idle time and launches are then not those of the program.";
 
 /// The figures, in the order in which they are read. An earlier result shows what it holds: a figure that nothing can fill any
 /// more says nothing.
@@ -82,8 +42,11 @@ fn missing(source: Source<'_>, label: &str, metric: Metric, unit: Unit, view: Vi
     }
 }
 
-fn judged(figure: Figure, thresholds: &Thresholds, value: f64) -> Figure {
-    Figure { status: thresholds.judge(value), limits: thresholds.text.to_owned(), ..figure }
+/// The figure with the judgement of the checklist, which both pages share.
+fn judged(figure: Figure, answer: &Answer, words: &str) -> Figure {
+    let status = answer.judgement.and_then(Status::from_word);
+    let limits = if answer.judgement.is_some() { words.to_owned() } else { String::new() };
+    Figure { status, limits, ..figure }
 }
 
 fn step_time(source: Source<'_>) -> Figure {
@@ -153,7 +116,8 @@ fn slowed_by_tracing(measured: &Tracing) -> Figure {
         link: Some(Link::to(View::Steps, "")),
         ..Figure::of(metric!("tracing.slowdown"))
     };
-    judged(figure, &SLOWED_PERCENT, percent)
+    let status = percent.is_finite().then(|| SLOWED_PERCENT.judge(percent)).and_then(Status::from_word);
+    Figure { status, limits: SLOWED_LIMITS.to_owned(), ..figure }
 }
 
 fn busy(source: Source<'_>) -> Figure {
@@ -172,7 +136,8 @@ fn busy(source: Source<'_>) -> Figure {
     } else {
         note.push_str(&format!("; {} without a device op", format::time_us(usage.overhead_time_us)));
     }
-    judged(Figure { value: Some(share), note, ..figure }, &UTILIZATION_PERCENT, share * (1.0 - waits))
+    let answer = checklist::device_utilization(source.profile());
+    judged(Figure { value: Some(share), note, ..figure }, &answer, BUSY_LIMITS)
 }
 
 /// Waiting that is said beside the busy share; less changes no judgement that matters.
@@ -181,6 +146,7 @@ const LEAST_WAITING: f64 = 0.01;
 /// The mean kernel of a GPU, as on the page of kernels; else the mean op by self time, copies included.
 fn mean_kernel(source: Source<'_>) -> Figure {
     let profile = source.profile();
+    let answer = checklist::kernel_duration(profile);
     let gpu = profile.kernel_statistics.as_ref().filter(|_| profile.metadata.platform == Platform::Gpu.label());
     if let Some(kernels) = gpu.filter(|kernels| kernels.count > 0) {
         let figure = Figure {
@@ -191,29 +157,18 @@ fn mean_kernel(source: Source<'_>) -> Figure {
             link: Some(Link::to(View::Kernels, "")),
             ..Figure::of(metric!("kernel_statistics.avg_time_us"))
         };
-        return judged_mean(profile, figure, kernels.avg_time_us);
+        return judged(figure, &answer, KERNEL_LIMITS);
     }
     let metric = metric!("kernels.kernels_by_category.*.time_us");
     let figure = missing(source, "Mean op", metric, Unit::TimeUs, View::Kernels);
     let figure = Figure { definition: MEAN_OP.to_owned(), ..figure };
-    let categories = profile.kernels.kernels_by_category.values();
-    let (time_us, count) = categories
-        .fold((0.0, 0u64), |(time, count), category| (time + category.time_us, count.saturating_add(category.count)));
-    if count == 0 {
-        return figure;
-    }
-    let mean = time_us / count as f64;
+    let Some((mean, count)) = limits::mean_kernel(profile) else { return figure };
     let note = format!("self time of {} ops", format::count(count));
-    judged_mean(profile, Figure { value: Some(mean), note, ..figure }, mean)
+    judged(Figure { value: Some(mean), note, ..figure }, &answer, KERNEL_LIMITS)
 }
 
 const MEAN_OP: &str =
     "Mean self time of a device op: a kernel, a copy or a fill. Time of ops nested in it does not count.";
-
-/// Short kernels are bad only where devices wait for more of them.
-fn judged_mean(profile: &UnifiedProfile, figure: Figure, mean_us: f64) -> Figure {
-    if judgement::is_held_up(profile) { judged(figure, &KERNEL_US, mean_us) } else { figure }
-}
 
 fn compilation(source: Source<'_>) -> Figure {
     let metric = metric!("compilation.compilation_time_us");
@@ -221,28 +176,21 @@ fn compilation(source: Source<'_>) -> Figure {
     let Some(found) = &source.profile().compilation else { return figure };
     let time = found.compilation_time_us;
     let times = if found.num_compilation_events == 1 { "time" } else { "times" };
-    let in_steps = recompilation(source.profile());
+    let in_steps = recompiles(source.profile());
     let note = format!(
         "{} {times}, {} of the whole capture{}",
         format::count(found.num_compilation_events),
         format::percent(found.compilation_percent),
-        if in_steps.is_some() { ", also after the first step" } else { "" }
+        if in_steps { ", also after the first step" } else { "" }
     );
-    let figure = judged(Figure { value: Some(time), note, ..figure }, &COMPILATION_US, time);
-    // Little compilation is bad all the same where it interrupts the steps.
-    match in_steps {
-        Some(FindingSeverity::Critical) => Figure { status: Some(Status::Bad), ..figure },
-        Some(FindingSeverity::Warning) if figure.status == Some(Status::Good) => {
-            Figure { status: Some(Status::Warning), ..figure }
-        }
-        _ => figure,
-    }
+    let answer = checklist::compilation(source.profile());
+    judged(Figure { value: Some(time), note, ..figure }, &answer, COMPILATION_LIMITS)
 }
 
-/// How much it matters that programs are compiled while steps run; `None` where they are not.
-fn recompilation(profile: &UnifiedProfile) -> Option<FindingSeverity> {
-    let finding = profile.findings.iter().find(|finding| finding.id == "recompilation")?;
-    Some(finding.severity).filter(|severity| *severity != FindingSeverity::NotChecked)
+/// Whether programs are compiled while steps run.
+fn recompiles(profile: &UnifiedProfile) -> bool {
+    let mut fired = profile.findings.iter().filter(|it| it.severity != FindingSeverity::NotChecked);
+    fired.any(|it| it.id == "recompilation")
 }
 
 /// The best rate that is known: tokens, else samples, else steps.
@@ -392,7 +340,7 @@ mod tests {
             let figure = all(&profile).swap_remove(2);
             (figure.value, figure.status)
         };
-        assert_eq!(of("GPU"), (Some(14.0), Some(Status::Bad)));
+        assert_eq!(of("GPU"), (Some(14.0), Some(Status::Warning)));
         assert_eq!(of("TPU"), (Some(14.0), None));
     }
 
@@ -405,7 +353,7 @@ mod tests {
             profile.compute_utilization = usage(busy);
             all(&profile).swap_remove(2).status
         };
-        assert_eq!((at(96.0), at(70.0)), (None, Some(Status::Bad)));
+        assert_eq!((at(96.0), at(70.0)), (None, Some(Status::Warning)));
     }
 
     #[test]
@@ -463,24 +411,5 @@ mod tests {
         assert_eq!(with("warning").status, Some(Status::Warning));
         assert!(with("note").note.ends_with("of the whole capture, also after the first step"));
         assert_eq!(with("not_checked").status, Some(Status::Good));
-    }
-
-    #[test]
-    fn the_documented_limits() {
-        let cases = [
-            (UTILIZATION_PERCENT, 80.1, Status::Good),
-            (UTILIZATION_PERCENT, 80.0, Status::Warning),
-            (UTILIZATION_PERCENT, 50.0, Status::Warning),
-            (UTILIZATION_PERCENT, 5.7, Status::Bad),
-            (KERNEL_US, 1000.5, Status::Good),
-            (KERNEL_US, 99.0, Status::Bad),
-            (COMPILATION_US, 2e6, Status::Warning),
-            (COMPILATION_US, 1.9e6, Status::Good),
-            (COMPILATION_US, 1.1e7, Status::Bad),
-        ];
-        for (thresholds, value, status) in cases {
-            assert_eq!(thresholds.judge(value), Some(status), "{value}: {}", thresholds.text);
-        }
-        assert_eq!(UTILIZATION_PERCENT.judge(f64::NAN), None);
     }
 }

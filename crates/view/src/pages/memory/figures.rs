@@ -2,7 +2,7 @@
 
 use super::super::{Figure, Status};
 use crate::table::Unit;
-use insight::NEARLY_FULL_PERCENT;
+use insight::limits::NEARLY_FULL_PERCENT;
 
 /// A size with its label and a note.
 pub fn bytes_figure(label: &str, bytes: u64, note: String) -> Figure {

@@ -1,12 +1,13 @@
 //! Questions about the devices: copies, memory, communication, balance, and what it takes to compile for them.
 
 use super::time::{of_what, share_of_step};
-use super::{Answer, better_file, judge, judged, judged_by_rules, question, words, worst};
+use super::{Answer, better_file, judged, judged_by_rules, question, words, worst};
 use crate::judgement;
 use crate::metric;
 use crate::table::Unit;
 use crate::views::View;
 use base::format::{self, percent, time_us};
+use insight::limits::{COMPILE_US, Limits, NEARLY_FULL_PERCENT};
 use report::{DeviceMemory, UnifiedProfile};
 
 pub(super) fn transfers(profile: &UnifiedProfile) -> Answer {
@@ -77,6 +78,8 @@ pub(super) fn cpu_fallback(profile: &UnifiedProfile) -> Answer {
         .advised_by(profile, &["unused_visible_devices"])
 }
 
+const NEARLY_FULL: Limits = Limits { good: NEARLY_FULL_PERCENT, bad: f64::INFINITY };
+
 pub(super) fn peak_memory(profile: &UnifiedProfile) -> Answer {
     let asked = question(
         "peak_memory",
@@ -98,7 +101,7 @@ pub(super) fn peak_memory(profile: &UnifiedProfile) -> Answer {
         (Some(percent), Some(bytes)) => asked
             .answer(
                 percent,
-                judged(profile, &["near_memory_limit"], percent, (90.0, f64::INFINITY)),
+                judged(profile, &["near_memory_limit"], percent, NEARLY_FULL),
                 format!(
                     "At its peak {name} uses {}, {} of what it has.",
                     format::bytes(bytes),
@@ -128,20 +131,23 @@ pub(super) fn memory_bandwidth(profile: &UnifiedProfile) -> Answer {
     let says = |share: f64| format!("The program moves {} of what the memory could in that time.", percent(share));
     let roofline = profile.roofline.as_ref();
     let by_ops = roofline.and_then(|roofline| roofline.program.as_ref()?.hbm_bandwidth_percent);
-    if let Some(share) = by_ops {
-        let counted = profile.op_statistics.as_ref().and_then(|ops| ops.known_cost_percent).unwrap_or_default() / 100.0;
+    let answer = |asked: &super::Question, share: f64, counted: f64| {
         let (judged, why) = match judgement::memory_bound_percent(profile) {
             Some(bound) => judgement::bandwidth(share, bound, counted),
             None => (None, String::new()),
         };
         let why = if judged.is_none() && !why.is_empty() { format!(" {why}") } else { String::new() };
-        return asked.answer(share, judged, format!("{}{why}", says(share)), remedy);
+        asked.answer(share, judged, format!("{}{why}", says(share)), remedy)
+    };
+    if let Some(share) = by_ops {
+        let counted = profile.op_statistics.as_ref().and_then(|ops| ops.known_cost_percent).unwrap_or_default() / 100.0;
+        return answer(&asked, share, counted);
     }
     // What the runtime of a TPU counts itself.
     match roofline.and_then(|roofline| roofline.hbm_utilization_percent) {
         Some(share) => {
             let asked = super::Question { metric: Some(metric!("roofline.hbm_utilization_percent")), ..asked };
-            asked.answer(share, judge(share, 60.0, 40.0), says(share), remedy)
+            answer(&asked, share, 1.0)
         }
         None => asked.not_measured(
             profile,
@@ -209,7 +215,7 @@ pub(super) fn balance(profile: &UnifiedProfile) -> Answer {
 /// The rules about compilation, the general one first.
 const COMPILATION: [&str; 3] = ["compile_time", "recompilation", "compilation"];
 
-pub(super) fn compilation(profile: &UnifiedProfile) -> Answer {
+pub(crate) fn compilation(profile: &UnifiedProfile) -> Answer {
     let asked = question(
         "compilation",
         "How long did compiling take?",
@@ -223,7 +229,7 @@ pub(super) fn compilation(profile: &UnifiedProfile) -> Answer {
             .answer(
                 found.compilation_time_us,
                 // Short programs compiled anew cost little beside the guide's limits and much beside their steps.
-                judged(profile, &COMPILATION, found.compilation_time_us, (2e6, 1e7)),
+                judged(profile, &COMPILATION, found.compilation_time_us, COMPILE_US),
                 match found.num_compilation_events {
                     0 => "Nothing was compiled in the capture.".to_owned(),
                     _ => format!("Compiling took {} of the capture.", time_us(found.compilation_time_us)),

@@ -1,44 +1,44 @@
 //! Questions about kernels and ops.
 
-use super::{Answer, better_file, capture_steps, judged, judged_by_rules, question, words};
+use super::{Answer, better_file, capture_steps, fired, judged, judged_by_rules, question, words};
 use crate::judgement;
 use crate::metric;
 use crate::table::Unit;
 use crate::views::View;
 use base::format::{self, percent, time_us};
+use insight::limits::{
+    DOMINANT_OP_OF_WINDOW_PERCENT, DOMINANT_OP_PERCENT, Limits, OCCUPANCY_PERCENT, SHORT_MEAN_KERNEL_US,
+    are_short_kernels_costly, mean_kernel,
+};
 use report::UnifiedProfile;
 
-/// Number of kernels and their time.
-fn kernels(profile: &UnifiedProfile) -> Option<(u64, f64)> {
-    if let Some(all) = profile.kernel_statistics.as_ref().filter(|all| all.count > 0) {
-        return Some((all.count, all.total_time_us));
-    }
-    let categories = profile.kernels.kernels_by_category.values();
-    let (count, time) =
-        categories.fold((0u64, 0.0), |(count, time), it| (count.saturating_add(it.count), time + it.time_us));
-    (count > 0).then_some((count, time))
-}
+/// Nothing about a mean kernel is bad: short kernels cost time only where the devices wait.
+const MEAN_KERNEL: Limits = Limits { good: SHORT_MEAN_KERNEL_US, bad: f64::NEG_INFINITY };
+const DOMINANT_OP: Limits = Limits { good: DOMINANT_OP_PERCENT, bad: f64::INFINITY };
+const OCCUPANCY: Limits = Limits { good: OCCUPANCY_PERCENT, bad: f64::NEG_INFINITY };
 
 /// The rules about short kernels, the general one first.
 const SHORT: [&str; 2] = ["short_mean_kernel", "many_small_kernels"];
 
-pub(super) fn kernel_duration(profile: &UnifiedProfile) -> Answer {
+pub(crate) fn kernel_duration(profile: &UnifiedProfile) -> Answer {
     let asked = question(
         "kernel_duration",
         "How long is a kernel on average?",
-        "Mean duration of a kernel; on devices other than GPUs, of an op.",
+        "Mean duration of a kernel; on devices other than GPUs, mean self time of an op.",
         Unit::TimeUs,
         Some(metric!("kernel_statistics.avg_time_us")),
         (View::Kernels, ""),
     );
-    let Some((count, time)) = kernels(profile) else {
+    let Some((mean, count)) = mean_kernel(profile) else {
         return asked.not_measured(profile, "This profile lists no kernels.", better_file(profile));
     };
-    let mean = time / count as f64;
     asked.answer(
         mean,
-        judged(profile, &SHORT, mean, (1000.0, 100.0)).filter(|_| judgement::is_held_up(profile)),
-        format!("A kernel takes {} on average over {} kernels.", time_us(mean), format::count(count)),
+        judged(profile, &SHORT, mean, MEAN_KERNEL).filter(|_| are_short_kernels_costly(profile)),
+        match profile.metadata.platform.as_str() {
+            "GPU" => format!("A kernel takes {} on average over {} kernels.", time_us(mean), format::count(count)),
+            _ => format!("An op takes {} on average over {} ops.", time_us(mean), format::count(count)),
+        },
         &format!(
             "Short kernels cost time only where the devices are not busy: then give each more to do by a larger batch, or by more of \
              the program in one {}.",
@@ -64,9 +64,10 @@ pub(super) fn small_kernels(profile: &UnifiedProfile) -> Answer {
     let is_gpu = profile.metadata.platform == "GPU";
     let judgement = judged_by_rules(profile, &["many_small_kernels"]).filter(|_| is_gpu);
     let why = match judgement {
-        Some("good") => " The gaps between them take too little of the time to matter.",
-        None if !is_gpu => " The host does not launch them one by one, so being short costs nothing.",
-        _ => "",
+        Some("good") => " The gaps between them take too little of the time to matter.".to_owned(),
+        None if !is_gpu => " The host does not launch them one by one, so being short costs nothing.".to_owned(),
+        Some(_) => shorter_than_limit(profile),
+        None => String::new(),
     };
     let answer = format!(
         "{} of {} {} ({}) are shorter than 10 µs.{why}",
@@ -80,6 +81,14 @@ pub(super) fn small_kernels(profile: &UnifiedProfile) -> Answer {
         words(profile).compiler
     );
     asked.answer(share, judgement, answer, &remedy).advised_by(profile, &["many_small_kernels"])
+}
+
+/// What the rule has found, whose kernels are short from another length on.
+fn shorter_than_limit(profile: &UnifiedProfile) -> String {
+    let mut evidence = fired(profile, &["many_small_kernels"]).flat_map(|finding| &finding.evidence);
+    evidence.find(|it| it.name == "short_kernel_percent").map_or_else(String::new, |it| {
+        format!(" {} are shorter than 0.1 ms, and the devices wait between them.", percent(it.value))
+    })
 }
 
 /// Ops by self time, most first: name, share of the self time of all ops in percent, self time.
@@ -137,10 +146,13 @@ pub(super) fn dominant_op(profile: &UnifiedProfile) -> Answer {
     let Some((name, share)) = ops(profile).first().and_then(|op| Some((op.0, op.1?))) else {
         return asked.not_measured(profile, NO_OPS, better_file(profile));
     };
+    // Of devices that mostly wait it is not the op that keeps them.
+    let of_window = share * profile.op_statistics.as_ref().map_or(1.0, |ops| ops.op_time_us / ops.device_time_us);
     asked
         .answer(
             share,
-            judged(profile, &["dominant_op"], share, (50.0, f64::INFINITY)),
+            judged(profile, &["dominant_op"], share, DOMINANT_OP)
+                .filter(|it| *it == "good" || of_window >= DOMINANT_OP_OF_WINDOW_PERCENT),
             format!("The op with the most self time, {}, takes {} of all op time.", named(name), percent(share)),
             "Profile that op alone; consider another algorithm or a library's kernel for it.",
         )
@@ -215,7 +227,7 @@ pub(super) fn occupancy(profile: &UnifiedProfile) -> Answer {
             .answer(
                 share,
                 // Low costs nothing where memory or matrix units are the limit: the rule knows for which kernels it does.
-                judged(profile, &["low_occupancy"], share, (50.0, f64::NEG_INFINITY)).filter(|&it| it != "warning"),
+                judged(profile, &["low_occupancy"], share, OCCUPANCY).filter(|&it| it != "warning"),
                 format!("The theoretical occupancy of the kernels is {} on average.", percent(share)),
                 "It matters for kernels that neither tensor cores nor libraries do: fewer registers or less shared \
              memory per block.",

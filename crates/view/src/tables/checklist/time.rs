@@ -9,6 +9,7 @@ use crate::metric;
 use crate::table::Unit;
 use crate::views::View;
 use base::format::{self, percent, time_us};
+use insight::limits::{BUSY_PERCENT, HOST_BOUND_PERCENT, IDLE_PERCENT, INPUT_BOUND_PERCENT};
 use report::{Finding, UnifiedProfile};
 
 pub(super) fn step_time(profile: &UnifiedProfile) -> Answer {
@@ -79,7 +80,7 @@ pub(super) fn host_overhead(profile: &UnifiedProfile) -> Answer {
         Some(share) => asked
             .answer(
                 share,
-                judged(profile, &rules, share, (10.0, 20.0)),
+                judged(profile, &rules, share, HOST_BOUND_PERCENT),
                 format!(
                     "Devices wait {} {} for the host to launch their next op.{long}",
                     percent(share),
@@ -129,7 +130,7 @@ pub(super) fn device_idle(profile: &UnifiedProfile) -> Answer {
     asked
         .answer(
             idle,
-            judged(profile, &IDLE, idle, (10.0, 20.0)),
+            judged(profile, &IDLE, idle, IDLE_PERCENT),
             format!("Devices are idle {} of the time{cause}.", percent(idle)),
             "Look at what the idle time consists of, and at the longest gaps (Devices page).",
         )
@@ -158,7 +159,7 @@ pub(super) fn kernel_launch(profile: &UnifiedProfile) -> Answer {
     match share_of_step(profile, |parts| parts.kernel_wait_us) {
         Some(share) => asked.answer(
             share,
-            judged(profile, &[], share, (10.0, 20.0)).filter(|_| !is_unchecked(profile, "host_overhead")),
+            judged(profile, &[], share, HOST_BOUND_PERCENT).filter(|_| !is_unchecked(profile, "host_overhead")),
             format!(
                 "Devices are idle {} {} between the launch of a kernel and its start.",
                 percent(share),
@@ -184,7 +185,7 @@ pub(super) fn input(profile: &UnifiedProfile) -> Answer {
         Some(share) => asked
             .answer(
                 share,
-                judged(profile, &rules, share, (10.0, 20.0)),
+                judged(profile, &rules, share, INPUT_BOUND_PERCENT),
                 format!("Devices wait {} {} for the input pipeline.{long}", percent(share), of_what(profile)),
                 "Prefetch batches to the device in another thread, and read them in parallel.",
             )
@@ -202,7 +203,7 @@ pub(super) fn input(profile: &UnifiedProfile) -> Answer {
     }
 }
 
-pub(super) fn device_utilization(profile: &UnifiedProfile) -> Answer {
+pub(crate) fn device_utilization(profile: &UnifiedProfile) -> Answer {
     let asked = question(
         "device_utilization",
         "How busy are the devices?",
@@ -216,12 +217,11 @@ pub(super) fn device_utilization(profile: &UnifiedProfile) -> Answer {
     };
     let value = busy.compute_util_percent;
     let waits = judgement::waiting_share(&profile.kernels);
-    let limits = (judgement::GOOD_BUSY_PERCENT, judgement::BAD_BUSY_PERCENT);
     let only_waits =
         if waits < 0.01 { String::new() } else { format!("; {} of that only waits", percent(100.0 * waits)) };
     asked.answer(
         value,
-        judged(profile, &IDLE, value * (1.0 - waits), limits),
+        judged(profile, &IDLE, value * (1.0 - waits), BUSY_PERCENT),
         format!("Devices are busy {} of the time{only_waits}.", percent(value)),
         "See what they wait for: the questions about host, launches, input, copies and communication.",
     )
