@@ -98,7 +98,8 @@ fn adds_up(found: &Comparison) {
     for change in &found.step_time {
         let parts = found.waterfall.iter().filter(|part| part.run == change.run);
         let sum: i64 = parts.map(|part| ps(part.delta_us_per_step)).sum();
-        assert_eq!(sum, ps(change.delta_us.unwrap()), "{:?}", found.waterfall);
+        let steps = [change.typical_us, change.baseline_typical_us].map(|us| ps(us.unwrap()));
+        assert_eq!(sum, steps[0] - steps[1], "{:?}", found.waterfall);
     }
 }
 

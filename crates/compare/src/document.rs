@@ -47,8 +47,8 @@ pub struct Comparison {
     pub metrics: Vec<ComparedMetric>,
     /// Numbers that only one platform has, or that mean different things on different platforms: shown, never scored.
     pub platform_metrics: Vec<ComparedMetric>,
-    /// The difference of the step times, part by part: the deltas of one run add up to `step_time[].delta_us` exactly. Where the batch sizes
-    /// differ, of the times of a token or sample.
+    /// The difference of the typical steps, part by part: the deltas of one run add up to `step_time[].typical_delta_us`, to the picosecond.
+    /// Where the batch sizes differ, of the times of a token or sample.
     pub waterfall: Vec<PartChange>,
     /// What explains the difference, largest first.
     pub causes: Vec<Cause>,
@@ -179,7 +179,7 @@ pub struct StepTimeChange {
     pub captures: [u64; 2],
     /// Degrees of freedom of the test.
     pub degrees_of_freedom: Option<f64>,
-    /// Share of the difference of the mean steps that the causes listed add up to, without a straggler and the scopes of two platforms,
+    /// Share of the difference of the typical steps that the causes listed add up to, without a straggler and the scopes of two platforms,
     /// which count time that other causes count too. Absent without causes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub explained_percent: Option<f64>,
@@ -439,7 +439,7 @@ pub struct Change {
     /// where each side is one capture, its steps. Absent where neither is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub margin_us: Option<f64>,
-    /// Mean time of one of them: of the run over the baseline's. Absent where it is in one run only.
+    /// Mean time of one of them: of the run over the baseline's. Absent where it is in one run only, and across platforms.
     pub slowdown: Option<f64>,
 }
 

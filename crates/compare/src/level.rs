@@ -14,7 +14,7 @@
 //! measured by how a step's distance from the mean goes with the next one's, with the outermost tenths drawn in ([`Correlation`]).
 
 use base::sort;
-use report::UnifiedProfile;
+use report::{Step, UnifiedProfile};
 
 /// Share that the typical step leaves out at either end.
 const TRIMMED: f64 = 0.25;
@@ -74,6 +74,13 @@ impl Level {
         Some(level).filter(|level| level.us.is_finite())
     }
 
+    /// Indices of the steps that the typical step is the mean of; `None` where the profile lists no steps, so that it is the mean of all.
+    pub fn typical_indices(profile: &UnifiedProfile) -> Option<Vec<u64>> {
+        let mut steps = listed(profile)?;
+        sort::sort_by(&mut steps, |a, b| a.duration_us.total_cmp(&b.duration_us).then_with(|| a.index.cmp(&b.index)));
+        Some(without_ends(&steps, TRIMMED)?.iter().map(|step| step.index).collect())
+    }
+
     /// Steps that the means of a profile are of; `None` where steps are unknown.
     pub fn typical_steps(profile: &UnifiedProfile) -> Option<u64> {
         profile.step_timing.num_steps_counted.or_else(|| Some(Level::typical(profile)?.steps))
@@ -88,11 +95,8 @@ impl Level {
     fn of(profile: &UnifiedProfile, trimmed: f64) -> Option<Level> {
         let timing = &profile.step_timing;
         let mean_us = timing.avg_step_time_us.filter(|mean| *mean > 0.0 && mean.is_finite())?;
-        let counted = profile.steps.iter().filter(|step| step.counted && step.duration_us.is_finite());
-        let steps: Vec<f64> = counted.map(|step| step.duration_us).collect();
-        // A profile that lists its steps lists those of the mean; others keep their number and spread only.
-        let listed = timing.num_steps_counted.is_none_or(|count| count == steps.len() as u64);
-        if steps.len() >= 2 && listed {
+        if let Some(steps) = listed(profile) {
+            let steps: Vec<f64> = steps.iter().map(|step| step.duration_us).collect();
             // Times of a damaged profile may have no finite sum.
             return of_steps(&steps, trimmed).filter(|level| level.us > 0.0 && level.us.is_finite());
         }
@@ -105,6 +109,13 @@ impl Level {
         let degrees_of_freedom = steps.saturating_sub(1) as f64;
         Some(Level { us: mean_us, steps, variance_us2, degrees_of_freedom, correlation: None })
     }
+}
+
+/// The counted steps, two or more. A profile that lists its steps lists those of the mean; others keep their number and spread only.
+fn listed(profile: &UnifiedProfile) -> Option<Vec<&Step>> {
+    let steps: Vec<&Step> = profile.steps.iter().filter(|step| step.counted && step.duration_us.is_finite()).collect();
+    let is_whole = profile.step_timing.num_steps_counted.is_none_or(|count| count == steps.len() as u64);
+    (steps.len() >= 2 && is_whole).then_some(steps)
 }
 
 /// Level of two steps or more, in their order.
@@ -137,7 +148,7 @@ fn correlation(steps: &[f64], sorted: &[f64]) -> Option<Correlation> {
     })
 }
 
-fn without_ends(sorted: &[f64], share: f64) -> Option<&[f64]> {
+fn without_ends<T>(sorted: &[T], share: f64) -> Option<&[T]> {
     // Of four steps none is left out, of five one at either end.
     let cut = (share * sorted.len().saturating_sub(1) as f64) as usize;
     sorted.get(cut..sorted.len() - cut)
@@ -156,7 +167,7 @@ fn from_mean(values: &[f64]) -> Vec<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use report::{Step, StepTiming};
+    use report::StepTiming;
 
     fn profile(steps: &[f64]) -> UnifiedProfile {
         let step = |&duration_us: &f64| Step { duration_us, counted: true, ..Step::default() };

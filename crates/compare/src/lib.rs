@@ -31,6 +31,7 @@ mod matching;
 mod memory;
 pub mod noise;
 mod op_noise;
+mod products;
 mod programs;
 mod rates;
 mod scaling;
@@ -65,6 +66,7 @@ pub use whole_capture::new_findings;
 
 use base::Ps;
 use level::Level;
+use products::Products;
 use report::{Naming, distinct_names};
 use work::OpsAlike;
 
@@ -181,13 +183,14 @@ fn add_run(comparison: &mut Comparison, index: usize, subject: &Subject, base: &
         return;
     }
     comparison.device_work.extend(device_work::changes(index, subject, base, comparison.threshold));
-    let parts = waterfall::waterfall(index, subject, base);
+    let parts = waterfall::waterfall(index, subject, base, waterfall::StepKind::Typical);
+    let products = Products::of(subject, base);
     let mut ops = Vec::new();
     let mut alike = OpsAlike::Unknown;
     match (steps::ops(&subject.profile), steps::ops(&base.profile)) {
         (Some(ours), Some(theirs)) => {
             let noise = op_noise::OpNoise::new([subject, base], [&ours, &theirs]);
-            let matched = matching::ops(index, &ours, &theirs, &noise, across);
+            let matched = matching::ops(index, &ours, &theirs, &noise, across.then_some(products));
             ops = matched.0;
             if !across {
                 alike = OpsAlike::of(&ops, &matched.1, [&ours, &theirs]);
@@ -195,6 +198,10 @@ fn add_run(comparison: &mut Comparison, index: usize, subject: &Subject, base: &
             }
             comparison.matching.push(matched.1);
         }
+        (None, None) => comparison.warnings.push(format!(
+            "Neither {} nor {} has device ops in the measured time, so ops cannot be compared.",
+            base.name, subject.name
+        )),
         (ours, _) => {
             let lacks = if ours.is_none() { &subject.name } else { &base.name };
             comparison.warnings.push(format!(
@@ -204,7 +211,8 @@ fn add_run(comparison: &mut Comparison, index: usize, subject: &Subject, base: &
     }
     (step_time.work, step_time.work_evidence) = work::work(subject, base, alike);
     let rate = rates::rate(&step_time, unit, subject, base, comparison.threshold);
-    let classes = matching::families(index, &steps::families(&subject.profile), &steps::families(&base.profile));
+    let [our_classes, their_classes] = [subject, base].map(|it| products.classes(steps::families(&it.profile)));
+    let classes = matching::families(index, &our_classes, &their_classes, !across);
     // What makes two different works take different times is no cause.
     let is_other_work = step_time.work == FairnessStatus::Differs;
     let is_other_model = step_time.is_of_other_work();

@@ -111,7 +111,7 @@ impl Series<'_> {
         let Some(known) = self.runs.first().and_then(|reference| steps::ops(reference.profile)) else { return false };
         let is_stranger = |run: &ScaledRun<'_>| {
             steps::ops(run.profile)
-                .is_some_and(|own| matching::ops(0, &own, &known, &OpNoise::default(), false).1.is_of_strangers())
+                .is_some_and(|own| matching::ops(0, &own, &known, &OpNoise::default(), None).1.is_of_strangers())
         };
         self.runs.iter().any(is_stranger)
     }

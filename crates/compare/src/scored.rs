@@ -71,7 +71,7 @@ const fn metric(
 
 /// Numbers that mean the same on every platform.
 const COMMON: [Metric; 13] = [
-    metric("step_timing.avg_step_time_us", "Step time", ("us", Direction::Lower), TIME, true, |p| {
+    metric("step_timing.avg_step_time_us", "Mean step", ("us", Direction::Lower), TIME, true, |p| {
         p.step_timing.avg_step_time_us
     }),
     metric("step_timing.median_step_time_us", "Median step", ("us", Direction::Lower), TIME, true, |p| {

@@ -29,7 +29,7 @@ pub fn summary(comparison: &Comparison, subjects: &[Subject]) -> Vec<String> {
         if comparison.runs.len() > 2 {
             // Of several runs each is one sentence: it says whose cause it is.
             sentence.extend(work.map(|work| format!(" {work}")));
-            sentence.extend(first.map(|cause| format!(" {}", because(cause))));
+            sentence.extend(first.map(|cause| format!(" {}", because(cause, change))));
             sentences.push(sentence);
             continue;
         }
@@ -39,23 +39,27 @@ pub fn summary(comparison: &Comparison, subjects: &[Subject]) -> Vec<String> {
         sentences.extend(before);
         sentences.push(sentence);
         sentences.extend(work);
-        sentences.extend(first.map(because));
+        sentences.extend(first.map(|cause| because(cause, change)));
         sentences.extend(after);
         let both = subjects.get(change.run as usize).zip(subjects.get(comparison.baseline as usize));
         sentences.extend(both.and_then(|(subject, baseline)| whole_capture::findings(subject, baseline)));
         sentences.extend(only_in_one(comparison, change, first));
-        sentences.extend(causes.next().map(because));
+        sentences.extend(causes.next().map(|cause| because(cause, change)));
         sentences.extend(unexplained(change));
     }
     sentences.extend(conditions(comparison));
     sentences
 }
 
-fn because(cause: &Cause) -> String {
-    match cause.percent_of_difference {
-        Some(share) if (5.0..=150.0).contains(&share) => {
-            format!("{} That is {} of the difference.", cause.text, format::percent(share))
-        }
+/// A cause with its share of the difference, which it names.
+fn because(cause: &Cause, change: &StepTimeChange) -> String {
+    match (cause.percent_of_difference, change.typical_delta_us) {
+        (Some(share), Some(delta_us)) if (5.0..=150.0).contains(&share) => format!(
+            "{} That is {} of the {} between the typical steps.",
+            cause.text,
+            format::percent(share),
+            format::time_us(delta_us.abs())
+        ),
         _ => cause.text.clone(),
     }
 }
@@ -64,8 +68,10 @@ fn because(cause: &Cause) -> String {
 fn unexplained(change: &StepTimeChange) -> Option<String> {
     let explained = change.explained_percent.filter(|percent| !(90.0..=110.0).contains(percent))?;
     Some(format!(
-        "The causes listed add up to {} of the difference: the rest is many small changes, or time of ops that run beside others.",
-        format::percent(explained)
+        "The causes listed add up to {} of the {} between the typical steps: the rest is many small changes, or time of ops that run \
+         beside others.",
+        format::percent(explained),
+        format::time_us(change.typical_delta_us?.abs())
     ))
 }
 

@@ -242,7 +242,8 @@ proptest! {
         let found = compare(&[a, b], &Options::default());
         let ps = |us: f64| (us * 1e6).round() as i64;
         let sum: i64 = found.waterfall.iter().map(|it| ps(it.delta_us_per_step)).sum();
-        prop_assert_eq!(sum, ps(found.step_time[0].delta_us.unwrap()));
+        let change = &found.step_time[0];
+        prop_assert_eq!(sum, ps(change.typical_us.unwrap()) - ps(change.baseline_typical_us.unwrap()));
     }
 
     #[test]

@@ -7,12 +7,52 @@
 //! ```
 //!
 //! Parts are exclusive and add up to the step, so their differences add up to the difference of the steps; all are whole
-//! picoseconds, so that they do so exactly. What only one of two profiles knows is not compared as if the other had measured
+//! picoseconds, so that they do so exactly. The parts of the typical step are means over the steps that it is the mean of. What only one of two profiles knows is not compared as if the other had measured
 //! zero: causes of idle time that need launches or host threads become "idle: other" on both sides.
 
+use super::level::Level;
 use super::{PartChange, Subject, WorkUnit, us_to_ps};
 use base::Ps;
 use report::{STEP_PARTS, StepParts, UnifiedProfile};
+
+/// The step whose parts are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum StepKind {
+    /// The typical step, which verdicts and rates are of.
+    Typical,
+    /// The mean of all counted steps.
+    Mean,
+}
+
+impl StepKind {
+    /// Time of the step in one capture; `None` where steps are unknown.
+    fn time_us(self, profile: &UnifiedProfile) -> Option<f64> {
+        let level = match self {
+            StepKind::Typical => Level::typical(profile),
+            StepKind::Mean => Level::mean(profile),
+        };
+        level.map(|level| level.us)
+    }
+
+    /// Parts of the step in one capture, in the order of [`STEP_PARTS`]. Where the profile does not list the parts of each step, they are
+    /// those of the mean step.
+    fn parts_us(self, profile: &UnifiedProfile) -> Option<[Option<f64>; STEP_PARTS.len()]> {
+        let breakdown = profile.step_breakdown.as_ref()?;
+        let typical = Level::typical_indices(profile).filter(|_| self == StepKind::Typical).and_then(|indices| {
+            let parts = |index: &u64| Some(&breakdown.steps.iter().find(|step| step.index == *index)?.parts);
+            indices.iter().map(parts).collect::<Option<Vec<&StepParts>>>()
+        });
+        let Some(steps) = typical else { return Some(breakdown.parts.values_us()) };
+        let values: Vec<_> = steps.iter().map(|parts| parts.values_us()).collect();
+        Some(std::array::from_fn(|at| mean(values.iter().map(|values| values.get(at).copied().flatten()))))
+    }
+}
+
+/// The mean; `None` where a value is unknown.
+fn mean(values: impl Iterator<Item = Option<f64>>) -> Option<f64> {
+    let values: Vec<f64> = values.collect::<Option<_>>()?;
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
+}
 
 /// Name, name for people, time, and whether the profile has it.
 struct WaterfallPart {
@@ -22,20 +62,19 @@ struct WaterfallPart {
     told: bool,
 }
 
-/// The parts of `run` less those of `baseline`; the deltas add up to the difference of the step times exactly. Empty where either
-/// has neither parts nor a busy time.
-pub fn waterfall(run: usize, subject: &Subject, baseline: &Subject) -> Vec<PartChange> {
-    let (ours, theirs) = (&subject.profile, &baseline.profile);
-    let (mut parts, mut base) = match (breakdown(ours), breakdown(theirs)) {
+/// The parts of `run` less those of `baseline`; the deltas add up to the difference of the times of such a step exactly. Empty where
+/// either has neither parts nor a busy time.
+pub fn waterfall(run: usize, subject: &Subject, baseline: &Subject, step: StepKind) -> Vec<PartChange> {
+    let (mut parts, mut base) = match (breakdown(subject, step), breakdown(baseline, step)) {
         (Some(ours), Some(theirs)) => (ours, theirs),
-        _ => match (busy_and_idle(ours), busy_and_idle(theirs)) {
+        _ => match (busy_and_idle(&subject.profile), busy_and_idle(&baseline.profile)) {
             (Some(ours), Some(theirs)) => (ours, theirs),
             _ => return Vec::new(),
         },
     };
     fold_untold(&mut parts, &mut base);
-    complete(&mut parts, ours);
-    complete(&mut base, theirs);
+    complete(&mut parts, subject, step);
+    complete(&mut base, baseline, step);
     let change = |(part, base): (&WaterfallPart, &WaterfallPart)| PartChange {
         run: run as u32,
         part: part.name.to_owned(),
@@ -66,15 +105,18 @@ pub fn per_unit(parts: Vec<PartChange>, unit: WorkUnit, per_step: [f64; 2]) -> V
     parts.into_iter().map(of_one).collect()
 }
 
-fn breakdown(profile: &UnifiedProfile) -> Option<Vec<WaterfallPart>> {
-    Some(of_parts(&profile.step_breakdown.as_ref()?.parts))
+/// The parts of the step, of several captures their means.
+fn breakdown(subject: &Subject, step: StepKind) -> Option<Vec<WaterfallPart>> {
+    let captures: Vec<_> = subject.captures().iter().map(|it| step.parts_us(it)).collect::<Option<_>>()?;
+    let of = |at: usize| mean(captures.iter().map(|values| values.get(at).copied().flatten()));
+    Some(of_parts(std::array::from_fn(of)))
 }
 
 /// What only a part of the platforms has takes no time on the others; what needs launches or host threads is untold without.
 const OF_SOME_PLATFORMS: [&str; 2] = ["infeed_outfeed", "barrier"];
 
 /// The parts with their names, as [`STEP_PARTS`] has them.
-fn of_parts(parts: &StepParts) -> Vec<WaterfallPart> {
+fn of_parts(values_us: [Option<f64>; STEP_PARTS.len()]) -> Vec<WaterfallPart> {
     let part = |((name, title), us): ((&'static str, &'static str), Option<f64>)| WaterfallPart {
         name,
         title,
@@ -82,7 +124,7 @@ fn of_parts(parts: &StepParts) -> Vec<WaterfallPart> {
         told: us.is_some() || OF_SOME_PLATFORMS.contains(&name),
     };
     let rest = WaterfallPart { name: "not_attributed", title: "Not attributed", time: Ps::ZERO, told: true };
-    STEP_PARTS.into_iter().zip(parts.values_us()).map(part).chain([rest]).collect()
+    STEP_PARTS.into_iter().zip(values_us).map(part).chain([rest]).collect()
 }
 
 /// What a profile without a breakdown has to offer.
@@ -112,11 +154,12 @@ fn fold_untold(ours: &mut [WaterfallPart], theirs: &mut [WaterfallPart]) {
     }
 }
 
-/// Makes the parts add up to the mean step time, which may be over other devices or steps than the parts.
-fn complete(parts: &mut [WaterfallPart], profile: &UnifiedProfile) {
+/// Makes the parts add up to the time of the step, which may be over other devices or steps than the parts.
+fn complete(parts: &mut [WaterfallPart], subject: &Subject, step: StepKind) {
     let sum: Ps = parts.iter().map(|part| part.time).sum();
-    if let (Some(step), Some(last)) = (super::noise::of_steps(profile), parts.last_mut()) {
-        last.time = us_to_ps(step.mean_us) - sum;
+    let step_us = mean(subject.captures().iter().map(|it| step.time_us(it)));
+    if let (Some(step_us), Some(last)) = (step_us, parts.last_mut()) {
+        last.time = us_to_ps(step_us) - sum;
         // Rounding of the parts to picoseconds is no time of its own.
         let rounding = last.time;
         if rounding.as_ps().abs() <= 20 {
@@ -125,5 +168,53 @@ fn complete(parts: &mut [WaterfallPart], profile: &UnifiedProfile) {
                 largest.time += rounding;
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use report::{Step, StepBreakdown, StepBreakdownStep, StepTiming};
+
+    /// Five steps that compute and then wait for input, 20 us each but for one.
+    fn run(compute_us: f64, longest_wait_us: f64) -> Subject {
+        let waits = [20.0, 20.0, longest_wait_us, 20.0, 20.0];
+        let parts = |us: f64| StepParts { compute_us, input_bound_us: Some(us), ..StepParts::default() };
+        let step = |(index, us): (u64, f64)| {
+            let step = Step { index, duration_us: compute_us + us, counted: true, ..Step::default() };
+            (step, StepBreakdownStep { index, parts: parts(us), host_range: None })
+        };
+        let (steps, of_steps): (Vec<_>, Vec<_>) = (0..).zip(waits).map(step).unzip();
+        let mean = waits.iter().sum::<f64>() / 5.0;
+        Subject::new(UnifiedProfile {
+            step_timing: StepTiming { avg_step_time_us: Some(compute_us + mean), ..StepTiming::default() },
+            steps,
+            step_breakdown: Some(StepBreakdown { parts: parts(mean), steps: of_steps, ..StepBreakdown::default() }),
+            ..UnifiedProfile::default()
+        })
+    }
+
+    /// A step of 500 us makes the mean step 180 us and leaves the typical one at 100.
+    #[test]
+    fn a_stall_is_no_part_of_the_typical_step() {
+        let (before, after) = (run(60.0, 20.0), run(80.0, 420.0));
+        let of = |step: StepKind| -> Vec<(String, f64, f64)> {
+            let parts = waterfall(1, &after, &before, step);
+            parts.into_iter().map(|it| (it.part, it.baseline_us, it.run_us)).collect()
+        };
+        let [compute, input] = ["compute", "input_bound"].map(str::to_owned);
+        assert_eq!(of(StepKind::Typical), [(compute.clone(), 60.0, 80.0), (input.clone(), 20.0, 20.0)]);
+        assert_eq!(of(StepKind::Mean), [(compute, 60.0, 80.0), (input, 20.0, 100.0)]);
+    }
+
+    /// Of a profile without the parts of each step those of the mean step are there, and what they lack to the typical one is told.
+    #[test]
+    fn parts_of_the_mean_step_are_made_to_add_up() {
+        let mut after = run(80.0, 420.0);
+        after.profile.step_breakdown.as_mut().unwrap().steps.clear();
+        let parts = waterfall(1, &after, &run(60.0, 20.0), StepKind::Typical);
+        let of = |name: &str| parts.iter().find(|it| it.part == name).map(|it| it.run_us);
+        assert_eq!((of("input_bound"), of("not_attributed")), (Some(100.0), Some(-80.0)));
+        assert_eq!(parts.iter().map(|it| it.run_us).sum::<f64>(), 100.0);
     }
 }

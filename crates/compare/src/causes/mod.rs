@@ -9,6 +9,8 @@ mod communication;
 mod scope_tree;
 mod text;
 
+use std::collections::BTreeSet;
+
 use self::communication::{kinds, straggler};
 use self::scope_tree::Told;
 use super::steps;
@@ -219,7 +221,7 @@ fn of_parts<'a>(evidence: &Evidence<'a>, total: f64, found: &mut CauseList<'a>) 
     for part in evidence.parts.iter().filter(|part| !has_moves || !DATA_PARTS.contains(&part.part.as_str())) {
         match found.explained(&part.part) {
             None => {
-                let text = text::of_part(part, evidence.subject, evidence.baseline);
+                let text = text::of_part(part, evidence);
                 found.add(&part.part, Cause::new(CauseKind::Part, &part.part, part.delta_us_per_step, text));
             }
             Some(sum) => add_rest(found, &part.part, &part.title, part.delta_us_per_step - sum, total),
@@ -236,12 +238,14 @@ fn add_rest<'a>(found: &mut CauseList<'a>, part: &'a str, title: &str, rest: f64
     }
 }
 
-/// Where two platforms spend a step: by scope, else by class of op, the largest difference first.
+/// Where two platforms spend a step: by scope, else by class of op, the largest difference first. By class only where one capture does not
+/// tell its scopes: that a scope takes no time in it would say nothing.
 fn of_scopes(evidence: &Evidence<'_>) -> Vec<Cause> {
     let (run, baseline) = (evidence.change.run, evidence.baseline.name.as_str());
+    let by_scope = tell_common_scopes(evidence.ops);
     let mut sums: Vec<(String, CauseKind, [f64; 2])> = Vec::new();
     for op in evidence.ops {
-        let scope = text::scope(op).map(|scope| framework_path::layered(&scope));
+        let scope = scope_of_layers(op).filter(|_| by_scope);
         let kind = if scope.is_some() { CauseKind::Scope } else { CauseKind::Class };
         let name = scope.unwrap_or_else(|| op.family.replace('_', " "));
         match sums.iter_mut().find(|(known, known_kind, _)| *known == name && *known_kind == kind) {
@@ -251,8 +255,11 @@ fn of_scopes(evidence: &Evidence<'_>) -> Vec<Cause> {
     }
     let cause = |(name, kind, [ours, theirs]): (String, CauseKind, [f64; 2])| {
         let [time, base_time] = [ours, theirs].map(format::time_us);
-        let what =
-            if kind == CauseKind::Scope { format!("Ops of {name}") } else { format!("{name} ops without a scope") };
+        let what = match kind {
+            CauseKind::Scope => format!("Ops of {name}"),
+            _ if by_scope => format!("{name} ops without a scope"),
+            _ => format!("{name} ops"),
+        };
         let text = format!("{what} take {time} per step, {base_time} in {baseline}: {}.", signed(ours - theirs));
         let scope = (kind == CauseKind::Scope).then(|| name.clone());
         Cause { run, scope, ..Cause::new(kind, &name, ours - theirs, text) }
@@ -260,6 +267,31 @@ fn of_scopes(evidence: &Evidence<'_>) -> Vec<Cause> {
     let mut causes: Vec<Cause> = sums.into_iter().map(cause).collect();
     sort::sort_by(&mut causes, |a, b| b.delta_us_per_step.abs().total_cmp(&a.delta_us_per_step.abs()));
     causes
+}
+
+/// The name scopes of an op, layers together.
+fn scope_of_layers(op: &Change) -> Option<String> {
+    text::scope(op).map(|scope| framework_path::layered(&scope))
+}
+
+/// Share of the op time that has to be in scopes for these to say where a step is spent.
+const MOST_IN_SCOPES: f64 = 0.5;
+
+/// Whether both sides tell the scopes of most of their op time, and have one in common.
+fn tell_common_scopes(ops: &[Change]) -> bool {
+    let scopes_of = |side: usize| {
+        let time = |op: &Change| op.time_us.get(side).copied().unwrap_or(0.0);
+        let (mut scopes, mut inside, mut all) = (BTreeSet::new(), 0.0, 0.0);
+        for op in ops.iter().filter(|op| time(op) > 0.0) {
+            all += time(op);
+            if let Some(scope) = scope_of_layers(op) {
+                inside += time(op);
+                scopes.insert(scope);
+            }
+        }
+        (all > 0.0 && inside >= MOST_IN_SCOPES * all).then_some(scopes)
+    };
+    matches!([0, 1].map(scopes_of), [Some(ours), Some(theirs)] if !ours.is_disjoint(&theirs))
 }
 
 /// The class of ops whose time is in separate parts of the step.

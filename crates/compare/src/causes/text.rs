@@ -1,5 +1,6 @@
 //! Causes in sentences.
 
+use super::Evidence;
 use crate::uniform::UniformChange;
 use crate::{Change, ChangeKind, PartChange, Subject};
 use base::{format, framework_path, sort};
@@ -100,9 +101,13 @@ pub(super) fn of_scope(path: &str, ops: &[&Change], delta: f64, baseline: &str) 
     )
 }
 
-/// A part of the step; of idle time also where the host is in it.
-pub(super) fn of_part(part: &PartChange, subject: &Subject, baseline: &Subject) -> String {
-    let host = if part.title.starts_with("Idle") { host(part, subject, baseline) } else { String::new() };
+/// A part of the step; of the idle time that changes most also where the host is in it.
+pub(super) fn of_part(part: &PartChange, evidence: &Evidence<'_>) -> String {
+    let is_idle = |part: &&PartChange| part.title.starts_with("Idle");
+    let size = |part: &PartChange| part.delta_us_per_step.abs();
+    let most_idle = evidence.parts.iter().filter(is_idle).fold(0.0, |most: f64, part| most.max(size(part)));
+    let is_most = is_idle(&part) && size(part) >= most_idle;
+    let host = if is_most { host(part, evidence.subject, evidence.baseline) } else { String::new() };
     format!(
         "{}: {} per step instead of {}, {}.{host}",
         part.title,
@@ -112,7 +117,8 @@ pub(super) fn of_part(part: &PartChange, subject: &Subject, baseline: &Subject) 
     )
 }
 
-/// The range of the host whose share of the idle time changes most; empty where that is little of the part's change.
+/// The range of the host whose share of the idle time changes most; empty where that is little of the part's change. Its time is that of all
+/// counted steps and all causes of idle time, so it is no share of the part.
 fn host(part: &PartChange, subject: &Subject, baseline: &Subject) -> String {
     let ranges = |of: &Subject| -> Vec<(String, f64)> {
         let meanwhile = of.profile.step_breakdown.as_ref().and_then(|it| it.host_meanwhile.as_ref());
@@ -130,9 +136,8 @@ fn host(part: &PartChange, subject: &Subject, baseline: &Subject) -> String {
     let most = changes.first().filter(|(_, delta)| delta.abs() >= LEAST_OF_HOST * part.delta_us_per_step.abs());
     most.map_or_else(String::new, |(name, delta)| {
         format!(
-            " While devices are idle, the host is in {} for {} {} per step.",
+            " While devices are idle, the host is in {} for {} of the time.",
             format::shorten(name, 60),
-            format::time_us(delta.abs()),
             if *delta < 0.0 { "less" } else { "more" }
         )
     })

@@ -21,6 +21,7 @@ use std::collections::BTreeMap;
 
 use self::keys::{ACROSS, MatchKey, PASSES, Witnesses};
 use super::op_noise::OpNoise;
+use super::products::Products;
 use super::{Change, ChangeKind, MatchedBy, MatchedTime, Matching};
 use base::{framework_path, sort};
 use report::{StepKernel, StepOp, StepOps};
@@ -40,10 +41,10 @@ struct Item<'a> {
 }
 
 impl<'a> Item<'a> {
-    fn of_op(op: &'a StepOp) -> Item<'a> {
+    fn of_op(op: &'a StepOp, products: Products) -> Item<'a> {
         Item {
             name: &op.name,
-            family: &op.family,
+            family: products.class(&op.family),
             framework_op: op.framework_op.as_deref(),
             source: op.source.as_deref(),
             fingerprint: op.fingerprint.as_deref(),
@@ -71,16 +72,21 @@ impl<'a> Item<'a> {
     }
 }
 
-/// Ops of `run` against those of the baseline, by descending difference, with what could not be matched.
+/// Ops of `run` against those of the baseline, by descending difference, with what could not be matched. `across` names the classes of two
+/// platforms.
 pub fn ops(
     run: usize,
     ours: &StepOps,
     theirs: &StepOps,
     noise: &OpNoise,
-    across_platforms: bool,
+    across: Option<Products>,
 ) -> (Vec<Change>, Matching) {
-    let sides = [ours.ops.iter().map(Item::of_op).collect(), theirs.ops.iter().map(Item::of_op).collect()];
-    let changes = changes(run, &sides, noise, if across_platforms { &ACROSS } else { &PASSES });
+    let products = across.unwrap_or_default();
+    let sides = [ours, theirs].map(|it| it.ops.iter().map(|op| Item::of_op(op, products)).collect());
+    let mut changes = changes(run, &sides, noise, if across.is_some() { &ACROSS } else { &PASSES });
+    if across.is_some() {
+        changes.iter_mut().for_each(by_time_alone);
+    }
     let mut matching = Matching { run: run as u32, ..Matching::default() };
     for change in &changes {
         if change.matched_by == MatchedBy::None {
@@ -111,11 +117,33 @@ pub fn kernels(run: usize, ours: &StepOps, theirs: &StepOps) -> Vec<Change> {
 }
 
 /// Classes of ops. Where a profile has no step sections, categories of its kernels take their place.
-pub fn families(run: usize, ours: &[(String, f64, f64)], theirs: &[(String, f64, f64)]) -> Vec<Change> {
+pub fn families(
+    run: usize,
+    ours: &[(String, f64, f64)],
+    theirs: &[(String, f64, f64)],
+    are_of_one_platform: bool,
+) -> Vec<Change> {
     let side = |of: &[(String, f64, f64)]| -> Vec<(String, String, f64, f64)> {
         of.iter().map(|(family, time_us, count)| (family.clone(), family.clone(), *time_us, *count)).collect()
     };
-    named(run, [&side(ours), &side(theirs)], MatchedBy::Class)
+    let mut classes = named(run, [&side(ours), &side(theirs)], MatchedBy::Class);
+    if !are_of_one_platform {
+        classes.iter_mut().for_each(by_time_alone);
+    }
+    classes
+}
+
+/// Of two platforms the time of a step is compared: in how many ops each splits its work says nothing.
+fn by_time_alone(change: &mut Change) {
+    change.slowdown = None;
+    if matches!(change.change, ChangeKind::MoreOften | ChangeKind::LessOften | ChangeKind::Same) {
+        let [ours, theirs] = change.time_us;
+        change.change = match (ours - theirs).abs() <= SAME_SHARE * ours.max(theirs) {
+            true => ChangeKind::Same,
+            false if ours > theirs => ChangeKind::Slower,
+            false => ChangeKind::Faster,
+        };
+    }
 }
 
 /// Name, class, time and count of each side, matched by whole names.
@@ -301,7 +329,7 @@ mod tests {
         // The second build numbered its fusions the other way round.
         let base = step(vec![op("fusion.1", "aa", "l/a", 10.0, 1.0), op("fusion.2", "bb", "l/b", 30.0, 1.0)]);
         let run = step(vec![op("fusion.2", "aa", "l/a", 11.0, 1.0), op("fusion.1", "bb", "l/b", 30.0, 1.0)]);
-        let (changes, matching) = ops(1, &run, &base, &OpNoise::default(), false);
+        let (changes, matching) = ops(1, &run, &base, &OpNoise::default(), None);
         assert_eq!(changes.len(), 2);
         assert_eq!((changes[0].name.as_str(), changes[0].baseline_name.as_deref()), ("fusion.2", Some("fusion.1")));
         assert_eq!((changes[0].matched_by.label(), changes[0].change.label()), ("fingerprint", "slower"));
@@ -323,7 +351,7 @@ mod tests {
             op("loop_fusion.8", "", "", 8.0, 8.0),
             op("won", "", "", 1.0, 1.0),
         ]);
-        let (changes, matching) = ops(1, &run, &base, &OpNoise::default(), false);
+        let (changes, matching) = ops(1, &run, &base, &OpNoise::default(), None);
         let found: Vec<(&str, &str, &str)> =
             changes.iter().map(|it| (it.name.as_str(), it.matched_by.label(), it.change.label())).collect();
         assert_eq!(
@@ -346,7 +374,7 @@ mod tests {
         let layer = |n: usize| op(&format!("fusion.{n}"), "same", "", 1.0, 1.0);
         let base = step((0..24).map(layer).collect());
         let run = step((100..125).map(layer).collect());
-        let (changes, _) = ops(1, &run, &base, &OpNoise::default(), false);
+        let (changes, _) = ops(1, &run, &base, &OpNoise::default(), None);
         assert_eq!(changes.len(), 1);
         assert_eq!((changes[0].ops, changes[0].change.label()), ([25, 24], "more_often"));
         assert_eq!(changes[0].slowdown, Some(1.0));
@@ -362,7 +390,7 @@ mod tests {
             op("nvjet_x", "y", "jit(f)/jit(main)/layer_3/attn/dot_general", 6.0, 1.0),
             op("k", "", "", 2.0, 1.0),
         ]);
-        let (changes, _) = ops(1, &tpu, &gpu, &OpNoise::default(), true);
+        let (changes, _) = ops(1, &tpu, &gpu, &OpNoise::default(), Some(Products::AsStated));
         let how: Vec<&str> = changes.iter().map(|it| it.matched_by.label()).collect();
         assert_eq!(how, ["framework_path", "class"]);
     }

@@ -19,7 +19,7 @@ pub(super) fn excess_ops(run: &ScaledRun<'_>, reference: &ScaledRun<'_>, share: 
     let (Some(ours), Some(theirs)) = (steps::ops(run.profile), steps::ops(reference.profile)) else {
         return Vec::new();
     };
-    let (changes, _) = matching::ops(run.index as usize, &ours, &theirs, &OpNoise::default(), false);
+    let (changes, _) = matching::ops(run.index as usize, &ours, &theirs, &OpNoise::default(), None);
     let excess = changes.into_iter().map(|change| {
         let [measured_us, reference_us] = change.time_us;
         let ideal_us = reference_us * share;

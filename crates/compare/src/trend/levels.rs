@@ -81,11 +81,11 @@ fn changes(before: &TimedRun<'_>, after: &TimedRun<'_>) -> Vec<LevelChange> {
         return Vec::new();
     }
     let part = |name: String, before_us: f64, after_us: f64| LevelChange { name, is_op: false, before_us, after_us };
-    let parts = waterfall::waterfall(0, after.subject, before.subject);
+    let parts = waterfall::waterfall(0, after.subject, before.subject, waterfall::StepKind::Mean);
     let parts = parts.into_iter().map(|it| part(it.title, it.baseline_us, it.run_us)).collect();
     let ops = steps::ops(new)
         .zip(steps::ops(old))
-        .map(|(new, old)| matching::ops(0, &new, &old, &OpNoise::default(), false).0);
+        .map(|(new, old)| matching::ops(0, &new, &old, &OpNoise::default(), None).0);
     let op = |it: super::super::Change| {
         let [after_us, before_us] = it.time_us;
         LevelChange { name: it.name, is_op: true, before_us, after_us }

@@ -269,11 +269,7 @@ fn waterfall(comparison: &Comparison, change: &StepTimeChange) -> Option<Block> 
         })
         .collect();
     let of_run = || comparison.waterfall.iter().filter(|part| part.run == change.run);
-    let is_of_steps = of_run().all(|part| part.per == compare::WorkUnit::Step);
-    let (start, end) = match is_of_steps {
-        true => (change.baseline_us?, change.step_time_us?),
-        false => (of_run().map(|part| part.baseline_us).sum(), of_run().map(|part| part.run_us).sum()),
-    };
+    let (start, end) = (of_run().map(|part| part.baseline_us).sum(), of_run().map(|part| part.run_us).sum());
     let time = words::time_of_parts(comparison, change.run);
     let (from, to) = (name(comparison, comparison.baseline), name(comparison, change.run));
     (!parts.is_empty()).then(|| {
@@ -306,7 +302,7 @@ fn causes(comparison: &Comparison) -> Grid {
     let rows = comparison.causes.iter().take(MOST_ROWS).map(|cause| {
         let share = cause.percent_of_difference.map_or_else(String::new, |share| match share < 0.0 {
             true => "works against the difference".to_owned(),
-            false => format!("{} of the difference", format::percent(share)),
+            false => format!("{} of the difference of the typical steps", format::percent(share)),
         });
         vec![
             GridCell::text(&name(comparison, cause.run)),

@@ -191,8 +191,8 @@ fn push_waterfall(text: &mut String, comparison: &Comparison, run: u32) {
     let titles = ["Part", &baseline, &name, "Difference"];
     let mut table = String::new();
     push_head(&mut table, titles.get(..columns).unwrap_or_default(), &[false, true, true, true]);
-    let of_run = comparison.waterfall.iter().filter(|part| part.run == run);
-    let whole: f64 = of_run.map(|part| part.baseline_us).sum();
+    let sums = words::sums_of_parts(comparison, run);
+    let [whole, _] = sums;
     let mut sum = 0.0;
     for part in parts {
         sum += part.delta_us_per_step;
@@ -207,7 +207,8 @@ fn push_waterfall(text: &mut String, comparison: &Comparison, run: u32) {
     }
     if columns == 4 {
         let sum = format!("**{}**", words::delta_us(sum));
-        push_row(&mut table, &["**Sum**".to_owned(), String::new(), String::new(), sum]);
+        let [before, after] = sums.map(|us| format!("**{}**", format::time_us(us)));
+        push_row(&mut table, &["**Sum**".to_owned(), before, after, sum]);
     }
     if let Some(sentence) = words::without_partner(comparison, run) {
         table.push_str(&format!("\n{}\n", escape(&sentence)));

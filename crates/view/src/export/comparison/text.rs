@@ -208,7 +208,8 @@ fn push_waterfall(text: &mut String, comparison: &Comparison, run: u32) {
             sign.repeat(length.max(1)),
         ]);
     }
-    rows.push(vec!["Sum".to_owned(), String::new(), words::delta_us(sum), String::new()]);
+    let sums = words::sums_of_parts(comparison, run).map(format::time_us).join(" -> ");
+    rows.push(vec!["Sum".to_owned(), sums, words::delta_us(sum), String::new()]);
     if comparison.is_of_other_work(run) {
         rows.pop();
         rows.iter_mut().for_each(|row| row.truncate(2));

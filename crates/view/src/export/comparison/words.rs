@@ -90,13 +90,19 @@ pub fn parts_title(comparison: &Comparison, run: u32, name: &str, baseline: &str
     }
 }
 
+/// What the parts of the baseline and of a run add up to.
+pub fn sums_of_parts(comparison: &Comparison, run: u32) -> [f64; 2] {
+    let of_run = || comparison.waterfall.iter().filter(|part| part.run == run);
+    [of_run().map(|part| part.baseline_us).sum(), of_run().map(|part| part.run_us).sum()]
+}
+
 /// The time that the parts of a run and of the baseline add up to: of a step, a token or a sample, or of the window where steps are unknown.
 pub fn time_of_parts(comparison: &Comparison, run: u32) -> &'static str {
     let per = comparison.waterfall.iter().find(|part| part.run == run).map(|part| part.per);
     match per {
         Some(WorkUnit::Token) => "Time per token",
         Some(WorkUnit::Sample) => "Time per sample",
-        Some(WorkUnit::Step) | None => of_steps(comparison, "Step time", "Time"),
+        Some(WorkUnit::Step) | None => of_steps(comparison, "Typical step", "Time"),
     }
 }
 
