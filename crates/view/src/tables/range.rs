@@ -70,11 +70,16 @@ static COLUMNS: [(Column, GroupValue); 10] = [
         GroupValue::Cell(|_, group| Some(group.sums.max.as_us())),
     ),
     (
-        column("percent_of_range", "Share of range", Unit::Percent, "Their time as a share of the length of the range.")
-            .caveat(
-                "Passes 100 where several of the events run at once, on several lines or nested in each other. Without a range it is \
-                 of the whole capture.",
-            ),
+        column(
+            "percent_of_range",
+            "Share of range, lines added up",
+            Unit::Percent,
+            "Their time, added up over all lines and devices, as a share of the length of the range.",
+        )
+        .caveat(
+            "182 % of a range of 10 ms are 18.2 ms: events that run at once, on several devices or lines or nested in each other, count each. \
+             Without a range it is of the whole capture.",
+        ),
         GroupValue::Cell(|rows, group| {
             let length = rows.of.length.as_ps();
             (length > 0).then(|| 100.0 * group.sums.total.as_ps() as f64 / length as f64)
