@@ -18,14 +18,17 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let Some((bandwidth, flops)) = numbers.utilization() else {
         return numbers.lacks_utilization();
     };
-    if flops <= FLOPS_PERCENT || bandwidth >= BANDWIDTH_PERCENT {
+    // Custom calls of unknown cost may use the memory all the time.
+    let most_bandwidth = bandwidth + numbers.of_window(numbers.uncosted_calls_percent());
+    if flops <= FLOPS_PERCENT || most_bandwidth >= BANDWIDTH_PERCENT {
         return Verdict::Fine;
     }
     let message = format!(
         "The ops compute {} of what the arithmetic units could in that time, and move {} of what the memory could: the devices are \
-         near their limit.",
+         near their limit.{}",
         format::percent(flops),
-        format::percent(bandwidth)
+        format::percent(bandwidth),
+        numbers.left_out()
     );
     Draft::new(FindingSeverity::Note, Confidence::Medium, "The run is bound by arithmetic", message)
         .remedy(

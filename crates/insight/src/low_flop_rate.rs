@@ -80,10 +80,11 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         _ => ["take", "reach", "run"],
     };
     let message = format!(
-        "{what} {takes} {} of the time of all device ops and {reaches} {} of what the device can do for them; the largest op is {}.",
+        "{what} {takes} {} of the time of all device ops and {reaches} {} of what the device can do for them; the largest op is {}.{}",
         format::percent(slow.share),
         format::percent(slow.reached),
         numbers.op_with_source(slow.slowest),
+        numbers.left_out(),
     );
     // FLOPs are the compiler's, or what a library's call must compute.
     Draft::new(FindingSeverity::Warning, Confidence::Medium, &format!("{what} {runs} far below the peak"), message)

@@ -50,10 +50,11 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let slowest = ops.rows.iter().filter(bound).max_by_key(|op| op.self_time);
     let name = slowest.map_or("", |op| ops.text(numbers.trace, op.name));
     let message = format!(
-        "Memory-bound ops take {} of device time at {} of peak bandwidth; the largest op is {}.",
+        "Memory-bound ops take {} of device time at {} of peak bandwidth; the largest op is {}.{}",
         format::percent(share),
         format::percent(reached),
-        format::printable(&format::shorten(name, 60))
+        format::printable(&format::shorten(name, 60)),
+        numbers.left_out()
     );
     // The bytes are estimates: what a cache serves is counted as if it came from memory.
     Draft::new(severity, Confidence::Medium, "Memory-bound ops do not reach the memory's bandwidth", message)

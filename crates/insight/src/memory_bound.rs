@@ -18,14 +18,17 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let Some((bandwidth, flops)) = numbers.utilization() else {
         return numbers.lacks_utilization();
     };
-    if bandwidth <= BANDWIDTH_PERCENT || flops >= FLOPS_PERCENT {
+    // Custom calls of unknown cost may compute at the peak all the time.
+    let most_flops = flops + numbers.of_window(numbers.uncosted_calls_percent());
+    if bandwidth <= BANDWIDTH_PERCENT || most_flops >= FLOPS_PERCENT {
         return Verdict::Fine;
     }
     let message = format!(
         "The ops move {} of what the memory could in that time, and compute {} of what the arithmetic units could: memory is the \
-         limit.",
+         limit.{}",
         format::percent(bandwidth),
-        format::percent(flops)
+        format::percent(flops),
+        numbers.left_out()
     );
     Draft::new(FindingSeverity::Note, Confidence::Medium, "The run is bound by memory", message)
         .remedy(

@@ -201,6 +201,23 @@ impl<'a> Numbers<'a> {
         Some((100.0 * roofline.hbm_share()?, 100.0 * roofline.program_point()?.compute_efficiency?))
     }
 
+    /// Share of the self time of all device ops in custom calls of unknown cost.
+    pub fn uncosted_calls_percent(&self) -> f64 {
+        self.context.analysis.roofline.unknown_custom_call_percent.unwrap_or(0.0)
+    }
+
+    /// What FLOPs and bytes leave out, as a sentence with a blank before it; empty if it is less than a percent of the op time (ours).
+    pub fn left_out(&self) -> String {
+        let calls = self.uncosted_calls_percent();
+        if calls < 1.0 {
+            return String::new();
+        }
+        format!(
+            " Custom calls of unknown FLOPs and bytes, {} of the op time, are left out.",
+            base::format::percent(calls)
+        )
+    }
+
     /// Whether the GPUs have tensor or matrix cores; `None` where the file does not say which GPUs they are.
     pub fn has_tensor_cores(&self) -> Option<bool> {
         Some(match self.compute_capability()? {

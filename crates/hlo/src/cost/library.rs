@@ -33,11 +33,21 @@ pub(super) fn work(analysis: &Analysis, instruction: &Instruction) -> Work {
     }
 }
 
+/// Whether the author of a custom call's kernel stated what the kernel costs. `None` for other instructions, and if the configuration
+/// is missing or cannot be read.
+pub fn has_author_estimate(instruction: &Instruction) -> Option<bool> {
+    let config = parse(&instruction.attributes().backend_config).filter(|_| instruction.is("custom-call"))?;
+    Some(member(&config, COST_ESTIMATE).is_some())
+}
+
+/// The member of a custom call's configuration in which Pallas records the author's estimate.
+const COST_ESTIMATE: &str = "cost_estimate";
+
 /// What the author of a kernel says that it costs: `"cost_estimate": {"flops": 1234, "bytes_accessed": 5678, ...}` in the configuration,
 /// as Pallas writes it. Unknown where it says nothing.
 fn estimate(config: &str) -> Work {
     let config = parse(config);
-    let found = config.as_ref().and_then(|config| member(config, "cost_estimate"));
+    let found = config.as_ref().and_then(|config| member(config, COST_ESTIMATE));
     let number = |name| Some(int(found?.get(name)?)?.max(0) as f64);
     let (Some(flops), Some(bytes)) = (number("flops"), number("bytes_accessed")) else { return Work::UNKNOWN };
     let transcendentals = number("transcendentals").unwrap_or(0.0);

@@ -30,6 +30,7 @@ mod work;
 use super::{DataType, Instruction, Module};
 use analysis::Analysis;
 pub use conventions::Conventions;
+pub use library::has_author_estimate;
 
 /// What an instruction costs each time it runs.
 #[derive(Clone, Copy, Debug, PartialEq)]

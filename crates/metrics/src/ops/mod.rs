@@ -14,6 +14,7 @@
 
 mod columns;
 mod coverage;
+mod custom_call;
 mod grouping;
 mod in_flight;
 mod resolve;
@@ -28,6 +29,7 @@ mod tests;
 
 pub use columns::{OpColumns, OpText};
 pub use coverage::Coverage;
+pub use custom_call::CustomCall;
 pub use grouping::{Grouping, Groups};
 pub use section::section;
 pub use tally::{Tallies, Tally};
@@ -117,6 +119,8 @@ pub struct Op {
     pub memory: Option<MemoryBytes>,
     /// Where FLOPs and bytes come from.
     pub cost_source: Option<CostSource>,
+    /// Set if the op is a call of code that the compiler did not make.
+    pub custom_call: Option<CustomCall>,
     /// Type of the main arithmetic's operands.
     pub data_type: Option<DataType>,
     /// Whether the op was computed again to save memory; `None` where neither name nor path says it.
@@ -152,6 +156,11 @@ impl Op {
         let Some(pair) = self.pair else { return self.total };
         let all = i128::from(pair.time.as_ps()) * i128::from(self.occurrences);
         Ps::new(i64::try_from(all / i128::from(pair.count.max(1))).unwrap_or(i64::MAX))
+    }
+
+    /// Is it a custom call whose cost is unknown? Rates, roofline and utilisation leave it out.
+    pub fn is_uncosted_call(&self) -> bool {
+        self.custom_call.is_some() && self.cost_source.is_none()
     }
 
     /// Is the op's cost left out of sums? That of an op that waits is counted with the op that started the work; that

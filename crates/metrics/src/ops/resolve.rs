@@ -4,7 +4,7 @@ use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use super::tally::{DeviceRange, Tallies, Tally};
 use super::text::{Text, Texts};
-use super::{CostSource, Op, Ops, PROGRAM};
+use super::{CostSource, CustomCall, Op, Ops, PROGRAM};
 use crate::categories::{Categorizer, CategoryId};
 use crate::device_time::copy_space::crosses_host_link;
 use crate::devices::Devices;
@@ -75,10 +75,7 @@ pub(super) fn resolve(trace: &Trace, devices: &Devices, tallies: &Tallies, modul
             op.executions = count;
         }
     }
-    in_blocks_mut(&mut rows, |op| {
-        let is_custom_call = texts.get(trace, op.category) == CUSTOM_CALL;
-        cost(trace, op, is_custom_call);
-    });
+    in_blocks_mut(&mut rows, |op| cost(trace, op));
     count_devices(&mut rows, &entries, tallies);
     let name = |op: &Op| (texts.get(trace, op.name), op.program_id);
     let places = sort::by_number(&mut rows, |op| op.self_time.as_ps(), |a, b| name(a).cmp(&name(b)));
@@ -233,6 +230,7 @@ impl Resolver<'_> {
             bytes: None,
             memory: args.memory,
             cost_source: None,
+            custom_call: None,
             data_type: None,
             rematerialized: None,
             missing: 0,
@@ -241,7 +239,10 @@ impl Resolver<'_> {
             pair: None,
         };
         let modules = self.modules;
-        if let Some((module, instruction)) = self.instruction(modules, &op, args) {
+        let program = self.instruction(modules, &op, args);
+        let [stated, expression] = [op.category, op.expression].map(|text| self.ops.texts.get(self.trace, text));
+        op.custom_call = CustomCall::of(program, stated, expression);
+        if let Some((module, instruction)) = program {
             self.describe(&mut op, module, instruction);
         }
         let path = self.ops.texts.get(self.trace, op.framework_path);
@@ -301,7 +302,7 @@ impl Resolver<'_> {
         let conventions = Conventions::of(self.platform);
         let Some(cost) = hlo::cost_by(module, instruction, conventions) else { return };
         op.data_type = cost.data_type;
-        let is_uncounted = || instruction.is("custom-call") && !is_counted(&trace.args.get(op.args));
+        let is_uncounted = || op.custom_call.is_some_and(|call| !call.is_counted(&trace.args.get(op.args)));
         if self.platform != Some(Platform::Tpu) || is_uncounted() {
             // Of one occurrence until all are counted; see `cost` below.
             op.flops = Some(cost.flops);
@@ -339,21 +340,12 @@ fn executions(kernels: &FxHashMap<(usize, StrId), u64>) -> FxHashMap<usize, u64>
     executions
 }
 
-/// XLA's category of calls into code that it did not make and does not look into.
-const CUSTOM_CALL: &str = "custom-call";
-
-/// Does the profile state FLOPs or bytes that somebody counted? XLA writes 0 of a custom call that comes without an
-/// estimate.
-fn is_counted(args: &Args) -> bool {
-    [args.flops, args.model_flops, args.bytes_accessed].into_iter().flatten().any(|amount| amount > 0)
-}
-
 /// The cost of all occurrences from that of one: the profile's own where it has one.
-fn cost(trace: &Trace, op: &mut Op, is_custom_call: bool) {
+fn cost(trace: &Trace, op: &mut Op) {
     let args = trace.args.get(op.args);
     let count = op.executions_of_cost();
     let told = args.flops.or(args.model_flops);
-    if is_custom_call && !is_counted(&args) {
+    if op.custom_call.is_some_and(|call| !call.is_counted(&args)) {
         op.memory = None;
     } else if op.cost_source.is_none() && (told.is_some() || args.bytes_accessed.is_some()) {
         op.flops = told.map(|flops| flops as f64);

@@ -213,9 +213,10 @@ fn idle_time_is_unused_and_an_unknown_cost_is_not_judged() {
     assert_eq!(sums(&outline), sums(&tree));
 }
 
-/// XLA writes 0 FLOPs and 0 bytes of a custom call without an estimate; a Pallas kernel with `cost_estimate` has its numbers.
+/// XLA writes 0 FLOPs and 0 bytes of a custom call without an estimate, or the FLOPs of one iteration of its grid and 0 bytes. An author's
+/// estimate has both.
 #[test]
-fn a_custom_call_costs_what_somebody_counted() {
+fn a_custom_call_costs_what_its_author_counted() {
     let mut b = TraceBuilder::new();
     let line = b.line("/device:TPU:0", "XLA Ops");
     let mut op = |name: &str, category: &str, start: i64, flops: i64, bytes: i64| {
@@ -226,18 +227,22 @@ fn a_custom_call_costs_what_somebody_counted() {
     };
     op("nobody", "custom-call", 0, 0, 0);
     op("estimated", "custom-call", 10, 1234, 5678);
-    op("copies", "custom-call", 20, 0, 4096);
-    op("free", "loop fusion", 30, 0, 0);
+    op("one_iteration", "custom-call", 20, 1 << 30, 0);
+    op("bytes_only", "custom-call", 30, 0, 4096);
+    op("free", "loop fusion", 40, 0, 0);
     let trace = b.build();
     let ops = measure(&trace);
     let of = |name: &str| {
         let op = row(&trace, &ops, name);
         (op.flops, op.bytes, op.hbm_bytes(), op.cost_source.map(CostSource::label))
     };
-    assert_eq!(of("nobody"), (None, None, None, None));
+    for unknown in ["nobody", "one_iteration", "bytes_only"] {
+        assert_eq!(of(unknown), (None, None, None, None), "{unknown}");
+        assert!(row(&trace, &ops, unknown).is_uncosted_call(), "{unknown}");
+    }
     assert_eq!(of("estimated"), (Some(1234.0), Some(5678.0), Some(5678.0), Some("profile")));
-    assert_eq!(of("copies"), (Some(0.0), Some(4096.0), Some(4096.0), Some("profile")));
     assert_eq!(of("free"), (Some(0.0), Some(0.0), Some(0.0), Some("profile")));
+    assert!(!row(&trace, &ops, "free").is_uncosted_call());
 }
 
 proptest! {

@@ -69,8 +69,7 @@ impl Roofline {
         let utilization = Utilization::new(ops, peaks.as_ref(), &leaf);
         let share =
             |part: Ps| (ops.op_time > Ps::ZERO).then(|| 100.0 * part.as_ps() as f64 / ops.op_time.as_ps() as f64);
-        let is_unknown_call = |op: &&Op| op.cost_source.is_none() && ops.text(trace, op.category) == "custom-call";
-        let unknown_calls: Ps = ops.rows.iter().filter(is_unknown_call).map(|op| op.self_time).sum();
+        let unknown_calls: Ps = ops.rows.iter().filter(|op| op.is_uncosted_call()).map(|op| op.self_time).sum();
         Roofline {
             program: sums.work(ops.device_time),
             program_peak: sums.mixed_peak(),

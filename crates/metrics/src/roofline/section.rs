@@ -52,7 +52,7 @@ fn assumption(peaks: &Peaks) -> Option<Warning> {
 /// Says that costs are missing where custom calls that nobody counted take much of the time.
 fn missing_costs(roofline: &Roofline) -> Option<Warning> {
     let calls = roofline.unknown_custom_call_percent.filter(|&share| share >= UNKNOWN_CALLS_PERCENT)?;
-    let counted = roofline.known_time_percent.filter(|&share| share > 0.0)?;
+    let counted = roofline.known_time_percent.unwrap_or(0.0);
     let message = format!(
         "Custom calls of unknown FLOPs and bytes take {} of the op time. MFU and HFU count {} of it; the roofline, rates and \
          utilisation leave these calls out.",

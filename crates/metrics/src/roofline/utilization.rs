@@ -18,7 +18,7 @@ pub type Share = Result<f64, &'static str>;
 
 const NO_OPS: &str = "No op ran on a device.";
 const NO_PEAK: &str = "The device's peak is unknown.";
-const NO_FLOPS: &str = "No FLOPs are known: the profile holds neither costs of ops nor compiled programs, or only elementwise GPU kernels, whose cost is in cycles.";
+const NO_FLOPS: &str = "No FLOPs are known: the profile holds neither costs of ops nor compiled programs, or only elementwise GPU kernels, whose cost is in cycles, and custom calls whose author gives no estimate.";
 const NOT_TOLD: &str = "Neither names nor framework paths show which ops are recomputed.";
 
 /// What MFU and HFU are.

@@ -244,7 +244,7 @@ impl<'a> OpFigures<'a> {
             sums.coverage.add(op);
             sums.op_time += op.self_time;
             sums.count += 1;
-            if op.cost_source.is_none() && ops.text(context.trace(), op.category) == "custom-call" {
+            if op.is_uncosted_call() {
                 sums.unknown_calls += op.self_time;
             }
         });
