@@ -14,6 +14,9 @@ const KINDS: [(&str, &str); 10] = [
     ("recv", "Recv"),
 ];
 
+/// The kind of communication whose name does not tell more: the category of such kernels.
+pub const UNKNOWN: &str = "collective";
+
 /// The kind in an instruction's or category's name: `all-reduce` of `all-reduce-start.3` and `all_reduce.1`.
 pub fn of_instruction(name: &str) -> Option<&'static str> {
     let name = name.to_ascii_lowercase().replace('_', "-");

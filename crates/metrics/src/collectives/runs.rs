@@ -11,8 +11,6 @@ use trace::{ArgsId, EventId, Interval, StrId, Trace, in_blocks};
 /// What a distinct (name, arguments) is.
 #[derive(Clone, Copy)]
 enum Role {
-    /// No communication.
-    Other,
     /// A collective that is one op: its kind.
     Whole(&'static str),
     /// The start or the end of an asynchronous one.
@@ -56,7 +54,6 @@ impl<'t> Runs<'t> {
             let key = (event.name, event.args);
             let role = *roles.entry(key).or_insert_with(|| role(trace, categories, event.name, event.args));
             let (name, args, kind, interval) = match role {
-                Role::Other => return,
                 Role::Start(_) => {
                     started.insert(pair_name(trace.text(event.name)), (event.name, event.args, event.start));
                     return;
@@ -83,7 +80,8 @@ fn role(trace: &Trace, categories: &mut Categorizer<'_>, name: StrId, args: Args
     if let Some(kind) = stated {
         return Role::Whole(kind);
     }
-    let Some(kind) = kind::nccl(text).map(|nccl| nccl.kind).or(kind) else { return Role::Other };
+    // One kernel of NCCL runs several kinds (`ncclDevKernel_Generic`): which one says the call that launched it, if it was captured.
+    let kind = kind::nccl(text).map(|nccl| nccl.kind).or(kind).unwrap_or(kind::UNKNOWN);
     // On a GPU the kernel of a start is the collective itself.
     if !instruction.is_empty() && instruction != text {
         return Role::Whole(kind);
