@@ -7,8 +7,12 @@ use super::table;
 
 static PATTERNS: LazyLock<Vec<Pattern>> = LazyLock::new(|| table::patterns(include_str!("host_callbacks.csv")));
 
-/// Whether a host event of this name is such a callback.
+/// Whether a host event of this name is such a callback. The instant at which XLA's CPU backend has finished an op (`end: pure_callback.1`)
+/// is none.
 pub fn is(name: &str) -> bool {
+    if name.starts_with("end: ") {
+        return false;
+    }
     if name.starts_with('$') || name.contains(".py(") {
         return PATTERNS.iter().any(|pattern| pattern.matches_frame(name));
     }
@@ -29,6 +33,7 @@ mod tests {
     fn callbacks_are_told_from_other_callbacks_of_the_runtime() {
         assert!(is("xla_ffi_python_cpu_callback"));
         assert!(is("debug_callback.3"));
+        assert!(is("pure_callback.1") && !is("end: pure_callback.1"));
         assert!(is("$debugging.py:130 debug_callback_impl"));
         // The runtime's own, which no program asked for.
         assert!(!is("ThenExecuteCallback"));

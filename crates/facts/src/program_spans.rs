@@ -50,6 +50,7 @@ pub fn program_activity(name: &str) -> Option<ProgramActivity> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::host_spans::HostWork;
 
     #[test]
     fn every_row_is_read() {
@@ -65,6 +66,13 @@ mod tests {
             program_activity("CommonPjRtLoadedExecutable::ExecuteHelperOnSingleDevice"),
             Some(ProgramActivity::Execute)
         );
+        // Whatever calls or executes a program launches work on the host, or waits for it.
+        for (_, pattern) in ROWS.iter() {
+            let (Pattern::Prefix(text) | Pattern::Contains(text) | Pattern::Words(text) | Pattern::Frame(text)) =
+                pattern;
+            let work = crate::host_spans::work(text);
+            assert!(matches!(work, Some(HostWork::Launch)), "{text} {work:?}");
+        }
         assert_eq!(program_activity("ParseArguments"), None);
         assert_eq!(program_activity("$pjit.py:3 pjitfunction("), None);
     }

@@ -4,10 +4,7 @@ use super::draft::{Draft, lacks};
 use super::numbers::Numbers;
 use super::{Rule, Verdict};
 use base::format;
-use facts::host_callbacks;
-use metrics::{for_each_named, interval};
 use report::{Confidence, FindingSeverity};
-use trace::IntervalSet;
 
 /// The rule.
 pub(super) const RULE: Rule = Rule { id: "debug_print", title: "Calls from the device back into Python", check };
@@ -23,7 +20,8 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     if devices.is_empty() {
         return lacks("no device op ran. Capture while the program runs on the device.");
     }
-    let (spans, calls) = callbacks(numbers);
+    let placement = numbers.context.placement();
+    let (spans, calls) = (&placement.in_callbacks, placement.callbacks);
     let mut best = 0.0_f64;
     for device in devices {
         let length = device.window.length().as_ps();
@@ -50,14 +48,4 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         .at_stake(best)
         .link("steps", "")
         .fires()
-}
-
-/// When any host thread is in a callback, and their number.
-fn callbacks(numbers: &Numbers<'_>) -> (IntervalSet, u64) {
-    let named = |text: &str| (text.contains("callback") || text.contains("debug_print")) && host_callbacks::is(text);
-    let mut spans = Vec::new();
-    let devices = &numbers.context.analysis.devices;
-    for_each_named(numbers.trace, devices, &named, &mut |event| spans.push(interval(event)));
-    let calls = spans.len() as u64;
-    (IntervalSet::union_of(spans), calls)
 }

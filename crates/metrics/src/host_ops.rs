@@ -218,6 +218,6 @@ mod tests {
         let worker = b.line("/host:CPU", "tf_XLAEigen/1");
         b.event(worker, "ThunkExecutor::Execute", 0, 20);
         b.event(worker, "dot.1", 5, 10).hlo_op("dot.1");
-        assert_eq!(rows(&b.build()), [("ThunkExecutor::Execute", "other", 1, 1, 20.0, 10.0)]);
+        assert_eq!(rows(&b.build()), [("ThunkExecutor::Execute", "launch", 1, 1, 20.0, 10.0)]);
     }
 }

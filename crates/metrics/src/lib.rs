@@ -88,6 +88,7 @@ pub use ops::{
 };
 pub use parameters::{Preset, parameter_counts, presets};
 pub use placement::{HostReason, Placement, PlacementRow};
+pub use programs::{MissingProgram, missing as missing_programs};
 pub use questions::LEAST_SHARE;
 pub use self_time::{SelfTime, self_times};
 pub use statistics::{Percentiles, median, percentiles};

@@ -61,15 +61,17 @@ pub struct Placement {
     pub rows: Vec<PlacementRow>,
     /// When something ran on a host where a device was meant.
     pub on_host: IntervalSet,
+    /// Callbacks of compiled programs into Python; those of XLA's CPU backend too, which are ops of its device.
+    pub callbacks: u64,
+    /// When a thread of any host is in a callback.
+    pub in_callbacks: IntervalSet,
 }
 
 impl Placement {
-    /// Of all devices and hosts. Events are walked only where some kind of them counts.
-    pub fn new(trace: &Trace, devices: &Devices, ops: &Ops) -> Placement {
-        let mut rows = on_devices(trace, ops);
-        let (host, on_host) = on_hosts(trace, devices);
-        rows.extend(host);
-        Placement { rows, on_host }
+    /// Of all devices, and of each host in its window. Events are walked only where some kind of them counts.
+    pub fn new(trace: &Trace, devices: &Devices, ops: &Ops, window: impl Fn(u16) -> Interval) -> Placement {
+        let on_hosts = on_hosts(trace, devices, &window);
+        Placement { rows: on_devices(trace, ops).into_iter().chain(on_hosts.rows).collect(), ..on_hosts }
     }
 
     /// What ran on a host.
@@ -106,34 +108,40 @@ fn by_time(mut rows: Vec<PlacementRow>) -> Vec<PlacementRow> {
     rows
 }
 
-/// What an event on a host is, where a device was meant.
-fn host_op(trace: &Trace, devices: &Devices, kind: &EventKind) -> Option<(HostReason, String)> {
+/// An event on a host that a device was meant to run, or a callback.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct HostOp {
+    reason: HostReason,
+    name: String,
+    /// Is it an op of the device too? It is among the rows of devices then.
+    is_device_op: bool,
+}
+
+fn host_op(trace: &Trace, devices: &Devices, kind: &EventKind) -> Option<HostOp> {
     let line = trace.lines.get(kind.line.index())?;
     let name = trace.text(kind.name);
+    let op = |reason, name: &str| Some(HostOp { reason, name: name.to_owned(), is_device_op: false });
     if trace.text(line.name) == "Host Offload Ops" {
-        return Some((HostReason::HostCompute, name.to_owned()));
+        return op(HostReason::HostCompute, name);
     }
     if line.kind != LineKind::Host {
         return None;
     }
     let args = trace.args.get(kind.args);
     // The CPU backend names an event after the op; calls that launch a kernel carry the op, too.
-    let beside = matches!(devices.platform, Some(Platform::Tpu | Platform::Gpu));
-    if !args.hlo_op.is_empty() && args.hlo_op == kind.name {
-        if !beside {
-            // The CPU is the device: a callback's op is one of its ops.
-            return None;
-        }
+    let is_cpu_op = !args.hlo_op.is_empty() && args.hlo_op == kind.name;
+    if is_cpu_op && matches!(devices.platform, Some(Platform::Tpu | Platform::Gpu)) {
         let module = trace.text(args.hlo_module);
-        return Some((HostReason::CpuProgram, if module.is_empty() { "unnamed program" } else { module }.to_owned()));
+        return op(HostReason::CpuProgram, if module.is_empty() { "unnamed program" } else { module });
     }
     let may_be = (name.contains("callback") || name.contains("debug_print")) && host_callbacks::is(name);
-    may_be.then(|| (HostReason::Callback, name.to_owned()))
+    let callback = op(HostReason::Callback, name).filter(|_| may_be)?;
+    Some(HostOp { is_device_op: is_cpu_op, ..callback })
 }
 
-fn on_hosts(trace: &Trace, devices: &Devices) -> (Vec<PlacementRow>, IntervalSet) {
-    let mut index: BTreeMap<(HostReason, String), usize> = BTreeMap::new();
-    let mut rows: Vec<PlacementRow> = Vec::new();
+fn on_hosts(trace: &Trace, devices: &Devices, window: &dyn Fn(u16) -> Interval) -> Placement {
+    let mut index: BTreeMap<HostOp, usize> = BTreeMap::new();
+    let mut rows: Vec<(PlacementRow, bool)> = Vec::new();
     let mut names: Vec<BTreeSet<usize>> = Vec::new();
     let mut on_line = vec![false; trace.lines.len()];
     let of_kind: Vec<Option<usize>> = trace
@@ -141,9 +149,9 @@ fn on_hosts(trace: &Trace, devices: &Devices) -> (Vec<PlacementRow>, IntervalSet
         .kinds()
         .iter()
         .map(|kind| {
-            let key = host_op(trace, devices, kind)?;
-            let at = *index.entry(key.clone()).or_insert_with(|| {
-                rows.push(empty(Some(key.0), &key.1));
+            let op = host_op(trace, devices, kind)?;
+            let at = *index.entry(op.clone()).or_insert_with(|| {
+                rows.push((empty(Some(op.reason), &op.name), op.is_device_op));
                 names.push(BTreeSet::new());
                 rows.len() - 1
             });
@@ -153,29 +161,49 @@ fn on_hosts(trace: &Trace, devices: &Devices) -> (Vec<PlacementRow>, IntervalSet
         })
         .collect();
     if rows.is_empty() {
-        return (rows, IntervalSet::default());
+        return Placement::default();
     }
-    let mut spans: Vec<Interval> = Vec::new();
-    for (events, _) in devices.by_line.events.iter().zip(on_line).filter(|(_, wanted)| *wanted) {
+    let (mut spans, mut in_callbacks, mut callbacks) = (Vec::new(), Vec::new(), 0);
+    let lines = trace.lines.iter().zip(devices.by_line.events.iter()).zip(on_line);
+    for ((line, events), _) in lines.filter(|(_, wanted)| *wanted) {
+        let window = window(trace.plane_of(line).map_or(0, |plane| plane.host));
         let mut until = Ps::new(i64::MIN);
         events.for_each_time(&trace.events, |kind, interval| {
             let Some(Some(row)) = of_kind.get(kind) else { return };
-            let Some(row) = rows.get_mut(*row) else { return };
-            // A callback's own frames lie inside it: its time counts once.
-            if row.reason == Some(HostReason::Callback) {
+            let Some((row, is_device_op)) = rows.get_mut(*row) else { return };
+            let is_callback = row.reason == Some(HostReason::Callback);
+            // A callback's own frames lie inside it: it counts once.
+            if is_callback {
                 if interval.end <= until {
                     return;
                 }
                 until = interval.end;
             }
-            row.occurrences += 1;
-            row.time += interval.length();
-            spans.push(interval);
+            // As all ops, it counts where it starts; its time is that in the window.
+            let starts_inside = interval.start >= window.start && interval.start < window.end;
+            let Some(inside) = interval.clip(window).filter(|part| starts_inside || part.length() > Ps::ZERO) else {
+                return;
+            };
+            row.occurrences += u64::from(starts_inside);
+            row.time += inside.length();
+            if is_callback {
+                callbacks += u64::from(starts_inside);
+                in_callbacks.push(inside);
+            }
+            if !*is_device_op {
+                spans.push(inside);
+            }
         });
     }
-    for (row, names) in rows.iter_mut().zip(names) {
+    for ((row, _), names) in rows.iter_mut().zip(names) {
         row.num_ops = names.len() as u64;
     }
-    rows.retain(|row| row.occurrences > 0);
-    (by_time(rows), IntervalSet::union_of(spans))
+    let listed =
+        |(row, is_device_op): (PlacementRow, bool)| Some(row).filter(|row| !is_device_op && row.occurrences > 0);
+    Placement {
+        rows: by_time(rows.into_iter().filter_map(listed).collect()),
+        on_host: IntervalSet::union_of(spans),
+        callbacks,
+        in_callbacks: IntervalSet::union_of(in_callbacks),
+    }
 }

@@ -34,6 +34,39 @@ pub fn section(trace: &Trace, ops: &Ops, modules: &Modules, device_steps: u64) -
     found.take(MOST_PROGRAMS).map(|(module, time)| program(module, time.as_us() / device_steps as f64)).collect()
 }
 
+/// A program that ran and that the file does not embed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MissingProgram {
+    /// Name of the program; empty where its ops do not say it.
+    pub name: String,
+    /// Self time of its ops, over all devices.
+    pub self_time: Ps,
+}
+
+/// The programs of the ops in the window of which the trace embeds no HLO although it embeds some, those with the most time first.
+pub fn missing(trace: &Trace, ops: &Ops) -> Vec<MissingProgram> {
+    let mut found: Vec<(Option<i64>, MissingProgram)> = Vec::new();
+    let base = |name: &str| name.split_once('(').map_or(name, |(base, _)| base).to_owned();
+    for op in ops.rows.iter().filter(|_| !trace.hlo.is_empty()) {
+        let name = ops.text(trace, op.module);
+        let is_embedded = match op.program_id {
+            Some(id) => trace.hlo.iter().any(|proto| proto.program_id == id),
+            None => name.is_empty() || trace.hlo.iter().any(|proto| base(trace.text(proto.name)) == base(name)),
+        };
+        if is_embedded {
+            continue;
+        }
+        let is_same = |(id, program): &&mut (Option<i64>, MissingProgram)| *id == op.program_id && program.name == name;
+        match found.iter_mut().find(is_same) {
+            Some((_, program)) => program.self_time += op.self_time,
+            None => found.push((op.program_id, MissingProgram { name: name.to_owned(), self_time: op.self_time })),
+        }
+    }
+    let mut programs: Vec<MissingProgram> = found.into_iter().map(|(_, program)| program).collect();
+    sort::sort_by(&mut programs, |a, b| b.self_time.cmp(&a.self_time).then_with(|| a.name.cmp(&b.name)));
+    programs
+}
+
 fn program(module: &Module, self_time_us: f64) -> Program {
     let mut parameters: Vec<ProgramParameters> = Vec::new();
     let entry = module.entry().map_or(&[][..], |entry| module.instructions_of(entry));

@@ -9,6 +9,7 @@ use crate::ops::tree::{OpTree, Wasted};
 use crate::ops::{Coverage, Grouping, Groups, OpColumns, TreeColumns};
 use crate::placement::Placement;
 use crate::roofline::OpLabels;
+use trace::Interval;
 
 /// A chart shows no op that takes less of the whole: it would be a hair on the screen.
 pub const LEAST_SHARE: f64 = 0.0005;
@@ -36,11 +37,9 @@ impl<'a> Context<'a> {
 
     /// What the threads of the hosts spend their time on.
     pub fn host_ops(&self) -> &'a HostOps {
-        self.answers.host_ops.get_or_init(|| {
-            HostOps::new(self.trace(), &self.analysis.devices, |host| {
-                self.analysis.window.of_host(&self.analysis.captured, host)
-            })
-        })
+        self.answers
+            .host_ops
+            .get_or_init(|| HostOps::new(self.trace(), &self.analysis.devices, |host| self.window_of_host(host)))
     }
 
     /// The arguments of the compiled programs; the first question reads all modules of the file.
@@ -50,7 +49,14 @@ impl<'a> Context<'a> {
 
     /// Where the ops ran.
     pub fn placement(&self) -> &'a Placement {
-        self.answers.placement.get_or_init(|| Placement::new(self.trace(), &self.analysis.devices, &self.analysis.ops))
+        self.answers.placement.get_or_init(|| {
+            let (devices, ops) = (&self.analysis.devices, &self.analysis.ops);
+            Placement::new(self.trace(), devices, ops, |host| self.window_of_host(host))
+        })
+    }
+
+    fn window_of_host(&self, host: u16) -> Interval {
+        self.analysis.window.of_host(&self.analysis.captured, host)
     }
 
     fn grouped(&self, grouping: Grouping) -> &'a Grouped {

@@ -23,6 +23,7 @@ use memory::{HeapProfile, OutOfMemory};
 use report::{DeviceMemory, Memory};
 
 use crate::{Devices, Ops, Run};
+use trace::Trace;
 
 /// Programs that the profile lists.
 const MOST_PROGRAMS: usize = 20;
@@ -32,7 +33,7 @@ const MOST_PROGRAMS: usize = 20;
 pub struct MemoryUse {
     /// The devices, as the profile has them.
     pub devices: Vec<DeviceMemory>,
-    /// The programs whose buffers the file says, those with the largest peak first.
+    /// The programs that ran and whose buffers the file says, those with the largest peak first.
     pub programs: Arc<Vec<ProgramUse>>,
     /// The errors of a text that says that memory ran out, those with the largest need first.
     pub errors: Vec<OutOfMemory>,
@@ -50,7 +51,7 @@ impl MemoryUse {
         if let Some(profile) = run.heap_profile.as_deref() {
             return of_heap_profile(&HeapProfile::read(profile));
         }
-        let programs = Arc::clone(run.programs().memory(devices.platform));
+        let programs = that_ran(&run.trace, run.programs().memory(devices.platform));
         let devices = devices::devices(run, devices, &programs, &ran, device);
         MemoryUse { devices, programs, errors: Vec::new(), warnings: Vec::new() }
     }
@@ -66,6 +67,20 @@ impl MemoryUse {
         let section = Memory { devices: self.devices.clone(), programs };
         (section != Memory::default()).then_some(section)
     }
+}
+
+/// The programs that events name: a file may embed others, which were compiled during the capture or ran before it. All of them if
+/// no event names a program.
+fn that_ran(trace: &Trace, all: &Arc<Vec<ProgramUse>>) -> Arc<Vec<ProgramUse>> {
+    let sets = (0..trace.args.len()).filter_map(|index| trace.args.set(index));
+    let named = sort::set(sets.filter_map(|args| args.program_id));
+    let runs = sort::set(trace.events.kinds().iter().map(|kind| kind.name));
+    let is_run = |id: i64| trace.hlo.iter().any(|proto| proto.program_id == id && runs.contains(&proto.name));
+    let ran = |program: &ProgramUse| named.contains(&program.program_id) || is_run(program.program_id);
+    if all.iter().all(ran) || named.is_empty() && !all.iter().any(ran) {
+        return Arc::clone(all);
+    }
+    Arc::new(all.iter().filter(|program| ran(program)).cloned().collect())
 }
 
 /// The devices of a device memory profile, and what is damaged in it.
