@@ -14,7 +14,7 @@ use super::categories::{Categorizer, OpFamily, Recognised};
 use base::{Ps, sort};
 use trace::{
     ArgsId, ByLine, ChipClock, END_MARKER, Event, EventId, EventKind, Interval, IntervalSet, LineEvents, LineKind,
-    PlaneKind, Platform, StrId, Trace, Union, in_blocks, is_gpu_cat,
+    PlaneKind, Platform, StrId, Trace, Union, in_blocks, is_op_cat,
 };
 
 /// How it is known which op of a device runs in which.
@@ -229,9 +229,9 @@ fn accelerator_ops(trace: &Trace, by_line: &ByLine) -> Vec<Device> {
     devices
 }
 
-/// Kineto puts annotations on the streams too; where events have categories, only those of GPU work are ops.
+/// Kineto puts annotations on the streams too.
 fn is_gpu_work(trace: &Trace, args: usize) -> bool {
-    trace.args.set(args).is_some_and(|args| args.cat.is_empty() || is_gpu_cat(trace.text(args.cat)))
+    trace.args.set(args).is_some_and(|args| is_op_cat(trace.text(args.cat)))
 }
 
 /// Ops of the CPU backend: host events that name their HLO op, without the markers (`end: add.1`) that follow them.

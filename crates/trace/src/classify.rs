@@ -113,6 +113,11 @@ pub fn is_gpu_cat(cat: &str) -> bool {
     ["kernel", "gpu_memcpy", "gpu_memset", "memcpy", "memset"].iter().any(|known| cat.eq_ignore_ascii_case(known))
 }
 
+/// True for categories that an op on a stream of a device may have: none, one of Kineto's, or that of all events in a timeline of TensorFlow 1.
+pub fn is_op_cat(cat: &str) -> bool {
+    cat.is_empty() || cat == "Op" || is_gpu_cat(cat)
+}
+
 /// Sets the kind of every plane and line of `trace` from their names.
 pub fn classify(trace: &mut Trace) {
     let text = |id: StrId| trace.strings.get(id);

@@ -33,7 +33,7 @@ pub use blocks::{in_blocks, in_blocks_mut};
 pub use builder::TraceBuilder;
 pub use by_line::{ByLine, LineEvents};
 pub use chip_clock::{ChipClock, ChipClocks, ChipTime};
-pub use classify::{LineKind, PlaneKind, Platform, classify, is_gpu_cat, plane_kind};
+pub use classify::{LineKind, PlaneKind, Platform, classify, is_gpu_cat, is_op_cat, plane_kind};
 pub use column::SparseColumn;
 pub use cpu_ops::{CpuOps, END_MARKER};
 pub use event_columns::{ColumnValues, EventColumn, Holds, POOL_CONTEXT};

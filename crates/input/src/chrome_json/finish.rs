@@ -8,7 +8,7 @@ use super::modules;
 use super::outliers;
 use super::scanner::{Scanner, ScannerState};
 use super::store::Store;
-use super::{device_stats, legacy};
+use super::{device_stats, legacy, tf_timeline};
 use crate::sniff;
 use base::{Error, Warning, WarningCode};
 use trace::{
@@ -47,8 +47,12 @@ pub(super) fn finish(scanner: Scanner, path: &str, done: u64, length: u64) -> Re
     label_the_devices(&mut store.trace);
     number_the_devices(&mut store);
     store.trace.settle_clocks();
+    let is_tf_timeline = tf_timeline::arrange(&mut store.trace);
     store.trace.format = Some(SourceFormat::ChromeJson);
-    store.trace.framework = framework(&store.trace, &top_level);
+    store.trace.framework = match framework(&store.trace, &top_level) {
+        Framework::Jax | Framework::Unknown if is_tf_timeline => Framework::TensorFlow,
+        framework => framework,
+    };
     device_stats::set(&mut store, &top_level);
 
     let mut warnings: Vec<Warning> = Vec::new();

@@ -37,6 +37,7 @@ mod store;
 #[cfg(test)]
 mod tests;
 mod text;
+mod tf_timeline;
 mod unescaped;
 mod watched;
 

@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 
 use metrics::{Context, Op, Texts};
-use trace::{ArgsId, END_MARKER, EventKind, LineKind, StrId, Trace, is_gpu_cat};
+use trace::{ArgsId, END_MARKER, EventKind, LineKind, StrId, Trace, is_op_cat};
 
 use crate::lines::line_labels;
 
@@ -210,7 +210,7 @@ impl<'a> RowOf<'a> {
 fn is_device_op(trace: &Trace, kind: &EventKind) -> bool {
     let Some(args) = trace.args.set(kind.args.index()) else { return false };
     match trace.lines.get(kind.line.index()).map(|line| line.kind) {
-        Some(LineKind::DeviceOps) => args.cat.is_empty() || is_gpu_cat(trace.text(args.cat)),
+        Some(LineKind::DeviceOps) => is_op_cat(trace.text(args.cat)),
         Some(LineKind::Host) => !args.hlo_op.is_empty() && !trace.text(kind.name).starts_with(END_MARKER),
         _ => false,
     }
