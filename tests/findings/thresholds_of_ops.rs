@@ -77,10 +77,15 @@ fn large_memory_transfers() {
     fine(trace(95), "large_memory_transfers");
 }
 
-/// Steps with a kernel of `kind` that nothing hides for `exposed`.
+/// Steps of training with a kernel `name` that nothing hides for `exposed`.
 fn communicating(name: &'static str, exposed: i64) -> Trace {
+    communicating_beside("gemm_bwd", name, exposed)
+}
+
+/// Such steps with another kernel that computes.
+fn communicating_beside(compute: &'static str, name: &'static str, exposed: i64) -> Trace {
     gpu_steps(12, move |b, at| {
-        kernel(b, "gemm", at + 1, at + 5, 900 - exposed);
+        kernel(b, compute, at + 1, at + 5, 900 - exposed);
         op(b, ("/device:GPU:0", "Stream #9(Compute)"), name, at + 2, at + 905 - exposed, exposed);
     })
 }
@@ -92,6 +97,8 @@ fn gradient_synchronization() {
     assert_eq!(finding(communicating(reduce, 110), "gradient_synchronization").severity, Warning);
     fine(communicating(reduce, 95), "gradient_synchronization");
     fine(communicating("ncclDevKernel_AllGather_RING_LL(ncclDevComm*)", 310), "gradient_synchronization");
+    // Nothing says that it trains.
+    assert_eq!(says(communicating_beside("gemm", reduce, 310), "gradient_synchronization"), Verdict::Irrelevant);
     // The paths of a program without a backward pass say that it sums no gradients.
     let with_path = |path: &'static str| {
         tpu_steps(12, move |b, at| {

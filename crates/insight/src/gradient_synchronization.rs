@@ -25,8 +25,8 @@ fn is_reduction(category: &str) -> bool {
 }
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
-    // Inference sums no gradients.
-    if !numbers.communicates() || numbers.trains() == Some(false) {
+    // Inference sums no gradients: it reduces activations that are spread over devices. So what is not known to train is not said to sum them.
+    if !numbers.communicates() || numbers.trains() != Some(true) {
         return Verdict::Irrelevant;
     }
     let (Some(window), Some(exposed)) = (numbers.window_of_parts(), numbers.exposed_communication_percent()) else {

@@ -129,17 +129,29 @@ impl<'a> Numbers<'a> {
         }
     }
 
-    /// Whether the program is one of training, which has a backward pass; `None` where no op says what it is of.
+    /// Whether the program is one of training, which has a backward pass; `None` if nothing says it: paths of ops (JAX), kernels that are
+    /// named after a gradient, calls of the host (PyTorch), or the program's name.
     pub fn trains(&self) -> Option<bool> {
         let ops = &self.context.analysis.ops;
-        let mut paths =
-            ops.rows.iter().map(|op| ops.text(self.trace, op.framework_path)).filter(|path| !path.is_empty());
-        let mut is_any = false;
-        let trains = paths.any(|path| {
-            is_any = true;
-            matches!(training_pass(path), Some("backward" | "recomputed"))
-        });
-        is_any.then_some(trains)
+        let text = |text| ops.text(self.trace, text);
+        let paths = || ops.rows.iter().map(|op| text(op.framework_path)).filter(|path| !path.is_empty());
+        if paths().any(|path| matches!(training_pass(path), Some("backward" | "recomputed"))) {
+            return Some(true);
+        }
+        let host_names = || self.context.analysis.devices.by_line.host_names.iter().map(|&name| self.trace.text(name));
+        let of_gradients = |name: &str| {
+            let name = name.to_ascii_lowercase();
+            GRADIENTS.iter().any(|part| name.contains(part))
+        };
+        if ops.rows.iter().any(|op| of_gradients(text(op.name))) || host_names().any(of_gradients) {
+            return Some(true);
+        }
+        let is_told = match self.trace.framework {
+            Framework::PyTorch => host_names().any(|name| name.starts_with("aten::")),
+            _ => paths().next().is_some(),
+        };
+        let is_named = || ops.rows.iter().any(|op| text(op.module).contains("train"));
+        if is_told { Some(false) } else { is_named().then_some(true) }
     }
 
     /// A rule that lacks steps, which the program could have marked.
@@ -391,6 +403,10 @@ impl<'a> Numbers<'a> {
         })
     }
 }
+
+/// Parts of the names of kernels, of PyTorch's ops and of autograd's nodes that compute gradients, or apply them; in lower case.
+const GRADIENTS: [&str; 8] =
+    ["backward", "_bwd", "bwd_", "dgrad", "wgrad", "autograd::engine", "optimizer.step", "optimizer.zero_grad"];
 
 /// A name of the trace in a sentence.
 pub(super) fn shown(name: &str) -> String {
