@@ -30,6 +30,13 @@ pub fn real(path: &str) -> PathBuf {
     file.clone()
 }
 
+/// The input at `path` below the folder of cases, which is beside that of the real profiles.
+pub fn case(path: &str) -> PathBuf {
+    let file = traces().join("../cases").join(path);
+    assert!(file.is_file(), "there is no {}", file.display());
+    file
+}
+
 /// The content of such a file.
 pub fn real_bytes(path: &str) -> Vec<u8> {
     std::fs::read(real(path)).expect("a readable sample")
