@@ -220,6 +220,12 @@ fn kernels_of_serving_libraries_have_categories() {
         // The names of fused ops around a kernel are not what it does.
         ("triton_poi_fused_all_reduce_add_3", "elementwise"),
         ("triton_poi_fused_convolution_relu_1", "elementwise"),
+        ("triton_red_fused_add_all_reduce_mean_2", "reduction"),
+        ("triton_per_fused__softmax_1", "softmax"),
+        (
+            "void moe::dev::finalize::finalizeKernelVecLoad<moe::dev::finalize::KernelParams<cutlass::bfloat16_t> >",
+            "reduction",
+        ),
         ("triton_per_fused_native_layer_norm_0", "normalization"),
         ("block_all_reduce_sum_f32x4_kernel", "reduction"),
     ] {
