@@ -5,6 +5,7 @@
 
 #![warn(clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
 
+mod align;
 mod args;
 mod blocks;
 mod builder;

@@ -9,7 +9,10 @@
 //! merged   A's zero             |--a1--|   |--a2--|
 //!                                   |--b1--|   |--b2--|
 //! ```
+//!
+//! Hosts without a common clock are laid over each other by what they did together: see [`align`].
 
+use super::align::{self, Alignment};
 use super::{
     ArgsId, CounterTrack, EventColumn, EventId, EventKind, FlowPoint, HloProto, Holds, Instant, InstantScope, Line,
     LineId, Plane, PlaneId, StatValue, StrId, Trace,
@@ -24,24 +27,28 @@ const ID_STRIDE: i64 = 1 << 40;
 
 /// One trace out of the named hosts' traces, in the given order. A single one keeps its times.
 pub fn merge(hosts: Vec<(String, Trace)>) -> Trace {
-    let shifts = shifts(&hosts);
+    let common_clock = match shifts(&hosts) {
+        Some(shifts) => Ok(shifts),
+        None => Err(align::align(&hosts)),
+    };
     let mut hosts = hosts.into_iter();
     let Some((name, mut merged)) = hosts.next() else { return Trace::default() };
     merged.hosts = vec![name];
     if hosts.len() == 0 {
         return merged;
     }
-    let mut shifts = shifts.unwrap_or_else(|| {
-        merged.warnings.push(
-            Warning::new(
-                WarningCode::HostClocksNotAligned,
-                "The hosts' profiles do not say when each capture started, so their events are laid over each other \
-                 from each host's own start.",
-            )
-            .with_remedy("Compare times within one host only."),
-        );
-        vec![Ps::ZERO; hosts.len() + 1]
-    });
+    let mut shifts = match common_clock {
+        Ok(shifts) => shifts,
+        Err(Alignment { shifts, by }) => {
+            let message = format!(
+                "The hosts' files do not say when each capture started, and their clocks may differ by any time. Their events are laid \
+                 over each other by {by}."
+            );
+            let warning = Warning::new(WarningCode::HostClocksNotAligned, message);
+            merged.warnings.push(warning.with_remedy("Compare times within one host only."));
+            shifts
+        }
+    };
     let first_shift = shifts.remove(0);
     if first_shift != Ps::ZERO {
         let mut moved = Trace { hosts: std::mem::take(&mut merged.hosts), ..Trace::default() };

@@ -191,7 +191,7 @@ codes! {
             "The names and texts need more memory than there is for them. Names that were new after that were read as a placeholder."
             "Capture fewer steps or fewer hosts.";
         HostClocksNotAligned "host_clocks_not_aligned" Caution
-            "The hosts' files do not say when each capture started, so their events are laid over each other from each host's start."
+            "The hosts' files do not say when each capture started, so their events are laid over each other by steps, module runs or first events."
             "Compare times within one host only.";
         NoDeviceOps "no_device_ops" Caution
             "No op ran on a TPU, a GPU or XLA's CPU backend: steps, kernels and utilisation are unknown."
