@@ -207,7 +207,7 @@ pub struct Trace {
     pub hosts: Vec<String>,
     /// What the ops of XLA's CPU backend are to each other; `None` until that was looked for.
     pub cpu_ops: Option<CpuOps>,
-    /// For each event that the file holds and that was left out, because it lies far from all others: the event that has its place,
+    /// For each event that the file holds and that was left out, because it lies far from all others or has no time: the event that has its place,
     /// in ascending order. [`Trace::file_index`] counts them.
     pub far_off: Vec<EventId>,
     /// What was lost or odd while reading.

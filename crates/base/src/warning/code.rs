@@ -111,6 +111,9 @@ codes! {
         TimeNotANumber "time_not_a_number" Damage
             "Events whose start or duration is not a number (NaN, null or missing) were left out."
             "Look into the file at the byte in the warning; capture again if there are many.";
+        UntimedEvents "untimed_events" Caution
+            "Events with neither a start nor a duration (both are 0) were left out: when they ran is unknown."
+            "Nothing, unless they matter: then capture again.";
         TimeOutOfRange "time_out_of_range" Damage
             "Events more than 106 days from the rest of the capture were left out."
             "Look into the file at the byte in the warning; capture again if there are many.";

@@ -3,9 +3,10 @@
 use std::collections::BTreeSet;
 
 use super::id::Id;
+use super::losses::JsonLoss;
 use super::metadata::TopLevel;
 use super::modules;
-use super::outliers;
+use super::outliers::{self, Plausible};
 use super::scanner::{Scanner, ScannerState};
 use super::store::Store;
 use super::{device_stats, legacy, tf_timeline};
@@ -56,10 +57,12 @@ pub(super) fn finish(scanner: Scanner, path: &str, done: u64, length: u64) -> Re
     device_stats::set(&mut store, &top_level);
 
     let mut warnings: Vec<Warning> = Vec::new();
-    if let Some((kept, mut removed)) = outliers::without_outliers(&store.trace.events) {
-        warnings.push(far_off(removed.len() as u64));
-        removed.retain(|place| place.index() < kept.len());
-        (store.trace.events, store.trace.far_off) = (kept, removed);
+    if let Some(Plausible { events, mut left_out, untimed }) = outliers::plausible(&store.trace.events) {
+        store.losses.add_all(JsonLoss::Untimed, untimed, store.first_untimed.unwrap_or(0));
+        let far = (left_out.len() as u64).saturating_sub(untimed);
+        warnings.extend((far > 0).then(|| far_off(far)));
+        left_out.retain(|place| place.index() < events.len());
+        (store.trace.events, store.trace.far_off) = (events, left_out);
     }
     warnings.extend(cut_off(state, [is_array, has_list], store.trace.events.len(), done, length));
     warnings.extend(store.losses.warnings());

@@ -8,6 +8,7 @@ pub(super) enum JsonLoss {
     Unreadable,
     TooLarge,
     NotANumber,
+    Untimed,
     OutOfRange,
     NegativeDuration,
     UnmatchedBegin,
@@ -29,10 +30,15 @@ impl JsonLosses {
     /// Counts a loss at `offset` bytes of the unpacked text.
     #[cold]
     pub fn add(&mut self, loss: JsonLoss, offset: u64) {
-        if let Some((count, first)) = self.counts.get_mut(loss as usize) {
+        self.add_all(loss, 1, offset);
+    }
+
+    /// Counts several losses, the first of them at `offset`.
+    pub fn add_all(&mut self, loss: JsonLoss, more: u64, offset: u64) {
+        if let Some((count, first)) = self.counts.get_mut(loss as usize).filter(|_| more > 0) {
             // Pairs are closed, and times placed, later than they are read: the first place is the lowest.
             *first = if *count == 0 { offset } else { offset.min(*first) };
-            *count += 1;
+            *count += more;
         }
     }
 
@@ -42,6 +48,7 @@ impl JsonLosses {
             JsonLoss::Unreadable,
             JsonLoss::TooLarge,
             JsonLoss::NotANumber,
+            JsonLoss::Untimed,
             JsonLoss::OutOfRange,
             JsonLoss::NegativeDuration,
             JsonLoss::UnmatchedBegin,
@@ -74,6 +81,10 @@ fn describe(loss: JsonLoss, count: u64) -> Warning {
         JsonLoss::NotANumber => Warning::new(
             WarningCode::TimeNotANumber,
             format!("{events} without a start or a duration that is a number (NaN, null or missing): left out; {place}."),
+        ),
+        JsonLoss::Untimed => Warning::new(
+            WarningCode::UntimedEvents,
+            format!("{events} with neither a start nor a duration (both are 0): left out; {place}."),
         ),
         JsonLoss::OutOfRange => Warning::new(
             WarningCode::TimeOutOfRange,

@@ -1,7 +1,8 @@
-//! One absurd timestamp or duration must not stretch the capture: a handful of events that lie far from all others are
-//! left out.
+//! Absurd timestamps and durations must not stretch the capture: events without times, and a handful of events that lie far from
+//! all others, are left out.
 //!
-//! Far is judged only where the events cover more than an hour, which no profile does:
+//! Writers that lack the times of an event put 0 for its start and its duration. Such events are no part of a capture that begins
+//! later, however many they are. Far is judged only where the other events cover more than an hour, which no profile does:
 //!
 //! ```text
 //! starts    |                                                 |||| ||||| |||||
@@ -18,24 +19,47 @@ const HOUR: i64 = 3_600_000_000_000_000;
 /// Cuts after which the rest is kept as it is.
 const MAX_CUTS: usize = 8;
 
-/// The events that are left, and for each of the absurd ones the event that has its place, also behind the last; `None` where all are
-/// plausible.
-pub(super) fn without_outliers(events: &Events) -> Option<(Events, Vec<EventId>)> {
-    let all = || events.iter();
-    let first = all().map(|event| event.start.as_ps()).min()?;
-    let last = all().map(|event| event.end().as_ps()).max()?;
-    if last.checked_sub(first).is_some_and(|span| span <= HOUR) {
+/// A capture that begins within this time has its zero at the clock's, and events that are there have their time.
+const BEGINS_AT_ZERO: i64 = 1_000_000_000;
+
+/// The events with plausible times.
+#[derive(Debug)]
+pub(super) struct Plausible {
+    /// The events that are left.
+    pub events: Events,
+    /// For each of the others the event that has its place now, also behind the last.
+    pub left_out: Vec<EventId>,
+    /// How many of those have neither a start nor a duration.
+    pub untimed: u64,
+}
+
+/// The plausible events; `None` if all are.
+pub(super) fn plausible(events: &Events) -> Option<Plausible> {
+    let has_time = |event: &Event| event.start != Ps::ZERO || event.duration != Ps::ZERO;
+    let timed = || events.iter().filter(has_time);
+    let (mut first, mut last, mut count) = (i64::MAX, i64::MIN, 0);
+    timed().for_each(|event| {
+        (first, last) = (first.min(event.start.as_ps()), last.max(event.end().as_ps()));
+        count += 1;
+    });
+    if count == 0 {
         return None;
     }
-    let allowed = (events.len() / 1000).max(1);
-    let (first, last) = plausible_starts(all().map(|event| event.start.as_ps()).collect(), allowed);
+    let untimed = if (-BEGINS_AT_ZERO..=BEGINS_AT_ZERO).contains(&first) { 0 } else { events.len() - count };
+    let keep_untimed = untimed == 0;
+    let with_time = |event: &Event| keep_untimed || has_time(event);
+    if last.checked_sub(first).is_some_and(|span| span <= HOUR) {
+        return (untimed > 0).then(|| filtered(events, untimed, with_time));
+    }
+    let allowed = (count / 1000).max(1);
+    let (first, last) = plausible_starts(timed().map(|event| event.start.as_ps()).collect(), allowed);
     let longest = last.saturating_sub(first).saturating_mul(100).max(HOUR);
-    let in_time = |event: &Event| (first..=last).contains(&event.start.as_ps());
-    let lasting = all().filter(|event| in_time(event) && event.duration > Ps::new(longest)).count();
+    let in_time = |event: &Event| !has_time(event) || (first..=last).contains(&event.start.as_ps());
+    let lasting = timed().filter(|event| in_time(event) && event.duration > Ps::new(longest)).count();
     // Many long events are what the file is about; a few are a broken clock.
-    let longest = if lasting <= allowed && lasting < events.len() { longest } else { i64::MAX };
-    let keep = |event: &Event| in_time(event) && event.duration <= Ps::new(longest);
-    all().any(|event| !keep(&event)).then(|| filtered(events, keep))
+    let longest = if lasting <= allowed && lasting < count { longest } else { i64::MAX };
+    let keep = |event: &Event| with_time(event) && in_time(event) && event.duration <= Ps::new(longest);
+    events.iter().any(|event| !keep(&event)).then(|| filtered(events, untimed, keep))
 }
 
 /// First and last start after cutting off what lies behind the largest gap, as long as it is little and far.
@@ -62,7 +86,7 @@ fn plausible_starts(mut starts: Vec<i64>, allowed: usize) -> (i64, i64) {
     (kept.first().copied().unwrap_or(i64::MIN), kept.last().copied().unwrap_or(i64::MAX))
 }
 
-fn filtered(events: &Events, keep: impl Fn(&Event) -> bool) -> (Events, Vec<EventId>) {
+fn filtered(events: &Events, untimed: usize, keep: impl Fn(&Event) -> bool) -> Plausible {
     let (mut kept, mut left_out) = (Events::default(), Vec::new());
     for id in events.ids() {
         match events.get(id).filter(&keep).and_then(|event| kept.push(event)) {
@@ -70,7 +94,7 @@ fn filtered(events: &Events, keep: impl Fn(&Event) -> bool) -> (Events, Vec<Even
             None => left_out.extend(u32::try_from(kept.len()).map(EventId::new)),
         }
     }
-    (kept, left_out)
+    Plausible { events: kept, left_out, untimed: untimed as u64 }
 }
 
 #[cfg(test)]
@@ -92,9 +116,9 @@ mod tests {
             });
             events.push_value(id.unwrap(), EventColumn::RunId, run);
         }
-        let (events, removed) = without_outliers(&events)?;
+        let Plausible { events, left_out, .. } = plausible(&events)?;
         assert_eq!(events.column(EventColumn::RunId).len(), events.len());
-        Some((events.len(), removed.len() as u64))
+        Some((events.len(), left_out.len() as u64))
     }
 
     #[test]
@@ -107,5 +131,17 @@ mod tests {
         assert_eq!(kept(&[(0, 1), (5_000_000, 1)]), None);
         assert_eq!(kept(&[(0, 5_000_000)]), None);
         assert_eq!(kept(&[]), None);
+    }
+
+    #[test]
+    fn events_without_times_are_left_out_of_a_capture_that_begins_later() {
+        let untimed = |count: usize, others: &[(i64, i64)]| kept(&[vec![(0, 0); count], others.to_vec()].concat());
+        assert_eq!(untimed(50, &[(5, 1), (6, 1)]), Some((2, 50)));
+        assert_eq!(untimed(50, &[(50_000, 1), (50_001, 1)]), Some((2, 50)));
+        assert_eq!(untimed(2, &[(5, 1), (6, 1), (5_000_000, 1)]), Some((2, 3)));
+        // They stay where the capture begins at zero, and where nothing else is there.
+        assert_eq!(untimed(2, &[(0, 1), (6, 1)]), None);
+        assert_eq!(untimed(2, &[(0, 1), (1, 1), (5_000_000, 1)]), Some((4, 1)));
+        assert_eq!(untimed(2, &[]), None);
     }
 }

@@ -34,6 +34,16 @@ pub(super) struct Timed {
     pub offset: u64,
 }
 
+impl Timed {
+    /// True without a start and a duration: writers that lack an event's times put 0 there.
+    fn is_untimed(&self) -> bool {
+        self.start == Time::default() && self.duration <= PICOSECOND
+    }
+}
+
+/// Duration that XLA's exporter writes for none, which viewers would not show. No clock counts picoseconds.
+const PICOSECOND: Ps = Ps::new(1);
+
 /// The trace under construction.
 #[derive(Debug, Default)]
 pub(super) struct Store {
@@ -53,6 +63,10 @@ pub(super) struct Store {
     /// Microseconds of the anchor; `None` while events still wait for it.
     pub anchor_us: Option<i64>,
     waiting: Vec<Timed>,
+    /// Events that wait and have a time.
+    voters: usize,
+    /// Where the first event without times stands that was placed all the same.
+    pub first_untimed: Option<u64>,
     scratch: String,
     /// The events of which everything is wanted.
     pub watched: Option<Box<Watched>>,
@@ -182,9 +196,14 @@ impl Store {
     pub fn add(&mut self, event: Timed) {
         match self.anchor_us {
             Some(anchor_us) => self.place(event, anchor_us),
+            // Events without times do not vote on the clock, however many there are.
+            None if event.is_untimed() && self.waiting.len() >= VOTERS => {
+                self.losses.add(JsonLoss::Untimed, event.offset);
+            }
             None => {
+                self.voters += usize::from(!event.is_untimed());
                 self.waiting.push(event);
-                if self.waiting.len() == VOTERS {
+                if self.voters == VOTERS {
                     self.settle_anchor();
                 }
             }
@@ -203,7 +222,7 @@ impl Store {
             return;
         }
         let waiting = std::mem::take(&mut self.waiting);
-        let starts: Vec<Time> = waiting.iter().map(|event| event.start).collect();
+        let starts: Vec<Time> = waiting.iter().filter(|event| !event.is_untimed()).map(|event| event.start).collect();
         let anchor_us = clock::anchor_us(&starts);
         self.anchor_us = Some(anchor_us);
         self.trace.capture.anchor_ns = anchor_us.saturating_mul(1_000);
@@ -213,9 +232,16 @@ impl Store {
     }
 
     fn place(&mut self, event: Timed, anchor_us: i64) {
+        // On a clock that counts from its first event, this is another clock's zero. On one that starts near 0, the decision is made when
+        // all events are known.
+        if event.is_untimed() {
+            if anchor_us != 0 {
+                return self.losses.add(JsonLoss::Untimed, event.offset);
+            }
+            self.first_untimed.get_or_insert(event.offset);
+        }
         let Timed { line, name, args, own, start, duration, offset } = event;
-        // XLA's exporter writes a picosecond for no duration, which viewers would not show. No clock counts picoseconds.
-        let duration = if duration == Ps::new(1) { Ps::ZERO } else { duration };
+        let duration = if duration == PICOSECOND { Ps::ZERO } else { duration };
         let start = start.since_us(anchor_us).filter(|start| start.as_ps().checked_add(duration.as_ps()).is_some());
         let Some(start) = start else { return self.losses.add(JsonLoss::OutOfRange, offset) };
         let duration_of_chip = own.chip_duration.filter(|&ps| ps >= 0).map(Ps::new);
