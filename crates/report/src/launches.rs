@@ -15,14 +15,25 @@ pub struct LaunchSection {
     pub joined_op_count: u64,
     /// Mean duration of the call.
     pub avg_host_us: f64,
-    /// Mean time from the end of the call to the start of the work: `max(0, start on the device - end of the call)`.
-    pub avg_launch_delay_us: f64,
+    /// Mean time from the end of the call to the start of the work, 0 where the work starts during the call. Launches whose work starts
+    /// before the call are left out of this and the other delays; absent if all do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub avg_launch_delay_us: Option<f64>,
     /// Median launch delay by nearest rank.
-    pub median_launch_delay_us: f64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub median_launch_delay_us: Option<f64>,
     /// 95th percentile of the launch delay by nearest rank.
-    pub p95_launch_delay_us: f64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p95_launch_delay_us: Option<f64>,
     /// Longest launch delay.
-    pub max_launch_delay_us: f64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_launch_delay_us: Option<f64>,
+    /// Launches whose work starts before the call by the clocks of host and device: their delay is unknown.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub early_count: u64,
+    /// Least time by which the clocks of host and device differ: the longest time by which work starts before its call.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clock_difference_us: Option<f64>,
     /// Launches whose device time is less than the call's, without calls longer than 50 us.
     pub short_kernel_count: u64,
     /// Calls longer than 50 us.
@@ -32,6 +43,10 @@ pub struct LaunchSection {
     /// The queue of every stream with launches, at most 50, longest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub queues: Vec<StreamQueue>,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// Ops that were launched on a stream and have not started.

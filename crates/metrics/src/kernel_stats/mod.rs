@@ -292,7 +292,9 @@ fn tally(trace: &Trace, devices: &Devices, calls: &CallIndex, histogram: &mut Hi
             let Some(&at) = index.get(&(op.scope.host, op.event.name, op.event.args)).filter(|_| !graph) else {
                 return;
             };
-            if let Some(KernelTally { occurrences, .. }) = tallies.get_mut(at as usize) {
+            // An op that starts before its call has no known delay: the clocks differ.
+            let tally = tallies.get_mut(at as usize).filter(|_| op.event.start >= call.start);
+            if let Some(KernelTally { occurrences, .. }) = tally {
                 occurrences.delay += (op.event.start - call.end).max(Ps::ZERO);
                 occurrences.delayed += 1;
             }

@@ -10,7 +10,8 @@
 //!
 //! Reads host events that carry the correlation id of a device op (GPU), or the run id of a module's run (TPU). A CPU
 //! backend launches nothing. Calls that start no device work (synchronisation, queries) are left out. One call may start
-//! many ops (a CUDA graph): it is one launch, its device time the sum of its ops and its delay that to the first of them.
+//! many ops (a CUDA graph): it is one launch, its device time the sum of its ops and its delay that to the first of them. The delay of
+//! an op that starts before its call, which clocks that differ show, is unknown.
 
 mod index;
 mod queue;
@@ -73,12 +74,12 @@ pub struct Launches {
 }
 
 /// An op that some call may have started.
-pub(super) struct Op {
+pub(crate) struct Op {
     pub id: EventId,
     pub event: Event,
     /// Start of the op by the host's clock.
     start: Ps,
-    number: i64,
+    pub number: i64,
     pub scope: Scope,
 }
 
@@ -120,14 +121,14 @@ impl Launches {
                 groups.push(LaunchGroup { call: key.0, kernel: key.1, statistics: LaunchStatistics::default() });
                 groups.len() - 1
             });
-            // A device clock that runs early would make the delay negative.
-            let delay = (it.first_start - call.end()).max(Ps::ZERO);
+            // By clocks that agree no op starts before its call.
+            let delay = (it.first_start >= call.start).then(|| (it.first_start - call.end()).max(Ps::ZERO));
             self.early_max = self.early_max.max(call.start - it.first_start);
             self.total.add(call.duration, it.device_time, delay, it.ops);
             if let Some(group) = self.groups.get_mut(at) {
                 group.statistics.add(call.duration, it.device_time, delay, it.ops);
             }
-            delays.push((delay.as_ps(), u32::try_from(at).unwrap_or(u32::MAX)));
+            delays.extend(delay.map(|delay| (delay.as_ps(), u32::try_from(at).unwrap_or(u32::MAX))));
         });
         sort::numbers_of(&mut delays);
         let mut of_groups: Vec<Vec<i64>> = vec![Vec::new(); self.groups.len()];
@@ -207,7 +208,7 @@ fn count_ops(trace: &Trace, devices: &Devices) -> u64 {
 }
 
 /// Ops that start in the window and carry a number, device by device: stream ops with a correlation id, module runs with a run id.
-fn for_each_op(trace: &Trace, devices: &Devices, mut visit: impl FnMut(Op)) {
+pub(crate) fn for_each_op(trace: &Trace, devices: &Devices, mut visit: impl FnMut(Op)) {
     let tpu = devices.platform == Some(Platform::Tpu);
     let wanted = if tpu { LineKind::Modules } else { LineKind::DeviceOps };
     let by_plane = devices.by_plane();

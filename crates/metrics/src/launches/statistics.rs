@@ -22,7 +22,9 @@ pub struct LaunchStatistics {
     pub host_max: Ps,
     /// Sum of the ops' durations.
     pub device: Ps,
-    /// Sum of the times from the end of the call to the start of the op, never negative.
+    /// Launches whose op starts before its call by the clocks, which then differ: their delay is unknown, and part of no delay here.
+    pub early: u64,
+    /// Sum of the times from the end of the call to the start of the op; 0 for an op that starts during its call.
     pub delay: Ps,
     /// Longest launch delay.
     pub delay_max: Ps,
@@ -45,19 +47,23 @@ pub struct LaunchStatistics {
 }
 
 impl LaunchStatistics {
-    pub(super) fn add(&mut self, host: Ps, device: Ps, delay: Ps, ops: u32) {
+    pub(super) fn add(&mut self, host: Ps, device: Ps, delay: Option<Ps>, ops: u32) {
         self.launches += 1;
         self.device_ops += u64::from(ops);
         self.host += host;
         self.host_max = self.host_max.max(host);
         self.device += device;
-        self.delay += delay;
-        self.delay_max = self.delay_max.max(delay);
         self.short_kernels += u64::from(device < host && host <= RUNTIME_CUTOFF);
         self.runtime_outliers += u64::from(host > RUNTIME_CUTOFF);
-        self.delay_outliers += u64::from(delay > LAUNCH_DELAY_CUTOFF);
         self.host_histogram.add(host);
         self.device_histogram.add(device);
+        let Some(delay) = delay else {
+            self.early += 1;
+            return;
+        };
+        self.delay += delay;
+        self.delay_max = self.delay_max.max(delay);
+        self.delay_outliers += u64::from(delay > LAUNCH_DELAY_CUTOFF);
         self.delay_histogram.add(delay);
     }
 
@@ -70,5 +76,20 @@ impl LaunchStatistics {
     /// Mean of a sum over the launches, in microseconds; `None` without launches.
     pub fn mean_us(&self, sum: Ps) -> Option<f64> {
         (self.launches > 0).then(|| sum.as_us() / self.launches as f64)
+    }
+
+    /// Launches whose delay is known.
+    fn delayed(&self) -> u64 {
+        self.launches.saturating_sub(self.early)
+    }
+
+    /// Mean delay in microseconds; `None` where no delay is known.
+    pub fn mean_delay_us(&self) -> Option<f64> {
+        self.delay_us(self.delay).map(|sum| sum / self.delayed() as f64)
+    }
+
+    /// One of the delays in microseconds; `None` where no delay is known.
+    pub fn delay_us(&self, delay: Ps) -> Option<f64> {
+        (self.delayed() > 0).then(|| delay.as_us())
     }
 }

@@ -89,4 +89,7 @@ fn an_op_that_starts_before_its_call_tells_the_clocks_apart() {
     b.event(stream, "gemm", 203, 10).correlation(2);
     let (_, launches) = measure(b);
     assert_eq!((launches.early_max, launches.total.delay), (Ps::new(30_000_000), Ps::ZERO));
+    // The first delay is unknown; the second is 0, since the op starts during its call.
+    let total = &launches.total;
+    assert_eq!((total.launches, total.early, total.mean_delay_us()), (2, 1, Some(0.0)));
 }

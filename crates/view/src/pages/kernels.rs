@@ -295,6 +295,23 @@ fn launch_blocks(context: &Context<'_>, launches: &Launches, query: &PageQuery) 
     ]
 }
 
+/// What else is said of delays, and of how many launches they are not known.
+fn delays(launches: &Launches, total: &LaunchStatistics) -> String {
+    let known = match (total.delay_us(total.delay_p95), total.delay_us(total.delay_max)) {
+        (Some(p95), Some(max)) => format!("95th percentile {}, longest {}", format::time_us(p95), format::time_us(max)),
+        _ => "unknown".to_owned(),
+    };
+    if total.early == 0 {
+        return known;
+    }
+    format!(
+        "{known}; {} of {} start before their call: the clocks of host and device differ by at least {}",
+        format::count(total.early),
+        format::count(total.launches),
+        format::time_us(launches.early_max.as_us())
+    )
+}
+
 fn launch_figures(launches: &Launches, total: &LaunchStatistics) -> Vec<Figure> {
     let count = total.launches as f64;
     let joined = format!(
@@ -304,16 +321,7 @@ fn launch_figures(launches: &Launches, total: &LaunchStatistics) -> Vec<Figure> 
     );
     let mut figures = vec![
         figure("Launches", Some(count), Unit::Count, joined),
-        figure(
-            "Median launch delay",
-            Some(total.delay_median.as_us()),
-            Unit::TimeUs,
-            format!(
-                "95th percentile {}, longest {}",
-                format::time_us(total.delay_p95.as_us()),
-                format::time_us(total.delay_max.as_us())
-            ),
-        ),
+        figure("Median launch delay", total.delay_us(total.delay_median), Unit::TimeUs, delays(launches, total)),
         figure(
             "Mean call",
             total.mean_us(total.host),

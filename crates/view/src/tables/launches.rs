@@ -20,7 +20,7 @@ impl<'a> LaunchRow<'a> {
 
 type CellOf = for<'t> fn(&LaunchRow<'t>) -> CellRef<'t>;
 
-pub(super) static COLUMNS: [(Column, CellOf); 16] = [
+pub(super) static COLUMNS: [(Column, CellOf); 17] = [
     (column("call", "Call on the host", Unit::Text, "Name of the call on the host."), |it| {
         CellRef::text(it.trace.text(it.group.call))
     }),
@@ -51,9 +51,9 @@ pub(super) static COLUMNS: [(Column, CellOf); 16] = [
             "avg_launch_delay_us",
             "Mean delay",
             Unit::TimeUs,
-            "Mean time from the end of the call to the start on the device; 0 where the device starts before the call ends.",
+            "Mean time from the end of the call to the start on the device; 0 if the device starts before the call ends, unknown if it starts before the call.",
         ),
-        |it| CellRef::float(it.of().mean_us(it.of().delay)),
+        |it| CellRef::float(it.of().mean_delay_us()),
     ),
     (
         column(
@@ -62,13 +62,16 @@ pub(super) static COLUMNS: [(Column, CellOf); 16] = [
             Unit::TimeUs,
             "Median delay from the end of the call to the start on the device.",
         ),
-        |it| CellRef::Float(it.of().delay_median.as_us()),
+        |it| CellRef::float(it.of().delay_us(it.of().delay_median)),
     ),
     (column("p95_launch_delay_us", "95th percentile", Unit::TimeUs, "95th percentile of the delay."), |it| {
-        CellRef::Float(it.of().delay_p95.as_us())
+        CellRef::float(it.of().delay_us(it.of().delay_p95))
     }),
     (column("max_launch_delay_us", "Longest delay", Unit::TimeUs, "Longest delay."), |it| {
-        CellRef::Float(it.of().delay_max.as_us())
+        CellRef::float(it.of().delay_us(it.of().delay_max))
+    }),
+    (Column::of_field("early_launches", "Before their call", Unit::Count, "launches.early_count"), |it| {
+        CellRef::Int(it.of().early)
     }),
     (Column::of_field("short_kernels", "Shorter than their call", Unit::Count, "launches.short_kernel_count"), |it| {
         CellRef::Int(it.of().short_kernels)
