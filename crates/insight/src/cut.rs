@@ -1,4 +1,4 @@
-//! Findings that a capture does not support once it was cut: what is missing looks like a device that is slower, idle
+//! Findings that a capture does not support once it was cut, or where ops were not recorded: what is missing looks like a device that is slower, idle
 //! or unused.
 
 use super::Verdict;
@@ -25,6 +25,9 @@ const NEED_ALL_LINES: [&str; 12] = [
     "step_time_variation",
 ];
 
+/// Rules about rates over the time of the devices, and about what takes most of it: they count ops that were not recorded as none.
+const NEED_ALL_OPS: [&str; 4] = ["memory_bound", "compute_bound", "dominant_op", "many_small_kernels"];
+
 /// The verdict of a rule, or why it is not judged.
 pub(super) fn judged(numbers: &Numbers<'_>, id: &str, verdict: Verdict) -> Verdict {
     if !matches!(verdict, Verdict::Fires(_) | Verdict::Fine) {
@@ -34,6 +37,10 @@ pub(super) fn judged(numbers: &Numbers<'_>, id: &str, verdict: Verdict) -> Verdi
     let sentence = match cut(&numbers.profile.warnings) {
         Some(Cut::Earliest) if whole => {
             "the file holds only the earliest part of the capture: what devices did later is missing. Open the *.xplane.pb of the same run."
+        }
+        Some(Cut::Ops) if whole || NEED_ALL_LINES.contains(&id) || NEED_ALL_OPS.contains(&id) => {
+            "the profiler did not record all device ops (see the warnings), and what is missing looks like a device that does nothing. \
+             Capture fewer steps, or record less."
         }
         Some(Cut::Anywhere) if whole || NEED_ALL_LINES.contains(&id) => {
             "events are missing from the capture, and what is missing looks like a device that does nothing. Copy the file again, or capture again."
@@ -50,7 +57,7 @@ mod tests {
 
     #[test]
     fn the_lists_name_rules() {
-        for id in NEED_THE_WHOLE.iter().chain(&NEED_ALL_LINES) {
+        for id in NEED_THE_WHOLE.iter().chain(&NEED_ALL_LINES).chain(&NEED_ALL_OPS) {
             assert!(RULES.iter().any(|rule| rule.id == *id), "{id} is no rule");
         }
     }

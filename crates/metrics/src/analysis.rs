@@ -16,7 +16,7 @@ use crate::roofline::{self, Roofline};
 use crate::step_breakdown::{Breakdown, Measured};
 use crate::steps::{self, StepReport, Steps};
 use crate::window::{self, Limited, Window, WindowChoice};
-use crate::{Run, Settings, device_clocks};
+use crate::{Run, Settings, device_clocks, missing};
 use base::{Cut, Warning, WarningCode};
 use hlo::Modules;
 use trace::Trace;
@@ -73,11 +73,11 @@ pub(crate) struct ForDocument<'r> {
 pub(crate) fn measure<'r>(run: &'r Run, settings: &'r Settings) -> (Analysis, ForDocument<'r>) {
     let whole = &run.trace;
     // Steps are found and judged in the whole capture, whatever is measured.
-    let captured = Devices::new(whole, Arc::clone(run.by_line()));
+    let cut = base::cut(run.warnings.iter().chain(&whole.warnings));
+    let captured = Devices::of_capture(whole, Arc::clone(run.by_line()), cut.is_some());
     let modules = &run.programs().modules;
     let hosts = host_threads::host_times(whole, &captured);
     let compile = host_threads::compiling(&hosts);
-    let cut = base::cut(run.warnings.iter().chain(&whole.warnings));
     let times = DeviceTime::of_all(whole, &captured);
     let mut steps = Steps::find(whole, &captured);
     if cut.is_some() {
@@ -118,6 +118,7 @@ pub(crate) fn measure<'r>(run: &'r Run, settings: &'r Settings) -> (Analysis, Fo
         warnings.extend(no_device_ops(&captured));
     }
     warnings.extend(device_clocks::warnings(&captured));
+    warnings.extend(missing::warnings(whole, &captured, &calls, &steps));
     let ops = Ops::new(trace, &devices, &tallies, modules);
     let roofline = Roofline::new(trace, &devices, &ops, device);
     warnings.extend(roofline::warnings(&roofline));

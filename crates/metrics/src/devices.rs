@@ -2,7 +2,8 @@
 //!
 //! An *op* here is what occupies a device: an event of `XLA Ops` on a TPU, of a stream on a GPU (kernels, copies,
 //! fills), and for a CPU backend a host event that names its HLO op. Lines that repeat these (modules, steps,
-//! framework ops) and host events are never ops. A device is *used* where at least one op ran on it.
+//! framework ops) and host events are never ops. A device is *used* where at least one op ran on it, or one program
+//! whose ops were not recorded ([`Unrecorded`]).
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -11,6 +12,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use super::categories::{Categorizer, OpFamily, Recognised};
+use super::unrecorded::Unrecorded;
 use base::{Ps, sort};
 use trace::{
     ArgsId, ByLine, ChipClock, END_MARKER, Event, EventId, EventKind, Interval, IntervalSet, LineEvents, LineKind,
@@ -48,9 +50,11 @@ pub struct Device {
     pub begun_before: u64,
     /// Which op runs in which.
     pub nesting: Nesting,
-    /// Union of the ops, inside the window.
+    /// Union of the ops and of the [unrecorded](Device::unrecorded) runs of programs, inside the window.
     pub busy: IntervalSet,
-    /// First op's start to last op's end, of the whole capture.
+    /// Runs of programs in which no op was recorded.
+    pub unrecorded: Unrecorded,
+    /// Start of the first op, or of a run without ops, to the end of the last one; of the whole capture.
     pub span: Interval,
     /// How the device's clock lies against the host's; `None` where its events have the host's times.
     pub clock: Option<ChipClock>,
@@ -89,6 +93,11 @@ impl Device {
         }
         let to_host = |part: &Interval| Interval::new(self.to_host(part.start), self.to_host(part.end));
         IntervalSet::union_of(set.parts().iter().map(to_host))
+    }
+
+    /// Time in the window in which at least one recorded op runs.
+    pub fn busy_with_ops(&self) -> Ps {
+        self.busy.length() - self.unrecorded.time.length()
     }
 
     /// Ops that start in the window.
@@ -140,17 +149,26 @@ impl Devices {
 
     /// Finds the devices of `trace` and their ops. `by_line` are its events.
     pub fn new(trace: &Trace, by_line: Arc<ByLine>) -> Devices {
+        Devices::of_capture(trace, by_line, base::cut(&trace.warnings).is_some())
+    }
+
+    /// Finds the devices of `trace`, which is known to be cut or not. Where ops were cut off, runs of programs without any say nothing of a
+    /// device that has some.
+    pub(crate) fn of_capture(trace: &Trace, by_line: Arc<ByLine>, is_cut: bool) -> Devices {
         let accelerators = accelerator_ops(trace, &by_line);
+        let ran = |device: &Device| {
+            !device.ops.is_empty() || by_line.events_of(trace, device.plane, LineKind::Modules).next().is_some()
+        };
         let platform = [Platform::Tpu, Platform::Gpu]
             .into_iter()
-            .find(|&wanted| accelerators.iter().any(|d| d.platform == wanted && !d.ops.is_empty()));
+            .find(|&wanted| accelerators.iter().any(|d| d.platform == wanted && ran(d)));
         let found = if platform.is_some() { accelerators } else { cpu_ops(trace, &by_line.events) };
-        let platform = platform.or_else(|| found.iter().any(|d| !d.ops.is_empty()).then_some(Platform::Cpu));
+        let platform = platform.or_else(|| found.iter().any(ran).then_some(Platform::Cpu));
         let mut visible: Vec<Device> = found.into_iter().filter(|d| Some(d.platform) == platform).collect();
         sort::sort_by(&mut visible, |a, b| (a.host, a.ordinal, &a.name).cmp(&(b.host, b.ordinal, &b.name)));
-        let (mut used, unused): (Vec<Device>, Vec<Device>) = visible.into_iter().partition(|d| !d.ops.is_empty());
+        let (mut used, unused): (Vec<Device>, Vec<Device>) = visible.into_iter().partition(ran);
         for device in &mut used {
-            finish(trace, device);
+            finish(trace, &by_line, device, is_cut);
         }
         Devices {
             platform,
@@ -278,13 +296,14 @@ fn device(trace: &Trace, platform: Platform, ordinal: u32, plane: usize, name: &
         begun_before: 0,
         nesting: Nesting::default(),
         busy: IntervalSet::default(),
+        unrecorded: Unrecorded::default(),
         span: Interval::new(Ps::ZERO, Ps::ZERO),
         clock: trace.planes.get(plane).and_then(|plane| plane.clock),
         window: IntervalSet::default(),
     }
 }
 
-fn finish(trace: &Trace, device: &mut Device) {
+fn finish(trace: &Trace, by_line: &ByLine, device: &mut Device, is_cut: bool) {
     let (mut last, mut is_sorted) = (None, true);
     in_blocks(&device.ops, |&id| {
         let next = trace.events.time_order(id);
@@ -304,6 +323,13 @@ fn finish(trace: &Trace, device: &mut Device) {
     });
     device.busy = busy.finish();
     device.nesting = nesting(trace, device);
+    if device.platform != Platform::Cpu && !(is_cut && !device.ops.is_empty()) {
+        device.unrecorded = Unrecorded::new(trace, by_line, device.plane, &device.ops, &device.busy);
+    }
+    if let Some(runs) = device.unrecorded.time.span() {
+        device.busy = device.busy.union(&device.unrecorded.time);
+        (start, end) = (start.min(runs.start), end.max(runs.end));
+    }
     device.span = Interval::new(start, end);
     device.window = IntervalSet::union_of([device.span]);
 }

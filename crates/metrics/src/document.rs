@@ -3,8 +3,8 @@
 use crate::analysis::{Analysis, ForDocument};
 use crate::{
     Run, Settings, collectives, compilation, framework, freezing, gaps, host_activity, io, kernel_stats, kernels,
-    launches, metadata, not_measured, ops, other_devices, parameters, programs, roofline, step_breakdown, step_ops,
-    throughput, transfers, utilization, window,
+    launches, metadata, missing, not_measured, ops, other_devices, parameters, programs, roofline, step_breakdown,
+    step_ops, throughput, transfers, utilization, window,
 };
 use base::sort;
 use report::UnifiedProfile;
@@ -63,6 +63,10 @@ pub(crate) fn document(run: &Run, settings: &Settings, found: &Analysis, rest: F
         not_measured: Vec::new(),
         provenance: run.files.iter().chain(&settings.model_files).cloned().collect(),
     };
+    if !missing::has_common_clock(whole, devices) {
+        profile.step_timing.step_start_skew_us = None;
+        profile.multi_device.iter_mut().for_each(|devices| devices.start_skew_us = None);
+    }
     profile.not_measured = not_measured::not_measured(&profile, trace, &found.roofline.utilization);
     profile.not_measured.extend(crate::memory_use::not_measured(&profile, run));
     profile

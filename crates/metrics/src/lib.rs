@@ -36,6 +36,7 @@ mod labels;
 mod launches;
 pub mod memory_use;
 mod metadata;
+mod missing;
 mod not_measured;
 mod ops;
 mod other_devices;
@@ -55,6 +56,7 @@ mod step_part;
 mod steps;
 mod throughput;
 mod transfers;
+mod unrecorded;
 mod utilization;
 mod window;
 
@@ -98,6 +100,7 @@ pub use step_part::StepPart;
 pub use steps::{Launched, StepWindow, Steps, StepsTogether};
 pub use throughput::throughput;
 pub use transfers::memory_operations;
+pub use unrecorded::Unrecorded;
 pub use window::{WindowChoice, WindowKind};
 
 use std::collections::BTreeMap;

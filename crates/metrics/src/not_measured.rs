@@ -152,6 +152,14 @@ fn devices(profile: &UnifiedProfile, trace: &Trace, list: &mut List) {
         let reason = "No device ran more than one op, so there is no time between ops.";
         list.add("timeline_analysis", reason, "Capture several steps.");
     }
+    if profile.warnings.iter().any(|warning| warning.is(WarningCode::HostClocksNotAligned)) {
+        let reason = "The hosts' clocks have nothing in common, so starts on different hosts cannot be compared.";
+        list.add(
+            "multi_device.start_skew_us",
+            reason,
+            "Open the *.xplane.pb of all hosts: it says when each capture started.",
+        );
+    }
     match &profile.memory_operations {
         None if platform == "TPU" => list.add(
             "memory_operations",

@@ -17,6 +17,7 @@ pub fn compute_utilization(trace: &Trace, devices: &Devices, window: &Window) ->
     }
     let op_time: Ps = devices.used.iter().map(|device| op_time(trace, device)).sum();
     let busy: Ps = devices.used.iter().map(|device| device.busy.length()).sum();
+    let with_ops: Ps = devices.used.iter().map(Device::busy_with_ops).sum();
     let idle: Ps = devices.used.iter().map(Device::idle).sum();
     let mean = |sum: Ps| sum.as_us() / window.device_steps.max(1) as f64;
     Some(ComputeUtilization {
@@ -24,7 +25,7 @@ pub fn compute_utilization(trace: &Trace, devices: &Devices, window: &Window) ->
         kernel_time_us: mean(busy),
         overhead_time_us: mean(idle),
         window: Some(window.kind.label().to_owned()),
-        avg_concurrent_kernels: ratio(op_time, busy),
+        avg_concurrent_kernels: ratio(op_time, with_ops),
     })
 }
 
@@ -85,7 +86,7 @@ fn device_stats(trace: &Trace, device: &Device) -> DeviceStats {
         actual_busy_time_us: busy.as_us(),
         total_time_us: device.window.length().as_us(),
         utilization_percent: measured.then(|| percent(busy, device.window.length())),
-        parallelism: ratio(op_time, busy),
+        parallelism: ratio(op_time, device.busy_with_ops()),
         device_type: trace.planes.get(device.plane).and_then(|plane| device_model(trace, plane)),
         host: host.cloned(),
         gaps: measured.then(|| device_gaps(device)),

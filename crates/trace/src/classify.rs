@@ -1,7 +1,7 @@
 //! What each plane and line is, known by its name: events are classified by the line they are on, never by a substring
 //! of the event's name.
 
-use super::{StrId, Trace};
+use super::{Plane, StrId, Trace};
 
 /// Kind of accelerator or processor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -133,11 +133,30 @@ pub fn classify(trace: &mut Trace) {
             line.kind = line_kind(plane, text(line.name));
         }
     }
+    ops_without_streams(trace);
+}
+
+/// On a GPU `XLA Ops` repeats what the streams hold. A device without streams has its ops on that line only.
+fn ops_without_streams(trace: &mut Trace) {
+    let is_gpu = |plane: &Plane| matches!(plane.kind, PlaneKind::Device { platform: Platform::Gpu, .. });
+    let mut lacks_streams: Vec<bool> = trace.planes.iter().map(is_gpu).collect();
+    for line in trace.lines.iter().filter(|line| line.kind == LineKind::DeviceOps) {
+        if let Some(lacks) = lacks_streams.get_mut(line.plane.index()) {
+            *lacks = false;
+        }
+    }
+    for line in &mut trace.lines {
+        let lacks = lacks_streams.get(line.plane.index()) == Some(&true);
+        if lacks && line.kind == LineKind::Derived && trace.strings.get(line.name) == "XLA Ops" {
+            line.kind = LineKind::DeviceOps;
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::TraceBuilder;
 
     #[test]
     fn planes_and_lines_are_told_by_their_names() {
@@ -153,5 +172,15 @@ mod tests {
         assert_eq!(line_kind(gpu, "Stream #13(Compute)"), LineKind::DeviceOps);
         assert_eq!(line_kind(gpu, "XLA Ops - from #13"), LineKind::Derived);
         assert_eq!(line_kind(PlaneKind::Host, "python"), LineKind::Host);
+    }
+
+    #[test]
+    fn the_ops_of_a_gpu_without_streams_are_on_the_line_that_else_repeats_them() {
+        let mut b = TraceBuilder::new();
+        for (device, line) in [(0, "XLA Ops"), (1, "XLA Ops"), (1, "Stream #1(Compute)"), (2, "XLA Modules")] {
+            b.line(&format!("/device:GPU:{device}"), line);
+        }
+        let kinds: Vec<LineKind> = b.build().lines.iter().map(|line| line.kind).collect();
+        assert_eq!(kinds, [LineKind::DeviceOps, LineKind::Derived, LineKind::DeviceOps, LineKind::Modules]);
     }
 }

@@ -199,6 +199,21 @@ codes! {
         NoDeviceOps "no_device_ops" Caution
             "No op ran on a TPU, a GPU or XLA's CPU backend: steps, kernels and utilisation are unknown."
             "Capture while the jitted function runs, and call `jax.block_until_ready` on its result before the trace is stopped.";
+        RunsWithoutOps "runs_without_ops" Caution
+            "Module runs have no ops: the profiler did not record them. Such a run counts as busy time; what ran in it is unknown."
+            "Capture fewer steps, or record less: the profiler stops when its buffer is full.";
+        StepsWithoutOps "steps_without_ops" Caution
+            "Steps have no device op, while others have: the profiler did not record them, or the program computed nothing there. Idle time is not judged."
+            "Capture fewer steps, or record less: the profiler stops when its buffer is full.";
+        LaunchesWithoutOps "launches_without_ops" Caution
+            "Launch calls have no kernel in the capture, while others have: the profiler did not record what they started. Idle time is not judged."
+            "Let a step run with the profiler on before those that you keep (a warm-up of the schedule), or capture fewer steps.";
+        CommandBufferOps "command_buffer_ops" Caution
+            "Ops stand for whole command buffers (CUDA graphs). The ops inside them were not recorded."
+            "To see the ops, capture once with `XLA_FLAGS=--xla_gpu_enable_command_buffer=`.";
+        OpsOverlapOnStream "ops_overlap_on_stream" Caution
+            "Ops lie inside another op of their stream, which runs one at a time. A start or a duration is wrong, and with it every number that rests on these ops."
+            "Capture again; if it is the same, report it to the makers of the profiler.";
         EventTimesWarped "event_times_warped" Note
             "Event times differ from the chip's clock by a millisecond or more, since the profiler realigned them \
              with the host's clock during the capture. The chip's times are used."

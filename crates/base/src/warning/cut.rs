@@ -7,13 +7,18 @@ use super::{Warning, WarningCode};
 pub enum Cut {
     /// Cut in time: everything up to a moment is there.
     Earliest,
+    /// The profiler did not record some of the devices' ops.
+    Ops,
     /// Cut in the file, or while it was recorded: events of some devices or threads are missing.
     Anywhere,
 }
 
 /// Codes of what leaves events out, and how.
-const CUTS: [(WarningCode, Cut); 8] = [
+const CUTS: [(WarningCode, Cut); 11] = [
     (WarningCode::JsonTruncated, Cut::Earliest),
+    (WarningCode::RunsWithoutOps, Cut::Ops),
+    (WarningCode::StepsWithoutOps, Cut::Ops),
+    (WarningCode::LaunchesWithoutOps, Cut::Ops),
     (WarningCode::JsonCutOff, Cut::Anywhere),
     (WarningCode::GzipTruncated, Cut::Anywhere),
     (WarningCode::ArchiveTruncated, Cut::Anywhere),

@@ -67,6 +67,10 @@ impl DeviceTime {
                 *sum = if sum.is_empty() { set } else { sum.union(&set) };
             }
         }
+        if let Some(compute) = work.get_mut(StepPart::Compute as usize).filter(|_| !device.unrecorded.time.is_empty()) {
+            // A program ran: with what is not known.
+            *compute = compute.union(&device.unrecorded.time);
+        }
         let [communication, transfer] = in_flight(trace, devices, device, parts, &work);
         DeviceTime { exposed: exposed(work), communication, transfer }
     }

@@ -22,6 +22,7 @@ use rustc_hash::FxHashSet;
 
 use crate::categories::OpFamily;
 use crate::devices::Devices;
+use crate::missing;
 use crate::ops::{CostSource, Op, Ops, Text, rate};
 use crate::statistics::mean;
 use base::Ps;
@@ -66,7 +67,7 @@ impl Roofline {
         let leaves = ops.rows.iter().filter(|op| !holds_others(ops.text(trace, op.category)));
         let sums = ProgramCosts::new(leaves.map(|op| roofline.without_cycles(op)), peaks.as_ref());
         let leaf = |op: &Op| (!holds_others(ops.text(trace, op.category))).then(|| roofline.without_cycles(op));
-        let utilization = Utilization::new(ops, peaks.as_ref(), &leaf);
+        let utilization = Utilization::new(ops, missing::lacks_ops(devices), peaks.as_ref(), &leaf);
         let share =
             |part: Ps| (ops.op_time > Ps::ZERO).then(|| 100.0 * part.as_ps() as f64 / ops.op_time.as_ps() as f64);
         let unknown_calls: Ps = ops.rows.iter().filter(|op| op.is_uncosted_call()).map(|op| op.self_time).sum();

@@ -17,6 +17,7 @@ use base::Ps;
 pub type Share = Result<f64, &'static str>;
 
 const NO_OPS: &str = "No op ran on a device.";
+const NOT_RECORDED: &str = "Some module runs have no ops: the profiler did not record the work of that time.";
 const NO_PEAK: &str = "The device's peak is unknown.";
 const NO_FLOPS: &str = "No FLOPs are known: the profile holds neither costs of ops nor compiled programs, or only elementwise GPU kernels, whose cost is in cycles, and custom calls whose author gives no estimate.";
 const NOT_TOLD: &str = "Neither names nor framework paths show which ops are recomputed.";
@@ -59,9 +60,18 @@ impl Ideal {
 }
 
 impl Utilization {
-    /// Measures the ops for which `leaf` gives what counts of them (`None` for a loop, whose ops are separate rows).
-    pub(super) fn new(ops: &Ops, peaks: Option<&Peaks>, leaf: &dyn Fn(&Op) -> Option<Op>) -> Utilization {
+    /// Measures the ops for which `leaf` gives what counts of them (`None` for a loop, whose ops are separate rows). Nothing is known where
+    /// the capture `lacks_ops`.
+    pub(super) fn new(
+        ops: &Ops,
+        lacks_ops: bool,
+        peaks: Option<&Peaks>,
+        leaf: &dyn Fn(&Op) -> Option<Op>,
+    ) -> Utilization {
         let missing = |reason| Utilization { mfu: Err(reason), hfu: Err(reason) };
+        if lacks_ops {
+            return missing(NOT_RECORDED);
+        }
         if ops.device_time <= Ps::ZERO {
             return missing(NO_OPS);
         }

@@ -77,6 +77,7 @@ fn limit(trace: &Trace, cut: &mut Option<Trace>, device: &mut Device, window: &I
         *all = parents;
     }
     device.busy = device.busy.intersection(window);
+    device.unrecorded.time = device.unrecorded.time.intersection(window);
 }
 
 fn cut_to(trace: &Trace, cut: &mut Option<Trace>, id: EventId, inside: Interval) -> Option<EventId> {

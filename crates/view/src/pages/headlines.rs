@@ -6,7 +6,7 @@ use crate::metric;
 use crate::metric::Metric;
 use crate::table::Unit;
 use crate::tables::checklist::{self, Answer};
-use base::format;
+use base::{Cut, format};
 use insight::limits::{self, SLOWED_PERCENT};
 use report::{FindingSeverity, Step, StepTiming, Tracing, UnifiedProfile};
 use trace::Platform;
@@ -136,6 +136,11 @@ fn busy(source: Source<'_>) -> Figure {
     } else {
         note.push_str(&format!("; {} without a device op", format::time_us(usage.overhead_time_us)));
     }
+    // Where ops are missing, idle time is no loss; findings do not judge it either.
+    if base::cut(&source.profile().warnings).is_some_and(|cut| cut > Cut::Earliest) {
+        note.push_str("; not judged, since events are missing");
+        return Figure { value: Some(share), note, ..figure };
+    }
     let answer = checklist::device_utilization(source.profile());
     judged(Figure { value: Some(share), note, ..figure }, &answer, BUSY_LIMITS)
 }
@@ -247,6 +252,17 @@ mod tests {
 
     fn usage(busy: f64) -> Option<ComputeUtilization> {
         Some(ComputeUtilization { compute_util_percent: busy, ..ComputeUtilization::default() })
+    }
+
+    #[test]
+    fn a_busy_share_that_lacks_events_is_not_judged() {
+        let mut profile = profile();
+        profile.compute_utilization = usage(2.0);
+        assert_eq!(all(&profile)[1].status, Some(Status::Bad));
+        profile.warnings = vec![base::Warning::new(base::WarningCode::RunsWithoutOps, "")];
+        let figure = &all(&profile)[1];
+        assert_eq!((figure.status, figure.value), (None, Some(2.0)));
+        assert!(figure.note.ends_with("not judged, since events are missing"), "{}", figure.note);
     }
 
     #[test]
