@@ -17,11 +17,16 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     if counted > 1 || is_chosen {
         return Verdict::Fine;
     }
-    let message = format!(
+    let mut message = format!(
         "The capture holds {}, of which {} counts: nothing says whether that step is a usual one.",
         plural(timing.num_steps, "step"),
         counted
     );
+    // With a next step, the step time is the time between the two.
+    let is_last = numbers.profile.steps.last().is_some_and(|step| step.counted && !step.partial);
+    if is_last && timing.host_step_time_us.is_none() {
+        message.push_str(" No next step ends it: its time is taken until its annotation or its last op ends, whichever is later.");
+    }
     Draft::new(FindingSeverity::Note, Confidence::High, "All numbers are of one step", message)
         .remedy("Capture 5 to 10 steps of the steady state: enough to see the spread, short enough to stay small.")
         .passed("num_steps_counted", counted as f64, 2.0)
