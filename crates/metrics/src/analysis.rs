@@ -118,7 +118,7 @@ pub(crate) fn measure<'r>(run: &'r Run, settings: &'r Settings) -> (Analysis, Fo
         warnings.extend(no_device_ops(&captured));
     }
     warnings.extend(device_clocks::warnings(&captured));
-    warnings.extend(missing::warnings(whole, &captured, &calls, &steps));
+    warnings.extend(missing::warnings(whole, &captured, &calls, &steps, cut.is_some()));
     let ops = Ops::new(trace, &devices, &tallies, modules);
     let roofline = Roofline::new(trace, &devices, &ops, device);
     warnings.extend(roofline::warnings(&roofline));

@@ -16,12 +16,18 @@ const LEAST_PERCENT: u64 = 2;
 /// XLA's name of an op that stands for a CUDA graph.
 const COMMAND_BUFFER: &str = "command_buffer";
 
-/// What is missing from the whole capture, whose launch calls are `calls`.
-pub(crate) fn warnings(trace: &Trace, captured: &Devices, calls: &CallIndex, steps: &Steps) -> Vec<Warning> {
+/// What is missing from the whole capture, whose launch calls are `calls`. What a capture that is known to be cut lacks is explained by that.
+pub(crate) fn warnings(
+    trace: &Trace,
+    captured: &Devices,
+    calls: &CallIndex,
+    steps: &Steps,
+    is_cut: bool,
+) -> Vec<Warning> {
     let found = [
         runs_without_ops(captured),
-        steps_without_ops(trace, captured, steps),
-        launches_without_ops(trace, captured, calls),
+        if is_cut { None } else { steps_without_ops(trace, captured, steps) },
+        if is_cut { None } else { launches_without_ops(trace, captured, calls) },
     ];
     let is_gpu = captured.platform == Some(Platform::Gpu);
     let streams = is_gpu.then(|| Streams::new(trace, captured));
@@ -200,11 +206,16 @@ impl Streams {
         let is_buffer = |name: StrId| trace.text(name).starts_with(COMMAND_BUFFER);
         // Told once for each kind of event, not for each of the million events.
         let any_buffer = trace.events.kinds().iter().any(|kind| is_buffer(kind.name));
+        let of_graph: Vec<bool> = (0..trace.args.len())
+            .map(|index| {
+                trace.args.set(index).is_some_and(|args| args.graph_id.or(args.graph_node_id).unwrap_or(0) != 0)
+            })
+            .collect();
         for device in &captured.used {
             if any_buffer {
                 found.add_buffers(trace, device, is_buffer);
             }
-            found.add_overlaps(trace, device);
+            found.add_overlaps(trace, device, &of_graph);
         }
         found
     }
@@ -217,12 +228,7 @@ impl Streams {
     }
 
     /// Kernels of a graph are on one stream in the file, whichever ran them, and what the exporter derived from streams nests.
-    fn add_overlaps(&mut self, trace: &Trace, device: &Device) {
-        let of_graph: Vec<bool> = (0..trace.args.len())
-            .map(|index| {
-                trace.args.set(index).is_some_and(|args| args.graph_id.or(args.graph_node_id).unwrap_or(0) != 0)
-            })
-            .collect();
+    fn add_overlaps(&mut self, trace: &Trace, device: &Device, of_graph: &[bool]) {
         let is_stream = |line: usize| {
             let line = trace.lines.get(line);
             line.is_some_and(|line| line.kind == LineKind::DeviceOps && trace.text(line.name) != "XLA Ops")

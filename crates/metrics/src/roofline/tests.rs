@@ -29,6 +29,7 @@ fn device(stats: &[(&str, StatValue)], texts: &[(&str, &str)]) -> (Trace, Device
         ops: Default::default(),
         begun_before: 0,
         busy: Default::default(),
+        unrecorded: Default::default(),
         span: trace::Interval::new(Ps::ZERO, Ps::ZERO),
         clock: None,
         window: Default::default(),
@@ -259,7 +260,7 @@ fn mfu_is_time_at_peak_of_time_at_hand() {
     // Two devices of 500 us each.
     let measure = |rows: &[Op], time: i64, peaks: Option<&Peaks>| {
         let ops = Ops { rows: rows.to_vec(), device_time: Ps::new(time), ..Ops::default() };
-        Utilization::new(&ops, peaks, &|op| Some(*op))
+        Utilization::new(&ops, false, peaks, &|op| Some(*op))
     };
     let time = 1_000_000_000;
     let found = measure(&[bf16, fp8, again, unknown], time, Some(&peaks));

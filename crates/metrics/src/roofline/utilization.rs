@@ -135,7 +135,7 @@ mod tests {
             let flops = cost(ops.text(&trace, op.name)).map(|flops| op.of_all(1) * flops);
             Some(Op { flops, ..*op })
         };
-        Utilization::new(&ops, Some(&peaks), &leaf)
+        Utilization::new(&ops, false, Some(&peaks), &leaf)
     }
 
     fn cost(name: &str) -> Option<f64> {
