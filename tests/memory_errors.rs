@@ -204,6 +204,12 @@ fn errors_of_one_line_state_what_was_asked_and_what_was_free() {
          2022-10-25 21:52:08.220328: W external/org_tensorflow/tensorflow/tsl/framework/bfc_allocator.cc:491] **____*****\n",
         &["An allocation of 27.9 GiB failed on GPU_1_bfc"],
     );
+    // Of 12 GiB, 10 are in use.
+    assert_says(
+        "W bfc_allocator.cc:501] Allocator (GPU_0_bfc) ran out of memory trying to allocate 2.00GiB (rounded to 2147483648)\nStats:\n\
+         Limit: 12884901888\nInUse: 10737418240\nLargestFreeBlock: 536870912\n",
+        &["in pieces", "the largest free piece 512 MiB"],
+    );
     assert_says(
         "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.50 GiB. GPU 0 has a total capacity of 79.50 GiB of which \
          1.25 GiB is free. Including non-PyTorch memory, this process has 78.25 GiB memory in use. Of the allocated memory 70.00 GiB is \

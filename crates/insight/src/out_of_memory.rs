@@ -67,7 +67,7 @@ fn cause(error: &OutOfMemory) -> Cause {
     }
     let is_free = |bytes: Option<u64>| requested.zip(bytes).is_some_and(|(requested, bytes)| requested <= bytes);
     let fits_nowhere = requested.zip(error.largest_free_bytes).is_none_or(|(requested, largest)| requested > largest);
-    if fits_nowhere && (is_free(error.free_bytes) || is_free(error.reserved_unused_bytes)) {
+    if fits_nowhere && (is_free(error.left_bytes()) || is_free(error.reserved_unused_bytes)) {
         return Cause::Pieces;
     }
     match program {

@@ -136,6 +136,12 @@ impl OutOfMemory {
         self.in_use_bytes.or_else(not_free)
     }
 
+    /// Bytes that were not in use when the allocation failed: as stated, else what the capacity leaves.
+    pub fn left_bytes(&self) -> Option<u64> {
+        let left = || self.capacity_bytes?.checked_sub(self.in_use_bytes?);
+        self.free_bytes.or_else(left)
+    }
+
     /// Bytes that layouts add: the text's own sum, else those of the listed buffers.
     pub fn padding_bytes(&self) -> u64 {
         let listed =
