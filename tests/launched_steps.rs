@@ -156,6 +156,23 @@ fn runs_of_several_programs_belong_to_the_step_that_dispatched_them() {
     assert_eq!(profile.step_timing.num_steps_counted, Some(8));
 }
 
+/// Nothing but XProf's groups ties ops to steps: the device runs each step 150 us after the host.
+#[test]
+fn groups_of_xprof_tie_ops_to_steps() {
+    let mut b = trace::TraceBuilder::new();
+    let (python, ops) = (b.line("/host:CPU", "python"), b.line("/device:GPU:0", "Stream #7(Compute)"));
+    for step in 0..4 {
+        b.event(python, "train", step * 100, 99).step_num(step).value(trace::EventColumn::GroupId, step + 40);
+        for op in 0..=step {
+            b.event(ops, "gemm", 150 + step * 100 + op * 10, 10).value(trace::EventColumn::GroupId, step + 40);
+        }
+    }
+    let profile = metrics_run(b.build());
+    assert_eq!(profile.step_timing.device_work_tied_by.as_deref(), Some("group"));
+    assert_eq!(of_steps(&profile, |step| step.num_kernels), [1.0, 2.0, 3.0, 4.0]);
+    assert_eq!(of_steps(&profile, |step| step.lag_us.unwrap()), [150.0; 4]);
+}
+
 #[test]
 fn numbers_that_begin_again_are_steps_all_the_same() {
     let (profile, truth) = recorded("epochs");

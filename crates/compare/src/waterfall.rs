@@ -182,7 +182,7 @@ mod tests {
         let parts = |us: f64| StepParts { compute_us, input_bound_us: Some(us), ..StepParts::default() };
         let step = |(index, us): (u64, f64)| {
             let step = Step { index, duration_us: compute_us + us, counted: true, ..Step::default() };
-            (step, StepBreakdownStep { index, parts: parts(us), host_range: None })
+            (step, StepBreakdownStep { index, parts: parts(us), host_range: None, host_thread: None })
         };
         let (steps, of_steps): (Vec<_>, Vec<_>) = (0..).zip(waits).map(step).unzip();
         let mean = waits.iter().sum::<f64>() / 5.0;

@@ -25,7 +25,9 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     // With a next step, the step time is the time between the two.
     let is_last = numbers.profile.steps.last().is_some_and(|step| step.counted && !step.partial);
     if is_last && timing.host_step_time_us.is_none() {
-        message.push_str(" No next step ends it: its time is taken until its annotation or its last op ends, whichever is later.");
+        message.push_str(
+            " No next step ends it: its time is taken until its annotation or its last op ends, whichever is later.",
+        );
     }
     Draft::new(FindingSeverity::Note, Confidence::High, "All numbers are of one step", message)
         .remedy("Capture 5 to 10 steps of the steady state: enough to see the spread, short enough to stay small.")

@@ -65,8 +65,8 @@ pub struct StepTiming {
     /// Sample standard deviation of `steps[].num_kernels` over the counted steps (n - 1). Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stddev_kernels_per_step: Option<f64>,
-    /// What ties device work to the host's annotations: `correlation` (ids of launches and ops), `dispatch` (calls that dispatch
-    /// programs, by run id or order), `steps_line`, `module_runs` (as many runs of one program in each step) or `time` (ops belong to the
+    /// What ties device work to the host's annotations: `correlation` (ids of launches and ops), `group` (XProf's
+    /// `group_id`), `dispatch` (calls that dispatch programs, by run id or order), `steps_line`, `module_runs` (as many runs of one program in each step) or `time` (ops belong to the
     /// step in which they run). Absent where the steps are not the host's. See [Steps](#steps). Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device_work_tied_by: Option<String>,

@@ -85,6 +85,8 @@ event_columns! {
     Correlation CaptureId, xplane [b"correlation_id"], json [b"correlation_id", b"correlation"];
     /// The execution of a module.
     RunId Id, xplane [b"run_id"], json [b"run_id"];
+    /// The step that an event belongs to, as XProf groups events: the same on the annotation and on what was launched in it.
+    GroupId CaptureId, xplane [b"group_id"], json [b"group_id"];
     /// The number of a step, on its annotation or on events inside one.
     StepNum Id, xplane [b"step_num"], json [b"step_num"];
     /// Number that the same run of one collective has on all devices (TPU).

@@ -4,9 +4,10 @@
 //!
 //! 1. a `Steps` line with as many steps on every device: the profiler's own tie;
 //! 2. correlation ids: a kernel belongs to the step in which it was launched (GPU);
-//! 3. the calls that dispatch programs, by run id or order (TPU, CPU);
-//! 4. module runs, `k` of them for every annotation;
-//! 5. the annotations' own starts, for all devices of that host.
+//! 3. the group that XProf gives annotations and device ops;
+//! 4. the calls that dispatch programs, by run id or order (TPU, CPU);
+//! 5. module runs, `k` of them for every annotation;
+//! 6. the annotations' own starts, for all devices of that host.
 //!
 //! A step without device work keeps the time of its annotation. The last step has no next one. Where annotations follow each other without
 //! a pause it ends with its annotation, or with its last op if that is later; else nothing shows how long it takes.
@@ -90,8 +91,8 @@ fn tied(
         let marks = lines.iter().map(|marks| marks.iter().copied().map(Some).collect()).collect();
         return (Some(Tie::StepsLine), marks, None);
     }
-    let by_ops: [(Tie, fn(&Trace, &Devices, &Annotations) -> Owners); 2] =
-        [(Tie::Correlation, launches::owners), (Tie::Dispatch, dispatch::owners)];
+    let by_ops: [(Tie, fn(&Trace, &Devices, &Annotations) -> Owners); 3] =
+        [(Tie::Correlation, launches::owners), (Tie::Group, launches::grouped), (Tie::Dispatch, dispatch::owners)];
     for (tie, owners) in by_ops {
         let owners = owners(trace, devices, found);
         if let Some(marks) = owners.marks(trace, devices, count) {

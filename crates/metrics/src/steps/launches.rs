@@ -30,6 +30,34 @@ pub(super) fn owners(trace: &Trace, devices: &Devices, found: &Annotations) -> O
     owners
 }
 
+/// The step of every device op that has the group of an annotation: XProf gives both the same number where it post-processes a capture.
+pub(super) fn grouped(trace: &Trace, devices: &Devices, found: &Annotations) -> Owners {
+    let mut owners = Owners::new(trace);
+    let groups = trace.events.column(EventColumn::GroupId);
+    let starts = starts_by_host(found);
+    let mut steps: BTreeMap<(u16, i64), u32> = BTreeMap::new();
+    for (id, _) in trace.events.column(EventColumn::StepNum).iter() {
+        let Some((event, group)) = trace.events.get(id).zip(groups.get(id)) else { continue };
+        let line = trace.lines.get(event.line.index()).filter(|line| line.kind == LineKind::Host);
+        let Some(host) = line.and_then(|line| trace.plane_of(line)).map(|plane| plane.host) else { continue };
+        if let Some(step) = starts.get(&host).and_then(|starts| starts.step_at(event.start)) {
+            steps.entry((host, group)).or_insert(step);
+        }
+    }
+    if steps.is_empty() {
+        return owners;
+    }
+    let host_of_line = host_of_device_lines(trace, devices);
+    groups.for_each(|id, group| {
+        let Some(event) = trace.events.get(id) else { return };
+        let host = host_of_line.get(event.line.index()).copied().flatten();
+        if let Some(&step) = host.and_then(|host| steps.get(&(host, group))) {
+            owners.set(id, step);
+        }
+    });
+    owners
+}
+
 /// The host of each line that holds ops of a used device.
 fn host_of_device_lines(trace: &Trace, devices: &Devices) -> Vec<Option<u16>> {
     let by_plane = devices.by_plane();

@@ -92,6 +92,8 @@ pub enum Tie {
     StepsLine,
     /// Correlation ids of launches and ops.
     Correlation,
+    /// The group that XProf gives annotations and ops.
+    Group,
     /// The calls that dispatched the runs of programs, by id or order.
     Dispatch,
     /// As many runs of one program in each step.
@@ -106,6 +108,7 @@ impl Tie {
         match self {
             Tie::StepsLine => "steps_line",
             Tie::Correlation => "correlation",
+            Tie::Group => "group",
             Tie::Dispatch => "dispatch",
             Tie::ModuleRuns => "module_runs",
             Tie::Time => "time",

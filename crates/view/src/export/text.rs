@@ -275,7 +275,7 @@ fn step_time(profile: &UnifiedProfile) -> String {
 /// The work that a step launches, and how far the devices run behind the host; nothing where no launches tie work to steps.
 fn device_work(profile: &UnifiedProfile) -> Option<String> {
     let timing = &profile.step_timing;
-    timing.device_work_tied_by.as_deref().filter(|tie| matches!(*tie, "correlation" | "dispatch"))?;
+    timing.device_work_tied_by.as_deref().filter(|tie| matches!(*tie, "correlation" | "group" | "dispatch"))?;
     let mut text = format!("{} per step and device", time_us(timing.device_work_us?));
     if let Some(spread) = timing.stddev_device_work_us {
         text += &format!(", ± {}", time_us(spread));

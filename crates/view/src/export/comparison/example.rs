@@ -81,6 +81,7 @@ pub(crate) fn comparison() -> Comparison {
         unknown: Vec::new(),
     };
     Comparison {
+        device_work: Vec::new(),
         threshold: DEFAULT_THRESHOLD,
         capture_time: Vec::new(),
         comparison_version: COMPARISON_VERSION.to_owned(),
