@@ -111,7 +111,11 @@ fn the_input_stall_of_the_example_is_a_finding() {
     let (mut session, profile) = read(&tpu::trace().0);
     let found = finding(&profile, "step_time_variation");
     assert_eq!(found.title, "Step 3 loses 7.80 ms: input wait in data_loading");
-    assert!(found.message.contains("on the thread python"), "{}", found.message);
+    assert!(
+        found.message.contains("it has 8.42 ms of input wait in data_loading on the thread python"),
+        "{}",
+        found.message
+    );
     assert!(found.remedy.contains("Prepare batches ahead"), "{}", found.remedy);
     let excess = found.evidence.iter().find(|it| it.name == "input_bound_us").unwrap().value;
     assert!((7_700.0..7_900.0).contains(&excess), "{excess}");
@@ -144,7 +148,7 @@ fn losses_have_their_causes_and_the_largest_is_first() {
     let (_, profile) = read(&json.finish());
     let found = finding(&profile, "step_time_variation");
     assert_eq!(found.title, "Step 8 loses 900 µs: compute in loop_fusion_7");
-    assert!(found.message.contains("Step 5 takes 1.50 ms (median 1.00 ms), 500 µs longer than the median step: 500 µs more of input wait in load_batch"), "{}", found.message);
+    assert!(found.message.contains("Step 5 takes 1.50 ms (median 1.00 ms), 500 µs longer than the median step: it has 600 µs of input wait in load_batch on the thread python, 500 µs more than usual"), "{}", found.message);
 }
 
 // Host and devices.

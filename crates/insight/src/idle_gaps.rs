@@ -30,6 +30,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         format::count(gaps.total_gaps)
     );
     message.push_str(&gap::sentence(numbers));
+    message.push_str(&numbers.host_meanwhile());
     if let Some(gap) = timeline.longest_gaps.first().filter(|_| gap::dominant(numbers).is_none()) {
         message.push_str(&format!(
             " The longest, {}, {} on {}.",

@@ -24,8 +24,10 @@ pub(super) struct Loss<'a> {
     pub lost_us: f64,
     /// Part that exceeds its median most; `None` if steps are not split.
     pub part: Option<StepPart>,
-    /// How much longer that part is in the longest step than in the median one.
+    /// Time of that part in the longest step.
     pub part_us: f64,
+    /// How much longer that part is there than its median.
+    pub excess_us: f64,
     /// Where the host is in the idle time, or which op takes longer.
     pub place: Option<String>,
     /// Thread of the host that is there.
@@ -65,7 +67,8 @@ pub(super) fn losses<'a>(numbers: &Numbers<'a>) -> (Vec<Loss<'a>>, f64) {
                 steps: vec![step],
                 lost_us,
                 part,
-                part_us: longest.map_or(0.0, |(_, excess)| excess),
+                part_us: split.zip(part).map_or(0.0, |(split, part)| time_of(&split.parts, part)),
+                excess_us: longest.map_or(0.0, |(_, excess)| excess),
                 thread,
             }),
         }
@@ -82,6 +85,11 @@ fn median_parts(steps: &[&StepParts]) -> Vec<f64> {
         median(&times).unwrap_or(0.0)
     };
     StepPart::ALL.into_iter().map(of_part).collect()
+}
+
+/// Time of a part; 0 where it is unknown.
+fn time_of(parts: &StepParts, part: StepPart) -> f64 {
+    parts.values_us().get(part as usize).copied().flatten().unwrap_or(0.0)
 }
 
 /// The part that exceeds its median most, and by how much.
@@ -159,10 +167,14 @@ impl Loss<'_> {
             if self.steps.len() > 1 { "as many median steps" } else { "the median step" }
         );
         let thread = self.thread.as_deref().filter(|_| self.place.is_some());
-        let thread = thread.map_or(String::new(), |thread| format!(", on the thread {}", shown(thread)));
+        let thread = thread.map_or(String::new(), |thread| format!(" on the thread {}", shown(thread)));
         let cause = self.cause().map_or(String::new(), |cause| {
-            let of = if self.steps.len() > 1 { " in the longest" } else { "" };
-            format!(": {} more of {cause}{of}{thread}", format::time_us(self.part_us))
+            let longest = if self.steps.len() > 1 { "the longest has" } else { "it has" };
+            format!(
+                ": {longest} {} of {cause}{thread}, {} more than usual",
+                format::time_us(self.part_us),
+                format::time_us(self.excess_us)
+            )
         });
         format!("{}{takes} (median {}), {by}{cause}.", self.steps(), format::time_us(typical_us))
     }

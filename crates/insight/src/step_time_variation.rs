@@ -74,7 +74,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         // Of the time of all counted steps.
         .at_stake(100.0 * first.lost_us / (mean * counted as f64));
     let draft = match first.evidence() {
-        Some(name) => draft.evidence(&name, first.part_us),
+        Some(name) => draft.evidence(&name, first.excess_us),
         None => draft,
     };
     let longest = first.steps.first();

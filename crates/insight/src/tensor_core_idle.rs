@@ -27,11 +27,12 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let (severity, limit) =
         if costs { (FindingSeverity::Warning, IDLE_PERCENT.good) } else { (FindingSeverity::Note, IDLE_NOTED_PERCENT) };
     let message = format!(
-        "The TensorCores run no op for {} of {} ({}).{}",
+        "The TensorCores run no op for {} of {} ({}).{}{}",
         format::time_us(window.us(idle)),
         window.words(),
         format::percent(idle),
-        gap::sentence(numbers)
+        gap::sentence(numbers),
+        numbers.host_meanwhile()
     );
     Draft::new(
         severity,

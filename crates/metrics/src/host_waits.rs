@@ -32,7 +32,7 @@ use trace::{EventId, Interval, IntervalSet, Line, LineEvents, LineKind, StrId, T
 pub struct WaitedIn {
     /// Range, function or span.
     pub name: String,
-    /// The first thread that is in it.
+    /// The first thread that is in it; of a pool without its number.
     pub thread: String,
     /// True for a range in which the thread waits itself.
     pub waits: bool,
@@ -134,7 +134,7 @@ pub fn event_in(
     within: Interval,
 ) -> Option<(EventId, Ps)> {
     let lines = trace.lines.iter().zip(devices.by_line.events.iter());
-    let of_name = lines.filter(|(line, _)| line.kind == LineKind::Host && trace.text(line.name) == thread);
+    let of_name = lines.filter(|(line, _)| line.kind == LineKind::Host && thread_name(trace, Some(*line)) == thread);
     let mut best: Option<(Ps, EventId)> = None;
     for (_, events) in of_name {
         events.for_each(&trace.events, |id, event| {
@@ -223,7 +223,7 @@ fn ranges_of<'a>(trace: &'a Trace, devices: &Devices, host: u16, names: &mut Nam
             }
         });
     }
-    let thread = |at: usize| trace.lines.get(at).map_or("", |line| trace.text(line.name)).to_owned();
+    let thread = |at: usize| thread_name(trace, trace.lines.get(at)).to_owned();
     let ranges: Vec<RangeSet> = unions
         .into_iter()
         .map(|(name, at, union)| RangeSet { name, thread: thread(at), times: union.finish() })
@@ -234,6 +234,14 @@ fn ranges_of<'a>(trace: &'a Trace, devices: &Devices, host: u16, names: &mut Nam
     let (all, working) = (all.finish(), IntervalSet::union_of(working));
     let behind = Behind::new(trace, devices, host, &feeding, &working);
     HostSets { host, ranges, all, working, behind }
+}
+
+/// The name of a thread, without its number in a pool, which differs between the files of one run: `tf_XLAEigen` of
+/// `tf_XLAEigen/-7457480226419010956`.
+fn thread_name<'t>(trace: &'t Trace, line: Option<&Line>) -> &'t str {
+    let name = line.map_or("", |line| trace.text(line.name));
+    let is_number = |text: &str| text.trim_start_matches('-').bytes().all(|byte| byte.is_ascii_digit());
+    name.rsplit_once('/').filter(|(_, number)| is_number(number)).map_or(name, |(pool, _)| pool)
 }
 
 /// By line: whether its thread launches device work.

@@ -152,7 +152,7 @@ pub struct HostRangeTime {
     /// Idle time of a device in which a Python thread of its host is in this range and in none inside it. Threads run
     /// beside each other, so ranges may add up to more than the idle time.
     pub time_us: f64,
-    /// Thread that is in it; of several the first.
+    /// Thread that is in it; of several the first, of a pool without its number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thread: Option<String>,
     /// True if the thread waits in it, for a device, a lock or another thread.

@@ -15,7 +15,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::{HostWaits, add, is_users, overlap, shown};
+use super::{HostWaits, add, is_users, overlap, shown, thread_name};
 use crate::devices::Devices;
 use crate::host_threads::{HostRole, roles_of_kinds, thread_role};
 use crate::self_time::for_each_self_kind;
@@ -92,7 +92,7 @@ impl Behind {
         });
         let spans = most.into_iter().zip(unions).map(|((_, (name, outside_only)), (line, waits, union))| Span {
             name: shown(trace.text(name)).to_owned(),
-            thread: trace.lines.get(line).map_or("", |line| trace.text(line.name)).to_owned(),
+            thread: thread_name(trace, trace.lines.get(line)).to_owned(),
             outside_only,
             waits,
             times: union.finish(),
