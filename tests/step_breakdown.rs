@@ -110,7 +110,8 @@ fn parts_of_every_trace_add_up() {
         ("tpu-qwen3-runs/run-a.trace.json.gz", Some(StepPart::Barrier)),
         ("tpu-v6e-4chip/*.trace.json.gz", None),
         ("kineto/h100-owlv2.json.gz", Some(StepPart::InputBound)),
-        ("kineto/rank-0.json.gz", Some(StepPart::HostBound)),
+        // Four kernels were launched late and then held up for 64.5 ms by other streams, one of them for 56.2 ms.
+        ("kineto/rank-0.json.gz", Some(StepPart::OtherIdle)),
     ] {
         let analysis = analysis(path);
         let found = &analysis.step_breakdown;

@@ -99,8 +99,9 @@ pub struct StepParts {
     /// Idle before a late launch: the host was held in the input pipeline. Absent where the trace has no host thread.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input_bound_us: Option<f64>,
-    /// Idle because of a late launch, neither for compilation nor for input. Absent where the trace has no launch (CPU
-    /// backend, no host events, no ids): that time is `other_idle_us` then.
+    /// Idle because of a late launch, neither for compilation nor for input. If the op starts more than 1 ms after its call
+    /// has ended, only the time until then. Absent where the trace has no launch (CPU backend, no host events, no ids): that
+    /// time is `other_idle_us` then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host_bound_us: Option<f64>,
     /// Idle for at most 10 us although the next op was launched. Absent where the trace has no launch: that time is

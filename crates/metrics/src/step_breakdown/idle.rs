@@ -10,6 +10,10 @@
 //!
 //! device   [op 1     )  [op 2   )                             launched in time: kernel_wait where short, else other
 //! host      [launch 2)
+//!
+//! device   [op 1     )                       [op 2   )        launched late, and then held up by something else
+//! host           [launch 2)
+//! cause               HHHHHOOOOOOOOOOOOOOOOOO                 host_bound until the call ends, then other
 //! ```
 //!
 //! Compilation and input explain idle time only before the launch: what the host does later cannot have held up the op. Where the
@@ -26,6 +30,10 @@ use trace::{Interval, IntervalSet, LineKind, Trace};
 /// A gap before an op that was launched in time is the cost of going from one op to the next up to this length. Longer ones have a
 /// reason, such as an event of another stream, that the trace does not say.
 pub(super) const LONGEST_KERNEL_WAIT: Ps = Ps::new(10_000_000);
+
+/// An op that is launched late starts within this time after its call: the device and its runtime take some microseconds. If it
+/// takes longer, the op waits for something else, such as work of another stream.
+const LONGEST_START: Ps = Ps::new(1_000_000_000);
 
 /// Marks of a TPU's `XLA TraceMe` line during which a program waits before it runs: for the other chips, for its inputs.
 const BARRIERS: [&str; 2] = ["barrier-cores", "dependency-wait"];
@@ -62,12 +70,12 @@ impl Causes {
         let Some(inside) = gap.clip(window) else { return };
         let unlaunched = match launch {
             Launch::Unknown => inside,
-            Launch::At(launch) if launch > gap.start => Interval::new(inside.start, inside.end.min(launch)),
+            Launch::At(call) if call.start > gap.start => Interval::new(inside.start, inside.end.min(call.start)),
             Launch::At(_) | Launch::Before => Interval::new(inside.start, inside.start),
         };
         let rest = match launch {
             Launch::Unknown => StepPart::OtherIdle,
-            Launch::At(launch) if launch > gap.start => StepPart::HostBound,
+            Launch::At(call) if call.start > gap.start => StepPart::HostBound,
             _ if gap.length() <= LONGEST_KERNEL_WAIT => StepPart::KernelWait,
             _ => StepPart::OtherIdle,
         };
@@ -84,8 +92,20 @@ impl Causes {
             parts.add(part, time);
             left = left - time;
         }
-        parts.add(rest, left);
+        let held_up = held_up(gap, launch).and_then(|part| part.clip(inside)).map_or(Ps::ZERO, |part| {
+            let barrier = self.barrier.length_within(part);
+            part.length() - barrier
+        });
+        parts.add(StepPart::OtherIdle, held_up);
+        parts.add(rest, left - held_up);
     }
+}
+
+/// The end of a gap in which an op that was launched late did not start, although its call had ended long before.
+fn held_up(gap: Interval, launch: Launch) -> Option<Interval> {
+    let Launch::At(call) = launch else { return None };
+    let is_late = call.start > gap.start;
+    (is_late && gap.end - call.end > LONGEST_START).then(|| Interval::new(call.end, gap.end))
 }
 
 fn barriers(trace: &Trace, devices: &Devices, device: &Device) -> IntervalSet {

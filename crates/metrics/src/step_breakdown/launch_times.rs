@@ -13,8 +13,8 @@ use trace::{EventColumn, EventId, Interval, LineKind, Platform, Trace};
 pub(super) enum Launch {
     /// The trace does not say.
     Unknown,
-    /// The launch was at this time.
-    At(Ps),
+    /// The launch was this call on the host.
+    At(Interval),
     /// The launch was with the program that was running already.
     Before,
 }
@@ -83,7 +83,7 @@ impl<'a> DeviceLaunches<'a> {
     }
 
     /// The earliest launch of the ops that start at `time`.
-    fn of_op_at(&mut self, time: Ps) -> Option<Ps> {
+    fn of_op_at(&mut self, time: Ps) -> Option<Interval> {
         let start = |id: EventId| self.trace.events.time(id).map(|(start, _)| start);
         while self.device.ops.get(self.op).is_some_and(|&id| start(id).is_none_or(|start| start < time)) {
             self.op += 1;
@@ -93,7 +93,8 @@ impl<'a> DeviceLaunches<'a> {
         ids.filter_map(|correlation| self.call(correlation)).min()
     }
 
-    fn call(&self, number: i64) -> Option<Ps> {
-        self.calls.find(self.trace, self.scope, number).map(|(_, call)| self.device.time_from_host(call.start))
+    fn call(&self, number: i64) -> Option<Interval> {
+        let (_, call) = self.calls.find(self.trace, self.scope, number)?;
+        Some(self.device.interval_from_host(Interval::new(call.start, call.end)))
     }
 }

@@ -113,6 +113,40 @@ fn a_long_gap_after_a_timely_launch_is_not_the_hosts() {
     );
 }
 
+/// ```text
+///          0   10 15 20       1020 1025 1030 1040         4040
+/// host            [2)                   [3   )
+/// stream 2 [k1)                                          [k3)
+/// stream 3                    [k2 )
+/// cause        HHHHHHHHHHHHHH      IIIIIHHHHHHOOOOOOOOOOOO
+/// ```
+#[test]
+fn what_was_launched_late_and_waits_long_after_its_call_is_not_the_hosts() {
+    let mut b = TraceBuilder::new();
+    let python = b.line("/host:CPU", "python");
+    let stream = b.line("/device:GPU:0", "stream 2");
+    let other = b.line("/device:GPU:0", "stream 3");
+    b.event(python, "hipLaunchKernel", -5, 2).correlation(1);
+    b.event(python, "hipMemcpyWithStream", 15, 5).correlation(2);
+    b.event(python, "hipLaunchKernel", 1030, 10).correlation(3);
+    b.event(python, "IteratorGetNext", 1025, 400);
+    b.event(stream, "k1", 0, 10).correlation(1);
+    b.event(other, "k2", 1020, 5).correlation(2);
+    b.event(stream, "k3", 4040, 10).correlation(3);
+    let found = breakdown(&b.build());
+    // The gap before k2 is 1,010 us, all of it the host's. That before k3 begins at 1,025: 5 us of input before the call, 10 us of
+    // call, 3,000 us in which a launched kernel did not start.
+    assert_eq!(
+        parts(&found.rows[0]),
+        [
+            (StepPart::Compute, 25.0),
+            (StepPart::InputBound, 5.0),
+            (StepPart::HostBound, 1010.0 + 10.0),
+            (StepPart::OtherIdle, 3000.0)
+        ]
+    );
+}
+
 #[test]
 fn without_launches_the_host_explains_what_it_covers() {
     let mut b = TraceBuilder::new();
