@@ -5,6 +5,7 @@ use super::numbers::Numbers;
 use super::{Rule, Verdict};
 use base::format;
 use report::{Confidence, FindingSeverity};
+use trace::Framework;
 
 /// The rule.
 pub(super) const RULE: Rule = Rule { id: "no_device_ops", title: "No device op was recorded", check };
@@ -31,12 +32,17 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     };
     let message = format!("The profile holds no op that ran on a TPU, a GPU or XLA's CPU backend. {known}");
     let draft = Draft::new(FindingSeverity::Note, Confidence::High, "No device op was recorded", message)
-        .remedy(
-            "To see device ops, capture in the process that holds the devices, while the jitted function runs, and call \
-             jax.block_until_ready on its result before the trace is stopped. On the CPU backend, JAX 0.7 and newer record \
-             each op.",
-        )
+        .remedy(&remedy(numbers))
         .evidence("other_devices", accelerators as f64)
         .evidence("host_threads", profile.host_activity.as_ref().map_or(0.0, |host| host.num_threads as f64));
     draft.link("overview", "").fires()
+}
+
+fn remedy(numbers: &Numbers<'_>) -> String {
+    let record = numbers.words().record_ops;
+    let on_cpu = match numbers.trace.framework {
+        Framework::Jax | Framework::Unknown => " On the CPU backend, JAX 0.7 and newer record each op.",
+        Framework::TensorFlow | Framework::PyTorch => "",
+    };
+    format!("To see device ops, capture in the process that holds the devices. {record}{on_cpu}")
 }

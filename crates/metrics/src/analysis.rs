@@ -115,7 +115,7 @@ pub(crate) fn measure<'r>(run: &'r Run, settings: &'r Settings) -> (Analysis, Fo
     // A file without events holds no ops either: one warning is enough.
     let says_it = warnings.iter().any(|it| it.is(WarningCode::NoEvents) || it.is(WarningCode::XplaneNoEvents));
     if !says_it && !is_of_memory_alone(run) {
-        warnings.extend(no_device_ops(&captured));
+        warnings.extend(no_device_ops(&run.trace, &captured));
     }
     warnings.extend(device_clocks::warnings(&captured));
     warnings.extend(missing::warnings(whole, &captured, &calls, &steps, cut.is_some()));
@@ -167,11 +167,10 @@ fn is_of_memory_alone(run: &Run) -> bool {
     run.trace.events.is_empty() && has_memory
 }
 
-fn no_device_ops(devices: &Devices) -> Option<Warning> {
+fn no_device_ops(trace: &Trace, devices: &Devices) -> Option<Warning> {
     let warning = Warning::new(
         WarningCode::NoDeviceOps,
         "The profile holds no op that ran on a TPU, a GPU or XLA's CPU backend: steps, kernels and utilisation are unknown.",
     );
-    let remedy = "Capture while the jitted function runs, and call jax.block_until_ready on its result before the trace is stopped.";
-    devices.used.is_empty().then(|| warning.with_remedy(remedy))
+    devices.used.is_empty().then(|| warning.with_remedy(trace.framework.words().record_ops))
 }

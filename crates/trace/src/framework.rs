@@ -29,6 +29,8 @@ pub struct Words {
     pub reads: &'static str,
     /// What waits until the device is done.
     pub wait: &'static str,
+    /// How a capture comes to hold the ops of the devices, as a sentence.
+    pub record_ops: &'static str,
     /// What prepares batches in other threads or processes.
     pub loader: &'static str,
     /// What copies a batch to the device while the step before runs.
@@ -65,6 +67,7 @@ const JAX: Words = Words {
     compiler: "jax.jit",
     reads: "block_until_ready, float(x), print(x), np.asarray(x)",
     wait: "jax.block_until_ready",
+    record_ops: "Capture while the jitted function runs, and call jax.block_until_ready on its result before the trace is stopped.",
     loader: "Grain with worker_count and read buffers, tf.data with .map(..., num_parallel_calls=tf.data.AUTOTUNE)\
              .prefetch(tf.data.AUTOTUNE), or a DataLoader with num_workers",
     copy_ahead: "jax.device_put of the next batch before this step's result is read",
@@ -89,6 +92,7 @@ const TENSORFLOW: Words = Words {
     compiler: "tf.function(jit_compile=True)",
     reads: ".numpy(), print",
     wait: ".numpy()",
+    record_ops: "Capture while the function runs, and read its result with .numpy() before the profiler is stopped.",
     loader: "tf.data with .map(..., num_parallel_calls=tf.data.AUTOTUNE).prefetch(tf.data.AUTOTUNE)",
     copy_ahead: "tf.data.experimental.prefetch_to_device as the dataset's last stage",
     host_events: "host_tracer_level of at least 1 in tf.profiler.experimental.ProfilerOptions",
@@ -112,6 +116,7 @@ const PYTORCH: Words = Words {
     compiler: "torch.compile",
     reads: ".item(), .cpu(), print",
     wait: "torch.cuda.synchronize()",
+    record_ops: "Put ProfilerActivity.CUDA among the activities, and call torch.cuda.synchronize() before the profiler is stopped.",
     loader: "a DataLoader with num_workers, persistent_workers=True and a larger prefetch_factor",
     copy_ahead: "pin_memory=True and batch.to(device, non_blocking=True) for the next batch",
     host_events: "ProfilerActivity.CPU among the activities",
