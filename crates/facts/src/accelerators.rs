@@ -30,8 +30,16 @@ mod tests {
 
     #[test]
     fn other_accelerators_are_told_from_other_processes() {
-        for name in ["/device:CUSTOM:0", "/device:NPU:1", "Ascend Hardware", "HPU 0", "NPU 3", "NeuronCore 1", "XPU 0"]
-        {
+        for name in [
+            "/device:CUSTOM:0",
+            "/device:NPU:1",
+            "Ascend Hardware",
+            "HPU 0",
+            "NPU 3",
+            "NeuronCore 1",
+            "XPU 0",
+            "MTIA 9",
+        ] {
             assert!(is(name), "{name}");
         }
         for name in ["/device:CUSTOM:Megascale Trace", "python3", "CANN", "input pipeline", "Overlap Analysis", ""] {

@@ -32,6 +32,9 @@ pub fn other_devices(trace: &Trace, devices: &Devices) -> Vec<OtherDevice> {
         }
         let kinds = kinds.get_or_insert_with(|| kinds_by_plane(trace, devices));
         let of_plane = kinds.get(index).into_iter().flatten();
+        if of_plane.clone().all(|(kind, _)| is_of_recorder(trace, kind)) {
+            continue;
+        }
         let mut events = by_name(of_plane.map(|(kind, tally)| (kind, tally)));
         sort::sort_by(&mut events, |a, b| {
             b.1.self_time.cmp(&a.1.self_time).then_with(|| trace.text(a.0).cmp(trace.text(b.0)))
@@ -73,6 +76,11 @@ fn kinds_by_plane(trace: &Trace, devices: &Devices) -> Vec<Vec<(EventKind, HostO
         }
     }
     kinds
+}
+
+/// The span of its own run that Kineto's profiler adds as a process (`Spans`): nothing ran there.
+fn is_of_recorder(trace: &Trace, kind: &EventKind) -> bool {
+    trace.args.set(kind.args.index()).is_some_and(|args| trace.text(args.cat) == "Trace")
 }
 
 fn label<'t>(trace: &'t Trace, plane: &Plane) -> &'t str {
@@ -157,6 +165,23 @@ mod tests {
         assert_eq!(of("renderer", None, json), expect("renderer", "process"));
         assert_eq!(of("renderer", None, SourceFormat::XPlane), Vec::new());
         assert_eq!(of("/device:CUSTOM:Megascale Trace", None, SourceFormat::XPlane), Vec::new());
+    }
+
+    /// Kineto writes the span of its own run as a process: it would be a device that is busy all the time.
+    #[test]
+    fn the_profilers_own_span_is_no_process() {
+        let mut b = capture("renderer");
+        let spans = b.line("Spans", "PyTorch Profiler");
+        b.event(spans, "PyTorch Profiler (0)", 0, 100).cat("Trace");
+        let names: Vec<String> =
+            found(b, None, SourceFormat::ChromeJson).into_iter().map(|device| device.name).collect();
+        assert_eq!(names, ["renderer"]);
+        // Other events beside it are of a process all the same.
+        let mut b = TraceBuilder::new();
+        let mixed = b.line("Spans", "PyTorch Profiler");
+        b.event(mixed, "PyTorch Profiler (0)", 0, 100).cat("Trace");
+        b.event(mixed, "work", 10, 20);
+        assert_eq!(found(b, None, SourceFormat::ChromeJson).len(), 1);
     }
 
     #[test]
