@@ -476,6 +476,26 @@ mod tests {
         assert!(answer.remedy.contains("torch.compile") && !answer.remedy.contains("jax"), "{}", answer.remedy);
     }
 
+    /// 6 of 138 us of idle time have a known cause: the largest of them explains nothing.
+    #[test]
+    fn idle_time_without_a_cause_is_not_given_one() {
+        let mut profile = report::example::profile();
+        profile.findings.clear();
+        let mut says = |kernel_wait_us, other_idle_us| {
+            let parts = report::StepParts {
+                host_bound_us: Some(2.0),
+                kernel_wait_us: Some(kernel_wait_us),
+                other_idle_us,
+                ..Default::default()
+            };
+            profile.step_breakdown = Some(report::StepBreakdown { duration_us: 214.0, parts, ..Default::default() });
+            answer_of(&profile, "device_idle").answer
+        };
+        let (unknown, known) = (says(4.0, 132.0), says(132.0, 4.0));
+        assert!(unknown.contains("no cause that the file states") && !unknown.contains("launches"), "{unknown}");
+        assert!(known.ends_with("; most of what has a known cause is waiting for launches."), "{known}");
+    }
+
     fn answer_of(profile: &UnifiedProfile, id: &str) -> Answer {
         answers(profile).into_iter().find(|it| it.id == id).unwrap()
     }

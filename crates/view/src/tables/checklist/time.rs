@@ -125,8 +125,12 @@ pub(super) fn device_idle(profile: &UnifiedProfile) -> Answer {
         Some(most) if most.0 >= it.0 => Some(most),
         _ => Some(it),
     });
-    let cause =
-        largest.map_or(String::new(), |(_, cause)| format!("; most of what has a known cause is waiting for {cause}"));
+    let unknown = profile.step_breakdown.as_ref().map_or(0.0, |steps| steps.parts.other_idle_us);
+    let cause = match largest {
+        Some((known, _)) if known < unknown => "; most of the idle time has no cause that the file states".to_owned(),
+        Some((_, cause)) => format!("; most of what has a known cause is waiting for {cause}"),
+        None => String::new(),
+    };
     asked
         .answer(
             idle,
