@@ -190,12 +190,13 @@ impl Devices {
         let mut categorizer = Categorizer::new(trace, &self.recognised);
         let is_op_line: Vec<bool> = trace.lines.iter().map(|line| line.kind == LineKind::DeviceOps).collect();
         let on_host = self.platform == Some(Platform::Cpu);
+        let gpu_work = GpuWork::new(trace);
         let family = |kind: &EventKind| {
             let stands_for_op = if on_host {
                 trace.args.set(kind.args.index()).is_some_and(|args| !args.hlo_op.is_empty())
                     && !trace.text(kind.name).starts_with(END_MARKER)
             } else {
-                is_op_line.get(kind.line.index()) == Some(&true) && is_gpu_work(trace, kind.args.index())
+                is_op_line.get(kind.line.index()) == Some(&true) && gpu_work.contains(kind.args)
             };
             stands_for_op.then(|| {
                 let category = categorizer.of(kind.name, kind.args);
@@ -229,8 +230,7 @@ impl Devices {
 }
 
 fn accelerator_ops(trace: &Trace, by_line: &ByLine) -> Vec<Device> {
-    // Told once for each set of arguments, not for each of the million events that share them.
-    let gpu_work: Vec<bool> = (0..trace.args.len()).map(|index| is_gpu_work(trace, index)).collect();
+    let gpu_work = GpuWork::new(trace);
     let mut devices = Vec::new();
     for (index, plane) in trace.planes.iter().enumerate() {
         let PlaneKind::Device { platform, ordinal } = plane.kind else { continue };
@@ -238,7 +238,7 @@ fn accelerator_ops(trace: &Trace, by_line: &ByLine) -> Vec<Device> {
         for (_, line, events) in by_line.lines_of(trace, index) {
             if line.kind == LineKind::DeviceOps {
                 events.for_each(&trace.events, |id, op| {
-                    ops.extend((gpu_work.get(op.args.index()) == Some(&true)).then_some(id));
+                    ops.extend(gpu_work.contains(op.args).then_some(id));
                 });
             }
         }
@@ -247,9 +247,22 @@ fn accelerator_ops(trace: &Trace, by_line: &ByLine) -> Vec<Device> {
     devices
 }
 
-/// Kineto puts annotations on the streams too.
-fn is_gpu_work(trace: &Trace, args: usize) -> bool {
-    trace.args.set(args).is_some_and(|args| is_op_cat(trace.text(args.cat)))
+/// Which events of a stream are ops, by set of arguments: a million events share a few thousand. Kineto puts annotations and
+/// synchronisations on the streams too. If events have categories, only those of GPU work are ops.
+pub(crate) struct GpuWork(Vec<bool>);
+
+impl GpuWork {
+    pub fn new(trace: &Trace) -> GpuWork {
+        let is_work = |index| {
+            trace.args.set(index).is_some_and(|args| is_op_cat(trace.text(args.cat)))
+        };
+        GpuWork((0..trace.args.len()).map(is_work).collect())
+    }
+
+    /// True if an event of a stream with these arguments is an op.
+    pub fn contains(&self, args: ArgsId) -> bool {
+        self.0.get(args.index()) == Some(&true)
+    }
 }
 
 /// Ops of the CPU backend: host events that name their HLO op, without the markers (`end: add.1`) that follow them.

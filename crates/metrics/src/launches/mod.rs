@@ -9,7 +9,8 @@
 //! ```
 //!
 //! Reads host events that carry the correlation id of a device op (GPU), or the run id of a module's run (TPU). A CPU
-//! backend launches nothing. Calls that start no device work (synchronisation, queries) are left out. One call may start
+//! backend launches nothing. Calls that start no device work (synchronisation, queries) are left out, also where the file
+//! has an event of theirs on the stream (`Stream Sync` of Kineto). One call may start
 //! many ops (a CUDA graph): it is one launch, its device time the sum of its ops and its delay that to the first of them. The delay of
 //! an op that starts before its call, which clocks that differ show, is unknown.
 
@@ -25,7 +26,7 @@ pub use statistics::LaunchStatistics;
 
 use rustc_hash::FxHashMap;
 
-use super::devices::{Device, Devices};
+use super::devices::{Device, Devices, GpuWork};
 use base::{Ps, sort};
 use trace::{Event, EventColumn, EventId, Line, LineKind, Platform, SparseColumn, StrId, Trace, in_blocks};
 
@@ -214,10 +215,12 @@ pub(crate) fn for_each_op(trace: &Trace, devices: &Devices, mut visit: impl FnMu
     let by_plane = devices.by_plane();
     let device = |line: &Line| devices.used.get(*by_plane.get(&line.plane.index()).filter(|_| line.kind == wanted)?);
     let device_of_line: Vec<Option<&Device>> = trace.lines.iter().map(device).collect();
+    let gpu_work = GpuWork::new(trace);
     numbers(trace, devices).for_each(|id, number| {
         let Some(event) = trace.events.get(id) else { return };
         let Some(&Some(device)) = device_of_line.get(event.line.index()) else { return };
-        if !device.counts(event.start) || trace.events.began_before(id) {
+        let is_op = tpu || gpu_work.contains(event.args);
+        if !is_op || !device.counts(event.start) || trace.events.began_before(id) {
             return;
         }
         visit(Op { id, event, start: device.to_host(event.start), number, scope: scope_of(device) });

@@ -9,7 +9,7 @@
 //! A queue that is often empty is a host that cannot keep up; one at its limit blocks the host.
 
 use super::{CallIndex, scope_of};
-use crate::devices::Devices;
+use crate::devices::{Devices, GpuWork};
 use base::{Ps, sort};
 use trace::{EventColumn, LineKind, Platform, Trace, in_blocks};
 
@@ -49,11 +49,13 @@ pub(super) fn queues(trace: &Trace, devices: &Devices, calls: &CallIndex) -> Vec
     if devices.platform != Some(Platform::Gpu) {
         return Vec::new();
     }
+    let gpu_work = GpuWork::new(trace);
     let mut correlations = vec![Vec::new(); trace.lines.len()];
     trace.events.column(EventColumn::Correlation).for_each(|id, number| {
         let Some(event) = trace.events.get(id) else { return };
         let is_stream = trace.lines.get(event.line.index()).is_some_and(|line| line.kind == LineKind::DeviceOps);
-        if let Some(list) = correlations.get_mut(event.line.index()).filter(|_| is_stream) {
+        let is_op = is_stream && gpu_work.contains(event.args);
+        if let Some(list) = correlations.get_mut(event.line.index()).filter(|_| is_op) {
             list.push((id, number));
         }
     });

@@ -43,6 +43,32 @@ fn a_launch_is_its_call_and_what_it_started() {
     assert_eq!((queue.launches, queue.max, launches.queues.len()), (4, 2, 1));
 }
 
+/// ```text
+/// host      [launch 1)     [sync 2        )
+/// stream        [kernel     )
+///                     [Stream Sync 2 )
+/// ```
+#[test]
+fn a_synchronisation_on_a_stream_is_no_launched_op() {
+    let mut b = TraceBuilder::new();
+    let host = b.line("/host:CPU", "launcher");
+    let stream = b.line("/device:GPU:0", "stream 7");
+    b.event(host, "cudaLaunchKernel", 0, 5).correlation(1);
+    b.event(host, "cudaStreamSynchronize", 20, 40).correlation(2);
+    b.event(host, "cudaStreamWaitEvent", 70, 5).correlation(3);
+    b.event(stream, "gemm", 10, 50).correlation(1).cat("kernel");
+    b.event(stream, "Stream Sync", 18, 43).correlation(2).cat("cuda_sync");
+    b.event(stream, "Stream Wait Event", 300, 1).correlation(3).cat("cuda_sync");
+    let (trace, launches) = measure(b);
+    assert_eq!((launches.device_ops, launches.joined_ops, launches.total.launches), (1, 1, 1));
+    let names: Vec<&str> = launches.groups.iter().map(|it| trace.text(it.kernel)).collect();
+    assert_eq!(names, ["gemm"]);
+    // The synchronisation begins before its call: the clocks do not disagree for that.
+    assert_eq!((launches.early_max, launches.total.delay_max), (Ps::ZERO, Ps::new(5_000_000)));
+    let queue = launches.queues.first().unwrap();
+    assert_eq!((queue.launches, queue.max, queue.span), (1, 1, Ps::new(10_000_000)));
+}
+
 #[test]
 fn a_graph_is_one_launch_of_many_ops() {
     let mut b = TraceBuilder::new();
