@@ -11,7 +11,7 @@ pub(super) const RULE: Rule =
     Rule { id: "outside_window", title: "Most of the device work lies outside of the window", check };
 
 /// Share outside of the window that is worth knowing (that of `window.caution`).
-const NOTE_PERCENT: f64 = 50.0;
+const NOTE_PERCENT: f64 = 75.0;
 /// From this share on the numbers say little of the capture (ours: nine tenths).
 const WARNING_PERCENT: f64 = 90.0;
 

@@ -18,7 +18,7 @@ pub struct MainWindow {
     /// the page or `--window` on the command line. In words: `Counted steps 3 to 98: 95 steps, 74.5 s of 98.0 s captured.`
     pub sentence: String,
     /// Said first where less than half of the capture lies in the active span of any device (`The devices worked for 67 ms of
-    /// 2.3 s captured.`), and where a window that was not chosen holds less than half of their work (`work_percent`).
+    /// 2.3 s captured.`), and where a window that was not chosen holds less than a quarter of their work (`work_percent`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub caution: Option<String>,
     /// First instant of the window on any device, from the start of the capture.

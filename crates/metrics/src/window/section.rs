@@ -7,9 +7,10 @@ use base::{Ps, format};
 use report::MainWindow;
 use trace::{Interval, IntervalSet};
 
-/// A capture of which the window holds less is said to be mostly something else: less of its time between first and last op, or less of
-/// what the devices did.
-const MOSTLY_PERCENT: f64 = 50.0;
+/// A capture whose active span is less of it is said to be mostly something else.
+const MOSTLY_ACTIVE_PERCENT: f64 = 50.0;
+/// A window that holds less of what the devices did is said to leave most of it out. Of two steps one is often cut: half is usual.
+const LEAST_WORK_PERCENT: f64 = 25.0;
 
 /// The section; `None` where no device was used. `captured` are the devices over the whole capture.
 pub fn section(window: &Window, choice: &WindowChoice, captured: &Devices) -> Option<MainWindow> {
@@ -27,8 +28,8 @@ pub fn section(window: &Window, choice: &WindowChoice, captured: &Devices) -> Op
         chosen: (*choice != WindowChoice::Main).then(|| choice.to_string()),
         sentence: sentence(window, choice, captured, &captured_time),
         caution: caution(
-            active_percent.filter(|&share| share < MOSTLY_PERCENT),
-            work_percent.filter(|&share| share < MOSTLY_PERCENT && *choice == WindowChoice::Main),
+            active_percent.filter(|&share| share < MOSTLY_ACTIVE_PERCENT),
+            work_percent.filter(|&share| share < LEAST_WORK_PERCENT && *choice == WindowChoice::Main),
             &active_time,
             &captured_time,
         ),
