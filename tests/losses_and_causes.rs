@@ -45,15 +45,15 @@ fn near(value: Option<f64>, truth: f64) {
 
 // Late devices.
 
-/// In all 48 all-reduces of the example the last chip comes last. Of the counted steps 2 to 6: `duration - shortest duration`, and the
+/// In all 48 all-reduces of the example the last chip comes last. Of the counted steps 2 to 7: `duration - shortest duration`, and the
 /// shortest duration once a chip, summed over the events of the file by a script.
 #[test]
 fn the_last_chip_of_the_example_is_named() {
     let (_, profile) = read(&tpu::trace().0);
     let found = profile.communication.as_ref().unwrap();
     assert_eq!((found.straggler.as_deref(), found.straggler_percent), (Some("/device:TPU:3"), Some(100.0)));
-    near(found.wait_time_us, 14_138.965);
-    near(found.transfer_time_us, 23_771.22);
+    near(found.wait_time_us, 17_208.919);
+    near(found.transfer_time_us, 28_506.0);
     assert!(profile.not_measured.iter().all(|it| it.field != "communication.wait_time_us"));
 }
 
@@ -86,9 +86,9 @@ fn gpus_without_replica_groups_wait_for_the_last_one() {
     let (_, profile) = read(&gpus(&["jit_f"], [0, 30, 200, 10], None));
     let found = profile.communication.unwrap();
     assert_eq!((found.straggler.as_deref(), found.straggler_percent), (Some("/device:GPU:2"), Some(100.0)));
-    // Six runs: 200 + 170 + 190 waited, four times 200 of transfer.
-    near(found.wait_time_us, 6.0 * 560.0);
-    near(found.transfer_time_us, 6.0 * 800.0);
+    // The ops repeat six times, of which five are whole steps: 200 + 170 + 190 waited, four times 200 of transfer.
+    near(found.wait_time_us, 5.0 * 560.0);
+    near(found.transfer_time_us, 5.0 * 800.0);
 }
 
 #[test]
@@ -96,7 +96,7 @@ fn each_program_is_matched_by_itself_and_a_missing_run_is_left_out() {
     let (_, profile) = read(&gpus(&["jit_f", "jit_g"], [0, 30, 10, 200], None));
     let found = profile.communication.unwrap();
     assert_eq!(found.straggler.as_deref(), Some("/device:GPU:3"));
-    near(found.wait_time_us, 6.0 * 560.0);
+    near(found.wait_time_us, 5.0 * 560.0);
     let (_, profile) = read(&gpus(&["jit_f"], [0, 30, 10, 200], Some((1, 2))));
     let found = profile.communication.unwrap();
     assert_eq!((found.num_collectives, found.straggler.as_deref()), (23, Some("/device:GPU:3")));
@@ -105,22 +105,17 @@ fn each_program_is_matched_by_itself_and_a_missing_run_is_left_out() {
 
 // Long steps.
 
-/// Step 3 waits for its batch: its `data_loading` takes 8,419 us, those of the others 550 to 650 us.
+/// Steps 3 and 7 wait for their batches: their `data_loading` takes 8,419 and 8,644 us by the file, those of the others 550 to 650 us.
 #[test]
-fn the_input_stall_of_the_example_is_a_finding() {
+fn the_input_stalls_of_the_example_are_a_finding() {
     let (mut session, profile) = read(&tpu::trace().0);
-    let found = finding(&profile, "step_time_variation");
-    assert_eq!(found.title, "Step 3 loses 7.80 ms: input wait in data_loading");
+    let found = finding(&profile, "data_loading");
     assert!(
-        found.message.contains("it has 8.42 ms of input wait in data_loading on the thread python"),
-        "{}",
-        found.message
+        found.message.contains("Steps 3 and 7 lose ") && found.message.contains("input wait in data_loading."),
+        "{found:#?}"
     );
-    assert!(found.remedy.contains("Prepare batches ahead"), "{}", found.remedy);
-    let excess = found.evidence.iter().find(|it| it.name == "input_bound_us").unwrap().value;
-    assert!((7_700.0..7_900.0).contains(&excess), "{excess}");
-    assert_eq!(check(&mut session, "input", "judgement"), "note");
-    assert!(check(&mut session, "input", "answer").contains("Step 3 loses 7.80 ms"));
+    assert!(fired(&profile).iter().all(|it| it.id != "step_time_variation"), "one loss, one finding");
+    assert_eq!(check(&mut session, "input", "judgement"), "warning");
     assert_eq!(check(&mut session, "input", "remedy"), found.remedy);
 }
 

@@ -31,7 +31,7 @@ fn steps_of(kernels: &[(&str, u32, u64, u64)], steps: u64) -> String {
     let mut correlation = 0;
     for step in 0..=steps {
         let start = (1 + step) * 1000 * US;
-        json.event((701, 4001), "train", start, 999 * US, &[("step_num", &step.to_string())]);
+        json.event((701, 4001), "train", start, 900 * US, &[("step_num", &step.to_string())]);
         for &(name, stream, at, length) in kernels {
             correlation += 1;
             let id = correlation.to_string();

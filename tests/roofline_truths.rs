@@ -10,7 +10,9 @@ mod support;
 
 use crossprof::{Session, Settings, TableName};
 use serde_json::Value;
-use support::xprof::{Comparison, Row, TOLERANCE, crosses_host_link, number, number_of, rows, text, within};
+use support::xprof::{
+    Comparison, OVERLAP, Row, TOLERANCE, crosses_host_link, number, number_of, overlaps, rows, text, within,
+};
 
 /// The same for what XProf prints with six digits.
 const SIX_DIGITS: f64 = 5e-6;
@@ -238,6 +240,7 @@ fn every_row_of_gpus() {
                     number(found, our_key),
                     &[
                         (ORDER, is_place),
+                        (OVERLAP, overlaps(scale * number(wanted, key), number(found, our_key))),
                         (CORES, key == "total_time_per_core"),
                         (PEAK, OF_PEAKS.contains(&key)),
                         (LIBRARY, from_shapes && !of_time),

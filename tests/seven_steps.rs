@@ -53,8 +53,8 @@ fn steps_have_their_length_and_their_parts() {
     for (index, step) in profile.steps.iter().enumerate() {
         // Three kernels; an all-reduce; four copies: nothing overlaps.
         assert_eq!((step.compute_us, step.communication_us, step.transfer_us), (240.0, 50.0, 100.0), "{step:?}");
-        // The last one begins 100 us before its first op, with its annotation.
-        assert_eq!((step.counted, step.duration_us), if index < 6 { (true, 1000.0) } else { (false, 525.0) });
+        // The last one lasts as long as its annotation; the host pauses for 100 us between annotations.
+        assert_eq!((step.counted, step.duration_us), if index < 6 { (true, 1000.0) } else { (false, 900.0) });
         assert_eq!((step.busy_us, step.idle_us), (390.0, step.duration_us - 390.0), "{step:?}");
     }
     let utilization = profile.compute_utilization.unwrap();
@@ -63,7 +63,7 @@ fn steps_have_their_length_and_their_parts() {
 }
 
 /// 35 us lie between ops that were all launched in advance, and 575 us before the host launches a step's first kernel, of which the
-/// annotation of that step covers 100.
+/// annotation of that step covers 100. The annotation of the last step goes on for 375 us after its last op.
 #[test]
 fn idle_time_has_its_causes() {
     let analysis = analysis(WindowChoice::Main);
@@ -83,7 +83,8 @@ fn idle_time_has_its_causes() {
     for row in &found.rows {
         let last = row.step == Some(6);
         let waits = [(StepPart::HostBound, if last { 100.0 } else { 575.0 }), (StepPart::KernelWait, 35.0)];
-        assert_eq!(parts(row), work.into_iter().chain(waits).collect::<Vec<_>>());
+        let rest = last.then_some((StepPart::OtherIdle, 375.0));
+        assert_eq!(parts(row), work.into_iter().chain(waits).chain(rest).collect::<Vec<_>>());
         assert_eq!((row.parts.busy().as_us(), row.num_ops, row.partial, row.counted), (390.0, 8, last, !last));
         assert_eq!((row.overlap.communication.as_us(), row.overlap.hidden_communication), (50.0, Ps::ZERO));
         assert_eq!((row.overlap.transfer.as_us(), row.overlap.hidden_transfer), (100.0, Ps::ZERO));

@@ -147,7 +147,7 @@ fn what_devices_wait_for_is_named() {
 
     let bare = profile("bare");
     let between = truth("bare")["between_marks_percent"].as_f64().unwrap();
-    let named = format!("in no annotated range for {:.1} %", of_idle(&bare, between));
+    let named = format!("in no recorded event for {:.1} %", of_idle(&bare, between));
     let message = finding(&bare, "low_device_utilization");
     assert!(message.contains(&named), "{message} lacks {named}");
 }

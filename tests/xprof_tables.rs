@@ -10,7 +10,8 @@ mod support;
 use crossprof::TableName;
 use serde_json::Value;
 use support::xprof::{
-    Comparison, HOST_LINK, Row, close, crosses_host_link, folders, number, number_of, read, rows, text,
+    Comparison, HOST_LINK, OVERLAP, Row, close, crosses_host_link, folders, number, number_of, overlaps, read, rows,
+    text,
 };
 
 fn ours(session: &mut crossprof::Session, name: TableName) -> Vec<Row> {
@@ -81,6 +82,7 @@ fn hlo_stats() {
                     found,
                     &[
                         (ORDER, !is_tpu && is_order),
+                        (OVERLAP, !is_tpu && overlaps(wanted, found)),
                         (KERNELS, !is_tpu && launches > 1.0 && close(wanted, found * launches)),
                         (HBM, !is_tpu && key == "hbm_bw" && close(all_bytes, found * launches)),
                         (LIBRARY, !is_tpu && from_shapes),
@@ -180,7 +182,9 @@ fn node<'r>(tree: &'r [Row], path: &str, folder: &str) -> &'r Row {
 
 fn time(comparison: &mut Comparison, what: &str, theirs: &Value, ours: &Row) {
     let us = number_of(&theirs["metrics"]["rawTime"]) * 1e-6;
-    comparison.number(&format!("{what}: time"), us, number(ours, "total_self_time_us"), &[]);
+    let found = number(ours, "total_self_time_us");
+    let of_gpu = !comparison.name().contains("tpu");
+    comparison.number(&format!("{what}: time"), us, found, &[(OVERLAP, of_gpu && overlaps(us, found))]);
 }
 
 /// The ops of a category: below equal copies of each other, but not what a fusion is made of, which has no time of its own.

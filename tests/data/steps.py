@@ -61,7 +61,7 @@ def record(run):
 
 
 def truth(path):
-    """Lengths in microseconds: from start to start of what marks a step, of the last one to the last op's end."""
+    """Lengths in microseconds: from start to start of what marks a step, of the last one to the end of its annotation or the last op."""
     events = [event for event in json.load(gzip.open(path))["traceEvents"] if event.get("ph") == "X"]
     events.sort(key=lambda event: event["ts"])
     is_op = lambda event: "hlo_op" in event.get("args", {}) and not event["name"].startswith("end: ")
@@ -90,6 +90,7 @@ def truth(path):
     if not marks:
         return {}
     starts = [event["ts"] for event in marks]
+    end = max(end, marks[-1]["ts"] + marks[-1]["dur"])
     counted = starts[-1] - starts[0]
     fetch = [event["dur"] for event in events if event["name"] == "fetch_batch" and starts[0] < event["ts"] < starts[-1]]
     inside = sum(event["dur"] for event in marks[:-1])

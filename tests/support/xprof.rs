@@ -115,6 +115,14 @@ pub fn crosses_host_link(row: &Row) -> bool {
     text(row, "bound_by") == "Host link" && text(row, "category").starts_with("copy")
 }
 
+/// Why times of a stream differ a little.
+pub const OVERLAP: &str = "XProf counts the time of kernels that overlap on one stream for each of them";
+
+/// May two numbers of a GPU differ because some of its kernels overlap on one stream, by less than a microsecond each?
+pub fn overlaps(theirs: f64, ours: f64) -> bool {
+    within(theirs, ours, 1e-4)
+}
+
 /// What a comparison found: values that are equal, and those that differ for a documented reason. Prints both at the end.
 #[derive(Default)]
 pub struct Comparison {
@@ -155,6 +163,11 @@ impl Comparison {
         } else {
             panic!("{name}: {what} is {theirs} in XProf and {ours} here");
         }
+    }
+
+    /// What is compared.
+    pub fn name(&self) -> &str {
+        &self.name
     }
 
     /// How many differ on purpose.

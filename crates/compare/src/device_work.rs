@@ -10,9 +10,67 @@
 
 use super::difference::{Difference, between};
 use super::level::Level;
-use super::{StepTimeVerdict, Subject, WorkChange, WorkMeasure, WorkVerdict};
+use super::{StepTimeVerdict, Subject};
 use base::format;
 use report::{Step, UnifiedProfile};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// What a [`WorkChange`] counts, per step and device.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum WorkMeasure {
+    /// Time in which at least one op of the step runs, in microseconds.
+    #[default]
+    Time,
+    /// Ops of the step.
+    Ops,
+    /// Copies of one direction.
+    Copies,
+}
+
+/// How sure a [`WorkChange`] is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum WorkVerdict {
+    /// More than the baseline, beyond the noise and the threshold.
+    More,
+    /// Less than the baseline, beyond the noise and the threshold.
+    Less,
+    /// Differs by less than the threshold.
+    Same,
+    /// Exactly as much.
+    Equal,
+    /// A difference is not proven.
+    WithinNoise,
+    /// Not measured in one of the runs.
+    #[default]
+    Unknown,
+}
+
+/// What the devices do in a step, against the baseline.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct WorkChange {
+    /// Index of the run.
+    pub run: u32,
+    /// What is counted: `time` (microseconds), `ops` or `copies`.
+    pub measure: WorkMeasure,
+    /// The measure for people.
+    pub title: String,
+    /// Typical value of the run and of the baseline, per step and device.
+    pub values: [f64; 2],
+    /// Half the width of the 95 % confidence interval of the difference; absent where the noise is unknown.
+    pub margin: Option<f64>,
+    /// How sure the difference is.
+    pub verdict: WorkVerdict,
+}
+
+impl WorkChange {
+    /// The run's value less the baseline's.
+    pub fn delta(&self) -> f64 {
+        self.values[0] - self.values[1]
+    }
+}
 
 /// Directions of copies, and what people call them.
 const COPIES: [(&str, &str); 4] = [

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::MemoryComparison;
 pub use crate::vocabulary::*;
-use crate::{Drift, ExcessOp, LevelChange, OutlierRun, ScalingForecast};
+use crate::{Drift, ExcessOp, LevelChange, OutlierRun, ScalingForecast, WorkChange};
 
 /// Version of this shape.
 pub const COMPARISON_VERSION: &str = "1.0.0";
@@ -189,62 +189,6 @@ pub struct StepTimeChange {
     /// What says so: names of fairness checks, or `ops`. Empty where it is unknown.
     #[serde(default)]
     pub work_evidence: Vec<String>,
-}
-
-/// What a [`WorkChange`] counts, per step and device.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum WorkMeasure {
-    /// Time in which at least one op of the step runs, in microseconds.
-    #[default]
-    Time,
-    /// Ops of the step.
-    Ops,
-    /// Copies of one direction.
-    Copies,
-}
-
-/// How sure a [`WorkChange`] is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum WorkVerdict {
-    /// More than the baseline, beyond the noise and the threshold.
-    More,
-    /// Less than the baseline, beyond the noise and the threshold.
-    Less,
-    /// Differs by less than the threshold.
-    Same,
-    /// Exactly as much.
-    Equal,
-    /// A difference is not proven.
-    WithinNoise,
-    /// Not measured in one of the runs.
-    #[default]
-    Unknown,
-}
-
-/// What the devices do in a step, against the baseline.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct WorkChange {
-    /// Index of the run.
-    pub run: u32,
-    /// What is counted: `time` (microseconds), `ops` or `copies`.
-    pub measure: WorkMeasure,
-    /// The measure for people.
-    pub title: String,
-    /// Typical value of the run and of the baseline, per step and device.
-    pub values: [f64; 2],
-    /// Half the width of the 95 % confidence interval of the difference; absent where the noise is unknown.
-    pub margin: Option<f64>,
-    /// How sure the difference is.
-    pub verdict: WorkVerdict,
-}
-
-impl WorkChange {
-    /// The run's value less the baseline's.
-    pub fn delta(&self) -> f64 {
-        self.values[0] - self.values[1]
-    }
 }
 
 /// How much work a run does, against the baseline.

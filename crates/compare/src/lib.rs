@@ -52,6 +52,7 @@ mod work;
 mod tests;
 
 pub use causes::{per_step, signed};
+pub use device_work::{WorkChange, WorkMeasure, WorkVerdict};
 pub use difference::DEFAULT_THRESHOLD;
 pub use document::*;
 pub use focus::Focus;

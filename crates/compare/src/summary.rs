@@ -22,8 +22,8 @@ pub fn summary(comparison: &Comparison, subjects: &[Subject]) -> Vec<String> {
         // Devices of two platforms have other ops: their work is not compared.
         let work = device_work::sentence(&of_run.collect::<Vec<_>>())
             .filter(|_| comparison.kind != ComparisonKind::AcrossPlatforms);
-        let is_different =
-            matches!(change.verdict, StepTimeVerdict::Faster | StepTimeVerdict::Slower) || work.is_some();
+        let is_proven = matches!(change.verdict, StepTimeVerdict::Faster | StepTimeVerdict::Slower);
+        let is_different = is_proven || work.is_some();
         let mut causes = comparison.causes.iter().filter(|cause| is_different && cause.run == change.run);
         let first = causes.next();
         if comparison.runs.len() > 2 {
@@ -38,12 +38,15 @@ pub fn summary(comparison: &Comparison, subjects: &[Subject]) -> Vec<String> {
         let (before, after) = if is_different { (None, whole) } else { (whole, None) };
         sentences.extend(before);
         sentences.push(sentence);
-        sentences.extend(work);
+        // What a noisy step time hides comes before its causes; else it adds to what they say.
+        let (noisy, work) = if is_proven { (None, work) } else { (work, None) };
+        sentences.extend(noisy);
         sentences.extend(first.map(|cause| because(cause, change)));
         sentences.extend(after);
         let both = subjects.get(change.run as usize).zip(subjects.get(comparison.baseline as usize));
         sentences.extend(both.and_then(|(subject, baseline)| whole_capture::findings(subject, baseline)));
         sentences.extend(only_in_one(comparison, change, first));
+        sentences.extend(work);
         sentences.extend(causes.next().map(|cause| because(cause, change)));
         sentences.extend(unexplained(change));
     }

@@ -53,7 +53,7 @@ const PARTS: &[(&str, &str)] = &[
     ("unhidden_collectives", "gradient_synchronization"),
 ];
 
-/// `(evidence, rules)`: the rules about the part of a step that long steps lose most of. They tell it already.
+/// `(evidence, rules)`: the rules about the part of a step that long steps lose most of. They tell what the long steps lose.
 const LONG_STEPS: &[(&str, &[&str])] = &[
     ("input_bound_us", &["data_loading"]),
     ("host_bound_us", &["host_overhead", "many_small_kernels"]),
@@ -68,6 +68,7 @@ const MOST: f64 = 0.5;
 pub(super) fn merge(findings: &mut Vec<Finding>) {
     let stakes: Vec<(String, Option<f64>)> =
         findings.iter().map(|finding| (finding.id.clone(), finding.time_at_stake_percent)).collect();
+    tell_of_long_steps(findings, &stakes);
     findings.retain(|finding| {
         let known = EXPLAINED.iter().find(|(symptom, _)| *symptom == finding.id);
         let causes = known.map_or(&[][..], |(_, causes)| causes);
@@ -82,12 +83,27 @@ pub(super) fn merge(findings: &mut Vec<Finding>) {
 
 /// Whether a finding about long steps says of some what a rule that fired says of all.
 fn is_told_of_all_steps(finding: &Finding, fired: &[(String, Option<f64>)]) -> bool {
+    rule_of_all_steps(finding, fired).is_some()
+}
+
+/// The rule that fired on the part of a step that the long steps of a finding lose most of.
+fn rule_of_all_steps(finding: &Finding, fired: &[(String, Option<f64>)]) -> Option<&'static str> {
     let rules = LONG_STEPS.iter().filter(|(name, _)| finding.evidence.iter().any(|it| it.name == *name));
     let is_fired = |rule: &&str| {
         let cause = fired.iter().find(|(id, _)| id == rule);
         cause.is_some_and(|(_, stake)| explain(&[*stake], finding.time_at_stake_percent))
     };
-    finding.id == "step_time_variation" && rules.flat_map(|(_, rules)| rules.iter()).any(|rule| is_fired(&rule))
+    let is_of_long_steps = finding.id == "step_time_variation";
+    rules.flat_map(|(_, rules)| rules.iter().copied()).find(|rule| is_of_long_steps && is_fired(rule))
+}
+
+/// Adds to the finding about a part of every step which steps lose most of it: the mean over all steps hides that.
+fn tell_of_long_steps(findings: &mut [Finding], fired: &[(String, Option<f64>)]) {
+    let told = findings.iter().find_map(|finding| Some((finding.title.clone(), rule_of_all_steps(finding, fired)?)));
+    let Some((title, rule)) = told else { return };
+    if let Some(finding) = findings.iter_mut().find(|finding| finding.id == rule) {
+        finding.message.push_str(&format!(" {title}."));
+    }
 }
 
 /// Makes one finding of a loss and of a part of it: the larger one, with what the other one saw and advises.

@@ -253,9 +253,7 @@ pub(crate) struct GpuWork(Vec<bool>);
 
 impl GpuWork {
     pub fn new(trace: &Trace) -> GpuWork {
-        let is_work = |index| {
-            trace.args.set(index).is_some_and(|args| is_op_cat(trace.text(args.cat)))
-        };
+        let is_work = |index| trace.args.set(index).is_some_and(|args| is_op_cat(trace.text(args.cat)));
         GpuWork((0..trace.args.len()).map(is_work).collect())
     }
 

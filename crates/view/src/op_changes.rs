@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use compare::{ChangeKind, Comparison};
+use compare::{ChangeKind, Comparison, ComparisonKind};
 use serde::{Deserialize, Serialize};
 use timeline::Change;
 
@@ -46,6 +46,10 @@ impl OpChanges {
     /// The changes of the ops where they tell the two runs apart: none where ops were not compared, are of different
     /// programs, or mostly have no partner.
     pub fn telling(comparison: &Comparison, run: u32) -> Option<OpChanges> {
+        // Ops of two platforms meet in scopes and classes, which is no partner of one op.
+        if comparison.kind == ComparisonKind::AcrossPlatforms {
+            return None;
+        }
         let of = compared_with(comparison, run)?;
         let matching = comparison.matching.iter().find(|it| it.run == of)?;
         let matched: f64 = matching.matched_us.iter().map(|it| it.time_us).sum();

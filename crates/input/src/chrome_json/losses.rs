@@ -18,7 +18,7 @@ pub(super) enum JsonLoss {
     OverlappingPair,
 }
 
-const KINDS: usize = 10;
+const KINDS: usize = 11;
 
 /// Number of each loss and where it happened first.
 #[derive(Clone, Copy, Debug, Default)]

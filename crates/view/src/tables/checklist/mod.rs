@@ -466,10 +466,10 @@ mod tests {
             remedy: "Do this.".to_owned(),
             ..fired("host_overhead", FindingSeverity::Warning, 25.0)
         }];
-        let parts = report::StepParts { host_bound_us: Some(25.0), ..Default::default() };
+        let parts = report::StepParts { host_bound_us: Some(60.0), ..Default::default() };
         profile.step_breakdown = Some(report::StepBreakdown { duration_us: 100.0, parts, ..Default::default() });
         let answer = answer_of(&profile, "host_overhead");
-        assert_eq!((answer.value, answer.judgement, answer.remedy.as_str()), (Some(25.0), Some("warning"), "Do this."));
+        assert_eq!((answer.value, answer.judgement, answer.remedy.as_str()), (Some(60.0), Some("warning"), "Do this."));
         profile.findings.clear();
         let answer = answer_of(&profile, "host_overhead");
         assert_eq!(answer.judgement, Some("bad"));
