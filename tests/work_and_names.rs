@@ -336,8 +336,11 @@ fn a_program_without_hlo_is_named() {
     assert!(!format!("{profile:?}").contains("jit_never"));
 }
 
+/// Name, thread, start and duration in microseconds.
+type Span<'a> = (&'a str, u32, i64, i64);
+
 /// As `timeline.Timeline(run_metadata.step_stats).generate_chrome_trace_format()` of TensorFlow 1 writes it.
-fn tf_timeline(processes: &[(&str, &[(&str, u32, i64, i64)])]) -> UnifiedProfile {
+fn tf_timeline(processes: &[(&str, &[Span<'_>])]) -> UnifiedProfile {
     let mut events = Vec::new();
     for (pid, (process, ops)) in processes.iter().enumerate() {
         events.push(format!(r#"{{"name":"process_name","ph":"M","pid":{pid},"args":{{"name":"{process}"}}}}"#));
@@ -355,7 +358,7 @@ fn tf_timeline(processes: &[(&str, &[(&str, u32, i64, i64)])]) -> UnifiedProfile
 #[test]
 fn a_timeline_of_tensorflow_1_has_its_streams() {
     let job = "/job:localhost/replica:0/task:0/device:GPU:0 Compute";
-    let streams: [(&str, &[(&str, u32, i64, i64)]); 4] = [
+    let streams: [(&str, &[Span<'_>]); 4] = [
         (job, &[("Conv2D", 0, 0, 20), ("MatMul", 0, 30, 20)]),
         (
             "/device:GPU:0/stream:all Compute",

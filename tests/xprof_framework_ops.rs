@@ -142,7 +142,7 @@ fn framework_op_stats() {
                 let (wanted, found) = (scale * number(theirs, key), number(row, our_key));
                 // XProf's number again, from the ops that it has under this path and its costs of them.
                 let explained =
-                    again.number(key).is_none_or(|again| close(again, wanted) || kernels && overlaps(again, wanted));
+                    again.number(key).is_none_or(|again| close(again, wanted) || !is_tpu && overlaps(again, wanted));
                 assert!(
                     explained,
                     "{folder}: {name}: {key} is {wanted} in XProf, {:?} by its rules",
@@ -154,7 +154,7 @@ fn framework_op_stats() {
                     found,
                     &[
                         (PATH, missing),
-                        (OVERLAP, kernels && overlaps(wanted, found)),
+                        (OVERLAP, !is_tpu && overlaps(wanted, found)),
                         (LIBRARY, from_shapes && is_cost(key)),
                         (KERNELS, kernels && is_cost(key)),
                         (PAIRS, key == "measured_memory_bw" && (name.contains("-start") || name.contains("-done"))),
@@ -163,11 +163,12 @@ fn framework_op_stats() {
             }
             // The second of XProf's tables leaves idle time out.
             let share = 100.0 * number(without_idle, "device_total_self_time_percent");
+            let found = number(row, "busy_self_time_percent");
             comparison.number(
                 &format!("{name}: share without idle"),
                 share,
-                number(row, "busy_self_time_percent"),
-                &[(PATH, missing), (NO_OP, !is_tpu && left_out > 0)],
+                found,
+                &[(PATH, missing), (NO_OP, !is_tpu && left_out > 0), (OVERLAP, !is_tpu && overlaps(share, found))],
             );
             comparison.text(&format!("{name}: type"), text(theirs, "type"), text(row, "type"), &[]);
             let bound = |row| match text(row, "bound_by") {

@@ -118,9 +118,9 @@ pub fn crosses_host_link(row: &Row) -> bool {
 /// Why times of a stream differ a little.
 pub const OVERLAP: &str = "XProf counts the time of kernels that overlap on one stream for each of them";
 
-/// May two numbers of a GPU differ because some of its kernels overlap on one stream, by less than a microsecond each?
+/// May two numbers of a GPU differ because some of its kernels overlap on one stream, by a fraction of a microsecond each?
 pub fn overlaps(theirs: f64, ours: f64) -> bool {
-    within(theirs, ours, 1e-4)
+    within(theirs, ours, 2e-3)
 }
 
 /// What a comparison found: values that are equal, and those that differ for a documented reason. Prints both at the end.

@@ -334,7 +334,7 @@ fn finish(trace: &Trace, by_line: &ByLine, device: &mut Device, is_cut: bool) {
     });
     device.busy = busy.finish();
     device.nesting = nesting(trace, device);
-    if device.platform != Platform::Cpu && !(is_cut && !device.ops.is_empty()) {
+    if device.platform != Platform::Cpu && (!is_cut || device.ops.is_empty()) {
         device.unrecorded = Unrecorded::new(trace, by_line, device.plane, &device.ops, &device.busy);
     }
     if let Some(runs) = device.unrecorded.time.span() {

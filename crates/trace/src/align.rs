@@ -28,10 +28,12 @@ pub(super) struct Alignment {
 /// Starts by what names them on every host.
 type Marks<'t> = BTreeMap<(&'t str, i64), Ps>;
 
+/// Finds the marks of one host.
+type Find = fn(&Trace) -> Marks<'_>;
+
 /// Lays the hosts over each other: by their steps, else by their programs' runs, else from the first event of each.
 pub(super) fn align(hosts: &[(String, Trace)]) -> Alignment {
-    let kinds: [(&str, fn(&Trace) -> Marks<'_>); 3] =
-        [("step", steps), ("module run", runs_by_id), ("module run", runs_by_rank)];
+    let kinds: [(&str, Find); 3] = [("step", steps), ("module run", runs_by_id), ("module run", runs_by_rank)];
     for (what, marks) in kinds {
         if let Some(alignment) = by_marks(hosts, what, marks) {
             return alignment;
@@ -46,7 +48,7 @@ pub(super) fn align(hosts: &[(String, Trace)]) -> Alignment {
 }
 
 /// The alignment by marks that the first host shares with every other; `None` if some host shares none.
-fn by_marks(hosts: &[(String, Trace)], what: &str, marks: fn(&Trace) -> Marks<'_>) -> Option<Alignment> {
+fn by_marks(hosts: &[(String, Trace)], what: &str, marks: Find) -> Option<Alignment> {
     let (first, others) = hosts.split_first()?;
     let ours = marks(&first.1);
     let (mut shifts, mut apart, mut fewest) = (vec![Ps::ZERO], Ps::ZERO, usize::MAX);

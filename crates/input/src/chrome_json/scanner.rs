@@ -197,7 +197,7 @@ impl Scanner {
                             Outcome::Incomplete if !self.is_last => return Step::More(pos),
                             Outcome::Incomplete | Outcome::Other => return self.lose(pos, at, base),
                         },
-                        Err(Stop::Incomplete) if self.is_last => {
+                        Err(Stop::Incomplete) if self.is_last && window.len() - pos < MAX_EVENT => {
                             match self.unescaped(window, [pos, window.len()], offset) {
                                 Outcome::Escaped(_, next) => pos = next,
                                 Outcome::Incomplete | Outcome::Other => return Step::More(pos),

@@ -134,7 +134,7 @@ fn for_each_span(
         for_each_self_kind(trace, events, |kind, interval| {
             let (Some(role), Some(event)) = (roles.get(kind).copied().flatten(), kinds.get(kind)) else { return };
             let waits = role == HostRole::Wait;
-            let says = !watches && (feeds || !waits) && !(feeds && is_users(trace.text(event.name)));
+            let says = !watches && if feeds { !is_users(trace.text(event.name)) } else { !waits };
             let outside_only = feeds && matches!(role, HostRole::Wait | HostRole::Python);
             visit(says.then_some(((event.name, outside_only), at, waits)), interval);
         });

@@ -54,7 +54,7 @@ pub(super) fn steps(
     steps.remarks.distinct_numbers = found.distinct_numbers;
     if devices.used.is_empty() {
         let annotated = found.by_host.values().next().map_or(&[][..], Vec::as_slice);
-        steps.windows.iter_mut().for_each(|row| close_last(row, annotated, |_| true));
+        steps.windows.iter_mut().for_each(|row| close_last(row, annotated, found.ends, |_| true));
         return steps;
     }
     let (mut ops, mut by_time) = (0, 0);
@@ -65,7 +65,7 @@ pub(super) fn steps(
                 window.annotation = Some(annotation.interval);
             }
         }
-        close_last(row, annotated, |window| ops_starting_in(trace, device, window.interval) > 0);
+        close_last(row, annotated, found.ends, |window| ops_starting_in(trace, device, window.interval) > 0);
         if let Some(owners) = &owners {
             by_time += owners.note(trace, device, launched, row);
             ops += row.iter().flatten().map(|window| window.num_ops(trace, device)).sum::<u64>();
@@ -74,6 +74,9 @@ pub(super) fn steps(
     steps.remarks.by_time = owners.map(|_| [ops, by_time]);
     steps
 }
+
+/// Finds the steps that own device ops.
+type FindOwners = fn(&Trace, &Devices, &Annotations) -> Owners;
 
 /// What ties device work to the annotations, and the marks of every used device; the owners of device ops where the tie is one of ops.
 fn tied(
@@ -91,7 +94,7 @@ fn tied(
         let marks = lines.iter().map(|marks| marks.iter().copied().map(Some).collect()).collect();
         return (Some(Tie::StepsLine), marks, None);
     }
-    let by_ops: [(Tie, fn(&Trace, &Devices, &Annotations) -> Owners); 3] =
+    let by_ops: [(Tie, FindOwners); 3] =
         [(Tie::Correlation, launches::owners), (Tie::Group, launches::grouped), (Tie::Dispatch, dispatch::owners)];
     for (tie, owners) in by_ops {
         let owners = owners(trace, devices, found);
@@ -156,16 +159,22 @@ fn fill_empty(devices: &Devices, marks: &mut Aligned, annotated: &[Vec<Option<Ma
     }
 }
 
-/// Ends the last step of a device with its annotation, or with its last op if that is later. It stays open if the annotations pause, and
+/// Ends the last step of a device with its annotation, or with its last op if that is later. It stays open if the annotations pause or mark
+/// starts only (`ends` is false), and
 /// if no device work is in it although there is in others: the capture ended in it.
-fn close_last(row: &mut [Option<StepWindow>], annotated: &[Option<Mark>], works: impl Fn(&StepWindow) -> bool) {
+fn close_last(
+    row: &mut [Option<StepWindow>],
+    annotated: &[Option<Mark>],
+    ends: bool,
+    works: impl Fn(&StepWindow) -> bool,
+) {
     let Some((Some(last), earlier)) = row.split_last_mut() else { return };
     let Some(Some(annotation)) = annotated.get(earlier.len()) else { return };
     let end = last.interval.end.max(annotation.interval.end);
     last.interval = Interval::new(last.interval.start, end);
     let is_stub = !works(last) && earlier.iter().flatten().any(works);
     let lengths: Vec<f64> = earlier.iter().flatten().map(|window| window.interval.length().as_ps() as f64).collect();
-    last.open = is_stub || !follow_at_once(annotated, median(&lengths).unwrap_or(0.0));
+    last.open = is_stub || !ends || !follow_at_once(annotated, median(&lengths).unwrap_or(0.0));
 }
 
 /// True where annotations follow each other without a pause that matters for steps of this length in picoseconds; so does a single one.

@@ -27,6 +27,8 @@ pub(super) struct Annotations {
     pub name: String,
     /// Step numbers in order; positions where the numbers of the trace repeat.
     pub numbers: Vec<i64>,
+    /// True if the end of the last one is the end of its step, as far as it goes; false for what only marks the start of a step.
+    pub ends: bool,
     /// How many different numbers there are in the trace, if they repeat.
     pub distinct_numbers: Option<u64>,
     /// `by_host[host][step]`.
@@ -94,6 +96,7 @@ pub(super) fn find(trace: &Trace) -> Option<Annotations> {
     };
     Some(Annotations {
         name,
+        ends: true,
         distinct_numbers,
         numbers: (0..count).map(number).collect(),
         by_host: sort::map(hosts.into_keys().zip(aligned)),
@@ -136,7 +139,7 @@ impl<'a> Candidates<'a> {
     /// The name that covers most time, with one line for each host; of equals the first by name. The flag is true if its numbers repeat:
     /// such a name has to cover more time than every name whose numbers do not.
     fn best(mut self) -> Option<(String, bool, BTreeMap<u16, Vec<Mark>>)> {
-        let mut best: Option<(Ps, bool, &str, BTreeMap<u16, Vec<Mark>>)> = None;
+        let mut best: Option<Best<'_>> = None;
         for (name, index) in std::mem::take(&mut self.names) {
             let candidate = self.found.get_mut(index).map(std::mem::take);
             let Some(candidate) = candidate.and_then(Candidate::finish) else { continue };
@@ -153,6 +156,9 @@ impl<'a> Candidates<'a> {
         best.map(|(_, repeats, name, hosts)| (name.to_owned(), repeats, hosts))
     }
 }
+
+/// Time of the best candidate, whether its numbers repeat, its name, and its marks by host.
+type Best<'a> = (Ps, bool, &'a str, BTreeMap<u16, Vec<Mark>>);
 
 /// Where several threads of a host annotate, the one that annotates the most time counts.
 fn one_line_per_host(trace: &Trace, by_line: BTreeMap<LineId, Vec<Mark>>) -> BTreeMap<u16, Vec<Mark>> {

@@ -204,6 +204,7 @@ impl Candidate {
         let marks = self.marks.iter().zip(0i64..).map(|(mark, number)| Some(Mark { key: Some(number), ..*mark }));
         Annotations {
             name: self.name.clone(),
+            ends: self.sort != Sort::OncePerStep,
             distinct_numbers: None,
             numbers: (0i64..).take(self.marks.len()).collect(),
             by_host: BTreeMap::from([(self.host, marks.collect())]),

@@ -211,7 +211,8 @@ pub fn headlines(profile: &UnifiedProfile) -> Vec<(&'static str, String)> {
 
 /// Is the run a file about memory, without events?
 fn is_of_memory_alone(profile: &UnifiedProfile) -> bool {
-    profile.memory.is_some() && profile.metadata.num_events.is_none_or(|events| events == 0)
+    let has_events = profile.metadata.num_events.is_some_and(|events| events > 0);
+    profile.memory.is_some() && !has_events && profile.metadata.num_devices == 0
 }
 
 /// Bytes that each device holds, needs or lacks.
@@ -285,7 +286,7 @@ fn device_work(profile: &UnifiedProfile) -> Option<String> {
         text += &format!(", {ops} ops");
     }
     if let Some(lag) = timing.device_lag_us {
-        text += &format!("; devices run {} behind the host (median)", time_us(lag));
+        text += &format!("; its first op starts {} after its annotation on the host (median)", time_us(lag));
     }
     Some(text)
 }
