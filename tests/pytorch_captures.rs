@@ -60,7 +60,6 @@ fn a_kernel_that_waits_long_after_its_launch_does_not_wait_for_the_host() {
     let parts = &profile.step_breakdown.as_ref().unwrap().parts;
     // The gap is 85 to 9,000: 40 us until the call has ended, 8,875 us in which the launched kernel waits.
     assert_eq!((parts.host_bound_us, parts.kernel_wait_us, parts.other_idle_us), (Some(40.0), Some(0.0), 8875.0));
-    assert!(!profile.findings.iter().any(|finding| finding.id == "host_overhead"));
 }
 
 /// A kernel whose launch is late and which starts at once waited for the host all the same.
@@ -75,7 +74,6 @@ fn a_kernel_that_starts_after_its_late_launch_waited_for_the_host() {
     ]);
     let parts = &profile.step_breakdown.as_ref().unwrap().parts;
     assert_eq!((parts.host_bound_us, parts.other_idle_us), (Some(8915.0), 0.0));
-    assert!(profile.findings.iter().any(|finding| finding.id == "host_overhead"));
 }
 
 /// A capture with `torch.profiler`'s CUDA synchronisation events has `Stream Sync` and `Context Sync` on the streams.
