@@ -68,7 +68,9 @@ def test_a_training_that_tf_data_feeds_is_captured(tmp_path: Path) -> None:
     report = crossprof.open(tmp_path / "profiles").report
     assert report["parameter_counts"]["total_params"] == 16 + 1
     assert fetched_batches(session) == 4
-    assert 0 < report["io_operations"]["io_total_time_us"] < report["step_timing"]["total_time_us"]
+    # Of the whole capture: which of these steps of microseconds count depends on the machine.
+    whole = crossprof.open(tmp_path / "profiles", window="all").report
+    assert 0 < whole["io_operations"]["io_total_time_us"] < whole["step_timing"]["total_time_us"]
 
 
 @pytest.mark.parametrize(
