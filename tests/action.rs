@@ -1,13 +1,9 @@
 //! The script of the GitHub Action, as a job runs it: in an empty folder, with the tool on PATH.
-#![cfg(unix)]
-
-mod support;
-
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use support::cli;
+use crate::support::cli;
 
 const TPU: &str = "www/assets/examples/tpu-training.trace.json.gz";
 const GPU: &str = "www/assets/examples/gpu-training.trace.json.gz";

@@ -1,10 +1,8 @@
 //! Broken, odd and hostile files: each gives a partial profile with precise warnings, or one clear sentence. Never a
 //! panic, never a hang, never unbounded memory.
 
-mod support;
-
+use crate::support::{gzip, load, samples};
 use crossprof::{Error, FileResult, Session, Severity, UnifiedProfile};
-use support::{gzip, load, samples};
 
 const HEAD: &str = r#"{"displayTimeUnit":"ns","traceEvents":[
 {"ph":"M","pid":1,"name":"process_name","args":{"name":"/device:GPU:0"}},

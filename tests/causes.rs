@@ -3,12 +3,9 @@
 //! The traces are Chrome JSON of one GPU whose host launches eight kernels a step; each step varies by its own noise, each kernel by a
 //! little more.
 
-#![allow(clippy::unwrap_used)]
-
-mod support;
-
+use crate::support;
+use crate::support::chrome::ChromeTrace;
 use crossprof::compare::{Comparison, Options, Subject, compare};
-use support::chrome::ChromeTrace;
 
 const OPS: [(&str, &str, f64); 8] = [
     ("gemm_fusion_dot.1", "layer_0/attn/dot_general", 2000.0),

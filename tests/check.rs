@@ -1,26 +1,18 @@
 //! `crossprof check` from the command line: what holds, what fails, what is wrong, and what it writes.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing)]
-
-#[path = "check/docs.rs"]
 mod docs;
-#[path = "check/mistakes.rs"]
 mod mistakes;
-#[path = "check/outputs.rs"]
 mod outputs;
-#[path = "check/real.rs"]
 mod real;
-#[path = "check/verdicts.rs"]
 mod verdicts;
 
-mod support;
-
+use crate::support;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
+use crate::support::chrome::ChromeTrace;
+use crate::support::cli::{crossprof, stderr, stdout};
 use serde_json::Value;
-use support::chrome::ChromeTrace;
-use support::cli::{crossprof, stderr, stdout};
 
 const MS: u64 = 1_000_000_000;
 

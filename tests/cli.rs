@@ -1,11 +1,9 @@
 //! The built tool: what it prints where, and how it exits.
 
-mod support;
-
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use support::samples;
+use crate::support::samples;
 
 fn crossprof(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_crossprof"))

@@ -1,14 +1,10 @@
 //! What the built tool reads from and writes to: pipes, devices, links, files that others need.
-#![cfg(unix)]
-
-mod support;
-
 use std::fs::{self, File};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use support::{cli, gunzip, samples};
+use crate::support::{cli, gunzip, samples};
 
 const TPU: &str = "www/assets/examples/tpu-training.trace.json.gz";
 const CPU: &str = "www/assets/examples/jax-cpu-train.xplane.pb";

@@ -1,7 +1,6 @@
 //! Communication in real profiles against what is known of them by other means.
 
-mod support;
-
+use crate::support;
 use std::path::Path;
 
 use crossprof::table::{Cell, Table};

@@ -1,20 +1,15 @@
 //! `crossprof compare` from the command line: what it reads, prints, writes and refuses.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing)]
-
-#[path = "compare/folders.rs"]
 mod folders;
-#[path = "compare/gates.rs"]
 mod gates;
 
-mod support;
-
+use crate::support;
 use std::path::{Path, PathBuf};
 
+use crate::support::chrome::ChromeTrace;
+use crate::support::cli::{crossprof, stderr, stdout};
+use crate::support::samples;
 use serde_json::Value;
-use support::chrome::ChromeTrace;
-use support::cli::{crossprof, stderr, stdout};
-use support::samples;
 
 const GPU: &str = "www/assets/examples/gpu-training.trace.json.gz";
 const TPU: &str = "www/assets/examples/tpu-training.trace.json.gz";

@@ -1,15 +1,12 @@
 //! Comparisons of runs whose difference is known: the comparison must name the cause first, and its parts must add up.
 
-#![allow(clippy::unwrap_used)]
-
-mod support;
-
+use crate::support;
+use crate::support::chrome::ChromeTrace;
+use crate::support::samples;
 use crossprof::UnifiedProfile;
 use crossprof::compare::{
     CauseKind, Comparison, ComparisonKind, FairnessStatus, MatchedBy, Options, StepTimeVerdict, Subject, compare,
 };
-use support::chrome::ChromeTrace;
-use support::samples;
 
 const US: u64 = 1_000_000;
 

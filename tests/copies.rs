@@ -3,12 +3,9 @@
 //! The truths were counted in the files by a separate program: the events of the streams named `__amd_rocclr_copyBuffer` or
 //! `__amd_rocclr_fillBufferAligned`, by the name of the first host event with the same correlation id.
 
-#![allow(clippy::unwrap_used)]
-
-mod support;
-
+use crate::support;
+use crate::support::xprof::{Row, number, ours};
 use crossprof::{Query, Session, Settings, TableName, WindowChoice};
-use support::xprof::{Row, number, ours};
 
 /// What a file holds: direction, the report's category, the part of a step, count, summed microseconds, and microseconds of a device
 /// with at least one, where nothing else runs beside them (mean over devices).

@@ -1,8 +1,7 @@
 //! Ops of XLA's CPU backend: when they end, against what a script finds in the raw events (tests/data/cpu_ends.py), and what
 //! they cost, against what XLA says of the compiled programs (tests/data/capture.py).
 
-mod support;
-
+use crate::support;
 use std::collections::BTreeMap;
 
 use crossprof::hlo::{self, Conventions, CostSource, Instruction, Modules};

@@ -1,17 +1,13 @@
 //! What decoders make of whole files: every event of an xplane and of its JSON, and what real files are known to hold, counted by
 //! other tools.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing)]
-
-mod support;
-
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use crate::support::{decode, gunzip, samples};
 use crossprof::input::{Decoded, Decoder};
 use crossprof::trace::{Event, EventColumn, Framework, LineKind, PlaneKind, Trace, is_gpu_cat};
 use serde_json::Value;
-use support::{decode, gunzip, samples};
 
 fn real(path: &str) -> Trace {
     decode(&samples::real(path))

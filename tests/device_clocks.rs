@@ -12,19 +12,15 @@
 //! off = sorted(abs(late - slope * offset - intercept) for offset, late in late)
 //! ```
 
-#![allow(clippy::unwrap_used)]
-
-mod support;
-
 use std::sync::Arc;
 
+use crate::support::xprof::{Row, number, open, ours, text};
+use crate::support::{decode, samples};
 use crossprof::Ps;
 use crossprof::metrics::Devices;
 use crossprof::metrics::Steps;
 use crossprof::trace::{ByLine, ChipClock, PlaneKind, Trace};
 use crossprof::{Settings, TableName, UnifiedProfile, WindowChoice};
-use support::xprof::{Row, number, open, ours, text};
-use support::{decode, samples};
 
 const FILES: [&str; 2] = ["tpu-v6e-4chip/*.xplane.pb", "tpu-v6e-4chip/*.trace.json.gz"];
 

@@ -1,17 +1,14 @@
 //! `crossprof table events --arguments`: everything that a file says of its events, read again, against the file read by others.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing)]
-
-mod support;
-
+use crate::support;
 use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use crate::support::cli::{crossprof, scratch, stderr, stdout};
+use crate::support::samples;
 use serde_json::{Map, Value, json};
-use support::cli::{crossprof, scratch, stderr, stdout};
-use support::samples;
 use wire_writer::{Message, message};
 
 fn rows(folder: &Path, arguments: &[&str]) -> Vec<Map<String, Value>> {

@@ -1,13 +1,10 @@
 //! The page's examples: the made-up runs are what their generators write, and their reports say what is true of them.
 //!
-//! After a change of a generator: `CROSSPROF_WRITE_EXAMPLES=1 cargo test --test examples`.
+//! After a change of a generator: `CROSSPROF_WRITE_EXAMPLES=1 cargo test --test tests examples::`.
 
-#![allow(clippy::unwrap_used)]
-
-mod support;
-
+use crate::support;
+use crate::support::{gpu, gunzip, gzip, load_with, tpu};
 use crossprof::{Settings, UnifiedProfile, WindowChoice};
-use support::{gpu, gunzip, gzip, load_with, tpu};
 
 const PS_PER_US: f64 = 1e6;
 

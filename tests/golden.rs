@@ -1,15 +1,13 @@
 //! One `check` over every sample: the project's own, and real profiles where they are present.
 
-mod support;
-
 use std::path::Path;
 
+use crate::support::{gunzip, gzip, load, load_chunked, samples};
 use crossprof::input::XPlaneDecoder;
 use crossprof::metrics::Run;
 use crossprof::metrics::analyse;
 use crossprof::{FileResult, Settings, UnifiedProfile, export};
 use serde_json::Value;
-use support::{gunzip, gzip, load, load_chunked, samples};
 
 /// Everything that must hold for any file.
 fn check(path: &Path) {

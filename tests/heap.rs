@@ -1,13 +1,9 @@
 //! Device memory profiles: what is in them against counts made by hand, with prost and with Python's own gzip, and against each other.
 
-#![allow(clippy::unwrap_used)]
-
-mod support;
-
+use crate::support::samples;
 use crossprof::memory::{HeapProfile, Problem};
 use crossprof::table::Cell;
 use crossprof::{Query, Session, Settings, Table, TableName};
-use support::samples;
 use wire_writer::{Message, message};
 
 /// A profile of two lines of a program, called through a package: `(bytes, line)` of arrays on `cuda:0`, and one executable.

@@ -1,14 +1,12 @@
 //! FLOPs, bytes, categories and expressions of the kernels of real GPU profiles against XProf's hlo_stats of the same
 //! profiles, row by row. Prints the rows that differ on purpose.
 
-mod support;
-
 use std::collections::BTreeMap;
 
+use crate::support::decode;
+use crate::support::xprof::{Row, close, number, output, rows, text, xplane};
 use crossprof::hlo::{self, CostSource, Modules};
 use crossprof::trace::Trace;
-use support::decode;
-use support::xprof::{Row, close, number, output, rows, text, xplane};
 
 /// The profile of a folder and the rows of XProf's hlo_stats.
 fn read(folder: &str) -> (Trace, Vec<Row>) {

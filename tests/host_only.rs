@@ -1,8 +1,6 @@
 //! A recorded run of JAX's CPU backend without per-op events: what its host did, against sums that a script made of the events
 //! (tests/data/host_only.py).
 
-#![allow(clippy::unwrap_used)]
-
 use std::path::Path;
 
 use crossprof::report::FindingSeverity;

@@ -1,14 +1,10 @@
 //! Traces in JSON with oddities of their writers, after public reports: ids, pairs, paths of Windows, lists without categories, makers of
 //! devices. Truths are counted by hand.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing)]
-
-mod support;
-
+use crate::support::load;
 use crossprof::input::ChromeJsonDecoder;
 use crossprof::trace::{PlaneKind, Trace};
 use crossprof::{UnifiedProfile, WarningCode};
-use support::load;
 
 /// The trace of a text, which is the same however the text is cut.
 fn trace(text: &str) -> Trace {

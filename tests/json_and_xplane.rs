@@ -2,15 +2,12 @@
 //!
 //! The JSON beside `mi300x-8gpu-conv` is of another program on one of its GPUs: there is nothing to compare, and a test says so.
 
-#![allow(clippy::unwrap_used)]
-
-mod support;
-
+use crate::support;
 use std::path::Path;
 
+use crate::support::samples;
+use crate::support::xprof::{Comparison, Row, number, open, ours, text};
 use crossprof::TableName;
-use support::samples;
-use support::xprof::{Comparison, Row, number, open, ours, text};
 
 fn ops(path: &Path) -> Vec<Row> {
     ours(&mut open(path), &support::xprof::active(), TableName::Ops)

@@ -1,15 +1,12 @@
 //! The kernel table against XProf's `kernel_stats`, row by row, for every real profile that has one.
 
-#![allow(clippy::unwrap_used)]
-
-mod support;
-
+use crate::support;
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use crate::support::{samples, xprof};
 use crossprof::pages::{Block, PageQuery, View};
 use crossprof::{Cell, Query, Table, TableName};
-use support::{samples, xprof};
 
 /// What tells a row of XProf's from another, and its numbers.
 type Key = (String, String, String, String);

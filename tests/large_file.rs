@@ -1,12 +1,10 @@
 //! A file so large that the tool reads its metadata before its events: the result is that of the same bytes in an archive, which
 //! can only be read from start to end.
 
-mod support;
-
 use std::io::Write;
 use std::path::Path;
 
-use support::cli::{crossprof, scratch, stdout};
+use crate::support::cli::{crossprof, scratch, stdout};
 use wire_writer::{Message, message};
 
 /// One GPU with two streams of kernels, and a host's thread with as many annotations; the names come last.

@@ -2,16 +2,12 @@
 //!
 //! Truths: hand counts of small traces made here, what `tests/data/steps.py` added up from raw events, and the cases of public reports.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing)]
-
-mod support;
-
 use std::fmt::Write;
 
+use crate::support::{load, samples};
 use compare::{Options, StepTimeVerdict, Subject, WorkMeasure, WorkVerdict};
 use crossprof::UnifiedProfile;
 use serde_json::Value;
-use support::{load, samples};
 
 /// A PyTorch trace. Times are microseconds.
 #[derive(Default)]

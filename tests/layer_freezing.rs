@@ -1,7 +1,5 @@
 //! Which parameters a training step trains, against arrays that JAX compared before and after a step (tests/data/freezing).
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing)]
-
 use std::io::Read;
 use std::path::PathBuf;
 

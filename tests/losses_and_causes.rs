@@ -1,15 +1,11 @@
 //! What a run loses, told once and by its cause: late devices without replica groups, long steps, waits of host and devices, and work
 //! outside of the window. The truths are sums over the events as they are written.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing)]
-
-mod support;
-
+use crate::support::chrome::ChromeTrace;
+use crate::support::{open, tpu};
 use crossprof::report::{Finding, FindingSeverity};
 use crossprof::table::Cell;
 use crossprof::{Query, Session, Settings, TableName, UnifiedProfile};
-use support::chrome::ChromeTrace;
-use support::{open, tpu};
 
 const US: u64 = 1_000_000;
 

@@ -1,13 +1,9 @@
 //! The command line on files of memory: by themselves, and beside profiles.
 
-#![allow(clippy::unwrap_used)]
-
-mod support;
-
 use std::path::Path;
 
+use crate::support::{cli, samples};
 use serde_json::Value;
-use support::{cli, samples};
 
 /// The programs that `crossprof table program-memory` prints of a folder.
 fn programs(folder: &Path) -> Vec<Value> {

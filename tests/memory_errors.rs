@@ -1,15 +1,11 @@
 //! The text of an out-of-memory error as a file: tables, profile and findings of it, and what becomes of other texts.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing)]
-
-mod support;
-
 use std::io::Write;
 use std::process::{Command, Stdio};
 
+use crate::support::open;
 use crossprof::{Query, Session, Settings, TableName, UnifiedProfile};
 use serde_json::Value;
-use support::open;
 
 /// As a TPU's compiler writes it, with what a log has around it.
 const TPU: &str = r#"step 1 of 1000

@@ -1,12 +1,8 @@
 //! The page of memory: its charts add up to its figures, for programs that JAX compiled and for every real profile.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing)]
-
-mod support;
-
+use crate::support::{samples, xprof};
 use crossprof::pages::{Block, Icicle, Page, PageQuery, Scatter, View};
 use crossprof::{Session, Settings};
-use support::{samples, xprof};
 
 fn page(session: &mut Session, options: &[(&str, &str)]) -> Page {
     let options = options.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect();

@@ -1,17 +1,13 @@
 //! Memory over time against XProf's memory profile, for every real profile that its output is there of.
 
-#![allow(clippy::unwrap_used)]
-
-mod support;
-
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::support::{samples, xprof};
 use crossprof::memory::allocator::{Activity, Allocator, AllocatorEvent, xprof as xprof_mode};
 use crossprof::table::Cell;
 use crossprof::tables::AreaQuery;
 use crossprof::{Query, Settings, TableName};
 use serde_json::Value;
-use support::{samples, xprof};
 
 /// The counters of the timeline of a folder's xplane, by name: samples and largest value.
 fn counters(folder: &str) -> BTreeMap<String, (u64, f64)> {

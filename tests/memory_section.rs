@@ -1,12 +1,8 @@
 //! The section `memory` of the unified profile: against XProf's memory profile, against XLA, and read back.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing)]
-
-mod support;
-
+use crate::support::{load, samples, xprof};
 use crossprof::{Session, Settings, UnifiedProfile, export};
 use serde_json::Value;
-use support::{load, samples, xprof};
 
 fn report(files: &[(String, Vec<u8>)]) -> UnifiedProfile {
     let mut session = Session::new();

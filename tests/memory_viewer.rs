@@ -1,18 +1,14 @@
 //! The memory of compiled programs against XProf's memory viewer, field by field, for every real profile that its output is there
 //! of.
 
-#![allow(clippy::unwrap_used)]
-
-mod support;
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+use crate::support::{samples, xprof};
 use crossprof::hlo::Modules;
 use crossprof::memory::{Category, MAIN, ProgramMemory, SpaceMemory, blocks};
 use crossprof::{Settings, TableName};
 use serde_json::Value;
-use support::{samples, xprof};
 
 /// XProf merges buffers below this many bytes.
 const SMALL: u64 = 16384;

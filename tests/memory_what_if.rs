@@ -1,15 +1,11 @@
 //! What if: estimates against what XLA's compiler does when the program is really changed, and against a count by brute force.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing)]
-
-mod support;
-
 use std::sync::Arc;
 
+use crate::support::{gunzip, samples};
 use crossprof::memory::{Change, Classifier, MAIN, ProgramMemory, Taken, WhatIf};
 use crossprof::{Query, Session, Settings, TableName};
 use serde_json::Value;
-use support::{gunzip, samples};
 
 /// Looks at a program of the fixture.
 fn with<T>(name: &str, look: impl FnOnce(&ProgramMemory, &WhatIf) -> T) -> T {

@@ -3,8 +3,6 @@
 //! Definitions are the doc comments of the report's fields and the declarations of columns. Between `<!-- fields: steps -->` (a
 //! field of the profile with all below it) or `<!-- columns: ops -->` (a table) and `<!-- end -->` the document is made of them.
 
-#![allow(clippy::unwrap_used)]
-
 use std::collections::BTreeSet;
 
 use crossprof::fields::{self, Definition};
@@ -137,7 +135,7 @@ fn renewed(document: &str) -> String {
     text
 }
 
-/// After a change of a definition: `CROSSPROF_WRITE_SCHEMA=1 cargo test --test metrics_docs`.
+/// After a change of a definition: `CROSSPROF_WRITE_SCHEMA=1 cargo test --test tests metrics_docs::`.
 #[test]
 fn the_document_states_every_definition() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/metrics.md");
@@ -147,7 +145,10 @@ fn the_document_states_every_definition() {
         std::fs::write(path, &current).unwrap();
         return;
     }
-    assert!(committed == current, "docs/metrics.md is old: CROSSPROF_WRITE_SCHEMA=1 cargo test --test metrics_docs");
+    assert!(
+        committed == current,
+        "docs/metrics.md is old: CROSSPROF_WRITE_SCHEMA=1 cargo test --test tests metrics_docs::"
+    );
     let entries: Vec<&str> = current.lines().filter(|line| line.starts_with("* `")).collect();
     let has = |start: &str| entries.iter().any(|line| line.starts_with(start));
     assert!(has("* `steps[].duration_us`: Start to the next step's start"), "fields are missing");

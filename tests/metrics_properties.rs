@@ -1,7 +1,5 @@
 //! Busy time, gaps and the parts of a step of random ops against a count of every microsecond.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing)]
-
 use crossprof::insight::examine;
 use crossprof::metrics::{Run, Settings, WindowChoice};
 use crossprof::report::UnifiedProfile;

@@ -2,10 +2,7 @@
 //! programs were recorded; and times that cannot be true. Each trace is written here, and what is true of it follows from how it is
 //! written.
 
-#![allow(clippy::unwrap_used)]
-
-mod support;
-
+use crate::support;
 use crossprof::report::{Finding, FindingSeverity};
 use crossprof::{Session, Settings, UnifiedProfile};
 use serde_json::{Value, json};

@@ -1,16 +1,13 @@
 //! One quantity has one value wherever it is shown: self times where kernels of a stream overlap, waits beside idle time, judgements of one
 //! number, and both sides of a comparison of a capture with itself.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing)]
-
-mod support;
-
+use crate::support;
 use std::collections::BTreeMap;
 
+use crate::support::chrome::ChromeTrace;
+use crate::support::{gpu, samples, tpu};
 use crossprof::compare::{CauseKind, ChangeKind, Comparison, MatchedBy, MetricVerdict, Options, Subject, compare};
 use crossprof::{Cell, Query, Session, Settings, TableName, UnifiedProfile};
-use support::chrome::ChromeTrace;
-use support::{gpu, samples, tpu};
 
 const US: u64 = 1_000_000;
 

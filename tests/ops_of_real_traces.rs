@@ -1,16 +1,14 @@
 //! Kernels, categories, copies and host work of real profiles against truths that were measured with other tools.
 
-mod support;
-
 use std::sync::Arc;
 
+use crate::support::{decode, samples};
 use crossprof::Ps;
 use crossprof::metrics::Devices;
 use crossprof::metrics::self_times;
 use crossprof::metrics::{Tallies, compilation, io_operations, kernels, memory_operations};
 use crossprof::report::{KernelCategory, Kernels};
 use crossprof::trace::{ByLine, Interval, IntervalSet, Trace};
-use support::{decode, samples};
 
 fn real(path: &str) -> Trace {
     decode(&samples::real(path))

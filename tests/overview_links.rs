@@ -1,14 +1,10 @@
 //! What the overview lists leads somewhere: for every profile, each link opens a view that has rows under its filter.
 
-#![allow(clippy::unwrap_used)]
-
-mod support;
-
 use std::path::Path;
 
+use crate::support::{samples, xprof};
 use crossprof::pages::{Bars, Block, Link, Page, PageQuery, TableBlock, View};
 use crossprof::{Cell, Query, Session, Table, TableName};
-use support::{samples, xprof};
 
 /// The rows that a click on a link shows.
 fn rows(session: &mut Session, link: &Link) -> Table {

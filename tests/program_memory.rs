@@ -1,18 +1,14 @@
 //! The memory of JAX programs on a CPU against what XLA says of it (`compiled.memory_analysis()`), from files as `--xla_dump_to`
 //! writes them; and what becomes of such files.
 
-#![allow(clippy::unwrap_used)]
-
-mod support;
-
 use std::collections::BTreeMap;
 
+use crate::support::samples;
 use crossprof::hlo::Modules;
 use crossprof::memory::{Assignment, MAIN, ProgramMemory, Recorded, SpaceMemory, xla_peak};
 use crossprof::table::Cell;
 use crossprof::{FileKind, Query, Session, Settings, TableName};
 use serde_json::Value;
-use support::samples;
 
 /// The memory space of the host.
 const HOST: i64 = 5;

@@ -1,16 +1,13 @@
 //! What the project's founding documents promise, each as they write it: their command lines, their example of the schema,
 //! their folders.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing)]
-
-mod support;
-
+use crate::support;
 use std::path::{Path, PathBuf};
 use std::process::Output;
 
+use crate::support::chrome::ChromeTrace;
+use crate::support::cli::{stderr, stdout};
 use serde_json::{Value, json};
-use support::chrome::ChromeTrace;
-use support::cli::{stderr, stdout};
 
 const MS: u64 = 1_000_000_000;
 

@@ -1,9 +1,8 @@
 //! Whatever the bytes: no panic, and the same report for the same bytes.
 
-mod support;
-
+use crate::support;
+use crate::support::{load, load_chunked, samples};
 use proptest::prelude::*;
-use support::{load, load_chunked, samples};
 
 fn cases(number: u32) -> ProptestConfig {
     ProptestConfig { cases: number, ..ProptestConfig::default() }

@@ -1,9 +1,6 @@
 //! What public PyTorch captures taught: the same situations as files of Kineto, with truths counted by hand.
 
-#![allow(clippy::unwrap_used)]
-
-mod support;
-
+use crate::support;
 use crossprof::UnifiedProfile;
 
 /// Head of a file of Kineto, up to its first event.

@@ -1,11 +1,9 @@
 //! Tests that read real profiles cannot pass without them: they are ignored unless somebody asks for them, and then they fail.
 
-mod support;
-
 use std::path::Path;
 use std::process::{Command, Output};
 
-use support::samples::{files, root, traces};
+use crate::support::samples::{files, root, traces};
 
 #[test]
 #[ignore = "reads real profiles"]
@@ -16,7 +14,7 @@ fn a_test_of_real_profiles() {
 /// Runs that test with words for its runner, where the folder of real profiles is this one.
 fn run(words: &[&str], folder: &Path) -> (Output, String) {
     let mut test = Command::new(std::env::current_exe().expect("this program"));
-    test.args(["--exact", "a_test_of_real_profiles"]).args(words).env("CROSSPROF_TRACES", folder);
+    test.args(["--exact", "real_profiles::a_test_of_real_profiles"]).args(words).env("CROSSPROF_TRACES", folder);
     let output = test.output().expect("it starts");
     let said = [output.stdout.as_slice(), &output.stderr].concat();
     (output, String::from_utf8_lossy(&said).into_owned())
@@ -26,7 +24,7 @@ fn run(words: &[&str], folder: &Path) -> (Output, String) {
 fn it_is_skipped_by_name_and_with_the_reason() {
     let (output, said) = run(&[], &root());
     assert!(output.status.success(), "{said}");
-    assert!(said.contains("a_test_of_real_profiles ... ignored, reads real profiles"), "{said}");
+    assert!(said.contains("real_profiles::a_test_of_real_profiles ... ignored, reads real profiles"), "{said}");
 }
 
 #[test]

@@ -4,15 +4,12 @@
 //! time and rates are the op statistics' business (`xprof_tables`); ours differ on purpose in the peak, which is that of the op's
 //! own data type, and in the bandwidth of AMD's memory, of which the profile states half.
 
-#![allow(clippy::unwrap_used)]
-
-mod support;
-
-use crossprof::{Session, Settings, TableName};
-use serde_json::Value;
-use support::xprof::{
+use crate::support;
+use crate::support::xprof::{
     Comparison, OVERLAP, Row, TOLERANCE, crosses_host_link, number, number_of, overlaps, rows, text, within,
 };
+use crossprof::{Session, Settings, TableName};
+use serde_json::Value;
 
 /// The same for what XProf prints with six digits.
 const SIX_DIGITS: f64 = 5e-6;

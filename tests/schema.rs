@@ -1,11 +1,9 @@
 //! The JSON Schema: committed, up to date, and true of what is exported.
 
-mod support;
-
+use crate::support::{load, samples};
 use crossprof::{Settings, export};
-use support::{load, samples};
 
-/// After a change of the report or the comparison: `CROSSPROF_WRITE_SCHEMA=1 cargo test --test schema`.
+/// After a change of the report or the comparison: `CROSSPROF_WRITE_SCHEMA=1 cargo test --test tests schema::`.
 #[test]
 fn the_committed_schemas_are_the_current_ones() {
     for (name, current) in [
@@ -18,7 +16,7 @@ fn the_committed_schemas_are_the_current_ones() {
             std::fs::write(&path, &current).expect("the schema can be written");
         }
         let committed = std::fs::read_to_string(&path).unwrap_or_default();
-        assert!(committed == current, "{name} is old: CROSSPROF_WRITE_SCHEMA=1 cargo test --test schema");
+        assert!(committed == current, "{name} is old: CROSSPROF_WRITE_SCHEMA=1 cargo test --test tests schema::");
     }
 }
 

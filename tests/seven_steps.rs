@@ -1,18 +1,14 @@
 //! Seven made-up steps of known parts (`support/seven_steps.rs`), to the last picosecond in every section and table. XProf counts the
 //! 90 us of `Memcpy*` as compute.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing)]
-
-mod support;
-
+use crate::support::cli::{crossprof, scratch, stderr, stdout};
+use crate::support::{decode_json, load_with, seven_steps};
 use crossprof::Ps;
 use crossprof::metrics::HostRole;
 use crossprof::metrics::{Analysis, analyse};
 use crossprof::metrics::{Run, Settings, WindowChoice};
 use crossprof::metrics::{StepPart, StepRow};
 use crossprof::{Cell, Query, Session, Table, TableName, UnifiedProfile};
-use support::cli::{crossprof, scratch, stderr, stdout};
-use support::{decode_json, load_with, seven_steps};
 
 fn settings(window: WindowChoice) -> Settings {
     Settings { window, ..Settings::default() }

@@ -1,10 +1,8 @@
 //! The source lines of ops in real captures, against call stacks that were read with another reader of the same files.
 
-mod support;
-
+use crate::support::samples;
+use crate::support::xprof::{Row, number, open, ours, text};
 use crossprof::{Settings, TableName};
-use support::samples;
-use support::xprof::{Row, number, open, ours, text};
 
 /// The row of an op.
 fn op<'r>(rows: &'r [Row], name: &str) -> &'r Row {

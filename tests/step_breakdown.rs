@@ -1,15 +1,11 @@
 //! Where the time of steps goes in real profiles: against truths by construction, and against what XProf prints where it is right.
 
-#![allow(clippy::unwrap_used)]
-
-mod support;
-
+use crate::support::xprof::output;
+use crate::support::{decode, decode_json, samples, seven_steps};
 use crossprof::Ps;
 use crossprof::metrics::{Analysis, analyse};
 use crossprof::metrics::{Breakdown, MeanPart, StepPart, StepRow};
 use crossprof::metrics::{Run, Settings, WindowChoice};
-use support::xprof::output;
-use support::{decode, decode_json, samples, seven_steps};
 
 fn analysis(path: &str) -> Analysis {
     analysis_of(path, WindowChoice::Main)

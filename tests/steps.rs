@@ -1,15 +1,11 @@
 //! What a step is, on recordings of our own: `tests/data/steps.py` made them, and added up their raw events without crossprof
 //! (`*.truth.json`). One test looks at real profiles that name no steps.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing)]
-
-mod support;
-
 use std::path::{Path, PathBuf};
 
+use crate::support::{load, samples};
 use crossprof::UnifiedProfile;
 use serde_json::Value;
-use support::{load, samples};
 
 fn recording(file: &str) -> PathBuf {
     samples::root().join("tests/data/jax-cpu-steps").join(file)

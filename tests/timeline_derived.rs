@@ -1,15 +1,11 @@
 //! The derived tracks of the timeline add up to the tables.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing)]
-
-mod support;
-
 use std::path::Path;
 
+use crate::support::{open, samples};
 use crossprof::timeline::{Columns, Flame, Origin, Shows, Timeline};
 use crossprof::{Ps, Settings, WindowChoice};
 use serde_json::json;
-use support::{open, samples};
 
 /// Devices that communicate, of which the track of exposed communication adds up to the table of collectives.
 fn devices_that_agree(path: &Path) -> usize {

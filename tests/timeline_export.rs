@@ -1,19 +1,15 @@
 //! A range that is written as a Chrome trace is read back with the same events, to the picosecond.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing)]
-
-mod support;
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use crate::support::cli::{crossprof, scratch, stderr};
+use crate::support::{open, samples};
 use crossprof::export::chrome_trace;
 use crossprof::timeline::{Origin, extent};
 use crossprof::trace::{FlowRole, Interval, Trace};
 use crossprof::{Ps, Settings};
 use serde_json::Value;
-use support::cli::{crossprof, scratch, stderr};
-use support::{open, samples};
 
 /// What a range holds.
 #[derive(Debug, Default, PartialEq)]

@@ -1,7 +1,5 @@
 //! What the hand does on the timeline: ranges snap to edges of events, flags and ranges are kept, tracks are arranged.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing)]
-
 use crossprof::pages::timeline::{Action, Keep, Outcome, TrackChange, act, scene, tip};
 use crossprof::pages::{Block, PageQuery};
 use crossprof::timeline::{Bookmarks, RowContent, Scene, Sight, Stage};

@@ -1,19 +1,16 @@
 //! Which events follow from which, and the arrows between them: against traces written by hand, and against what the raw files of
 //! real profiles say.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing)]
-
-mod support;
-
+use crate::support;
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::support::{open, samples};
 use crossprof::pages::PageQuery;
 use crossprof::pages::timeline::{Action, Outcome, act, scene};
 use crossprof::timeline::{Arrangement, Arrow, EventRef, LinkKind, Sight, Stage, Step};
 use crossprof::trace::{EventColumn, EventId, Trace};
 use crossprof::{Session, Settings};
 use serde_json::{Value, json};
-use support::{open, samples};
 
 /// On thread 1 a launch [0, 4) of the kernel [10, 20) on stream 1, in `outer` [0, 30); a flow from the launch to `next` [6, 8) on thread 2, by way of
 /// `step` [5, 6) there; one that arrives at what starts next.

@@ -1,15 +1,11 @@
 //! The pictures of median steps in reports hold what the tables say of those steps.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing)]
-
-mod support;
-
 use std::path::Path;
 
+use crate::support::samples;
 use crossprof::tables::{AreaQuery, LineQuery};
 use crossprof::timeline::{StepPicture, median_step};
 use crossprof::{Cell, Ps, Query, Session, Settings, TableName};
-use support::samples;
 
 /// Lines of the picture of a file's median step whose marks add up to their row of the table of that range.
 fn lines_that_agree(path: &Path) -> usize {

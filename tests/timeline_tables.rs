@@ -1,20 +1,16 @@
 //! The tables of an area of the timeline (`events`, `range`): what the command line says of a trace that was counted by hand, and
 //! that over everything they hold what the other tables hold.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing)]
-
-mod support;
-
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use crate::support::cli::{crossprof, scratch, stderr, stdout};
+use crate::support::{open, samples};
 use crossprof::metrics::WindowChoice;
 use crossprof::tables::{AreaQuery, LineQuery};
 use crossprof::trace::{IntervalSet, LineKind, PlaneKind, Platform};
 use crossprof::{Cell, Ps, Query, Settings, Table, TableName};
 use serde_json::{Value, json};
-use support::cli::{crossprof, scratch, stderr, stdout};
-use support::{open, samples};
 
 /// Two streams and a host thread. In microseconds, from the first event:
 ///

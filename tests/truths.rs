@@ -1,20 +1,16 @@
 //! What is known of real profiles, to the printed digit. The values come from XProf, from the traces' makers and from
 //! counting by hand, never from crossprof.
 
-#![allow(clippy::unwrap_used, clippy::indexing_slicing)]
-
-mod support;
-
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use crate::support::{decode, load_with, samples};
 use crossprof::metrics::Devices;
 use crossprof::metrics::Steps;
 use crossprof::metrics::median;
 use crossprof::report::{DeviceStats, MultiDevice};
 use crossprof::trace::ByLine;
 use crossprof::{Settings, UnifiedProfile, WindowChoice};
-use support::{decode, load_with, samples};
 
 /// The report of one real profile, of all that its devices did.
 fn report(path: &str) -> UnifiedProfile {

@@ -1,8 +1,4 @@
 //! `crossprof view`: what the server shows, and what it refuses.
-#![cfg(feature = "view")]
-
-mod support;
-
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -10,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant, SystemTime};
 
+use crate::support::cli;
 use serde_json::Value;
-use support::cli;
 
 const CPU: &str = "www/assets/examples/jax-cpu-train.xplane.pb";
 const TPU: &str = "www/assets/examples/tpu-training.trace.json.gz";

@@ -1,14 +1,10 @@
 //! The codes of warnings: documented in docs/warnings.md, and each of them is given by some code.
 
-#![allow(clippy::unwrap_used)]
-
-mod support;
-
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use crate::support::samples;
 use crossprof::{Severity, WarningCode};
-use support::samples;
 
 const ABOUT: &str = "# Warnings
 
@@ -43,7 +39,7 @@ fn page() -> String {
     page
 }
 
-/// After a change of the codes: `CROSSPROF_WRITE_SCHEMA=1 cargo test --test warnings`.
+/// After a change of the codes: `CROSSPROF_WRITE_SCHEMA=1 cargo test --test tests warnings::`.
 #[test]
 fn the_page_of_warnings_is_the_current_one() {
     let path = samples::root().join("docs/warnings.md");
@@ -51,7 +47,10 @@ fn the_page_of_warnings_is_the_current_one() {
         std::fs::write(&path, page()).unwrap();
     }
     let committed = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(committed == page(), "docs/warnings.md is old: CROSSPROF_WRITE_SCHEMA=1 cargo test --test warnings");
+    assert!(
+        committed == page(),
+        "docs/warnings.md is old: CROSSPROF_WRITE_SCHEMA=1 cargo test --test tests warnings::"
+    );
 }
 
 #[test]

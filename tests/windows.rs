@@ -1,12 +1,9 @@
 //! One window: in every profile that is there, under every choice, all sections say the same of the same quantity.
 
-#![allow(clippy::unwrap_used)]
-
-mod support;
-
+use crate::support;
+use crate::support::{open, samples};
 use crossprof::pages::{Block, PageQuery, View};
 use crossprof::{Cell, Query, Session, Settings, TableName, UnifiedProfile, WindowChoice};
-use support::{open, samples};
 
 /// Choices that every run can follow, and some that depend on it.
 fn choices(main: &UnifiedProfile) -> Vec<WindowChoice> {

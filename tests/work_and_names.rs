@@ -1,8 +1,7 @@
 //! What ops are called and what they cost, where a file does not say it plainly: custom calls without an estimate, callbacks, programs
 //! without HLO, kernels that communicate, timelines of TensorFlow 1.
 
-mod support;
-
+use crate::support;
 use std::collections::BTreeMap;
 
 use crossprof::metrics::Run;

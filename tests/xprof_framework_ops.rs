@@ -3,16 +3,13 @@
 //! Its rows of the host are marks that its own preprocessing makes (`IDLE`, unnamed rows), but for one, `XlaModule`:
 //! `tests/xprof_host_ops.rs` compares it.
 
-#![allow(clippy::unwrap_used)]
-
-mod support;
-
+use crate::support;
 use std::collections::{BTreeMap, BTreeSet};
 
-use crossprof::TableName;
-use support::xprof::{
+use crate::support::xprof::{
     Comparison, HOST_LINK, OVERLAP, Row, close, folders, number, ours, output, overlaps, read, rows, text,
 };
+use crossprof::TableName;
 
 /// `(XProf's column, ours, how many of ours one of theirs is)`.
 const NUMBERS: [(&str, &str, f64); 11] = [

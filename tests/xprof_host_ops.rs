@@ -1,13 +1,10 @@
 //! The table `host-ops` against what XProf says of hosts: its `XlaModule` row, which is the calls that launch kernels, and
 //! its table of host ops, which has no rows in any of these profiles. And against sums over a trace's JSON.
 
-#![allow(clippy::unwrap_used)]
-
-mod support;
-
+use crate::support;
+use crate::support::samples;
+use crate::support::xprof::{Comparison, folders, number, open, ours, read, rows, text};
 use crossprof::TableName;
-use support::samples;
-use support::xprof::{Comparison, folders, number, open, ours, read, rows, text};
 
 /// What the calls have in their names.
 const CALLS: [&str; 2] = ["LaunchKernel", "Memset"];

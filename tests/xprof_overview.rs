@@ -3,14 +3,13 @@
 //! Nothing here has a counterpart for: the share of ops that are the framework's, eager execution, inference latency, and idle time
 //! of "host ops", of which a JAX program has none. Printed numbers are compared with what ours print to the same digits.
 
-#![allow(clippy::unwrap_used)]
-
-mod support;
-
+use crate::support;
+use crate::support::xprof::{
+    ABSENT, Comparison, Row, close, folders, number, number_of, ours, output, read, rows, text,
+};
 use crossprof::report::{Roofline, StepBreakdown};
 use crossprof::{Session, TableName, UnifiedProfile};
 use serde_json::Value;
-use support::xprof::{ABSENT, Comparison, Row, close, folders, number, number_of, ours, output, read, rows, text};
 
 const NO_COUNTER: &str = "XProf prints 0.0 % of what the profile has no counter for: absent here";
 const NO_LIMIT: &str = "XProf's open version never fills it in: here it comes from the roofline";

@@ -3,16 +3,13 @@
 //! XProf is right on TPUs: every value that both have must agree. On GPUs its rows are compared where it has a value at all
 //! (it knows no cost of library calls), and what differs on purpose is printed with the reason.
 
-#![allow(clippy::unwrap_used)]
-
-mod support;
-
-use crossprof::TableName;
-use serde_json::Value;
-use support::xprof::{
+use crate::support;
+use crate::support::xprof::{
     Comparison, HOST_LINK, OVERLAP, Row, close, crosses_host_link, folders, number, number_of, overlaps, read, rows,
     text,
 };
+use crossprof::TableName;
+use serde_json::Value;
 
 fn ours(session: &mut crossprof::Session, name: TableName) -> Vec<Row> {
     support::xprof::ours(session, &support::xprof::active(), name)

@@ -6,7 +6,7 @@ use crossprof::budget::file::BudgetFile;
 use crossprof::budget::{Catalogue, Limit};
 use serde_json::Value;
 
-use crate::{json, two_traces};
+use super::{json, two_traces};
 
 const PAGE: &str = include_str!("../../docs/budgets.md");
 

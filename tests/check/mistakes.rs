@@ -1,6 +1,6 @@
 //! Wrong budgets and wrong calls: exit status 2, nothing on standard output, and a sentence that helps.
 
-use crate::{check, stderr, stdout, two_traces};
+use super::{check, stderr, stdout, two_traces};
 
 #[test]
 fn mistakes_in_a_budget_are_told_with_line_and_column() {

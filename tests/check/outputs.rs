@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::{check, stderr, stdout, two_traces};
+use super::{check, stderr, stdout, two_traces};
 
 const BUDGET: &str = r#"
 limits = ["step_timing.num_steps == 5", "throughput.tokens_per_sec > 1 if measured"]

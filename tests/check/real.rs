@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
+use super::{check, stderr, stdout};
 use crate::support::samples;
-use crate::{check, stderr, stdout};
 
 /// Each rule on a profile has to give this exit status.
 fn expect(folder: &Path, arguments: &[&str], rules: &[(&str, i32)]) {

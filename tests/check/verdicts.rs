@@ -2,8 +2,8 @@
 
 use serde_json::json;
 
+use super::{MS, check, json, scratch, stderr, stdout, trace, two_traces};
 use crate::support::chrome::ChromeTrace;
-use crate::{MS, check, json, scratch, stderr, stdout, trace, two_traces};
 
 #[test]
 fn one_line_is_a_regression_assertion() {

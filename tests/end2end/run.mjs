@@ -14,6 +14,8 @@ import { serve } from "./server.mjs";
 const TIMEOUT_MS = 300_000;
 /** What takes a second takes many times that on a machine that does much else. */
 const WAIT_MS = 60_000;
+/** How long a page whose test failed may take to say what it shows. */
+const ANSWER_MS = 5_000;
 const here = dirname(fileURLToPath(import.meta.url));
 const [dist = join(here, "../../dist"), ...words] = process.argv.slice(2);
 const artifacts = join(here, "artifacts");
@@ -33,8 +35,9 @@ async function runOne(browser, test) {
   const errors = [];
   const expected = [];
   let timer;
+  let page;
   try {
-    const page = await context.newPage();
+    page = await context.newPage();
     page.on("pageerror", (error) => errors.push(String(error)));
     page.on("console", (message) => message.type() === "error" && errors.push(message.text()));
     const cli = process.env.CROSSPROF_CLI ?? join(here, "../../target/release/crossprof");
@@ -44,6 +47,12 @@ async function runOne(browser, test) {
     await Promise.race([test.run({ page, context, site, artifacts, cli, expected }), late]);
     const surprising = errors.filter((text) => !expected.some((pattern) => pattern.test(text)));
     if (surprising.length) throw new Error(`the page reported errors:\n${surprising.join("\n")}`);
+  } catch (error) {
+    // What was on the screen, and what the page said, tell a page that is wrong from one that is late.
+    const text = page?.evaluate(() => `${location.href}\n${document.body.innerText.slice(0, 1500)}`).catch(String);
+    const silent = new Promise((resolve) => setTimeout(resolve, ANSWER_MS, "it does not answer"));
+    const shown = await Promise.race([text, silent]);
+    throw new Error(`${error?.stack ?? error}\nthe page: ${shown}\nits errors: ${errors.join("\n") || "none"}`);
   } finally {
     clearTimeout(timer);
     await context.close();
@@ -63,7 +72,7 @@ for (const test of tests) {
     console.log(`ok      ${test.file}: ${test.name} (${Date.now() - start} ms)`);
   } catch (error) {
     failed += 1;
-    console.log(`FAILED  ${test.file}: ${test.name} (${Date.now() - start} ms)\n${error?.stack ?? error}`);
+    console.log(`FAILED  ${test.file}: ${test.name} (${Date.now() - start} ms)\n${error?.message ?? error}`);
   }
 }
 await browser.close();

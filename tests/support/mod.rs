@@ -1,5 +1,4 @@
 //! What the integration tests share: finding profiles, loading them, and writing traces of known content.
-#![allow(dead_code)] // Each test binary uses a part of it.
 
 pub mod chrome;
 pub mod cli;

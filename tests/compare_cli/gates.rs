@@ -1,7 +1,7 @@
 //! `--fail-on`: the exit status that a job of a CI system looks at.
 
+use super::{MAIN, NEW, scratch, trace, two};
 use crate::support::cli::{crossprof, stderr};
-use crate::{MAIN, NEW, scratch, trace, two};
 
 #[test]
 fn a_run_that_is_slower_fails_the_job() {

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
+use super::{json, scratch, trace, trace_on};
 use crate::support::cli::{crossprof, stderr};
-use crate::{json, scratch, trace, trace_on};
 
 fn names(folder: &Path, arguments: &[&str]) -> Vec<String> {
     let runs = json(folder, arguments)["runs"].as_array().unwrap().clone();
