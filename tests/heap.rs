@@ -1,9 +1,10 @@
 //! Device memory profiles: what is in them against counts made by hand, with prost and with Python's own gzip, and against each other.
 
 use crate::support::samples;
+use crossprof::compare::{self, Subject};
 use crossprof::memory::{HeapProfile, Problem};
 use crossprof::table::Cell;
-use crossprof::{Query, Session, Settings, Table, TableName};
+use crossprof::{Query, Session, Settings, Table, TableName, export};
 use wire_writer::{Message, message};
 
 /// A profile of two lines of a program, called through a package: `(bytes, line)` of arrays on `cuda:0`, and one executable.
@@ -143,4 +144,56 @@ fn real_profiles_add_up() {
         assert_eq!(of("buffer"), Cell::Int(buffers as u64), "{name}");
         assert_eq!(of("executable"), Cell::Int(executables as u64), "{name}");
     }
+}
+
+/// Counted by hand: 1,000 + 76 + 7 bytes of line 12, of which 7 are a program, and 24 bytes of line 30.
+#[test]
+fn reports_lead_with_the_memory() {
+    let mut session = open(&[profile(&[(1000, 12), (24, 30), (76, 12)]).0]);
+    let report = session.report(0, &Settings::default()).unwrap();
+    let live = report.memory.as_ref().unwrap().live.as_ref().unwrap();
+    let kinds: Vec<_> = live.kinds.iter().map(|it| (it.kind.as_str(), it.count, it.bytes)).collect();
+    assert_eq!((live.total_bytes, kinds), (1107, vec![("buffer", 3, 1100), ("executable", 1, 7)]));
+    let lines: Vec<_> = live.lines.iter().map(|it| (it.line.as_str(), it.count, it.bytes)).collect();
+    assert_eq!(lines, [("/home/me/train.py:12", 3, 1083), ("/home/me/train.py:30", 1, 24)]);
+    assert_eq!(live.lines[0].stack, "train (/home/me/train.py:12) > asarray (jax/numpy.py:50)");
+    let text = export::text::report(&report);
+    for said in [
+        "Live memory  1.08 KiB (1.07 KiB in 3 arrays, 99.4 %, 7 B in 1 program, 0.6 %)",
+        "cuda:0: live 1.07 KiB",
+        "Not included A device memory profile holds no compiled programs",
+        "/home/me/train.py:12  train     1.06 KiB  97.8 %",
+        "Largest call stack of /home/me/train.py:12",
+        "train (/home/me/train.py:12) > asarray (jax/numpy.py:50)",
+    ] {
+        assert!(text.contains(said), "{said}\n{text}");
+    }
+    for report in [export::markdown::report(&report), export::html::report(&report)] {
+        assert!(report.contains("Memory on the devices by line of code") && report.contains("1.06 KiB"), "{report}");
+    }
+}
+
+#[test]
+fn a_comparison_of_two_says_what_grew() {
+    let files = [profile(&[(1000, 12), (24, 30)]).0, profile(&[(500, 12), (90, 41)]).0];
+    let mut session = open(&files);
+    let profiles = [0, 1].map(|run| session.report(run, &Settings::default()).unwrap());
+    let subjects = profiles.map(Subject::new);
+    let comparison = compare::compare(&subjects, &compare::Options::default());
+    assert_eq!(
+        comparison.summary,
+        [
+            "memory1.prof has 597 B of live memory against 1.01 KiB in memory0.prof (-42.1 %).",
+            "Largest change by line of code: -500 B, at train (/home/me/train.py:12)."
+        ]
+    );
+    let text = export::comparison::text(&comparison);
+    for said in ["Live memory", "+90 B, 1 more, at train (/home/me/train.py:41)", "-24 B, 1 fewer, at train"] {
+        assert!(text.contains(said), "{said}\n{text}");
+    }
+    for absent in ["Fairness", "step", "device ops"] {
+        assert!(!text.contains(absent), "{absent}\n{text}");
+    }
+    assert!(export::comparison::html(&comparison, &subjects).contains("+90 B, 1 more"));
+    assert!(export::comparison::markdown(&comparison).contains("Live memory"));
 }

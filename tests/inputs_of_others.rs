@@ -1,7 +1,7 @@
 //! Traces in JSON with oddities of their writers, after public reports: ids, pairs, paths of Windows, lists without categories, makers of
 //! devices. Truths are counted by hand.
 
-use crate::support::load;
+use crate::support::{load, samples};
 use crossprof::input::ChromeJsonDecoder;
 use crossprof::trace::{PlaneKind, Trace};
 use crossprof::{UnifiedProfile, WarningCode};
@@ -201,4 +201,20 @@ fn a_name_of_several_products_says_which_is_assumed() {
     assert_eq!(stated.roofline.as_ref().unwrap().device_key.as_deref(), Some("h100-pcie"));
     let radeon = profile(&pytorch(r#"{"id":0,"name":"AMD Radeon 8060S"}"#, 0, "hipLaunchKernel", "k"));
     assert_eq!(radeon.roofline.as_ref().unwrap().device_key.as_deref(), Some("radeon-8060s"));
+}
+
+/// Programs as text are named, with the way to files that are read.
+#[test]
+#[ignore = "reads real profiles"]
+fn programs_as_text_are_named() {
+    let folder = samples::traces().join("../cases/hlo-text");
+    let paths = samples::files(&folder, &[".hlo.gz"]);
+    assert_eq!(paths.len(), 2, "{}", folder.display());
+    for path in paths {
+        let mut session = crossprof::Session::new();
+        let file = session.begin(&path.to_string_lossy(), None);
+        session.push(file, &std::fs::read(&path).unwrap());
+        let said = session.finish(file).error.unwrap().to_string();
+        assert!(said.contains("HLO text") && said.contains("--xla_dump_hlo_as_proto"), "{said}");
+    }
 }

@@ -1,6 +1,7 @@
 //! `cargo xtask fuzz`: damaged inputs through everything, by the package `fuzzing`, which this program only builds and starts.
 
 use crate::{Result, cache, process, toolchain};
+use std::path::Path;
 use std::process::Command;
 
 /// How long `cargo xtask test` fuzzes.
@@ -14,7 +15,7 @@ pub fn command(words: &[String]) -> Result {
     process::run(cargo.args(["--bin", "fuzz", "--profile", "test", "--"]).args(words))
 }
 
-/// A short run, of the same cases every time.
-pub fn check() -> Result {
-    command(&["--seconds".to_owned(), CHECK_SECONDS.to_owned()])
+/// A short run, of the same cases every time, by the program in `folder`.
+pub fn check(folder: &Path) -> Result {
+    process::run(Command::new(folder.join("fuzz")).args(["--seconds", CHECK_SECONDS]).current_dir(cache::repository()))
 }

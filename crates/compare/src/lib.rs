@@ -27,6 +27,7 @@ mod focus;
 mod folders;
 mod headline;
 mod level;
+mod live_memory;
 mod matching;
 mod memory;
 pub mod noise;
@@ -57,6 +58,7 @@ pub use difference::DEFAULT_THRESHOLD;
 pub use document::*;
 pub use focus::Focus;
 pub use folders::are_groups;
+pub use live_memory::MemoryLineChange;
 pub use memory::{MemoryBuffersChange, MemoryClassChange, MemoryComparison};
 pub use scaling::{ExcessOp, ScalingForecast};
 pub use scored::definitions;
@@ -110,7 +112,9 @@ pub fn compare(subjects: &[Subject], options: &Options) -> Comparison {
     let baseline = options.baseline.min(last);
     let Some(base) = subjects.get(baseline) else { return Comparison::default() };
     let across = subjects.iter().any(|it| it.profile.metadata.platform != base.profile.metadata.platform);
-    let fairness = fairness::fairness(subjects);
+    let is_of_memory = live_memory::is_all(subjects);
+    // Conditions are those of steps.
+    let fairness = if is_of_memory { Vec::new() } else { fairness::fairness(subjects) };
     // A step of another model does not scale, unless the user says so.
     let is_other_model =
         fairness.iter().any(|it| it.check == "parameter_shapes" && it.status == FairnessStatus::Differs);
@@ -138,11 +142,13 @@ pub fn compare(subjects: &[Subject], options: &Options) -> Comparison {
         ..Comparison::default()
     };
     let unit = rates::unit(subjects);
+    comparison.memory = memory::memory(subjects, baseline);
+    if is_of_memory {
+        comparison.summary = live_memory::sentences(comparison.memory.as_ref(), subjects, baseline);
+        return comparison;
+    }
     for (index, subject) in subjects.iter().enumerate().filter(|(index, _)| *index != baseline) {
         add_run(&mut comparison, index, subject, base, unit);
-    }
-    {
-        comparison.memory = memory::memory(subjects, baseline);
     }
     (comparison.metrics, comparison.platform_metrics) = scored::metrics(subjects, &comparison);
     if !comparison.times_are_of_steps() {

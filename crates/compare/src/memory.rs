@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::Subject;
+use super::{MemoryLineChange, Subject, live_memory};
 use base::sort;
 use report::{Memory, MemoryBuffers, MemoryClass, ProgramMemory};
 use schemars::JsonSchema;
@@ -25,6 +25,12 @@ pub struct MemoryComparison {
     pub classes: Vec<MemoryClassChange>,
     /// Buffers that came or went against the baseline, those with most bytes first.
     pub buffers: Vec<MemoryBuffersChange>,
+    /// Live memory of each run on all its devices, if the run has a device memory profile.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub live_bytes: Vec<Option<u64>>,
+    /// Lines of code that hold more or less live memory than in the baseline, the largest change first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lines: Vec<MemoryLineChange>,
 }
 
 /// A class in all runs.
@@ -59,7 +65,9 @@ pub(super) fn memory(subjects: &[Subject], baseline: usize) -> Option<MemoryComp
     let sections: Vec<Memory> = subjects.iter().map(of).collect();
     let peaks: Vec<Peak<'_>> = sections.iter().map(Peak::of).collect();
     let peak_bytes: Vec<Option<u64>> = peaks.iter().map(|peak| peak.bytes).collect();
-    if peak_bytes.iter().flatten().count() < 2 {
+    let live_bytes = live_memory::live_bytes(&sections);
+    let are_known = |bytes: &[Option<u64>]| bytes.iter().flatten().count() >= 2;
+    if !are_known(&peak_bytes) && !are_known(&live_bytes) {
         return None;
     }
     Some(MemoryComparison {
@@ -67,6 +75,8 @@ pub(super) fn memory(subjects: &[Subject], baseline: usize) -> Option<MemoryComp
         programs: peaks.iter().map(|peak| peak.program.map(str::to_owned)).collect(),
         classes: classes(&peaks),
         buffers: buffers(&peaks, baseline),
+        lines: live_memory::lines(&sections, baseline),
+        live_bytes: if are_known(&live_bytes) { live_bytes } else { Vec::new() },
         peak_bytes,
     })
 }
@@ -208,7 +218,7 @@ mod tests {
         };
         // Larger than anything that ran on the device.
         let other = ProgramMemory { module: "jit_g(2)".to_owned(), peak_heap_bytes: 10 * peak, ..program.clone() };
-        let memory = Some(Memory { devices: vec![device], programs: vec![other, program] });
+        let memory = Some(Memory { devices: vec![device], programs: vec![other, program], live: None });
         Subject::new(UnifiedProfile { memory, ..UnifiedProfile::default() })
     }
 

@@ -104,6 +104,9 @@ pub fn sniff(head: &[u8], complete: bool) -> Option<Format> {
     if protobuf::is_hlo_proto(head) {
         return Some(Format::Program);
     }
+    if protobuf::is_perfetto(head) {
+        return Some(Format::Other(Error::not_a_profile("a trace of Perfetto (protobuf)", known::FROM_PERFETTO)));
+    }
     Some(xplane::what_else(head).map_or_else(|| known::by_appearance(head), Format::Other))
 }
 

@@ -7,6 +7,8 @@
 //! Label     1 key  2 str                            kind: buffer, executable; device: cuda:0
 //! ```
 
+use std::collections::BTreeMap;
+
 use base::source_line;
 use prost::Message;
 use rustc_hash::FxHashMap;
@@ -62,6 +64,28 @@ pub struct HeapProfile {
     pub samples: Vec<HeapSample>,
     /// What could not be read.
     pub problems: Problems,
+}
+
+/// What samples are added up by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HeapKey {
+    /// Line of the program and its function: see [`HeapProfile::own_frame`].
+    Line,
+    /// Call stack, outermost frame first.
+    Stack,
+    /// `buffer` or `executable`.
+    Kind,
+    /// Device; empty for executables.
+    Device,
+}
+
+/// Memory of the samples with one key.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct HeapSum {
+    /// Arrays and programs.
+    pub count: i64,
+    /// Bytes of the arrays and programs.
+    pub bytes: i64,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -167,6 +191,36 @@ impl HeapProfile {
             self.problems.add(Problem::Unreadable);
         }
         read.ok()
+    }
+
+    /// Adds up the samples by `key`. A key has one text; [`HeapKey::Line`] has the line and its function.
+    pub fn sums(&self, key: HeapKey) -> BTreeMap<Vec<String>, HeapSum> {
+        let mut found: BTreeMap<Vec<String>, HeapSum> = BTreeMap::new();
+        for sample in &self.samples {
+            let sum = found.entry(self.key_of(sample, key)).or_default();
+            sum.count = sum.count.saturating_add(sample.count);
+            sum.bytes = sum.bytes.saturating_add(sample.bytes);
+        }
+        found
+    }
+
+    /// The texts of a sample's key.
+    pub fn key_of(&self, sample: &HeapSample, key: HeapKey) -> Vec<String> {
+        match key {
+            HeapKey::Line => {
+                let frame = self.own_frame(sample);
+                let function = frame.map(|frame| frame.function.clone());
+                vec![frame.map(Frame::place).unwrap_or_default(), function.unwrap_or_default()]
+            }
+            HeapKey::Stack => {
+                let frames = sample.stack.iter().rev().filter_map(|&index| self.frames.get(index));
+                let texts: Vec<String> =
+                    frames.map(|frame| format!("{} ({})", frame.function, frame.place())).collect();
+                vec![texts.join(" > ")]
+            }
+            HeapKey::Kind => vec![sample.kind.clone()],
+            HeapKey::Device => vec![sample.device.clone()],
+        }
     }
 
     /// The line of the user's program that a stack is on: the innermost that is in no installed package, else the innermost.

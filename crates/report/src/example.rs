@@ -169,6 +169,18 @@ pub fn profile() -> UnifiedProfile {
                 ..DeviceMemory::default()
             }],
             programs: Vec::new(),
+            live: Some(LiveMemory {
+                total_bytes: 3 << 20,
+                kinds: vec![LiveMemoryKind { kind: "buffer".into(), count: 2, bytes: 3 << 20, percent: 100.0 }],
+                lines: vec![LiveMemoryLine {
+                    line: "train.py:12".into(),
+                    function: "init".into(),
+                    count: 2,
+                    bytes: 3 << 20,
+                    percent: 100.0,
+                    stack: "main (train.py:40) > init (train.py:12)".into(),
+                }],
+            }),
         }),
         launches: None,
         warnings: vec![

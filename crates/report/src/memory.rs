@@ -13,6 +13,62 @@ pub struct Memory {
     /// The compiled programs, those with the largest peak first, at most 20.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub programs: Vec<ProgramMemory>,
+    /// Arrays and programs on the devices when a device memory profile was saved; absent for other files.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub live: Option<LiveMemory>,
+}
+
+/// Arrays and programs on the devices when a device memory profile was saved. Temporary buffers of running programs are not in such a
+/// profile. Added in 1.1.0.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
+pub struct LiveMemory {
+    /// Bytes of all arrays and programs, on all devices.
+    pub total_bytes: u64,
+    /// Arrays and programs apart, the larger first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub kinds: Vec<LiveMemoryKind>,
+    /// Lines of the program that allocated them, the largest first, at most 50.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lines: Vec<LiveMemoryLine>,
+}
+
+/// Live memory of one kind. Added in 1.1.0.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
+pub struct LiveMemoryKind {
+    /// `buffer` (arrays) or `executable` (the code of compiled programs).
+    pub kind: String,
+    /// Number of arrays or programs.
+    pub count: u64,
+    /// Bytes of the arrays or programs.
+    pub bytes: u64,
+    /// Share of `total_bytes`.
+    pub percent: f64,
+}
+
+/// Live memory that one line of the program allocated. Added in 1.1.0.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
+pub struct LiveMemoryLine {
+    /// `file:line` of the innermost frame outside installed packages; of the innermost frame if all are in packages. Empty if the
+    /// profile has no call stack.
+    pub line: String,
+    /// Function that contains the line; empty if unknown.
+    pub function: String,
+    /// Number of arrays and programs.
+    pub count: u64,
+    /// Bytes of the arrays and programs.
+    pub bytes: u64,
+    /// Share of `total_bytes`.
+    pub percent: f64,
+    /// Largest call stack that ends in this line, outermost frame first: `main (train.py:10) > init (model.py:5)`.
+    pub stack: String,
+}
+
+impl super::UnifiedProfile {
+    /// Does the profile come from a file about memory, without events?
+    pub fn is_of_memory_alone(&self) -> bool {
+        let has_events = self.metadata.num_events.is_some_and(|events| events > 0);
+        self.memory.is_some() && !has_events && self.metadata.num_devices == 0
+    }
 }
 
 /// What fills the memory of one device. Added in 1.1.0.

@@ -4,6 +4,7 @@ use super::real;
 use crate::build::{self, Variant, size};
 use crate::toolchain::{self, TARGET};
 use crate::{Result, browser, cache, fuzz, node, notices, process, python, tools};
+use std::path::PathBuf;
 use std::process::Command;
 
 /// One check.
@@ -29,7 +30,11 @@ pub const ALL: &[Check] = &[
     Check { name: "clippy-wasm", what: "lints, wasm32", run: clippy_wasm },
     Check { name: "native", what: "tests of the library, the command line and xtask", run: native },
     Check { name: "notices", what: "licences of what is shipped", run: |_| notices::check() },
-    Check { name: "fuzz", what: "damaged inputs through everything, for half a minute", run: |_| fuzz::check() },
+    Check {
+        name: "fuzz",
+        what: "damaged inputs through everything, for half a minute",
+        run: |_| fuzz::check(&tested_programs()?),
+    },
     Check { name: "doc", what: "the examples in the documentation", run: doc },
     Check { name: "python", what: "the Python package with JAX of two versions", run: |_| python::check() },
     Check { name: "build", what: "the page, in release mode", run: page },
@@ -38,6 +43,9 @@ pub const ALL: &[Check] = &[
     Check { name: "end2end", what: "the built page in Chromium", run: end_to_end },
     Check { name: "browsers", what: "the main ways through the built page in Firefox and WebKit", run: other_browsers },
 ];
+
+/// Packages and features of the native tests.
+const ALL_BUT_PAGE: &[&str] = &["--workspace", "--exclude", "www", "--features", VIEW];
 
 /// All of the command line. The page stays outside of it: tests give it as a folder.
 const VIEW: &str = "crossprof/view";
@@ -101,9 +109,16 @@ fn on_page(mut cargo: Command, command: &str) -> Command {
     cargo
 }
 
+/// Builds what the native tests consist of, if it is not there yet, and returns the folder of its programs: other checks use them, so
+/// that nothing is built twice.
+fn tested_programs() -> Result<PathBuf> {
+    process::run(cargo(&["test", "--locked", "--no-run"]).args(ALL_BUT_PAGE))?;
+    Ok(cache::target().join("debug"))
+}
+
 fn native(run: &mut Run) -> Result {
     let nextest = process::works(&mut cargo(&["nextest", "--version"]));
-    let all_but_page: &[&str] = &["--workspace", "--exclude", "www", "--features", VIEW];
+    let all_but_page = ALL_BUT_PAGE;
     let targets: &[&str] = if nextest { &[] } else { &["--lib", "--bins", "--tests"] };
     let start = |packages: &[&str], words: &[&str]| {
         let runner: &[&str] = if nextest { &["nextest", "run"] } else { &["test"] };
@@ -162,15 +177,15 @@ fn sizes(_: &mut Run) -> Result {
 
 fn end_to_end(_: &mut Run) -> Result {
     // Tests compare the page's figures with the command line's.
-    process::run(&mut cargo(&["build", "--locked", "--release", "--bin", "crossprof", "--features", VIEW]))?;
+    let tool = tested_programs()?.join("crossprof");
     let mut run = node::playwright()?;
-    run.arg("tests/end2end/run.mjs").arg(build::dist()).env("CROSSPROF_CLI", cache::target().join("release/crossprof"));
+    run.arg("tests/end2end/run.mjs").arg(build::dist()).env("CROSSPROF_CLI", tool);
     process::run(&mut run)
 }
 
 /// A browser that cannot be installed here (by whoever may not, without a network, on another system) is skipped, and named at the end.
 fn other_browsers(run: &mut Run) -> Result {
-    process::run(&mut cargo(&["build", "--locked", "--release", "--bin", "crossprof", "--features", VIEW]))?;
+    let tool = tested_programs()?.join("crossprof");
     let firefox = browser::firefox().map(|firefox| vec![("FIREFOX", firefox)]);
     let webkit =
         browser::webkit_driver().and_then(|driver| Ok(vec![("WEBKIT_DRIVER", driver), ("XVFB", browser::xvfb()?)]));
@@ -180,7 +195,7 @@ fn other_browsers(run: &mut Run) -> Result {
             Ok(programs) => {
                 let mut script = node::with_packages(&["playwright-core", "puppeteer-core"])?;
                 script.arg("tests/end2end/main-ways.mjs").arg(build::dist()).arg(name).envs(programs);
-                script.env("CROSSPROF_CLI", cache::target().join("release/crossprof"));
+                script.env("CROSSPROF_CLI", &tool);
                 outcome = outcome.and(process::run(&mut script));
             }
             Err(reason) => run.absent.push(format!("{name}: {reason}")),

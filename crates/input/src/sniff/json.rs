@@ -1,7 +1,7 @@
 //! Which JSON it is, by the keys of its outermost object (or of the objects in its outermost list), without parsing it:
 //! the head can end anywhere.
 
-use base::out_of_memory;
+use base::{Error, out_of_memory};
 use memchr::memmem;
 
 use super::{Format, not_a_profile};
@@ -83,6 +83,9 @@ fn by_key(key: &[u8]) -> Option<Format> {
         b"$schema" | b"shared" | b"activeProfileIndex" => not_a_profile("a speedscope profile"),
         b"timeDeltas" => not_a_profile("a JavaScript CPU profile"),
         b"libs" | b"pausedRanges" => not_a_profile("a Firefox profile"),
+        b"rocprofiler-sdk-tool" => {
+            Format::Other(Error::not_a_profile("the output of rocprofv3", super::known::FROM_ROCPROF))
+        }
         b"nbformat" | b"cells" => not_a_profile("a Jupyter notebook"),
         b"weight_map" => not_a_profile("the index of a checkpoint"),
         b"added_tokens" => not_a_profile("a tokenizer"),

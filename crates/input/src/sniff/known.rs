@@ -19,6 +19,18 @@ enum Advice {
 /// What writes a profile of the device's memory.
 const SAVE_MEMORY: &str = "It holds times of the host. For the memory of devices call jax.profiler.save_device_memory_profile(\"memory.prof\"); for times of devices use jax.profiler.trace.";
 
+/// What to do with a trace that Perfetto recorded.
+pub(super) const FROM_PERFETTO: &str = "Drop the *.xplane.pb or *.trace.json.gz that the profiler wrote next to it, or convert it to JSON: \
+                                        traceconv json FILE trace.json.";
+
+/// What to do with an output of rocprof.
+pub(super) const FROM_ROCPROF: &str =
+    "Capture with jax.profiler.trace, or with torch.profiler and export_chrome_trace: both record AMD GPUs.";
+
+/// What to do with a program as text.
+const AS_PROTO: &str = "crossprof reads compiled programs as *.hlo.pb: set XLA_FLAGS=\"--xla_dump_to=DIR --xla_dump_hlo_as_proto\" \
+                        before JAX starts. A *.xplane.pb has the programs, too.";
+
 /// First bytes of a file, what it is, what to do.
 const MAGIC: &[(&[u8], &str, Advice)] = &[
     (b"BZh", "a bzip2 file", Advice::Unpack),
@@ -62,6 +74,10 @@ const MAGIC: &[(&[u8], &str, Advice)] = &[
     (b"\xfb\xa9\x03", "a profile of Python functions (cProfile)", Advice::Say(SAVE_MEMORY)),
     (b"\0\x05\x16\x07", "macOS's companion of a file", Advice::Derived),
     (b"\0\0\0\x01Bud1", "macOS's folder settings", Advice::Derived),
+    (b"HloModule ", "HLO text, a compiled program", Advice::Say(AS_PROTO)),
+    (b"module @", "MLIR, a program before it is compiled", Advice::Say(AS_PROTO)),
+    (b"\"Index\",\"KernelName\"", "a table of rocprof", Advice::Say(FROM_ROCPROF)),
+    (b"\"Kind\",\"Agent_Id\"", "a table of rocprofv3", Advice::Say(FROM_ROCPROF)),
     (b"\x89PNG", "a PNG image", Advice::DropAProfile),
     (b"\xff\xd8\xff", "a JPEG image", Advice::DropAProfile),
     (b"GIF8", "a GIF image", Advice::DropAProfile),

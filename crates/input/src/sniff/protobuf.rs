@@ -57,3 +57,33 @@ pub(super) fn is_hlo_proto(head: &[u8]) -> bool {
     };
     is_name(1) && is_name(2)
 }
+
+/// A Perfetto trace: packets, of which each has a time or the number of its writer.
+///
+/// ```text
+/// Trace  1 packet*      TracePacket  8 timestamp  10 trusted_packet_sequence_id  11 track_event  60 track_descriptor  ...
+/// ```
+pub(super) fn is_perfetto(head: &[u8]) -> bool {
+    let mut reader = Reader::new(head);
+    let mut packets = 0;
+    loop {
+        match reader.field() {
+            Ok(Some(Field { number: 1, value: Value::Bytes(packet) })) if is_packet(packet) => packets += 1,
+            Ok(None) | Err(WireError { fault: Fault::Short { number: 1, .. }, .. }) => return packets > 0,
+            _ => return false,
+        }
+    }
+}
+
+fn is_packet(bytes: &[u8]) -> bool {
+    let mut reader = Reader::new(bytes);
+    let mut has_writer = false;
+    loop {
+        match reader.field() {
+            Ok(None) => return has_writer,
+            Ok(Some(Field { number: 8 | 10, value: Value::Varint(_) })) => has_writer = true,
+            Ok(Some(_)) => {}
+            Err(_) => return false,
+        }
+    }
+}

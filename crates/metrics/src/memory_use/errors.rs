@@ -21,7 +21,7 @@ pub(super) fn of_text(text: &str) -> MemoryUse {
         devices: reports.iter().map(device).collect(),
         programs: Arc::new(reports.iter().filter_map(program).collect()),
         errors: reports,
-        warnings: Vec::new(),
+        ..MemoryUse::default()
     }
 }
 

@@ -7,6 +7,7 @@
 mod absent;
 mod devices;
 mod errors;
+mod live;
 mod programs;
 mod share;
 
@@ -20,7 +21,7 @@ use std::sync::Arc;
 
 use base::{Warning, WarningCode, sort};
 use memory::{HeapProfile, OutOfMemory};
-use report::{DeviceMemory, Memory};
+use report::{DeviceMemory, LiveMemory, Memory};
 
 use crate::{Devices, Ops, Run};
 use trace::Trace;
@@ -37,6 +38,8 @@ pub struct MemoryUse {
     pub programs: Arc<Vec<ProgramUse>>,
     /// The errors of a text that says that memory ran out, those with the largest need first.
     pub errors: Vec<OutOfMemory>,
+    /// Arrays and programs of a device memory profile.
+    live: Option<LiveMemory>,
     /// What could not be read.
     pub(crate) warnings: Vec<Warning>,
 }
@@ -53,7 +56,7 @@ impl MemoryUse {
         }
         let programs = that_ran(&run.trace, run.programs().memory(devices.platform));
         let devices = devices::devices(run, devices, &programs, &ran, device);
-        MemoryUse { devices, programs, errors: Vec::new(), warnings: Vec::new() }
+        MemoryUse { devices, programs, ..MemoryUse::default() }
     }
 
     /// The program with the largest peak.
@@ -64,7 +67,7 @@ impl MemoryUse {
     /// The section of the profile; `None` where nothing is known.
     pub(crate) fn section(&self) -> Option<Memory> {
         let programs = self.programs.iter().take(MOST_PROGRAMS).map(|program| program.figures.clone()).collect();
-        let section = Memory { devices: self.devices.clone(), programs };
+        let section = Memory { devices: self.devices.clone(), programs, live: self.live.clone() };
         (section != Memory::default()).then_some(section)
     }
 }
@@ -93,8 +96,8 @@ fn of_heap_profile(profile: &HeapProfile) -> MemoryUse {
     });
     MemoryUse {
         devices: devices::of_heap_profile(profile),
-        programs: Arc::default(),
-        errors: Vec::new(),
+        live: live::live(profile),
         warnings: damaged.into_iter().collect(),
+        ..MemoryUse::default()
     }
 }

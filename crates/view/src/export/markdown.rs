@@ -1,7 +1,7 @@
 //! Tables and the headline of a report as Markdown (GitHub's dialect), for issues and notes.
 
 use super::value::display;
-use super::{findings, host, text};
+use super::{findings, host, memory, text};
 use crate::table::{Cell, Table, Unit};
 use crate::tables::{TableName, of_report, top_ops_or_kernels};
 use base::format;
@@ -40,7 +40,8 @@ pub fn report(profile: &UnifiedProfile) -> String {
     let of_host = if profile.metadata.num_devices == 0 { host::TABLES } else { &[] };
     let of_host = of_host.iter().map(|&(name, heading, ..)| (name, heading));
     let of_profile = |(name, heading)| Some((heading, of_report(profile, name)?));
-    let before = of_host.chain([(TableName::Categories, "Kernel time by category")]).filter_map(of_profile);
+    let of_memory = (memory::TABLE.0, memory::TABLE.1);
+    let before = of_host.chain([of_memory, (TableName::Categories, "Kernel time by category")]).filter_map(of_profile);
     let after = [(TableName::Devices, "Devices"), (TableName::Warnings, "Warnings")].into_iter().filter_map(of_profile);
     for (heading, table) in before.chain([top_ops_or_kernels(profile)]).chain(after) {
         if !table.rows.is_empty() {

@@ -10,5 +10,6 @@ mod host;
 pub mod html;
 pub mod json;
 pub mod markdown;
+mod memory;
 pub mod text;
 mod value;

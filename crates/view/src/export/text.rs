@@ -2,7 +2,7 @@
 
 use super::columns::SENTENCE;
 use super::value::display;
-use super::{findings, host};
+use super::{findings, host, memory};
 use crate::table::{Cell, Column, Table, Unit};
 use crate::tables::{TableName, of_report, top_ops_or_kernels};
 use base::format::{self, optional_percent, optional_time_us, percent, printable, shorten, time_us};
@@ -54,7 +54,7 @@ fn report_called(profile: &UnifiedProfile, title: &str) -> String {
     let (heading, top) = top_ops_or_kernels(profile);
     let top =
         (heading, top, OPS, &["name", "self_time_us", "total_us", "percent", "executions", "count", "source"][..]);
-    let before = of_host.iter().chain([&categories]).filter_map(of_profile);
+    let before = of_host.iter().chain([&memory::TABLE, &categories]).filter_map(of_profile);
     for (heading, whole, rows, keys) in before.chain([top]).chain(of_profile(&devices)) {
         if whole.rows.is_empty() {
             continue;
@@ -65,6 +65,7 @@ fn report_called(profile: &UnifiedProfile, title: &str) -> String {
             text.push_str(&format!("  and {left} more: crossprof table {}\n", whole.name));
         }
     }
+    text.push_str(&memory::largest_stack(profile, WIDTH));
     text.push_str(&warnings(&profile.warnings));
     text
 }
@@ -108,7 +109,7 @@ fn title_called(profile: &UnifiedProfile, name: &str) -> String {
         (1, _) => "1 device".to_owned(),
         (0, 1) => "1 device of unknown kind".to_owned(),
         (0, 2..) => format!("{} devices of unknown kind", format::count(accelerators)),
-        (0, 0) if is_of_memory_alone(profile) => "memory only".to_owned(),
+        (0, 0) if profile.is_of_memory_alone() => "memory only".to_owned(),
         (0, 0) if profile.host_activity.is_some() => "host only".to_owned(),
         (devices, _) => format!("{} devices", format::count(devices)),
     });
@@ -136,8 +137,8 @@ pub fn headlines(profile: &UnifiedProfile) -> Vec<(&'static str, String)> {
         let caution = window.caution.iter().map(|caution| format!("{caution} ")).collect::<String>();
         lines.push(("Measured", format!("{caution}{}", window.sentence)));
     }
-    if is_of_memory_alone(profile) {
-        lines.extend(memory_of_devices(profile).map(|line| ("Memory", line)));
+    if profile.is_of_memory_alone() {
+        lines.extend(memory::headlines(profile));
         return lines;
     }
     // Without a device op there are no steps on devices: what is known comes first, and no row of dashes.
@@ -207,35 +208,6 @@ pub fn headlines(profile: &UnifiedProfile) -> Vec<(&'static str, String)> {
     }
     lines.extend(model(profile).map(|line| ("Model", line)));
     lines
-}
-
-/// Is the run a file about memory, without events?
-fn is_of_memory_alone(profile: &UnifiedProfile) -> bool {
-    let has_events = profile.metadata.num_events.is_some_and(|events| events > 0);
-    profile.memory.is_some() && !has_events && profile.metadata.num_devices == 0
-}
-
-/// Bytes that each device holds, needs or lacks.
-fn memory_of_devices(profile: &UnifiedProfile) -> impl Iterator<Item = String> {
-    let devices = profile.memory.iter().flat_map(|memory| &memory.devices).take(DEVICES);
-    devices.map(|device| {
-        let is_error = device.source == "error";
-        let peak = device.peak_bytes.map(|peak| {
-            let of = device.capacity_bytes.map_or_else(String::new, |bytes| format!(" of {}", format::bytes(bytes)));
-            format!("{} {}{of}", if is_error { "needs" } else { "peak" }, format::bytes(peak))
-        });
-        let known = |name: &str, bytes: Option<u64>| bytes.map(|bytes| format!("{name} {}", format::bytes(bytes)));
-        let parts = [
-            peak,
-            known("live", device.live_bytes),
-            known("asked for", device.requested_bytes),
-            known("free", device.free_bytes),
-            known("largest free piece", device.largest_free_bytes),
-        ];
-        let parts: Vec<String> = parts.into_iter().flatten().collect();
-        let name = shorten(&device.device_name, 40);
-        if parts.is_empty() { name } else { format!("{name}: {}", parts.join(", ")) }
-    })
 }
 
 fn origin(profile: &UnifiedProfile) -> String {

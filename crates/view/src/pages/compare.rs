@@ -19,6 +19,8 @@ use compare::{
 };
 use metrics::StepPart;
 
+mod memory;
+
 /// Rows of a list of ops or kernels: the downloads hold all.
 const MOST_ROWS: usize = 60;
 
@@ -64,8 +66,13 @@ pub fn page(comparison: &Comparison, filter: &str) -> Page {
     let folded = by_part.split_off(if is_series { 0 } else { MOST_WATERFALLS.min(by_part.len()) });
     blocks.extend(by_part);
     let conditions = conditions.map(|text| Block::Note { text });
-    let fairness = conditions.into_iter().chain([Block::Grid(fairness(comparison))]).collect();
-    blocks.extend(fold(&fairness_title(comparison), fairness));
+    let fairness: Vec<Block> = conditions.into_iter().chain([Block::Grid(fairness(comparison))]).collect();
+    if comparison.fairness.is_empty() {
+        // Files about memory alone have no steps whose conditions could differ.
+        blocks.extend(memory::blocks(comparison));
+    } else {
+        blocks.extend(fold(&fairness_title(comparison), fairness));
+    }
     blocks.extend(fold("Each run by its parts", folded));
     let legend = Block::Note { text: words::LEGEND.to_owned() };
     blocks.extend(fold(
@@ -86,6 +93,8 @@ pub fn page(comparison: &Comparison, filter: &str) -> Page {
         Some(changes("Ops, largest difference first", &comparison.ops, comparison, Some(&filter))),
         Some(changes("Kernels, largest difference first", &comparison.kernels, comparison, Some(&filter))),
         Some(collectives(comparison)),
+        memory::figures(comparison).filter(|_| !comparison.fairness.is_empty()),
+        memory::changes(comparison).filter(|_| !comparison.fairness.is_empty()),
         Some(metrics("Numbers of one platform, not scored", &comparison.platform_metrics, comparison)),
         Some(matching(comparison)),
     ];

@@ -17,6 +17,7 @@ mod headlines;
 mod host;
 mod kernels;
 mod link;
+mod live_memory;
 pub mod memory;
 mod no_rows;
 mod ops;

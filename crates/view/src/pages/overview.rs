@@ -6,7 +6,7 @@
 
 use super::{
     About, Bar, Bars, Block, Figure, FindingBlock, Link, PageQuery, Source, TableBlock, View, columns_option,
-    communication, devices, findings, headlines, host, roofline, run_facts, steps, table_block, transfers,
+    communication, devices, findings, headlines, host, live_memory, roofline, run_facts, steps, table_block, transfers,
 };
 use crate::metric;
 use crate::table::{Cell, Unit};
@@ -35,7 +35,9 @@ pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
         Block::Findings { findings } => !findings.is_empty(),
         _ => true,
     });
-    if is_host_only {
+    if profile.is_of_memory_alone() {
+        blocks.extend(live_memory::blocks(source, query));
+    } else if is_host_only {
         blocks.extend(host::blocks(source, query));
     } else {
         blocks.push(Block::Stack(steps::overview(source)));

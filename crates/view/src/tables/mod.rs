@@ -216,6 +216,8 @@ tables! {
     MemoryTimeline "memory-timeline" [] with memory::timeline::columns(), from memory |recorded, _| memory::timeline::TimelineRows::new(recorded);
     /// What a device memory profile (pprof) holds.
     Heap "heap" ["line", "stack", "kind", "device"] with memory::heap::columns(), from memory memory::heap::table;
+    /// Lines that allocated what is on the devices, as the unified profile lists them.
+    LiveMemory "live-memory" [] with columns(&report::LIVE_MEMORY), from profile report::live_memory;
     /// Types of op by where they run.
     OpPlacement "op-placement" [] with columns(&op_placement::COLUMNS), from run |context, _| op_placement::OpPlacementRows::new(context);
     /// The ops as a tree: by program, category, name scope or source.

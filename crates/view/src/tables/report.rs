@@ -4,7 +4,7 @@ use super::equal_ops::equal_ops;
 use super::profile_table::{ProfileColumns, float, int, of_rows, optional_text, text};
 use crate::table::{Cell, Column, Table, Unit, column};
 use base::{Warning, WarningCode, sort};
-use report::{DeviceStats, Gap, Kernel, KernelCategory, Step, TopOp, Transfer, UnifiedProfile};
+use report::{DeviceStats, Gap, Kernel, KernelCategory, LiveMemoryLine, Step, TopOp, Transfer, UnifiedProfile};
 
 pub(super) static STEPS: ProfileColumns<Step, 18> = [
     (Column::of_field("index", "Step", Unit::Count, "steps[].index"), |it| Cell::Int(it.index)),
@@ -208,6 +208,21 @@ pub(super) static GAPS: ProfileColumns<Gap, 5> = [
 /// The longest idle gaps.
 pub fn gaps(profile: &UnifiedProfile) -> Table {
     of_rows("gaps", &GAPS, profile.timeline_analysis.iter().flat_map(|timeline| &timeline.longest_gaps))
+}
+
+pub(super) static LIVE_MEMORY: ProfileColumns<LiveMemoryLine, 6> = [
+    (Column::of_field("line", "Line", Unit::Text, "memory.live.lines[].line"), |it| text(&it.line)),
+    (Column::of_field("function", "Function", Unit::Text, "memory.live.lines[].function"), |it| text(&it.function)),
+    (Column::of_field("bytes", "Bytes", Unit::Bytes, "memory.live.lines[].bytes"), |it| Cell::Int(it.bytes)),
+    (Column::of_field("percent", "Share", Unit::Percent, "memory.live.lines[].percent"), |it| Cell::Float(it.percent)),
+    (Column::of_field("count", "Count", Unit::Count, "memory.live.lines[].count"), |it| Cell::Int(it.count)),
+    (Column::of_field("stack", "Largest call stack", Unit::Text, "memory.live.lines[].stack"), |it| text(&it.stack)),
+];
+
+/// Lines that allocated what is on the devices.
+pub fn live_memory(profile: &UnifiedProfile) -> Table {
+    let live = profile.memory.iter().filter_map(|memory| memory.live.as_ref());
+    of_rows("live-memory", &LIVE_MEMORY, live.flat_map(|live| &live.lines))
 }
 
 static TRANSFERS: ProfileColumns<Transfer, 6> = [

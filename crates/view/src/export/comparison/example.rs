@@ -107,6 +107,7 @@ pub(crate) fn comparison() -> Comparison {
                 count_change: -2,
                 bytes_change: -(1 << 30),
             }],
+            ..MemoryComparison::default()
         }),
         rates: Vec::new(),
         step_time: vec![StepTimeChange {

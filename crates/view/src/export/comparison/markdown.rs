@@ -58,11 +58,11 @@ fn push_memory(text: &mut String, comparison: &Comparison, names: &[String]) {
         let changes = super::memory::changes(memory, run);
         let name = names.get(run as usize).map_or("", String::as_str);
         if !changes.is_empty() {
-            body.push_str(&format!("\nBuffers of {name} against the baseline:\n\n"));
+            body.push_str(&format!("\nChanges of {name} against the baseline:\n\n"));
         }
         changes.iter().for_each(|line| body.push_str(&format!("- {}\n", escape(line))));
     }
-    push_folded(text, "Memory at the peak", &body);
+    push_folded(text, super::memory::heading(comparison), &body);
 }
 
 /// What opens with a click on its title.

@@ -7,10 +7,16 @@ use compare::{Comparison, MemoryBuffersChange, MemoryComparison};
 const BUFFERS: usize = 8;
 
 /// One row a figure, its name first; nothing where the memory is not known.
-pub(super) fn figures(comparison: &Comparison) -> Vec<Vec<String>> {
+pub fn figures(comparison: &Comparison) -> Vec<Vec<String>> {
     let Some(memory) = &comparison.memory else { return Vec::new() };
     let bytes = |value: &Option<u64>| value.map_or("-".to_owned(), format::bytes);
-    let mut rows = vec![named("Peak", memory.peak_bytes.iter().map(bytes))];
+    let mut rows = Vec::new();
+    if !memory.live_bytes.is_empty() {
+        rows.push(named("Live memory", memory.live_bytes.iter().map(bytes)));
+    }
+    if memory.peak_bytes.iter().any(Option::is_some) {
+        rows.push(named("Peak", memory.peak_bytes.iter().map(bytes)));
+    }
     if memory.peak_percent.iter().any(Option::is_some) {
         rows.push(named("Of the capacity", memory.peak_percent.iter().map(|it| format::optional_percent(*it))));
     }
@@ -24,9 +30,17 @@ fn named(name: &str, values: impl Iterator<Item = String>) -> Vec<String> {
     [format::printable(name)].into_iter().chain(values).collect()
 }
 
-/// A line for each group of buffers that a run has more or fewer of than the baseline.
-pub(super) fn changes(memory: &MemoryComparison, run: u32) -> Vec<String> {
-    memory.buffers.iter().filter(|it| it.run == run).take(BUFFERS).map(line).collect()
+/// What the figures are of, as a heading.
+pub fn heading(comparison: &Comparison) -> &'static str {
+    let has_peaks = comparison.memory.as_ref().is_some_and(|memory| memory.peak_bytes.iter().any(Option::is_some));
+    if has_peaks { "Memory at the peak" } else { "Live memory" }
+}
+
+/// A line for each group of buffers, or each line of code, that a run has more or less of than the baseline.
+pub fn changes(memory: &MemoryComparison, run: u32) -> Vec<String> {
+    let buffers = memory.buffers.iter().filter(|it| it.run == run).take(BUFFERS).map(line);
+    let lines = memory.lines.iter().filter(|it| it.run == run).take(BUFFERS);
+    buffers.chain(lines.map(|it| format::printable(&it.text()))).collect()
 }
 
 /// `+2 f32[2048,1024] activation of layers/mlp: +16.0 MiB`.

@@ -4,7 +4,7 @@
 mod html;
 mod json;
 mod markdown;
-mod memory;
+pub(crate) mod memory;
 pub(crate) mod scaled;
 mod text;
 pub(crate) mod words;

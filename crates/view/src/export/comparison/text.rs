@@ -135,12 +135,12 @@ fn push_memory(text: &mut String, comparison: &Comparison) {
     let mut rows = vec![[String::new()].into_iter().chain(names).collect::<Vec<_>>()];
     rows.extend(super::memory::figures(comparison));
     let right: Vec<bool> = (0..=comparison.runs.len()).map(|column| column > 0).collect();
-    text.push_str(&format!("\nMemory at the peak\n{}", aligned(&rows, &right)));
+    text.push_str(&format!("\n{}\n{}", super::memory::heading(comparison), aligned(&rows, &right)));
     for run in others(comparison) {
         let changes = super::memory::changes(memory, run);
         let name = comparison.runs.get(run as usize).map_or(String::new(), |run| clean(&run.name, 30));
         if !changes.is_empty() {
-            text.push_str(&format!("Buffers of {name} against the baseline\n"));
+            text.push_str(&format!("Changes of {name} against the baseline\n"));
         }
         changes.iter().for_each(|line| text.push_str(&format!("  {line}\n")));
     }

@@ -3,6 +3,7 @@
 //! ```text
 //! header, headline figures     what was profiled, how long a step takes, how busy the devices are
 //! host                         threads, programs and unknown devices, where no device op ran
+//! memory by line               of a device memory profile
 //! findings                     what to do, with the numbers
 //! steps                        each step by its parts, and the mean
 //! time                         categories, ops, kernels
@@ -37,6 +38,7 @@ pub fn report(profile: &UnifiedProfile) -> String {
     let body = html! {
         (headlines::section(profile))
         (sections::host(profile))
+        (sections::live_memory(profile))
         (findings::section(profile))
         (steps::section(profile))
         (time::section(profile))

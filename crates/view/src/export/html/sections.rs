@@ -2,8 +2,8 @@
 
 use super::page::{Align, Table};
 use super::steps::bar;
-use crate::export::host;
 use crate::export::value::display;
+use crate::export::{host, memory};
 use crate::table::Unit;
 use crate::tables::{TableName, of_report};
 use base::format;
@@ -20,6 +20,12 @@ pub fn host(profile: &UnifiedProfile) -> Markup {
             @for &(name, title, ..) in host::TABLES { (of_table(profile, name, title)) }
         }
     }
+}
+
+/// The lines of code that allocated what is on the devices.
+pub fn live_memory(profile: &UnifiedProfile) -> Markup {
+    let (name, title, ..) = memory::TABLE;
+    of_table(profile, name, title)
 }
 
 /// How busy each device is.

@@ -8,6 +8,7 @@ use crate::judgement;
 use crate::metric;
 use crate::table::Unit;
 use crate::views::View;
+use base::Cut;
 use base::format::{self, percent, time_us};
 use insight::limits::{BUSY_PERCENT, HOST_BOUND_PERCENT, IDLE_PERCENT, INPUT_BOUND_PERCENT};
 use report::{Finding, UnifiedProfile};
@@ -76,13 +77,20 @@ pub(super) fn host_overhead(profile: &UnifiedProfile) -> Answer {
         (View::Steps, ""),
     );
     let (rules, long) = with_long_steps(profile, &["host_overhead"], "host_bound_us");
+    // What was launched and not recorded may have run in that time.
+    let events_are_missing = base::cut(&profile.warnings).is_some_and(|cut| cut > Cut::Earliest);
+    let (verb, doubt) = if events_are_missing {
+        ("appear to wait", " Events are missing, so ops may have run in that time.")
+    } else {
+        ("wait", "")
+    };
     match share_of_step(profile, |parts| parts.host_bound_us) {
         Some(share) => asked
             .answer(
                 share,
                 judged(profile, &rules, share, HOST_BOUND_PERCENT),
                 format!(
-                    "Devices wait {} {} for the host to launch their next op.{long}",
+                    "Devices {verb} {} {} for the host to launch their next op.{doubt}{long}",
                     percent(share),
                     of_what(profile)
                 ),

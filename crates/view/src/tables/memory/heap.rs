@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use memory::{Frame, HeapProfile, HeapSample, Recorded};
+use memory::{HeapKey, HeapSum, Recorded};
 
 use crate::table::{Cell, Column, Table, Unit, column};
 use crate::tables::profile_table::{float, text};
@@ -41,21 +41,16 @@ pub fn columns() -> Vec<Column> {
     [LINE, FUNCTION, STACK, KIND, DEVICE].into_iter().chain(SUMS).collect()
 }
 
-/// What rows are of: a text for each column of the form.
-type KeyOf = fn(&HeapProfile, &HeapSample) -> Vec<String>;
-
 /// Memory of one key, in the profile and in the earlier one.
 #[derive(Clone, Copy, Default)]
 struct Sums {
-    bytes: i64,
-    count: i64,
-    bytes_before: i64,
-    count_before: i64,
+    now: HeapSum,
+    before: HeapSum,
 }
 
 impl Sums {
     fn change(&self) -> i64 {
-        self.bytes.saturating_sub(self.bytes_before)
+        self.now.bytes.saturating_sub(self.before.bytes)
     }
 }
 
@@ -64,43 +59,30 @@ impl Sums {
 pub fn table(recorded: &Recorded, variant: &str) -> Table {
     let profile = recorded.heap_profile();
     let before = recorded.earlier_heap_profile().map(|(_, earlier)| earlier);
-    let (keys, key): (Vec<Column>, KeyOf) = match variant {
-        "stack" => (vec![STACK], |profile, sample| vec![stack(profile, sample)]),
-        "kind" => (vec![KIND], |_, sample| vec![sample.kind.clone()]),
-        "device" => (vec![DEVICE], |_, sample| vec![sample.device.clone()]),
-        _ => (vec![LINE, FUNCTION], |profile, sample| {
-            let frame = profile.own_frame(sample);
-            vec![
-                frame.map(Frame::place).unwrap_or_default(),
-                frame.map(|frame| frame.function.clone()).unwrap_or_default(),
-            ]
-        }),
+    let (keys, key) = match variant {
+        "stack" => (vec![STACK], HeapKey::Stack),
+        "kind" => (vec![KIND], HeapKey::Kind),
+        "device" => (vec![DEVICE], HeapKey::Device),
+        _ => (vec![LINE, FUNCTION], HeapKey::Line),
     };
     let mut found: BTreeMap<Vec<String>, Sums> = BTreeMap::new();
-    if let Some(profile) = profile {
-        for sample in &profile.samples {
-            let sums = found.entry(key(profile, sample)).or_default();
-            sums.bytes = sums.bytes.saturating_add(sample.bytes);
-            sums.count = sums.count.saturating_add(sample.count);
-        }
+    for (key, sum) in profile.map(|profile| profile.sums(key)).unwrap_or_default() {
+        found.entry(key).or_default().now = sum;
     }
-    if let Some(before) = before {
-        for sample in &before.samples {
-            let sums = found.entry(key(before, sample)).or_default();
-            sums.bytes_before = sums.bytes_before.saturating_add(sample.bytes);
-            sums.count_before = sums.count_before.saturating_add(sample.count);
-        }
+    for (key, sum) in before.map(|before| before.sums(key)).unwrap_or_default() {
+        found.entry(key).or_default().before = sum;
     }
-    let total: i128 = found.values().map(|sums| i128::from(sums.bytes)).sum();
+    let total: i128 = found.values().map(|sums| i128::from(sums.now.bytes)).sum();
     let mut rows: Vec<(Vec<String>, Sums)> = found.into_iter().collect();
-    let largest = |sums: &Sums| if before.is_some() { sums.change().unsigned_abs() } else { sums.bytes.unsigned_abs() };
+    let largest =
+        |sums: &Sums| if before.is_some() { sums.change().unsigned_abs() } else { sums.now.bytes.unsigned_abs() };
     rows.sort_by_key(|row| std::cmp::Reverse(largest(&row.1)));
     let cells = rows.into_iter().map(|(key, sums)| {
         let mut row: Vec<Cell> = key.iter().map(|key| if key.is_empty() { Cell::Absent } else { text(key) }).collect();
-        let share = (total > 0).then(|| 100.0 * sums.bytes as f64 / total as f64);
-        row.extend([number(sums.bytes), float(share), number(sums.count)]);
+        let share = (total > 0).then(|| 100.0 * sums.now.bytes as f64 / total as f64);
+        row.extend([number(sums.now.bytes), float(share), number(sums.now.count)]);
         let earlier = |value: i64| if before.is_some() { number(value) } else { Cell::Absent };
-        row.extend([earlier(sums.change()), earlier(sums.bytes_before), earlier(sums.count_before)]);
+        row.extend([earlier(sums.change()), earlier(sums.before.bytes), earlier(sums.before.count)]);
         row
     });
     Table::new("heap", keys.into_iter().chain(SUMS).collect(), cells.collect())
@@ -109,10 +91,4 @@ pub fn table(recorded: &Recorded, variant: &str) -> Table {
 /// A whole number, which a difference may have below 0.
 fn number(value: i64) -> Cell {
     u64::try_from(value).map_or(Cell::Float(value as f64), Cell::Int)
-}
-
-fn stack(profile: &HeapProfile, sample: &HeapSample) -> String {
-    let frames = sample.stack.iter().rev().filter_map(|&index| profile.frames.get(index));
-    let texts: Vec<String> = frames.map(|frame| format!("{} ({})", frame.function, frame.place())).collect();
-    texts.join(" > ")
 }

@@ -1,0 +1,172 @@
+//! Live memory of device memory profiles: totals, the lines of code that hold more or less than in the baseline, and the answer in
+//! sentences for runs that are files about memory alone.
+
+use std::collections::BTreeMap;
+
+use super::{MemoryComparison, Subject};
+use base::{format, sort};
+use report::{LiveMemory, Memory};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Lines of one run that are listed.
+const MOST_LINES: usize = 20;
+
+/// Live memory of one line of code that one of two runs has more of.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct MemoryLineChange {
+    /// Index of the run.
+    pub run: u32,
+    /// `file:line` that allocated the memory; empty if the profile has no call stack.
+    pub line: String,
+    /// Function that contains the line; empty if unknown.
+    pub function: String,
+    /// Arrays and programs more than in the baseline; less than 0 if there are fewer.
+    pub count_change: i64,
+    /// Bytes more than in the baseline; less than 0 if there are fewer.
+    pub bytes_change: i64,
+}
+
+/// Are all runs files about memory alone? Then nothing but memory can be compared.
+pub(super) fn is_all(subjects: &[Subject]) -> bool {
+    subjects.iter().all(|subject| subject.profile.is_of_memory_alone())
+}
+
+/// Bytes on all devices of each run, if it has a device memory profile.
+pub(super) fn live_bytes(sections: &[Memory]) -> Vec<Option<u64>> {
+    sections.iter().map(|section| section.live.as_ref().map(|live| live.total_bytes)).collect()
+}
+
+/// Lines that hold more or less memory than in the baseline, the largest change of each run first.
+pub(super) fn lines(sections: &[Memory], baseline: usize) -> Vec<MemoryLineChange> {
+    let Some(base) = sections.get(baseline).and_then(|section| section.live.as_ref()) else { return Vec::new() };
+    let others = sections.iter().enumerate().filter(|(run, _)| *run != baseline);
+    let with_live = others.filter_map(|(run, section)| Some((run, section.live.as_ref()?)));
+    with_live.flat_map(|(run, live)| changes(run, live, base)).collect()
+}
+
+fn changes(run: usize, live: &LiveMemory, base: &LiveMemory) -> Vec<MemoryLineChange> {
+    let (ours, theirs) = (by_line(live), by_line(base));
+    let keys = sort::set(ours.keys().chain(theirs.keys()).copied());
+    // A profile lists its largest lines only: a line that it does not list may hold memory all the same.
+    let [ours_otherwise, theirs_otherwise] = [live, base].map(|it| lists_all(it).then_some((0, 0)));
+    let change = |key: (&str, &str)| {
+        let our = ours.get(&key).copied().or(ours_otherwise)?;
+        let their = theirs.get(&key).copied().or(theirs_otherwise)?;
+        Some(MemoryLineChange {
+            run: u32::try_from(run).unwrap_or(u32::MAX),
+            line: key.0.to_owned(),
+            function: key.1.to_owned(),
+            count_change: our.0.saturating_sub(their.0),
+            bytes_change: our.1.saturating_sub(their.1),
+        })
+    };
+    let mut found: Vec<MemoryLineChange> = keys.into_iter().filter_map(change).collect();
+    found.retain(|change| change.count_change != 0 || change.bytes_change != 0);
+    sort::sort_by(&mut found, |a, b| b.bytes_change.unsigned_abs().cmp(&a.bytes_change.unsigned_abs()));
+    found.truncate(MOST_LINES);
+    found
+}
+
+/// `(count, bytes)` by line and function.
+fn by_line(live: &LiveMemory) -> BTreeMap<(&str, &str), (i64, i64)> {
+    let whole = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
+    let entry = |it: &'_ report::LiveMemoryLine| (whole(it.count), whole(it.bytes));
+    sort::map(live.lines.iter().map(|it| ((it.line.as_str(), it.function.as_str()), entry(it))))
+}
+
+/// Do the listed lines add up to the total?
+fn lists_all(live: &LiveMemory) -> bool {
+    live.lines.iter().map(|line| u128::from(line.bytes)).sum::<u128>() >= u128::from(live.total_bytes)
+}
+
+/// The answer for runs that are files about memory alone: live memory, else what was needed, against the baseline.
+pub(super) fn sentences(memory: Option<&MemoryComparison>, subjects: &[Subject], baseline: usize) -> Vec<String> {
+    let Some(memory) = memory else {
+        return vec!["The files state no totals of memory that could be compared.".to_owned()];
+    };
+    let name = |run: usize| subjects.get(run).map_or("", |subject| subject.name.as_str());
+    let figure = |of: &[Option<u64>], run: usize| of.get(run).copied().flatten();
+    let mut sentences = Vec::new();
+    for run in (0..subjects.len()).filter(|&run| run != baseline) {
+        for (of, verb) in [(&memory.live_bytes, "has"), (&memory.peak_bytes, "needs")] {
+            let (Some(ours), Some(theirs)) = (figure(of, run), figure(of, baseline)) else { continue };
+            let what = if verb == "has" { "live memory" } else { "memory" };
+            sentences.push(format!(
+                "{} {verb} {} of {what} against {} in {}{}.",
+                name(run),
+                format::bytes(ours),
+                format::bytes(theirs),
+                name(baseline),
+                relative(ours, theirs)
+            ));
+        }
+        let largest = memory.lines.iter().find(|line| line.run as usize == run);
+        sentences.extend(largest.map(|line| format!("Largest change by line of code: {}.", line.text())));
+    }
+    if sentences.is_empty() {
+        sentences.push("The files state different figures of memory, which cannot be compared.".to_owned());
+    }
+    sentences
+}
+
+/// ` (+3.5 %)`; empty against nothing.
+fn relative(ours: u64, theirs: u64) -> String {
+    if theirs == 0 || ours == theirs {
+        return String::new();
+    }
+    let percent = 100.0 * (ours as f64 - theirs as f64) / theirs as f64;
+    format!(" ({}{})", if percent < 0.0 { "-" } else { "+" }, format::percent(percent.abs()))
+}
+
+impl MemoryLineChange {
+    /// `+1.20 MiB, 3 more, at preprocess (load.py:18)`.
+    pub fn text(&self) -> String {
+        let sign = if self.bytes_change < 0 { "-" } else { "+" };
+        let count = format::count(self.count_change.unsigned_abs());
+        let count = match self.count_change {
+            0 => String::new(),
+            ..0 => format!(", {count} fewer"),
+            _ => format!(", {count} more"),
+        };
+        let place = match (self.function.as_str(), self.line.as_str()) {
+            ("", "") => "without a call stack".to_owned(),
+            ("", line) => format!("at {line}"),
+            (function, line) => format!("at {function} ({line})"),
+        };
+        format!("{sign}{}{count}, {place}", format::bytes(self.bytes_change.unsigned_abs()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use report::LiveMemoryLine;
+
+    fn live(total_bytes: u64, lines: &[(&str, u64, u64)]) -> Memory {
+        let lines = lines.iter().map(|&(line, count, bytes)| LiveMemoryLine {
+            line: line.to_owned(),
+            function: "init".to_owned(),
+            count,
+            bytes,
+            ..LiveMemoryLine::default()
+        });
+        let live = LiveMemory { total_bytes, lines: lines.collect(), ..LiveMemory::default() };
+        Memory { live: Some(live), ..Memory::default() }
+    }
+
+    #[test]
+    fn lines_that_grew_and_went_are_listed() {
+        let (before, after) = (live(30, &[("a.py:1", 2, 20), ("a.py:2", 1, 10)]), live(45, &[("a.py:1", 3, 45)]));
+        let texts: Vec<String> = lines(&[before, after], 0).iter().map(MemoryLineChange::text).collect();
+        assert_eq!(texts, ["+25 B, 1 more, at init (a.py:1)", "-10 B, 1 fewer, at init (a.py:2)"]);
+    }
+
+    /// The rest of `before` is in lines that its profile does not list: `a.py:2` may be one of them.
+    #[test]
+    fn a_line_that_is_not_listed_is_not_taken_for_nothing() {
+        let (before, after) = (live(100, &[("a.py:1", 1, 20)]), live(45, &[("a.py:1", 1, 25), ("a.py:2", 1, 20)]));
+        let texts: Vec<String> = lines(&[before, after], 0).iter().map(MemoryLineChange::text).collect();
+        assert_eq!(texts, ["+5 B, at init (a.py:1)"]);
+    }
+}

@@ -1,0 +1,62 @@
+//! The overview of a file about memory alone: how much each device holds, by kind and by line of code.
+
+use super::{Block, Figure, Link, PageQuery, Source, View};
+use crate::table::Unit;
+use crate::tables::TableName;
+use base::format;
+use report::{DeviceMemory, LiveMemoryKind};
+
+/// Devices that get a figure.
+const DEVICES: usize = 8;
+
+/// The blocks; none without a section about memory.
+pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
+    let Some(memory) = &source.profile().memory else { return Vec::new() };
+    let mut figures = Vec::new();
+    if let Some(live) = &memory.live {
+        figures.push(figure("Live memory", live.total_bytes, "arrays and programs on all devices".to_owned()));
+        figures.extend(live.kinds.iter().map(kind));
+    }
+    figures.extend(memory.devices.iter().take(DEVICES).filter_map(device));
+    let mut blocks = vec![Block::Figures { figures }];
+    blocks.extend(source.table_block(TableName::LiveMemory, "Memory by line of code", query));
+    blocks
+}
+
+fn kind(kind: &LiveMemoryKind) -> Figure {
+    let label = match kind.kind.as_str() {
+        "buffer" => "Arrays",
+        "executable" => "Programs",
+        _ => "Other",
+    };
+    let note = format!("{} of them, {} of the memory", format::count(kind.count), format::percent(kind.percent));
+    figure(label, kind.bytes, note)
+}
+
+/// How much a device holds, needs or lacks, whichever the file states.
+fn device(device: &DeviceMemory) -> Option<Figure> {
+    let of_capacity = || match device.capacity_bytes {
+        Some(capacity) => format!("of {}", format::bytes(capacity)),
+        None => "of an unknown capacity".to_owned(),
+    };
+    let (bytes, note) = if let Some(peak) = device.peak_bytes {
+        (peak, format!("needed, {}", of_capacity()))
+    } else if let Some(live) = device.live_bytes {
+        (live, "in arrays when the profile was saved".to_owned())
+    } else {
+        let free = device.free_bytes.map_or_else(String::new, |free| format!(", {} free", format::bytes(free)));
+        (device.requested_bytes?, format!("asked for by the allocation that failed{free}"))
+    };
+    Some(figure(&format::printable(&device.device_name), bytes, note))
+}
+
+fn figure(label: &str, bytes: u64, note: String) -> Figure {
+    Figure {
+        label: label.to_owned(),
+        value: Some(bytes as f64),
+        unit: Unit::Bytes,
+        note,
+        link: Some(Link::to(View::Memory, "")),
+        ..Figure::default()
+    }
+}
