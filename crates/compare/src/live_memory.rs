@@ -1,11 +1,9 @@
 //! Live memory of device memory profiles: totals, the lines of code that hold more or less than in the baseline, and the answer in
 //! sentences for runs that are files about memory alone.
 
-use std::collections::BTreeMap;
-
 use super::{MemoryComparison, Subject};
 use base::{format, sort};
-use report::{LiveMemory, Memory};
+use report::{LiveMemory, LiveMemoryLine, Memory};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -46,33 +44,38 @@ pub(super) fn lines(sections: &[Memory], baseline: usize) -> Vec<MemoryLineChang
 }
 
 fn changes(run: usize, live: &LiveMemory, base: &LiveMemory) -> Vec<MemoryLineChange> {
-    let (ours, theirs) = (by_line(live), by_line(base));
-    let keys = sort::set(ours.keys().chain(theirs.keys()).copied());
-    // A profile lists its largest lines only: a line that it does not list may hold memory all the same.
-    let [ours_otherwise, theirs_otherwise] = [live, base].map(|it| lists_all(it).then_some((0, 0)));
-    let change = |key: (&str, &str)| {
-        let our = ours.get(&key).copied().or(ours_otherwise)?;
-        let their = theirs.get(&key).copied().or(theirs_otherwise)?;
+    let ours = live.lines.iter();
+    let gone = base.lines.iter().filter(|line| of_line(live, line).is_none());
+    let change = |line: &LiveMemoryLine| {
+        let (our, their) = (sum(live, line)?, sum(base, line)?);
         Some(MemoryLineChange {
             run: u32::try_from(run).unwrap_or(u32::MAX),
-            line: key.0.to_owned(),
-            function: key.1.to_owned(),
+            line: line.line.clone(),
+            function: line.function.clone(),
             count_change: our.0.saturating_sub(their.0),
             bytes_change: our.1.saturating_sub(their.1),
         })
     };
-    let mut found: Vec<MemoryLineChange> = keys.into_iter().filter_map(change).collect();
+    let mut found: Vec<MemoryLineChange> = ours.chain(gone).filter_map(change).collect();
     found.retain(|change| change.count_change != 0 || change.bytes_change != 0);
     sort::sort_by(&mut found, |a, b| b.bytes_change.unsigned_abs().cmp(&a.bytes_change.unsigned_abs()));
     found.truncate(MOST_LINES);
     found
 }
 
-/// `(count, bytes)` by line and function.
-fn by_line(live: &LiveMemory) -> BTreeMap<(&str, &str), (i64, i64)> {
+/// The same line of code in `live`.
+fn of_line<'a>(live: &'a LiveMemory, line: &LiveMemoryLine) -> Option<&'a LiveMemoryLine> {
+    live.lines.iter().find(|it| it.line == line.line && it.function == line.function)
+}
+
+/// `(count, bytes)` of a line of code in `live`. A profile lists its largest lines only: one that it does not list may hold memory all the
+/// same, unless those that it lists are all.
+fn sum(live: &LiveMemory, line: &LiveMemoryLine) -> Option<(i64, i64)> {
     let whole = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
-    let entry = |it: &'_ report::LiveMemoryLine| (whole(it.count), whole(it.bytes));
-    sort::map(live.lines.iter().map(|it| ((it.line.as_str(), it.function.as_str()), entry(it))))
+    match of_line(live, line) {
+        Some(found) => Some((whole(found.count), whole(found.bytes))),
+        None => lists_all(live).then_some((0, 0)),
+    }
 }
 
 /// Do the listed lines add up to the total?
@@ -141,7 +144,6 @@ impl MemoryLineChange {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use report::LiveMemoryLine;
 
     fn live(total_bytes: u64, lines: &[(&str, u64, u64)]) -> Memory {
         let lines = lines.iter().map(|&(line, count, bytes)| LiveMemoryLine {

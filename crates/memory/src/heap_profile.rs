@@ -79,7 +79,18 @@ pub enum HeapKey {
     Device,
 }
 
-/// Memory of the samples with one key.
+/// Memory of the samples with one key, in a profile and in the one before it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct HeapSums {
+    /// Texts of the key.
+    pub key: Vec<String>,
+    /// Memory in the profile.
+    pub now: HeapSum,
+    /// Memory in the earlier profile; 0 without one.
+    pub before: HeapSum,
+}
+
+/// Arrays and programs, and their bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HeapSum {
     /// Arrays and programs.
@@ -193,15 +204,22 @@ impl HeapProfile {
         read.ok()
     }
 
-    /// Adds up the samples by `key`. A key has one text; [`HeapKey::Line`] has the line and its function.
-    pub fn sums(&self, key: HeapKey) -> BTreeMap<Vec<String>, HeapSum> {
-        let mut found: BTreeMap<Vec<String>, HeapSum> = BTreeMap::new();
-        for sample in &self.samples {
-            let sum = found.entry(self.key_of(sample, key)).or_default();
-            sum.count = sum.count.saturating_add(sample.count);
-            sum.bytes = sum.bytes.saturating_add(sample.bytes);
+    /// Adds up the samples by `key`, and those of an `earlier` profile next to them. A key has one text; [`HeapKey::Line`] has the line and
+    /// its function.
+    pub fn sums(&self, key: HeapKey, earlier: Option<&HeapProfile>) -> Vec<HeapSums> {
+        let mut found: BTreeMap<Vec<String>, HeapSums> = BTreeMap::new();
+        for (profile, is_earlier) in [(Some(self), false), (earlier, true)] {
+            let samples =
+                profile.iter().flat_map(|profile| profile.samples.iter().map(move |sample| (profile, sample)));
+            for (profile, sample) in samples {
+                let key = profile.key_of(sample, key);
+                let sums = found.entry(key.clone()).or_insert_with(|| HeapSums { key, ..HeapSums::default() });
+                let sum = if is_earlier { &mut sums.before } else { &mut sums.now };
+                sum.count = sum.count.saturating_add(sample.count);
+                sum.bytes = sum.bytes.saturating_add(sample.bytes);
+            }
         }
-        found
+        found.into_values().collect()
     }
 
     /// The texts of a sample's key.

@@ -44,7 +44,7 @@ pub use blocks::{Block, blocks};
 pub use class::{Class, Classification, Classifier, Confidence};
 pub use donation::{UnsharedArgument, unshared_arguments};
 pub use heap::{Heap, HeapPoint, Lifetime};
-pub use heap_profile::{Frame, FrameIndex, HeapKey, HeapProfile, HeapSample, HeapSum};
+pub use heap_profile::{Frame, FrameIndex, HeapKey, HeapProfile, HeapSample, HeapSum, HeapSums};
 pub use oom::{Figures, ListedBuffer, OutOfMemory, Padded};
 pub use peak::PeakBuffer;
 pub use problems::{Problem, Problems};

@@ -1,8 +1,6 @@
 //! What a device memory profile holds: by line of the program, call stack, kind or device; and how it differs from an earlier one.
 
-use std::collections::BTreeMap;
-
-use memory::{HeapKey, HeapSum, Recorded};
+use memory::{HeapKey, HeapSums, Recorded};
 
 use crate::table::{Cell, Column, Table, Unit, column};
 use crate::tables::profile_table::{float, text};
@@ -41,19 +39,6 @@ pub fn columns() -> Vec<Column> {
     [LINE, FUNCTION, STACK, KIND, DEVICE].into_iter().chain(SUMS).collect()
 }
 
-/// Memory of one key, in the profile and in the earlier one.
-#[derive(Clone, Copy, Default)]
-struct Sums {
-    now: HeapSum,
-    before: HeapSum,
-}
-
-impl Sums {
-    fn change(&self) -> i64 {
-        self.now.bytes.saturating_sub(self.before.bytes)
-    }
-}
-
 /// The device memory profile of a run by `line`, which is the usual form, `stack`, `kind` or `device`, beside the earlier one where there
 /// is one. Without rows where the run is none.
 pub fn table(recorded: &Recorded, variant: &str) -> Table {
@@ -65,24 +50,18 @@ pub fn table(recorded: &Recorded, variant: &str) -> Table {
         "device" => (vec![DEVICE], HeapKey::Device),
         _ => (vec![LINE, FUNCTION], HeapKey::Line),
     };
-    let mut found: BTreeMap<Vec<String>, Sums> = BTreeMap::new();
-    for (key, sum) in profile.map(|profile| profile.sums(key)).unwrap_or_default() {
-        found.entry(key).or_default().now = sum;
-    }
-    for (key, sum) in before.map(|before| before.sums(key)).unwrap_or_default() {
-        found.entry(key).or_default().before = sum;
-    }
-    let total: i128 = found.values().map(|sums| i128::from(sums.now.bytes)).sum();
-    let mut rows: Vec<(Vec<String>, Sums)> = found.into_iter().collect();
-    let largest =
-        |sums: &Sums| if before.is_some() { sums.change().unsigned_abs() } else { sums.now.bytes.unsigned_abs() };
-    rows.sort_by_key(|row| std::cmp::Reverse(largest(&row.1)));
-    let cells = rows.into_iter().map(|(key, sums)| {
-        let mut row: Vec<Cell> = key.iter().map(|key| if key.is_empty() { Cell::Absent } else { text(key) }).collect();
+    let mut rows = profile.map(|profile| profile.sums(key, before)).unwrap_or_default();
+    let total: i128 = rows.iter().map(|sums| i128::from(sums.now.bytes)).sum();
+    let change = |sums: &HeapSums| sums.now.bytes.saturating_sub(sums.before.bytes);
+    let largest = |sums: &HeapSums| if before.is_some() { change(sums) } else { sums.now.bytes }.unsigned_abs();
+    rows.sort_by_key(|sums| std::cmp::Reverse(largest(sums)));
+    let cells = rows.into_iter().map(|sums| {
+        let mut row: Vec<Cell> =
+            sums.key.iter().map(|key| if key.is_empty() { Cell::Absent } else { text(key) }).collect();
         let share = (total > 0).then(|| 100.0 * sums.now.bytes as f64 / total as f64);
         row.extend([number(sums.now.bytes), float(share), number(sums.now.count)]);
         let earlier = |value: i64| if before.is_some() { number(value) } else { Cell::Absent };
-        row.extend([earlier(sums.change()), earlier(sums.before.bytes), earlier(sums.before.count)]);
+        row.extend([earlier(change(&sums)), earlier(sums.before.bytes), earlier(sums.before.count)]);
         row
     });
     Table::new("heap", keys.into_iter().chain(SUMS).collect(), cells.collect())
