@@ -15,8 +15,9 @@ use super::output::Outputs;
 use super::progress::Progress;
 pub use super::progress::Watched;
 
-use super::table::{known_column, known_form};
+use super::table::{fitting, known_form};
 use super::timeline;
+use base::suggest;
 
 /// What the user knows beside the files, as the tool's flags of these names have it.
 #[derive(Clone, Debug, Default)]
@@ -106,12 +107,14 @@ impl Opened {
     ) -> Result<T, String> {
         let name = TableName::from_key(name).ok_or_else(|| {
             let keys: Vec<&str> = TableName::ALL.iter().map(|name| name.key()).collect();
-            format!("There is no table {name}. The tables are {}.", keys.join(", "))
+            let question = suggest::question(&suggest::words(name, &keys));
+            format!("There is no table {name}. The tables are {}.{question}", keys.join(", "))
         })?;
         known_form(name, by)?;
         let look = |rows: &dyn Rows| {
-            known_column(rows.name(), rows.columns(), query)?;
-            Ok(look(rows, &table::asked_rows(rows, query)))
+            let found = table::asked_rows(rows, query);
+            fitting(rows.name(), rows.columns(), query, found.len() as u64)?;
+            Ok(look(rows, &found))
         };
         let looked = self.session.rows(u32::try_from(run).unwrap_or(u32::MAX), &self.settings, name, by, look);
         looked.unwrap_or_else(|| Err(format!("There is no run {run}: there are {}.", self.profiles.len())))

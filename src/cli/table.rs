@@ -2,7 +2,9 @@
 
 use crossprof::export::{csv, json, text};
 
+use base::suggest;
 use crossprof::memory::Change;
+use crossprof::table::Filter;
 use crossprof::{Column, Query, Sort, TableName};
 
 use super::analyze::Reports;
@@ -55,7 +57,7 @@ pub fn run(command: &Table) -> u8 {
             }
             None => continue,
         };
-        if let Err(message) = known_column(table.name, &table.columns, &query) {
+        if let Err(message) = fitting(table.name, &table.columns, &query, table.matched_rows) {
             complain(&message);
             return FAILED;
         }
@@ -131,12 +133,17 @@ fn known_change(command: &Table) -> Result<(), String> {
     }
 }
 
-/// A column that the order names and the table lacks is a wrong call: its rows would come in another order than asked.
-pub fn known_column(table: &str, columns: &[Column], query: &Query) -> Result<(), String> {
-    let Some(sort) = &query.sort else { return Ok(()) };
+/// An order by a column that the table lacks, or a filter that makes no sense for it, is a wrong call: the answer would be to another question.
+pub fn fitting(table: &str, columns: &[Column], query: &Query, matched_rows: u64) -> Result<(), String> {
     let keys: Vec<&str> = columns.iter().map(|column| column.key).collect();
-    if keys.is_empty() || keys.contains(&sort.column.as_str()) {
+    if keys.is_empty() {
         return Ok(());
     }
-    Err(format!("--sort: the table {table} has no column {}; it has {}", sort.column, keys.join(", ")))
+    if let Some(sort) = query.sort.as_ref().filter(|sort| !keys.contains(&sort.column.as_str())) {
+        let question = suggest::question(&suggest::words(&sort.column, &keys));
+        let has = keys.join(", ");
+        return Err(format!("--sort: the table {table} has no column {}; it has {has}.{question}", sort.column));
+    }
+    let mistakes = Filter::parse(&query.filter).mistakes(columns, matched_rows);
+    if mistakes.is_empty() { Ok(()) } else { Err(format!("--filter: {}", mistakes.join(" "))) }
 }

@@ -15,6 +15,7 @@ pub mod number;
 pub mod out_of_memory;
 pub mod sort;
 pub mod source_line;
+pub mod suggest;
 mod units;
 mod warning;
 pub mod wire;

@@ -1,15 +1,7 @@
 //! The terms of a filter, as they were typed: each is a separate chip in the top bar. What they mean is the library's
 //! (`crossprof::table::Filter`).
 
-/// The terms, in order. Spaces within quotes part nothing.
-pub fn terms(filter: &str) -> Vec<String> {
-    let mut inside = false;
-    let parts = filter.split(|c: char| {
-        inside ^= c == '"';
-        c.is_whitespace() && !inside
-    });
-    parts.filter(|part| !part.is_empty()).map(str::to_owned).collect()
-}
+pub use crossprof::table::terms;
 
 /// The filter without its term number `at`.
 pub fn without(filter: &str, at: usize) -> String {

@@ -3,7 +3,7 @@
 //! A condition on a column that a table lacks would leave none of its rows, and say nothing about them. Such a condition is set
 //! aside and named beside the table. What is no table's column is a plain word, and searched for.
 
-use crate::table::{Column, Filter, has_column};
+use crate::table::{Column, Filter, has_column, terms};
 use crate::tables;
 
 /// What only one page filters by ([`pair`]), and no table has a column of: two devices, `between=0-3`.
@@ -25,11 +25,11 @@ pub fn applied(filter: &str, columns: &[Column]) -> Applied {
 
 /// What of `filter` is about a table with these columns, beside others that have the columns that `is_column` knows.
 pub fn applied_among(filter: &str, columns: &[Column], is_column: fn(&str) -> bool) -> Applied {
-    let mut kept: Vec<&str> = Vec::new();
+    let mut kept: Vec<String> = Vec::new();
     let mut lacking: Vec<String> = Vec::new();
     // `category=` is still being typed.
-    for term in terms(filter).filter(|term| !is_unfinished(term, is_column)) {
-        match column_of(term, is_column).filter(|key| !has_column(columns, key)) {
+    for term in terms(filter).into_iter().filter(|term| !is_unfinished(term, is_column)) {
+        match column_of(&term, is_column).filter(|key| !has_column(columns, key)) {
             Some(key) if lacking.contains(&key) => {}
             Some(key) => lacking.push(key),
             None => kept.push(term),
@@ -40,31 +40,21 @@ pub fn applied_among(filter: &str, columns: &[Column], is_column: fn(&str) -> bo
 
 /// The term `key=1-2` of a filter, as its two numbers, and the filter without it.
 pub fn pair(filter: &str, key: &str) -> (Option<(u32, u32)>, String) {
-    let of = |term: &&str| {
+    let of = |term: &String| {
         let (from, to) = term.strip_prefix(key)?.strip_prefix('=')?.trim_matches('"').split_once('-')?;
         Some((from.parse().ok()?, to.parse().ok()?))
     };
-    let (own, others): (Vec<&str>, Vec<&str>) = terms(filter).partition(|term| of(term).is_some());
+    let (own, others): (Vec<String>, Vec<String>) = terms(filter).into_iter().partition(|term| of(term).is_some());
     (own.last().and_then(of), others.join(" "))
 }
 
 /// The terms of a filter that are about this column.
 pub fn terms_on(filter: &str, key: &str) -> String {
-    let is_about = |term: &&str| {
+    let is_about = |term: &String| {
         let term = term.strip_prefix('-').unwrap_or(term);
         term.strip_prefix(key).is_some_and(|rest| rest.len() > 1 && rest.starts_with([':', '=', '<', '>']))
     };
-    terms(filter).filter(is_about).collect::<Vec<_>>().join(" ")
-}
-
-/// The terms as they were typed. Spaces within quotes part nothing.
-pub fn terms(filter: &str) -> impl Iterator<Item = &str> {
-    let mut inside = false;
-    let terms = filter.split(move |c: char| {
-        inside ^= c == '"';
-        c.is_whitespace() && !inside
-    });
-    terms.filter(|term| !term.is_empty())
+    terms(filter).into_iter().filter(is_about).collect::<Vec<_>>().join(" ")
 }
 
 /// Does a term name a column and an operator, and no value yet?

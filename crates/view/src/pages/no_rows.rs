@@ -1,17 +1,21 @@
 //! Why no row of a table passes a filter: which of its conditions none passes, and what the column holds instead.
 
-use super::filter::terms;
+use crate::table::terms;
 use crate::table::{Cell, Column, Filter, Query, Sort, Table, Unit, is_called, unit};
 use base::format::{printable, shorten};
 
 /// Says in one or two sentences why no row passes. `ask` answers for the table.
 pub(super) fn why(filter: &str, columns: &[Column], ask: &mut dyn FnMut(&Query) -> Table) -> String {
+    let mistakes = Filter::parse(filter).mistakes(columns, 0);
+    if !mistakes.is_empty() {
+        return mistakes.join(" ");
+    }
     let mut matches = |term: &str| ask(&Query { filter: term.to_owned(), sort: None, top: Some(0) }).matched_rows;
-    let Some(term) = terms(filter).find(|term| matches(term) == 0) else {
+    let Some(term) = terms(filter).into_iter().find(|term| matches(term) == 0) else {
         return "Each condition of the filter has rows, and no row passes all of them.".to_owned();
     };
-    let said = format!("No row passes {}", shorten(&printable(term), 60));
-    let parsed = Filter::parse(term);
+    let said = format!("No row passes {}", shorten(&printable(&term), 60));
+    let parsed = Filter::parse(&term);
     let column = parsed.columns().find_map(|name| columns.iter().find(|it| is_called(it.key, it.title, name)));
     let Some(column) = column else { return format!("{said}.") };
     let mut end = |descending: bool| {
@@ -60,5 +64,7 @@ mod tests {
         assert_eq!(why("gemm mean>20"), "Each condition of the filter has rows, and no row passes all of them.");
         assert_eq!(why("kernel=conv"), "No row passes kernel=conv.");
         assert_eq!(why("conv"), "No row passes conv.");
+        assert_eq!(why("self>1ms"), "There is no column self in this table.");
+        assert_eq!(why("avg>1%"), "There is no column avg in this table. Did you mean avg_us?");
     }
 }

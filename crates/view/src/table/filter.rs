@@ -4,11 +4,11 @@
 //! fusion -copy "loop fusion"      words and phrases: each in any text of the row, or in none
 //! category:all-reduce             a word in one column
 //! occurrences>10  bound_by=HBM    a comparison with one column: = < > <= >=
-//! mean>50us  "self time">1.5ms    columns by their headings, numbers with units
+//! mean>50us  "self time" > 1.5 ms columns by their headings, numbers with units, spaces around the sign and before the unit
 //! ```
 
 use super::search::Word;
-use super::{CellRef, Column};
+use super::{CellRef, Column, Unit};
 use base::number::decimal;
 
 /// A filter, parsed.
@@ -29,13 +29,13 @@ pub(super) struct Term {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Condition {
     pub column: String,
-    operator: Operator,
+    pub operator: Operator,
     text: String,
-    number: Option<f64>,
+    pub number: Option<Measured>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Operator {
+pub(super) enum Operator {
     Holds,
     Equal,
     Less,
@@ -45,23 +45,17 @@ enum Operator {
 }
 
 impl Filter {
-    /// Terms are separated by spaces; a phrase stands in double quotes; letter case does not matter.
+    /// Reads a filter: see [`terms`]. Letter case does not matter.
     pub fn parse(text: &str) -> Filter {
-        let mut terms = Vec::new();
-        let mut rest = text.trim_start();
-        while !rest.is_empty() {
-            let (negated, tail) = match rest.strip_prefix('-') {
-                Some(tail) => (true, tail),
-                None => (false, rest),
-            };
-            let (word, after, quoted) = next_word(tail);
-            if !word.is_empty() {
-                let condition = if quoted { None } else { Condition::parse(&word) };
-                terms.push(Term { negated, word, condition });
-            }
-            rest = after.trim_start();
-        }
-        Filter { terms }
+        let term = |text: &String| {
+            let (negated, text) = text.strip_prefix('-').map_or((false, text.as_str()), |text| (true, text));
+            let word = text.replace('"', "").to_lowercase();
+            // `"self time">2ms` is a condition on a column whose heading has two words.
+            let is_phrase = text.strip_prefix('"').is_some_and(|rest| !rest.trim_end_matches('"').contains('"'));
+            let condition = if is_phrase { None } else { Condition::parse(&word) };
+            (!word.is_empty()).then_some(Term { negated, word, condition })
+        };
+        Filter { terms: terms(text).iter().filter_map(term).collect() }
     }
 
     /// True where every row passes.
@@ -87,7 +81,7 @@ impl Filter {
         self.terms.iter().all(|term| {
             let holds = match &term.condition {
                 Some(condition) => match texts.iter().find(|(key, _)| *key == condition.column) {
-                    Some((_, text)) => condition.holds(CellRef::text(text)),
+                    Some((_, text)) => condition.holds(CellRef::text(text), Unit::Text),
                     None => return true,
                 },
                 None => texts.iter().any(|(_, text)| term.as_word().is_in(text)),
@@ -104,19 +98,36 @@ impl Term {
     }
 }
 
-/// The next word in lower case, what follows it, and whether it is a phrase. Quotes inside a word belong to its value:
-/// `category:"loop fusion"`.
-fn next_word(text: &str) -> (String, &str, bool) {
-    let quoted = text.starts_with('"');
+/// The terms of a filter as they were typed. Spaces separate terms, except inside quotes (`category:"loop fusion"`), around the sign of a
+/// comparison and before a unit: `mean > 1.5 ms` is one term.
+pub fn terms(filter: &str) -> Vec<String> {
     let mut inside = false;
-    let end = text.find(|c: char| {
+    let parts = filter.split(|c: char| {
         inside ^= c == '"';
         c.is_whitespace() && !inside
     });
-    let (word, after) = text.split_at(end.unwrap_or(text.len()));
-    // `"self time">2ms` is a condition on a column whose heading has two words.
-    let is_phrase = quoted && word.get(1..).is_none_or(|rest| rest.trim_end_matches('"').find('"').is_none());
-    (word.replace('"', "").to_lowercase(), after, is_phrase)
+    let is_sign = |c: char| "=<>".contains(c);
+    let mut terms: Vec<String> = Vec::new();
+    for part in parts.filter(|part| !part.is_empty()) {
+        match terms.last_mut() {
+            Some(last) if part.starts_with(is_sign) && !last.contains(is_sign) => last.push_str(part),
+            Some(last) if last.ends_with(is_sign) => last.push_str(part),
+            Some(last) if lacks_unit(last) && is_unit(part) => last.push_str(part),
+            _ => terms.push(part.to_owned()),
+        }
+    }
+    terms
+}
+
+/// Does a term end in a number that is compared with a column?
+fn lacks_unit(term: &str) -> bool {
+    let value = term.rsplit(['=', '<', '>']).next().filter(|value| value.len() < term.len());
+    value.is_some_and(|value| decimal(value).is_some())
+}
+
+fn is_unit(word: &str) -> bool {
+    let word = word.to_lowercase();
+    UNITS.iter().any(|(name, ..)| *name == word)
 }
 
 impl Condition {
@@ -138,7 +149,7 @@ impl Condition {
             column: column.to_owned(),
             operator,
             text: value.to_owned(),
-            number: measured(value),
+            number: Measured::parse(value),
         })
     }
 
@@ -151,8 +162,8 @@ impl Condition {
         }
     }
 
-    /// Whether a cell passes; an absent one does not.
-    pub fn holds(&self, cell: CellRef<'_>) -> bool {
+    /// Whether a cell of a column in `unit` passes; an absent one does not.
+    pub fn holds(&self, cell: CellRef<'_>, unit: Unit) -> bool {
         let number = match cell {
             CellRef::Absent => return false,
             CellRef::Text(text) => return self.of_text().is_some_and(|word| word.is_in(text)),
@@ -162,7 +173,7 @@ impl Condition {
             CellRef::Int(value) => value as f64,
             CellRef::Float(value) => value,
         };
-        let Some(wanted) = self.number else { return false };
+        let Some(wanted) = self.number.and_then(|number| number.in_unit(unit)) else { return false };
         match self.operator {
             Operator::Holds | Operator::Equal => number == wanted,
             Operator::Less => number < wanted,
@@ -173,47 +184,94 @@ impl Condition {
     }
 }
 
-/// Units that a number of a filter may have, in lower case, and how many of the unit of columns each is: times are in microseconds, sizes in
-/// bytes, rates in 1e9 per second or 2^30 bytes per second.
-const UNITS: [(&str, f64); 28] = [
-    ("ns", 1e-3),
-    ("us", 1.0),
-    ("µs", 1.0),
-    ("μs", 1.0),
-    ("ms", 1e3),
-    ("s", 1e6),
-    ("%", 1.0),
-    ("b", 1.0),
-    ("bytes", 1.0),
-    ("kb", 1e3),
-    ("mb", 1e6),
-    ("gb", 1e9),
-    ("tb", 1e12),
-    ("kib", 1024.0),
-    ("mib", 1_048_576.0),
-    ("gib", 1_073_741_824.0),
-    ("gib/s", 1.0),
-    ("gb/s", 1.0),
-    ("tb/s", 1e3),
-    ("gflop", 1e9),
-    ("tflop", 1e12),
-    ("pflop", 1e15),
-    ("mflop/s", 1e-3),
-    ("gflop/s", 1.0),
-    ("tflop/s", 1e3),
-    ("pflop/s", 1e6),
-    ("flop", 1.0),
-    ("flop/b", 1.0),
+/// What is measured in a unit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Dimension {
+    Time,
+    Share,
+    Size,
+    Bandwidth,
+    Work,
+    Rate,
+    Intensity,
+}
+
+/// Units that a number of a filter may have, in lower case, and how many microseconds, percent, bytes, bytes per second, FLOP, FLOP/s or
+/// FLOP/B each is.
+const UNITS: [(&str, Dimension, f64); 32] = [
+    ("ns", Dimension::Time, 1e-3),
+    ("us", Dimension::Time, 1.0),
+    ("µs", Dimension::Time, 1.0),
+    ("μs", Dimension::Time, 1.0),
+    ("ms", Dimension::Time, 1e3),
+    ("s", Dimension::Time, 1e6),
+    ("%", Dimension::Share, 1.0),
+    ("b", Dimension::Size, 1.0),
+    ("bytes", Dimension::Size, 1.0),
+    ("kb", Dimension::Size, 1e3),
+    ("mb", Dimension::Size, 1e6),
+    ("gb", Dimension::Size, 1e9),
+    ("tb", Dimension::Size, 1e12),
+    ("kib", Dimension::Size, 1024.0),
+    ("mib", Dimension::Size, 1_048_576.0),
+    ("gib", Dimension::Size, 1_073_741_824.0),
+    ("tib", Dimension::Size, 1_099_511_627_776.0),
+    ("b/s", Dimension::Bandwidth, 1.0),
+    ("mb/s", Dimension::Bandwidth, 1e6),
+    ("gib/s", Dimension::Bandwidth, 1_073_741_824.0),
+    ("gb/s", Dimension::Bandwidth, 1e9),
+    ("tb/s", Dimension::Bandwidth, 1e12),
+    ("flop", Dimension::Work, 1.0),
+    ("mflop", Dimension::Work, 1e6),
+    ("gflop", Dimension::Work, 1e9),
+    ("tflop", Dimension::Work, 1e12),
+    ("pflop", Dimension::Work, 1e15),
+    ("mflop/s", Dimension::Rate, 1e6),
+    ("gflop/s", Dimension::Rate, 1e9),
+    ("tflop/s", Dimension::Rate, 1e12),
+    ("pflop/s", Dimension::Rate, 1e15),
+    ("flop/b", Dimension::Intensity, 1.0),
 ];
 
-/// A number, also with a unit behind it: in the unit of the columns that it is compared with.
-fn measured(text: &str) -> Option<f64> {
-    decimal(text).or_else(|| {
+/// What a column measures, and how many of the units above one of its unit is; `None` of texts and plain numbers.
+pub(super) fn scale(unit: Unit) -> Option<(Dimension, f64)> {
+    Some(match unit {
+        Unit::TimeUs => (Dimension::Time, 1.0),
+        Unit::Percent => (Dimension::Share, 1.0),
+        Unit::Bytes => (Dimension::Size, 1.0),
+        Unit::GigabytesPerSecond => (Dimension::Bandwidth, 1e9),
+        Unit::GibibytesPerSecond => (Dimension::Bandwidth, 1_073_741_824.0),
+        Unit::Flops => (Dimension::Work, 1.0),
+        Unit::GigaflopsPerSecond => (Dimension::Rate, 1e9),
+        Unit::FlopsPerByte => (Dimension::Intensity, 1.0),
+        _ => return None,
+    })
+}
+
+/// A number with its unit; one without is in the unit of the column that it is compared with.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Measured {
+    value: f64,
+    unit: Option<(Dimension, f64)>,
+}
+
+impl Measured {
+    pub fn parse(text: &str) -> Option<Measured> {
+        if let Some(value) = decimal(text) {
+            return Some(Measured { value, unit: None });
+        }
         let at = text.rfind(|c: char| c.is_ascii_digit() || c == '.')? + 1;
         let (number, unit) = text.split_at(at);
-        let (_, factor) = UNITS.iter().find(|(name, _)| *name == unit.trim_start())?;
-        Some(decimal(number)? * factor)
-    })
+        let (_, dimension, factor) = UNITS.iter().find(|(name, ..)| *name == unit.trim_start())?;
+        Some(Measured { value: decimal(number)?, unit: Some((*dimension, *factor)) })
+    }
+
+    /// The number in the unit of a column; `None` if the column measures something else.
+    pub fn in_unit(self, of_column: Unit) -> Option<f64> {
+        let Some((dimension, factor)) = self.unit else { return Some(self.value) };
+        let (_, one) = scale(of_column).filter(|(of_column, _)| *of_column == dimension)?;
+        Some(self.value * factor / one)
+    }
 }
 
 /// Is a column with this key and heading meant by this name? Headings count without their spaces and signs.
@@ -248,7 +306,7 @@ pub fn has_column(columns: &[Column], key: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Cell as Value, Table, Unit};
+    use super::super::{Cell as Value, Table};
     use super::*;
 
     fn table(keys: &[&'static str], rows: &[&[Value]]) -> Table {
@@ -332,7 +390,14 @@ mod tests {
         let row = vec![Value::Float(1_500.0), Value::Float(2_500.0), Value::Int(3 << 20)];
         let table = Table::new("test", columns, vec![row]);
         let passes = |filter: &str| Filter::parse(filter).passing(&table) == [true];
-        for filter in ["meanselftime>1.4ms", "\"Mean self time\"<2ms", "mean-self-time=1500us", "flop/s>2.4TFLOP/s"] {
+        for filter in [
+            "mean_self_time > 1.4 ms",
+            "\"Mean self time\" <2 ms",
+            "meanselftime>1.4ms",
+            "\"Mean self time\"<2ms",
+            "mean-self-time=1500us",
+            "flop/s>2.4TFLOP/s",
+        ] {
             assert!(passes(filter) && !passes(&format!("-{filter}")), "{filter}");
         }
         assert!(passes("bytes>=3MiB bytes<3.2MB") && !passes("bytes>4MiB") && !passes("mean_self_time>2ms"));

@@ -5,6 +5,7 @@
 
 mod column;
 mod filter;
+mod filter_check;
 mod passing;
 mod query;
 mod search;
@@ -13,7 +14,7 @@ mod sorts;
 pub mod unit;
 
 pub use column::{Column, column, columns};
-pub use filter::{Filter, has_column, is_called};
+pub use filter::{Filter, has_column, is_called, terms};
 pub use query::{Query, Sort, asked_rows, query, query_indexed, query_passing};
 pub use shared::{SharedColumn, SharedTexts};
 pub use sorts::Sorts;

@@ -6,7 +6,7 @@
 use super::filter::{Condition, Filter, Term, place_of};
 use super::search::Word;
 use super::shared::{BLOCK, SharedColumn, SharedTexts};
-use super::{CellRef, Rows, Unit};
+use super::{CellRef, Column, Rows, Unit};
 
 impl Filter {
     /// Whether each row of a table passes. A term that names none of its columns is a plain word.
@@ -20,6 +20,12 @@ impl Filter {
                 None => any_text(rows, &texts, term, &passing, &mut hits),
                 Some((condition, (column, stand_in))) => {
                     one_column(rows, &texts, condition, column, stand_in, &mut hits);
+                    // What reports call matmul, the trace may call custom-call.
+                    if let Some(family) = family_beside(rows.columns(), column) {
+                        let mut others = vec![false; rows.len()];
+                        one_column(rows, &texts, condition, family, None, &mut others);
+                        hits.iter_mut().zip(others).for_each(|(hit, other)| *hit |= other);
+                    }
                 }
             }
             for (passes, hit) in passing.chunks_mut(BLOCK).zip(hits.chunks(BLOCK)) {
@@ -28,6 +34,12 @@ impl Filter {
         }
         passing
     }
+}
+
+/// The column of families in a table whose column number `column` is that of categories.
+fn family_beside(columns: &[Column], column: usize) -> Option<usize> {
+    let is = |key: &'static str| move |column: &Column| column.key == key;
+    columns.get(column).filter(|column| is("category")(column)).and_then(|_| columns.iter().position(is("family")))
 }
 
 #[inline(never)]
@@ -111,12 +123,13 @@ fn mark_cells(
     first: usize,
     hits: &mut [bool],
 ) {
+    let unit = rows.columns().get(column).map(|column| column.unit).unwrap_or_default();
     for (row, hit) in (first..).zip(hits) {
         let mut cell = rows.cell(row, column);
         if let (CellRef::Absent, Some(other)) = (cell, stand_in) {
             cell = rows.cell(row, other);
         }
-        *hit = condition.holds(cell);
+        *hit = condition.holds(cell, unit);
     }
 }
 
@@ -184,7 +197,7 @@ fn mark_block(found: &[bool], numbers: &[u32], hits: &mut [bool]) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Column, Table};
+    use super::super::Table;
     use super::*;
 
     /// Rows of two shared texts each and one label.

@@ -1,0 +1,82 @@
+//! Names that may have been meant by one that does not exist.
+
+use crate::sort;
+
+/// Suggestions at most.
+const COUNT: usize = 3;
+
+/// Words of `known` that are nearest to `word`, if any is near: at most a third of its letters differ.
+pub fn words(word: &str, known: &[&str]) -> Vec<String> {
+    let limit = (word.chars().count() / 3).max(2);
+    nearest(known.iter().map(|&it| (distance(word, it), it.to_owned())).collect(), limit)
+}
+
+/// Texts up to a distance of `limit`, nearest first, without those that are much farther than the first.
+pub fn nearest(mut candidates: Vec<(usize, String)>, limit: usize) -> Vec<String> {
+    candidates.retain(|(distance, _)| *distance <= limit);
+    sort::sort_by(&mut candidates, |a, b| a.cmp(b));
+    let best = candidates.first().map_or(0, |(distance, _)| *distance);
+    candidates.into_iter().take(COUNT).filter(|(distance, _)| *distance <= best + 2).map(|(_, text)| text).collect()
+}
+
+/// ` Did you mean a or b?`; empty without suggestions.
+pub fn question(suggestions: &[String]) -> String {
+    match suggestions {
+        [] => String::new(),
+        [only] => format!(" Did you mean {only}?"),
+        [first @ .., last] => format!(" Did you mean {} or {last}?", first.join(", ")),
+    }
+}
+
+/// Letters that have to be changed, put in or left out. A lower bound of them where one text is far longer than the
+/// other.
+pub fn distance(a: &str, b: &str) -> usize {
+    const FAR: usize = 64;
+    let letters = |text: &str| text.chars().flat_map(char::to_lowercase).collect::<Vec<_>>();
+    let (a, b) = (letters(a), letters(b));
+    match a.len().abs_diff(b.len()) {
+        far @ FAR.. => far,
+        _ => edit_distance(&a, &b, 1, |a, b| usize::from(a != b)),
+    }
+}
+
+/// Levenshtein's distance, row by row.
+pub fn edit_distance<T>(a: &[T], b: &[T], gap: usize, change: impl Fn(&T, &T) -> usize) -> usize {
+    let mut row: Vec<usize> = (0..=b.len()).map(|count| count.saturating_mul(gap)).collect();
+    for x in a {
+        // What stood left above of the place that is filled next.
+        let mut corner = row.first().copied().unwrap_or_default();
+        let mut left = corner.saturating_add(gap);
+        if let Some(first) = row.first_mut() {
+            *first = left;
+        }
+        for (place, y) in row.iter_mut().skip(1).zip(b) {
+            let above = *place;
+            left = (corner.saturating_add(change(x, y))).min(above.saturating_add(gap)).min(left.saturating_add(gap));
+            corner = above;
+            *place = left;
+        }
+    }
+    row.last().copied().unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn distances_are_those_of_the_textbook() {
+        for (a, b, expected) in
+            [("kitten", "sitting", 3), ("", "abc", 3), ("abc", "", 3), ("flaw", "lawn", 2), ("same", "Same", 0)]
+        {
+            assert_eq!(distance(a, b), expected, "{a} {b}");
+        }
+    }
+
+    #[test]
+    fn near_words_are_suggested_and_far_ones_are_not() {
+        assert_eq!(words("directon", &["count", "direction", "total_bytes"]), ["direction"]);
+        assert_eq!(words("nonsense", &["count", "direction"]), Vec::<String>::new());
+        assert_eq!(question(&["a".to_owned(), "b".to_owned(), "c".to_owned()]), " Did you mean a, b or c?");
+    }
+}

@@ -1,0 +1,181 @@
+//! Mistakes in a filter, each as a sentence with what may have been meant: a filter that nothing can pass says why.
+
+use base::suggest;
+
+use super::filter::{Condition, Dimension, Measured, Operator, place_of, scale};
+use super::{Column, Filter, Unit, is_called, unit};
+
+/// Suggestions at most.
+const MOST: usize = 4;
+
+impl Filter {
+    /// What is wrong with the filter of a table with these columns, of which `matched_rows` rows passed.
+    ///
+    /// A word with a colon or an equals sign may be part of a name (`layer:3`, `dim_labels=b01f`): if a row has it, it is no mistake.
+    pub fn mistakes(&self, columns: &[Column], matched_rows: u64) -> Vec<String> {
+        let mut found = Vec::new();
+        for (at, term) in self.terms.iter().enumerate() {
+            let Some(condition) = &term.condition else {
+                let next = self.terms.get(at + 1).filter(|next| next.condition.is_none());
+                found.extend(next.and_then(|next| without_sign(columns, &term.word, &next.word)));
+                continue;
+            };
+            let column = place_of(columns, &condition.column).and_then(|(place, _)| columns.get(place));
+            match column {
+                Some(column) => found.extend(misfit(condition, column)),
+                None if condition.is_comparison() || matched_rows == 0 => {
+                    found.push(unknown(columns, &condition.column))
+                }
+                None => {}
+            }
+        }
+        found
+    }
+}
+
+impl Condition {
+    /// Does it compare sizes? No name of an op has such a sign.
+    fn is_comparison(&self) -> bool {
+        !matches!(self.operator, Operator::Holds | Operator::Equal)
+    }
+}
+
+/// `There is no column self here. Did you mean total_self_time_us or avg_self_time_us?`
+fn unknown(columns: &[Column], name: &str) -> String {
+    format!("There is no column {name} in this table.{}", suggest::question(&similar(columns, name)))
+}
+
+/// Columns of which a word begins with `name`, else those with nearly that name.
+fn similar(columns: &[Column], name: &str) -> Vec<String> {
+    let words = |text: &str| -> Vec<String> {
+        text.split(|c: char| !c.is_ascii_alphanumeric()).map(str::to_ascii_lowercase).collect()
+    };
+    let wanted = words(name).concat();
+    let begins = |column: &&Column| {
+        [column.key, column.title].iter().any(|text| {
+            let words = words(text);
+            (0..words.len()).any(|from| words.get(from..).unwrap_or_default().concat().starts_with(&wanted))
+        })
+    };
+    let keys: Vec<String> = columns.iter().filter(begins).take(MOST).map(|column| column.key.to_owned()).collect();
+    if !keys.is_empty() && !wanted.is_empty() {
+        return keys;
+    }
+    let keys: Vec<&str> = columns.iter().map(|column| column.key).collect();
+    suggest::words(name, &keys)
+}
+
+/// Why no cell of the column can pass.
+fn misfit(condition: &Condition, column: &Column) -> Option<String> {
+    if column.unit == Unit::Text {
+        let name = column.key;
+        return condition
+            .is_comparison()
+            .then(|| format!("{name} is a text: write {name}:WORD or {name}=\"WHOLE TEXT\"."));
+    }
+    if column.unit == Unit::Flag {
+        return None;
+    }
+    match condition.number {
+        Some(number) if number.in_unit(column.unit).is_some() => None,
+        Some(_) => Some(match scale(column.unit) {
+            Some((dimension, _)) => {
+                format!("{} is {}: give it in {}.", column.key, noun(dimension), examples(dimension))
+            }
+            None => format!("{} is a plain number: leave the unit out.", column.key),
+        }),
+        None => {
+            let unit = unit::word(column.unit);
+            let unit = if unit.is_empty() { String::new() } else { format!(" ({unit})") };
+            Some(format!("{} is a number{unit}: compare it with one.", column.key))
+        }
+    }
+}
+
+/// `mean 50us` is two words, and no row has both.
+fn without_sign(columns: &[Column], name: &str, value: &str) -> Option<String> {
+    let is_it = |column: &&Column| column.unit != Unit::Text && is_called(column.key, column.title, name);
+    let column = columns.iter().find(is_it)?;
+    Measured::parse(value)?;
+    Some(format!("Put a sign between {name} and {value}: {}>{value}.", column.key))
+}
+
+fn noun(dimension: Dimension) -> &'static str {
+    match dimension {
+        Dimension::Time => "a time",
+        Dimension::Share => "a share",
+        Dimension::Size => "a size",
+        Dimension::Bandwidth => "a bandwidth",
+        Dimension::Work => "a number of operations",
+        Dimension::Rate => "a rate of operations",
+        Dimension::Intensity => "an intensity",
+    }
+}
+
+fn examples(dimension: Dimension) -> &'static str {
+    match dimension {
+        Dimension::Time => "ns, us, ms or s",
+        Dimension::Share => "%",
+        Dimension::Size => "B, KiB, MiB, GiB, kB, MB or GB",
+        Dimension::Bandwidth => "GB/s, GiB/s or TB/s",
+        Dimension::Work => "FLOP, GFLOP or TFLOP",
+        Dimension::Rate => "GFLOP/s or TFLOP/s",
+        Dimension::Intensity => "FLOP/B",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::column;
+    use super::*;
+
+    fn columns() -> Vec<Column> {
+        let of = |key, title, unit| column(key, title, unit, "");
+        vec![
+            of("hlo_op_name", "Op", Unit::Text),
+            of("total_self_time_us", "Self time", Unit::TimeUs),
+            of("avg_self_time_us", "Mean self time", Unit::TimeUs),
+            of("bound_by", "Bound by", Unit::Text),
+            of("occurrences", "Occurrences", Unit::Count),
+            of("measured_memory_bw_gibps", "Bandwidth", Unit::GibibytesPerSecond),
+        ]
+    }
+
+    fn mistakes(filter: &str, matched_rows: u64) -> Vec<String> {
+        Filter::parse(filter).mistakes(&columns(), matched_rows)
+    }
+
+    #[test]
+    fn a_filter_that_nothing_can_pass_says_why() {
+        for (filter, said) in [
+            ("self>1ms", "There is no column self in this table. Did you mean total_self_time_us or avg_self_time_us?"),
+            ("bound:HBM", "There is no column bound in this table. Did you mean bound_by?"),
+            ("ocurrences>5", "There is no column ocurrences in this table. Did you mean occurrences?"),
+            ("share>5", "There is no column share in this table."),
+            ("selftime>5%", "total_self_time_us is a time: give it in ns, us, ms or s."),
+            ("occurrences>5ms", "occurrences is a plain number: leave the unit out."),
+            ("occurrences>many", "occurrences is a number: compare it with one."),
+            ("op>5", "hlo_op_name is a text: write hlo_op_name:WORD or hlo_op_name=\"WHOLE TEXT\"."),
+            ("occurrences 5", "Put a sign between occurrences and 5: occurrences>5."),
+        ] {
+            assert_eq!(mistakes(filter, 0), [said], "{filter}");
+        }
+    }
+
+    #[test]
+    fn right_filters_and_names_with_signs_are_no_mistakes() {
+        let right = [
+            "fusion -copy",
+            "self-time > 1.5 ms",
+            "bound_by:HBM",
+            "bandwidth>=900GB/s",
+            "occurrences>5 fusion",
+            "\"op 5\"",
+        ];
+        for filter in right {
+            assert!(mistakes(filter, 0).is_empty(), "{filter}: {:?}", mistakes(filter, 0));
+        }
+        assert!(mistakes("layer:3 dims={1}", 2).is_empty(), "names that rows have");
+        assert_eq!(mistakes("layer>3", 2).len(), 1, "no name has such a sign");
+    }
+}
