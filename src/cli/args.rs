@@ -4,6 +4,7 @@ mod compare;
 #[cfg(feature = "view")]
 mod view;
 
+use base::suggest;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -373,7 +374,7 @@ pub enum TableFormat {
 fn table_name(key: &str) -> Result<crossprof::TableName, String> {
     crossprof::TableName::from_key(key).ok_or_else(|| {
         let keys: Vec<&str> = crossprof::TableName::ALL.iter().map(|name| name.key()).collect();
-        format!("the tables are {}", keys.join(", "))
+        format!("the tables are {}.{}", keys.join(", "), suggest::question(&suggest::words(key, &keys)))
     })
 }
 
