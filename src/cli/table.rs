@@ -1,5 +1,7 @@
 //! `crossprof table`: one table of every run.
 
+use std::io::IsTerminal;
+
 use crossprof::export::{csv, json, text};
 
 use base::suggest;
@@ -42,6 +44,7 @@ pub fn run(command: &Table) -> u8 {
     let titles = text::titles(&reports.profiles);
     let runs = asked_runs(command.table, &mut reports, &titles);
     let several = runs.len() > 1;
+    let is_terminal = std::io::stdout().is_terminal();
     for (index, (run, title)) in runs.into_iter().enumerate() {
         let settings = &reports.settings;
         let listed = if command.arguments { reports.session.listed_events(run, settings, &area, &query) } else { None };
@@ -78,8 +81,8 @@ pub fn run(command: &Table) -> u8 {
         // Several runs follow each other: named and apart for people, apart for CSV, a line each for JSON.
         let before = if index > 0 { "\n" } else { "" };
         let text = match command.format {
-            TableFormat::Text if several => format!("{before}{title}\n{}", text::table_text(&table)),
-            TableFormat::Text => text::table_text(&table),
+            TableFormat::Text if several => format!("{before}{title}\n{}", text::table_text(&table, is_terminal)),
+            TableFormat::Text => text::table_text(&table, is_terminal),
             TableFormat::Csv => format!("{}{}", if index > 0 { "\r\n" } else { "" }, csv::to_csv(&table)),
             TableFormat::Json => as_json,
         };

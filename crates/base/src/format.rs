@@ -12,6 +12,16 @@ pub const DIGITS: usize = 3;
 /// Groups digits without a line break between them.
 const THIN_SPACE: char = '\u{202f}';
 
+/// A count with its noun, in the plural unless it is 1: `1 thread`, `12 threads`.
+pub fn counted(value: u64, noun: &str) -> String {
+    format!("{} {noun}{}", count(value), if value == 1 { "" } else { "s" })
+}
+
+/// The text with ordinary spaces inside numbers, for terminals and the programs that read them.
+pub fn with_plain_spaces(text: &str) -> String {
+    text.replace(THIN_SPACE, " ")
+}
+
 const SI: [(f64, &str); 10] = [
     (1e18, "E"),
     (1e15, "P"),
@@ -357,6 +367,7 @@ mod tests {
         assert_eq!(percent(100.0), "100 %");
         assert_eq!(optional_percent(None), DASH);
         assert_eq!(count(1_234_567), "1\u{202f}234\u{202f}567");
+        assert_eq!([counted(1, "thread"), counted(0, "thread")], ["1 thread", "0 threads"]);
         assert_eq!(count(12), "12");
         assert_eq!(bytes(16_911_433_728), "15.8 GiB");
         assert_eq!(bytes(1_048_576), "1.00 MiB");

@@ -424,7 +424,7 @@ fn forecast(sizes: &[&ScalingForecast], mode: ScalingMode) -> Option<String> {
 }
 
 fn devices(count: u64) -> String {
-    if count == 1 { "1 device".to_owned() } else { format!("{} devices", format::count(count)) }
+    format::counted(count, "device")
 }
 
 fn limit(name: &str, series: &ScalingSeries, last: &ScalingPoint, reference: &ScalingPoint) -> Option<String> {

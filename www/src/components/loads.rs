@@ -82,7 +82,7 @@ fn File(file: FileRow) -> impl IntoView {
         _ => None,
     };
     let kind = kind.map(|kind| format!(" · {}", kind_name(kind)));
-    let events = (events > 0).then(|| format!("{} events", format::count(events)));
+    let events = (events > 0).then(|| format::counted(events, "event"));
     let troubled = failed || !warnings.is_empty();
     view! {
         <li class="file" class:failed=failed>

@@ -24,8 +24,7 @@ pub fn RunHeader(
         let report = report.get();
         let profile = &report.profile;
         let metadata = &profile.metadata;
-        let devices =
-            if metadata.num_devices == 1 { "1 device".to_owned() } else { format!("{} devices", metadata.num_devices) };
+        let devices = format::counted(metadata.num_devices, "device");
         let mut facts = match metadata.num_devices {
             // Nothing is known of such a run's devices: the overview says what is.
             0 if metadata.device_type == "Unknown" => Vec::new(),
@@ -38,7 +37,7 @@ pub fn RunHeader(
             facts.push(format!("{} captured", format::time_us(duration)));
         }
         if let Some(events) = metadata.num_events {
-            facts.push(format!("{} events", format::count(events)));
+            facts.push(format::counted(events, "event"));
         }
         if let Some(file) = profile.provenance.first() {
             let more = profile.provenance.len() - 1;

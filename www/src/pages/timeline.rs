@@ -82,7 +82,7 @@ fn Find(surface: Rc<Surface>) -> impl IntoView {
     let filter = move || state.route.with(|route| route.query.filter.clone());
     let count = move || {
         let passing = said.outcome.with(|outcome| outcome.as_ref().and_then(|outcome| outcome.passing));
-        passing.map(|count| if count == 1 { "1 event".to_owned() } else { format!("{} events", format::count(count)) })
+        passing.map(|count| format::counted(count, "event"))
     };
     let next = surface.clone();
     let step = move |forward: bool| {

@@ -63,7 +63,7 @@ fn between(
 }
 
 fn runs(count: usize) -> String {
-    if count == 1 { "1 run".to_owned() } else { format!("{} runs", format::count(count as u64)) }
+    format::counted(count as u64, "run")
 }
 
 /// The run whose step time is the median of its level; of an even number the faster one of the middle two.

@@ -50,10 +50,10 @@ pub(super) fn headlines(profile: &UnifiedProfile) -> Vec<(&'static str, String)>
     lines.push((
         "Host busy",
         format!(
-            "{}, {} of the capture, on {} threads",
+            "{}, {} of the capture, on {}",
             time_us(host.busy_time_us),
             percent(host.busy_percent),
-            format::count(host.num_threads)
+            format::counted(host.num_threads, "thread")
         ),
     ));
     let spans: Vec<String> = host
@@ -68,7 +68,10 @@ pub(super) fn headlines(profile: &UnifiedProfile) -> Vec<(&'static str, String)>
     let calls: Vec<_> = host.programs.iter().filter(|program| program.activity == "call").collect();
     if !calls.is_empty() {
         let sum: u64 = calls.iter().map(|program| program.calls).sum();
-        lines.push(("Programs", format!("{} called, {} calls", format::count(calls.len() as u64), format::count(sum))));
+        lines.push((
+            "Programs",
+            format!("{} called, {}", format::count(calls.len() as u64), format::counted(sum, "call")),
+        ));
     }
     lines
 }

@@ -12,6 +12,12 @@ use report::{LayerFreezing, Tracing, UnifiedProfile, distinct_names};
 /// Columns of the terminal that the report is made for.
 const WIDTH: usize = 100;
 
+/// Characters of a name in a whole table on a terminal.
+const NAME: usize = 60;
+
+/// Characters of a cell that others are padded to: a longer one sticks out.
+const PADDED: usize = 300;
+
 /// Rows of the tables on the one screen; `crossprof table` prints them whole.
 const CATEGORIES: usize = 6;
 const OPS: usize = 7;
@@ -19,13 +25,13 @@ const DEVICES: usize = 8;
 
 /// The report of one run.
 pub fn report(profile: &UnifiedProfile) -> String {
-    report_called(profile, &title(profile))
+    format::with_plain_spaces(&report_called(profile, &title(profile)))
 }
 
 /// The reports of several runs, each under a name that no other has.
 pub fn reports(profiles: &[UnifiedProfile]) -> String {
     let reports = profiles.iter().zip(titles(profiles)).map(|(profile, title)| report_called(profile, &title));
-    reports.collect::<Vec<_>>().join("\n")
+    format::with_plain_spaces(&reports.collect::<Vec<_>>().join("\n"))
 }
 
 fn report_called(profile: &UnifiedProfile, title: &str) -> String {
@@ -60,7 +66,7 @@ fn report_called(profile: &UnifiedProfile, title: &str) -> String {
             continue;
         }
         let left = whole.rows.len().saturating_sub(rows);
-        text.push_str(&format!("\n{heading}\n{}", aligned(&chosen(&whole, keys, rows), "  ")));
+        text.push_str(&format!("\n{heading}\n{}", one_screen(&chosen(&whole, keys, rows))));
         if left > 0 {
             text.push_str(&format!("  and {left} more: crossprof table {}\n", whole.name));
         }
@@ -70,18 +76,21 @@ fn report_called(profile: &UnifiedProfile, title: &str) -> String {
     text
 }
 
-/// A whole table, aligned.
-pub fn table_text(table: &Table) -> String {
+/// A whole table, aligned. For a terminal long names are cut in the middle; a file and another program get them whole.
+pub fn table_text(table: &Table, for_terminal: bool) -> String {
     if table.rows.is_empty() && TableName::from_key(table.name).is_some_and(TableName::is_of_area) {
         return "No events in this range.\n".to_owned();
     }
     if table.rows.is_empty() {
         return format!("No {} in what was measured of this run.\n", table.name);
     }
-    if table.name == "findings" {
-        return findings::list(table, WIDTH);
-    }
-    aligned(table, "")
+    let text = match table.name {
+        "findings" => findings::list(table, WIDTH),
+        // Sentences are whole up to a length.
+        "warnings" => aligned(table, "", SENTENCE),
+        _ => aligned(table, "", if for_terminal { NAME } else { usize::MAX }),
+    };
+    format::with_plain_spaces(&text)
 }
 
 /// Name, device and origin of a run in one line.
@@ -106,12 +115,11 @@ fn title_called(profile: &UnifiedProfile, name: &str) -> String {
     }
     let accelerators = profile.other_devices.iter().filter(|device| device.kind == "accelerator").count() as u64;
     parts.push(match (metadata.num_devices, accelerators) {
-        (1, _) => "1 device".to_owned(),
         (0, 1) => "1 device of unknown kind".to_owned(),
-        (0, 2..) => format!("{} devices of unknown kind", format::count(accelerators)),
+        (0, 2..) => format!("{} of unknown kind", format::counted(accelerators, "device")),
         (0, 0) if profile.is_of_memory_alone() => "memory only".to_owned(),
         (0, 0) if profile.host_activity.is_some() => "host only".to_owned(),
-        (devices, _) => format!("{} devices", format::count(devices)),
+        (devices, _) => format::counted(devices, "device"),
     });
     if metadata.framework != "Unknown" {
         parts.push(printable(&shorten(&metadata.framework, 40)));
@@ -180,9 +188,9 @@ pub fn headlines(profile: &UnifiedProfile) -> Vec<(&'static str, String)> {
         lines.push((
             "Idle gaps",
             format!(
-                "{} of the time, {} gaps, longest {}",
+                "{} of the time, {}, longest {}",
                 percent(gaps.gap_time_percent),
-                format::count(gaps.total_gaps),
+                format::counted(gaps.total_gaps, "gap"),
                 optional_time_us(gaps.max_gap_us)
             ),
         ));
@@ -220,7 +228,7 @@ fn origin(profile: &UnifiedProfile) -> String {
         text += &format!(" from {timestamp}");
     }
     if let Some(events) = metadata.num_events {
-        text += &format!(", {} events", format::count(events));
+        text += &format!(", {}", format::counted(events, "event"));
     }
     text
 }
@@ -395,20 +403,21 @@ fn chosen(table: &Table, keys: &[&str], rows: usize) -> Table {
     )
 }
 
-/// Columns side by side; numbers to the right, long names cut in the middle so that a line fits. Sentences of warnings are whole
-/// up to a length, which also bounds the padding of the others.
-fn aligned(table: &Table, indent: &str) -> String {
-    // The names of the one screen share what the numbers leave; whole tables let every name have this much.
+/// A table on the one screen: its names share what the numbers leave.
+fn one_screen(table: &Table) -> String {
     let names = table.columns.iter().filter(|column| column.unit == Unit::Text).count().max(1);
-    let name_width = if indent.is_empty() { 60 } else { (WIDTH - 50) / names };
-    let most = if table.name == "warnings" { SENTENCE } else { name_width };
+    aligned(table, "  ", (WIDTH - 50) / names)
+}
+
+/// Columns side by side; numbers to the right, names of more than `most` characters cut in the middle.
+fn aligned(table: &Table, indent: &str, most: usize) -> String {
     let cell = |column: &Column, cell: &Cell| shorten(&display(cell, column.unit), most);
     let mut lines: Vec<Vec<String>> = vec![table.columns.iter().map(|column| column.title.to_owned()).collect()];
     for row in &table.rows {
         lines.push(table.columns.iter().zip(row).map(|(column, value)| cell(column, value)).collect());
     }
     let width = |index: usize| {
-        lines.iter().filter_map(|line| line.get(index)).map(|text| text.chars().count()).max().unwrap_or(0)
+        lines.iter().filter_map(|line| line.get(index)).map(|text| text.chars().count()).max().unwrap_or(0).min(PADDED)
     };
     let widths: Vec<usize> = (0..table.columns.len()).map(width).collect();
     let mut text = String::new();
@@ -498,16 +507,27 @@ mod tests {
         let long = "x".repeat(70_000);
         profile.warnings = vec![imported(&long, &long).with_file(&long).with_remedy(&long), imported("a", "b")];
         let table = of_report(&profile, TableName::Warnings).unwrap();
-        for text in [table_text(&table), report(&profile)] {
+        for text in [table_text(&table, true), table_text(&table, false), report(&profile)] {
             assert!(text.contains("xx…xx") && text.lines().all(|line| line.chars().count() < 5 * SENTENCE), "{text}");
         }
+    }
+
+    #[test]
+    fn names_are_whole_beyond_a_terminal() {
+        let mut profile = report::example::profile();
+        let long = format!("start_{}_end", "x".repeat(400));
+        profile.kernels.kernels_by_category.insert(long.clone(), report::KernelCategory::default());
+        let table = of_report(&profile, TableName::Categories).unwrap();
+        assert!(table_text(&table, false).contains(&long));
+        let on_terminal = table_text(&table, true);
+        assert!(!on_terminal.contains(&long) && on_terminal.contains("start_xx"), "{on_terminal}");
     }
 
     #[test]
     fn numbers_are_aligned_to_the_right() {
         let table = of_report(&report::example::profile(), TableName::Categories).unwrap();
         assert_eq!(
-            table_text(&table),
+            table_text(&table, true),
             "Category  Self time  Share of busy time  Count\nmatmul      60.5 µs              60.5 %      2\ncopy        39.5 µs              39.5 %      2\n"
         );
     }

@@ -264,9 +264,9 @@ fn kinds(all: &Collectives) -> Bars {
         value: sums.total.as_us(),
         class: OpFamily::Communication.into(),
         note: format!(
-            "{}, {} runs",
+            "{}, {}",
             format::percent(100.0 * sums.total.as_ps() as f64 / total),
-            format::count(sums.occurrences)
+            format::counted(sums.occurrences, "run")
         ),
         link: Some(Link::to(View::Communication, &format!("kind={kind}"))),
     });

@@ -22,8 +22,10 @@ const SLOWED_LIMITS: &str =
 /// The figures, in the order in which they are read. An earlier result shows what it holds: a figure that nothing can fill any
 /// more says nothing.
 pub(super) fn figures(source: Source<'_>) -> Vec<Figure> {
-    let mut figures =
-        vec![step_time(source), busy(source), mean_kernel(source), compilation(source), throughput(source)];
+    let mut figures = vec![step_time(source), busy(source)];
+    // The mean duration of an op says nothing by itself: it is shown if it is judged.
+    figures.extend(Some(mean_kernel(source)).filter(|figure| figure.status.is_some()));
+    figures.extend([compilation(source), throughput(source)]);
     figures.extend(source.profile().tracing.as_ref().map(slowed_by_tracing));
     if source.profile().metadata.source_format.as_deref() == Some("unified_profile") {
         figures.retain(|figure| figure.value.is_some() || figure.note_link.is_some());
@@ -54,7 +56,7 @@ fn step_time(source: Source<'_>) -> Figure {
     let figure = missing(source, "Step time", metric!("step_timing.avg_step_time_us"), Unit::TimeUs, View::Steps);
     let Some(mean) = timing.avg_step_time_us else { return figure };
     let counted = timing.num_steps_counted.unwrap_or(timing.num_steps);
-    let steps = if counted == 1 { "1 step".to_owned() } else { format!("{} steps", format::count(counted)) };
+    let steps = format::counted(counted, "step");
     let mut note = match (uneven(timing), timing.stddev_step_time_us) {
         (Some(range), _) => format!("uneven: {range} over {steps}{}", warm_up(&source.profile().steps)),
         (None, Some(deviation)) => format!("± {} over {steps}", format::time_us(deviation)),
@@ -158,7 +160,7 @@ fn mean_kernel(source: Source<'_>) -> Figure {
             label: "Mean kernel".to_owned(),
             value: Some(kernels.avg_time_us),
             unit: Unit::TimeUs,
-            note: format!("over {} kernels", format::count(kernels.count)),
+            note: format!("over {}", format::counted(kernels.count, "kernel")),
             link: Some(Link::to(View::Kernels, "")),
             ..Figure::of(metric!("kernel_statistics.avg_time_us"))
         };
@@ -168,7 +170,7 @@ fn mean_kernel(source: Source<'_>) -> Figure {
     let figure = missing(source, "Mean op", metric, Unit::TimeUs, View::Kernels);
     let figure = Figure { definition: MEAN_OP.to_owned(), ..figure };
     let Some((mean, count)) = limits::mean_kernel(profile) else { return figure };
-    let note = format!("self time of {} ops", format::count(count));
+    let note = format!("self time of {}", format::counted(count, "op"));
     judged(Figure { value: Some(mean), note, ..figure }, &answer, KERNEL_LIMITS)
 }
 
@@ -314,8 +316,8 @@ mod tests {
         assert_eq!(found[0].value, Some(33123.456));
         assert_eq!(found[1].status, Some(Status::Bad));
         assert!(found[1].note.ends_with("3.00 µs without a device op"), "{}", found[1].note);
-        assert_eq!((found[4].value, found[4].unit), (Some(30.19), Unit::StepsPerSecond));
-        assert_eq!(found[4].note_link.as_ref().map(|link| link.view), Some(View::Model));
+        assert_eq!((found[3].value, found[3].unit), (Some(30.19), Unit::StepsPerSecond));
+        assert_eq!(found[3].note_link.as_ref().map(|link| link.view), Some(View::Model));
     }
 
     /// A definition is that of the number beside it, whichever of several that is.
@@ -323,14 +325,16 @@ mod tests {
     fn definitions_are_of_what_is_shown() {
         let mut profile = profile();
         let says = |profile: &UnifiedProfile, at: usize| all(profile)[at].definition.clone();
-        assert!(says(&profile, 4).starts_with("Steps per second"), "{}", says(&profile, 4));
+        assert!(says(&profile, 3).starts_with("Steps per second"), "{}", says(&profile, 3));
         profile.throughput.samples_per_sec = Some(8.0);
-        assert!(says(&profile, 4).starts_with("Batch size times"), "{}", says(&profile, 4));
+        assert!(says(&profile, 3).starts_with("Batch size times"), "{}", says(&profile, 3));
         spent(&mut profile, "loop fusion", 140.0, 10);
-        assert_eq!((all(&profile)[2].label.as_str(), says(&profile, 2)), ("Mean op", MEAN_OP.to_owned()));
+        let mean = |profile: &UnifiedProfile| mean_kernel(Source::Profile(profile));
+        assert_eq!((mean(&profile).label.as_str(), mean(&profile).definition), ("Mean op", MEAN_OP.to_owned()));
+        assert!(all(&profile).iter().all(|figure| figure.label != "Mean op"), "nothing judges it");
         profile.metadata.platform = "GPU".to_owned();
         profile.kernel_statistics = Some(report::KernelStatistics { count: 4, avg_time_us: 2.5, ..Default::default() });
-        let kernels = &all(&profile)[2];
+        let kernels = mean(&profile);
         assert_eq!((kernels.label.as_str(), kernels.value), ("Mean kernel", Some(2.5)));
         assert_eq!(
             (kernels.definition.as_str(), kernels.note.as_str()),
@@ -342,7 +346,7 @@ mod tests {
     fn an_earlier_result_shows_what_it_holds() {
         let mut profile = profile();
         let labels = |profile: &UnifiedProfile| all(profile).into_iter().map(|it| it.label).collect::<Vec<_>>();
-        assert_eq!(labels(&profile).len(), 5);
+        assert_eq!(labels(&profile).len(), 4);
         profile.metadata.source_format = Some("unified_profile".to_owned());
         assert_eq!(labels(&profile), ["Step time", "Throughput"]);
     }
@@ -353,7 +357,7 @@ mod tests {
         spent(&mut profile, "loop fusion", 140.0, 10);
         let mut of = |platform: &str| {
             profile.metadata.platform = platform.to_owned();
-            let figure = all(&profile).swap_remove(2);
+            let figure = mean_kernel(Source::Profile(&profile));
             (figure.value, figure.status)
         };
         assert_eq!(of("GPU"), (Some(14.0), Some(Status::Warning)));

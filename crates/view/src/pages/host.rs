@@ -55,12 +55,12 @@ fn figure(label: &str, value: f64, unit: Unit, note: String, metric: Metric) -> 
 
 fn device_figure(device: &OtherDevice) -> Figure {
     let name = format::printable(&format::shorten(&device.name, 40));
-    let note = format!("{} in {} events", format::time_us(device.busy_time_us), format::count(device.num_events));
+    let note = format!("{} in {}", format::time_us(device.busy_time_us), format::counted(device.num_events, "event"));
     figure(&format!("{name} busy"), device.busy_percent, Unit::Percent, note, metric!("other_devices[].busy_percent"))
 }
 
 fn host_figures(host: &HostActivity) -> Vec<Figure> {
-    let threads = format!("{} on {} threads", format::time_us(host.busy_time_us), format::count(host.num_threads));
+    let threads = format!("{} on {}", format::time_us(host.busy_time_us), format::counted(host.num_threads, "thread"));
     let mut figures =
         vec![figure("Host busy", host.busy_percent, Unit::Percent, threads, metric!("host_activity.busy_percent"))];
     if let Some(span) = host.top_spans.first() {

@@ -63,7 +63,7 @@ pub fn text(comparison: &Comparison) -> String {
     push_scaling(&mut text, comparison);
     push_trend(&mut text, comparison);
     push_warnings(&mut text, comparison);
-    text
+    format::with_plain_spaces(&text)
 }
 
 fn clean(name: &str, width: usize) -> String {

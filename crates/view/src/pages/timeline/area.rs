@@ -31,7 +31,7 @@ pub fn outcome(
     let lines = shown.as_ref().map_or(LineQuery::All, |shown| LineQuery::Indices(lines_of(shown)));
     let counters = shown.as_ref().map(|shown| counters_of(shown));
     let line_count = match &lines {
-        LineQuery::Indices(lines) => format!("{} lines", count(lines.len() as u64)),
+        LineQuery::Indices(lines) => base::format::counted(lines.len() as u64, "line"),
         _ => "all lines".to_owned(),
     };
     let area = AreaQuery { from_ps: Some(from), to_ps: Some(to), lines, counters };

@@ -36,8 +36,8 @@ pub(crate) fn kernel_duration(profile: &UnifiedProfile) -> Answer {
         mean,
         judged(profile, &SHORT, mean, MEAN_KERNEL).filter(|_| are_short_kernels_costly(profile)),
         match profile.metadata.platform.as_str() {
-            "GPU" => format!("A kernel takes {} on average over {} kernels.", time_us(mean), format::count(count)),
-            _ => format!("An op takes {} on average over {} ops.", time_us(mean), format::count(count)),
+            "GPU" => format!("A kernel takes {} on average over {}.", time_us(mean), format::counted(count, "kernel")),
+            _ => format!("An op takes {} on average over {}.", time_us(mean), format::counted(count, "op")),
         },
         &format!(
             "Short kernels cost time only where the devices are not busy: then give each more to do by a larger batch, or by more of \

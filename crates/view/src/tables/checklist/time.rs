@@ -28,7 +28,7 @@ pub(super) fn step_time(profile: &UnifiedProfile) -> Answer {
     };
     let steps = timing.num_steps_counted.unwrap_or(timing.num_steps);
     let spread = timing.stddev_step_time_us.map_or(String::new(), |it| format!(" ± {}", time_us(it)));
-    let over = if steps == 1 { "1 step".to_owned() } else { format!("{} steps", format::count(steps)) };
+    let over = format::counted(steps, "step");
     let long = long_steps(profile).map_or(String::new(), |finding| format!(" {}.", finding.title));
     let judgement = judged_by_rules(profile, &[LONG_STEPS]).filter(|it| *it != "good");
     asked
