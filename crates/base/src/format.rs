@@ -61,8 +61,12 @@ pub fn si_of_digits(value: f64, unit: &str, digits: usize) -> String {
 
 /// A time given in microseconds: `33.1 ms`, `784 ms`, `2.31 s`.
 pub fn time_us(us: f64) -> String {
-    si(us / 1e6, "s")
+    // Traces count picoseconds: less than half of one is what sums of floating-point numbers leave.
+    let is_nothing = us.abs() < HALF_A_PICOSECOND_US;
+    si(if is_nothing { 0.0 } else { us / 1e6 }, "s")
 }
+
+const HALF_A_PICOSECOND_US: f64 = 0.5e-6;
 
 /// A time given in microseconds, or a dash.
 pub fn optional_time_us(us: Option<f64>) -> String {
@@ -307,6 +311,7 @@ mod tests {
             (2_310_000.0, "2.31 s"),
             (97_654_000.0, "97.7 s"),
             (0.0, "0 s"),
+            (3e-13, "0 s"),
             (1e-6, "1.00 ps"),
             (0.6, "600 ns"),
             (390.0, "390 µs"),

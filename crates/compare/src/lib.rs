@@ -153,7 +153,7 @@ pub fn compare(subjects: &[Subject], options: &Options) -> Comparison {
     (comparison.metrics, comparison.platform_metrics) = scored::metrics(subjects, &comparison);
     if !comparison.times_are_of_steps() {
         for metric in comparison.metrics.iter_mut().chain(&mut comparison.platform_metrics) {
-            metric.title = metric.title.replace(" of a step", "");
+            metric.title = metric.title.replace(" per step", "");
         }
     }
     // Of a series the whole is the answer; single runs follow.

@@ -94,6 +94,24 @@ fn twice_as_fast_is_two_times_faster_for_the_fast_one() {
     assert_eq!(found.kind, ComparisonKind::AcrossPlatforms);
 }
 
+/// Where no steps were found, numbers are of the whole window: none is called one per step.
+#[test]
+fn without_steps_nothing_is_per_step() {
+    let without = |name: &str| {
+        let mut run = subject(name, "GPU", 100_000.0, 0.0, 1, [60_000.0, 0.0, 40_000.0]);
+        run.profile.step_timing = StepTiming::default();
+        run
+    };
+    let titles = |runs: &[Subject]| -> Vec<String> {
+        compare(runs, &Options::default()).metrics.into_iter().map(|metric| metric.title).collect()
+    };
+    let found = titles(&[without("a"), without("b")]);
+    assert!(found.iter().any(|title| title == "Idle time"), "{found:?}");
+    assert!(found.iter().all(|title| !title.contains("per step")), "{found:?}");
+    let run = subject("a", "GPU", 100_000.0, 0.0, 1, [60_000.0, 0.0, 40_000.0]);
+    assert!(titles(&[run.clone(), run]).iter().any(|title| title == "Idle time per step"));
+}
+
 #[test]
 fn a_number_of_unequal_work_has_no_winner() {
     let mut a = subject("a", "TPU", 100.0, 0.0, 5, [100.0, 0.0, 0.0]);
