@@ -12,21 +12,25 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from . import _redact
+
 #: Packages whose versions explain a profile, where they are installed.
 _PACKAGES = ("crossprof", "jax", "jaxlib", "libtpu", "jax-cuda12-plugin", "jax-cuda13-plugin", "jax-rocm7-plugin", "flax", "optax", "numpy")
 #: Variables that change what runs. No other is written: environments hold secrets.
 _VARIABLES = ("XLA_FLAGS", "LIBTPU_INIT_ARGS", "JAX_PLATFORMS", "CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "TPU_VISIBLE_CHIPS")
 
 
-def environment() -> dict[str, Any]:
-    """What stays the same while the program runs."""
+def environment(argv_values: bool) -> dict[str, Any]:
+    """Returns what stays the same while the program runs; the values of its flags if ``argv_values``."""
     import jax
 
     devices = jax.devices()
     return {
         "python": sys.version.split()[0],
         "versions": {name: version for name in _PACKAGES if (version := _version(name))},
-        "argv": sys.argv,
+        "argv": _redact.arguments(sys.argv, values=argv_values),
+        # Otherwise readers leave out the values, as of sidecars from before they were left out here.
+        "argv_values": argv_values,
         "git_commit": git_commit(Path.cwd()),
         "devices": {
             "platform": devices[0].platform,

@@ -351,8 +351,11 @@ def test_sigusr1_and_a_touched_file_ask_for_a_capture(run, tmp_path: Path) -> No
         assert first.slowdown is not None
         """
     )
-    first, second = sessions(tmp_path / "profiles")[:2]
-    assert {"requested" in first.name, "requested" in second.name} == {True, False}
+    first, second = sessions(tmp_path / "profiles")
+    for session in (first, second):
+        (xplane,) = session.glob("*.xplane.pb")
+        numbers = step_numbers(xplane)
+        assert session.name.endswith(f"_steps_{numbers[0]:06}-{numbers[-1]:06}_requested"), session
 
 
 def test_repeats_follow_the_schedule(run, tmp_path: Path) -> None:
@@ -369,8 +372,15 @@ def test_repeats_follow_the_schedule(run, tmp_path: Path) -> None:
 
 
 def test_only_the_chosen_processes_capture(run, tmp_path: Path) -> None:
-    assert "the processes of this job are 0 to 0" in run(loop(processes=1))
-    assert not (tmp_path / "profiles" / "plugins").exists()
+    for processes in (1, [7]):
+        text = f"""
+        try:
+            crossprof.capture("profiles", processes={processes})
+        except ValueError as error:
+            print(error)
+        """
+        assert "the processes of this job are 0 to 0" in run(text)
+        assert not (tmp_path / "profiles").exists()
     run(loop(processes=[0]))
     assert len(sessions(tmp_path / "profiles")) == 1
 
