@@ -416,10 +416,11 @@ def capture(
     if not isinstance(step_name, str) or not step_name:
         raise ValueError(f"step_name is the name of the steps in the trace, not {step_name!r}.")
     schedule = Schedule(wait, warmup, active, repeat, every)
+    first = _step_number(first_step)
     return Capture(
         settings(folder, processes, memory, options, advanced, workload, perfetto, argv),
         schedule,
-        first_step=_step_number(first_step),
+        first_step=first,
         step_name=step_name,
         memory_every=memory_every,
         triggers=triggers,

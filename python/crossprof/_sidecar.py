@@ -32,6 +32,7 @@ def environment(argv_values: bool) -> dict[str, Any]:
         # Otherwise readers leave out the values, as of sidecars from before they were left out here.
         "argv_values": argv_values,
         "git_commit": git_commit(Path.cwd()),
+        "framework": _framework(),
         "devices": {
             "platform": devices[0].platform,
             "kind": devices[0].device_kind,
@@ -41,6 +42,14 @@ def environment(argv_values: bool) -> dict[str, Any]:
         "processes": jax.process_count(),
         "environment": {name: value for name in _VARIABLES if (value := os.environ.get(name))},
     }
+
+
+#: Libraries on top of JAX by the module that a program imports.
+_FRAMEWORKS = {"paxml": "PAXml", "praxis": "PAXml", "flax": "Flax", "haiku": "Haiku"}
+
+
+def _framework() -> str | None:
+    return next((name for module, name in _FRAMEWORKS.items() if module in sys.modules), None)
 
 
 def _version(package: str) -> str | None:

@@ -109,8 +109,8 @@ def _terminated(number: int, frame: FrameType | None) -> None:
         before = _terminate_before[-_terminating]
         if callable(before):
             before(number, frame)
-        elif before is signal.SIG_DFL:
-            # The program ends as it would have.
+        elif before is signal.SIG_DFL and _terminating == 1:
+            # The program ends as it would have. Called by a handler of the program, that one decides.
             signal.signal(number, signal.SIG_DFL)
             os.kill(os.getpid(), number)
     finally:

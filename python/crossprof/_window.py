@@ -145,7 +145,7 @@ class Window:
             write_text(self.folder / name, json.dumps(about if self._is_leader else about["capture"], indent=1) + "\n")
         slowdown = about.get("capture", {}).get("slowdown", {}).get("ratio")
         size = sum(path.stat().st_size for path in self.folder.glob(f"{self._stem}*"))
-        log.info("Saved %s (%.1f MB). To view it: crossprof view %s", self.folder, size / 1e6, shlex.quote(str(self._settings.folder)))
+        log.info("Saved %s (%s). To view it: crossprof view %s", self.folder, _size(size), shlex.quote(str(self._settings.folder)))
         return Captured(self.folder, file, steps, slowdown)
 
     def discard(self) -> None:
@@ -215,6 +215,10 @@ class Window:
             capture.update(placement(settings.workload.params))
         made: dict[str, Any] = _redact.without_home({**settings.workload.fields(), "capture": capture})
         return made
+
+
+def _size(number: int) -> str:
+    return f"{number / 1e6:.1f} MB" if number >= 1e6 else f"{number / 1e3:.0f} kB"
 
 
 def slowdown(baseline: Timing | None, traced: Timing | None) -> dict[str, Any]:

@@ -1,0 +1,48 @@
+//! One step from the block that `crossprof.trace` recorded.
+//!
+//! The kit marks where the block begins, and where it ends after the devices have done everything. Where a program ran once in the block, the
+//! block is the step: its run alone lacks what the host does before it, and nothing shows its end.
+//!
+//! ```text
+//! host    b      [PjitFunction(f))                 e         b begin, e end
+//! device                   [=jit_f=========)
+//! step     0--------------------------------------
+//! ```
+
+use std::collections::BTreeMap;
+
+use super::Mark;
+use super::annotations::Annotations;
+use crate::devices::Devices;
+use crate::host_work::for_each_named_on;
+use base::{Ps, sort};
+use trace::{Interval, Trace};
+
+/// Names of the marks, as `python/crossprof/_trace.py` writes them.
+const BEGIN: &str = "crossprof.begin";
+const END: &str = "crossprof.end";
+
+/// The block as an annotation; `None` where its marks are not in the trace.
+pub(super) fn find(trace: &Trace, devices: &Devices) -> Option<Annotations> {
+    let mut marks: BTreeMap<u16, (Option<Ps>, Option<Ps>)> = BTreeMap::new();
+    for_each_named_on(trace, devices, &|name| [BEGIN, END].contains(&name), &mut |host, event| {
+        let of_host = marks.entry(host).or_default();
+        if trace.text(event.name) == BEGIN {
+            of_host.0 = Some(event.end());
+        } else {
+            of_host.1 = Some(event.start);
+        }
+    });
+    let block = |(host, (begin, end)): (u16, (Option<Ps>, Option<Ps>))| {
+        let (begin, end) = begin.zip(end).filter(|(begin, end)| begin < end)?;
+        Some((host, vec![Some(Mark { interval: Interval::new(begin, end), key: None })]))
+    };
+    let by_host = sort::map(marks.into_iter().filter_map(block));
+    (!by_host.is_empty()).then(|| Annotations {
+        name: "block".to_owned(),
+        numbers: vec![0],
+        ends: true,
+        distinct_numbers: None,
+        by_host,
+    })
+}
