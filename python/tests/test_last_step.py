@@ -15,7 +15,7 @@ PROFILE = pytest.importorskip("crossprof._profile", reason="the extension module
 STEP = """
 import statistics
 def work():
-    time.sleep(0.02)
+    time.sleep(0.05)
     return jax.block_until_ready(train_step(x))
 train_step(x).block_until_ready()
 times = []
@@ -56,7 +56,7 @@ for active in (1, 5):
     truths = [float(line) for line in out.splitlines() if line.replace(".", "").isdigit()]
     for active, truth in zip((1, 5), truths):
         # A memory profile after each step takes time.
-        assert step_us(tmp_path / f"of_{active}", active) == pytest.approx(truth, rel=0.15 if memory_every is None else 0.5), active
+        assert step_us(tmp_path / f"of_{active}", active) == pytest.approx(truth, rel=0.2 if memory_every is None else 0.5), active
     if memory_every is None:
         compared = subprocess.run(
             [sys.executable, "-m", "crossprof", "compare", "of_1", "of_5", "--format", "json"],
@@ -65,8 +65,8 @@ for active in (1, 5):
             check=True,
             cwd=tmp_path,
         )
-        (first, second) = (run["step_time_us"] for run in json.loads(compared.stdout)["runs"])
-        assert 0.85 < first / second < 1.15
+        (difference,) = json.loads(compared.stdout)["step_time"]
+        assert 0.8 < difference["step_time_us"] / difference["baseline_us"] < 1.25, difference
 
 
 def test_blocks_functions_and_the_environment_have_one_right_step(run, tmp_path: Path) -> None:
@@ -95,7 +95,7 @@ print(json.dumps(times))
     # The calls that were recorded, in order.
     truths = {"block": times[0], "context": times[1], "function/timed": times[3], "runs/named": times[5], "environment": times[8]}
     for folder, truth in truths.items():
-        assert step_us(tmp_path / folder, 1) == pytest.approx(truth, rel=0.15), folder
+        assert step_us(tmp_path / folder, 1) == pytest.approx(truth, rel=0.2), folder
 
 
 def test_a_block_of_several_steps_has_its_steps(run, tmp_path: Path) -> None:
@@ -119,12 +119,12 @@ with crossprof.capture("plain", wait=2, warmup=0, active=5) as capture:
         capture.step(work())
 with crossprof.capture("named", wait=2, warmup=0, active=5) as capture:
     for step in range(8):
-        with jax.profiler.TraceAnnotation("load_batch"):
-            time.sleep(0.02)
+        with jax.profiler.TraceAnnotation("evaluate"):
+            time.sleep(0.05)
         capture.step(jax.block_until_ready(train_step(x)))
 """
     )
     texts = [f"{finding['title']} {finding['message']}" for finding in report(tmp_path / "plain")["findings"]]
     assert texts and not [text for text in texts if "in train" in text], texts
     texts = [finding["title"] for finding in report(tmp_path / "named")["findings"]]
-    assert [text for text in texts if "load_batch" in text], texts
+    assert [text for text in texts if "evaluate" in text], texts

@@ -373,5 +373,8 @@ mod tests {
         assert_eq!(found(&both, "compiler"), Some(versions));
         assert_eq!(found(&both, "compiler_flags"), Some((FairnessStatus::Differs, known(["--xla_a=true", "none"]))));
         assert_eq!(found(&[a.clone(), a], "compiler_flags").unwrap().0, FairnessStatus::Same);
+        let on =
+            |count: u32| with(&[("XLA_FLAGS", &format!("--xla_b=1 --xla_force_host_platform_device_count={count}"))]);
+        assert_eq!(found(&[on(1), on(8)], "compiler_flags").unwrap().0, FairnessStatus::Same, "devices are compared");
     }
 }

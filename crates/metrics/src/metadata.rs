@@ -260,4 +260,27 @@ mod tests {
         let metadata = super::metadata(&run, &Devices::of(&run.trace), "JAX", None);
         assert_eq!(metadata.timestamp.as_deref(), Some("2026-05-20T08:45:02.889Z"));
     }
+
+    #[test]
+    fn what_the_kit_noted_stands_in_for_what_a_trace_json_lacks() {
+        let note = |name: &str, text: &str| (name.to_owned(), text.to_owned());
+        let noted = BTreeMap::from([
+            note("wall_clock_ns", "1779266702889805563"),
+            note("framework", "Flax"),
+            note("device_kind", "NVIDIA A100-SXM4-40GB"),
+            note("git_commit", "ab12"),
+        ]);
+        let run = Run { capture_notes: noted.clone(), ..gpu(&[], None) };
+        let devices = Devices::of(&run.trace);
+        assert_eq!(noted_device(&run, &devices), Some("NVIDIA A100-SXM4-40GB"));
+        let found = metadata(&run, &devices, "JAX", noted_device(&run, &devices));
+        assert_eq!(found.timestamp.as_deref(), Some("2026-05-20T08:45:02.889Z"));
+        assert_eq!((found.framework.as_str(), found.device_type.as_str()), ("Flax", "NVIDIA A100-SXM4-40GB"));
+        assert_eq!(found.environment.keys().map(String::as_str).collect::<Vec<_>>(), ["git_commit"]);
+        // What the profile itself says counts.
+        let name = [("compute_cap_major", StatValue::Int(9)), ("compute_cap_minor", StatValue::Int(0))];
+        let run = Run { capture_notes: noted, ..gpu(&name, None) };
+        assert_eq!(noted_device(&run, &Devices::of(&run.trace)), None);
+        assert_eq!(metadata(&run, &Devices::of(&run.trace), "PyTorch", None).framework, "PyTorch");
+    }
 }

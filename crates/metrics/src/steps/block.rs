@@ -46,3 +46,40 @@ pub(super) fn find(trace: &Trace, devices: &Devices) -> Option<Annotations> {
         by_host,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::devices::Devices;
+    use crate::steps::{StepSource, Steps};
+    use trace::TraceBuilder;
+
+    /// A block from 10 to 90 us in which a program runs at these times for 5 us.
+    fn steps(runs: &[i64]) -> Steps {
+        let mut b = TraceBuilder::new();
+        let python = b.line("/host:CPU", "python");
+        let modules = b.line("/device:TPU:0", "XLA Modules");
+        let ops = b.line("/device:TPU:0", "XLA Ops");
+        b.event(python, "crossprof.begin", 9, 1);
+        for &start in runs {
+            b.event(modules, "jit_f(1)", start, 5);
+            b.event(ops, "fusion", start, 5);
+        }
+        b.event(python, "crossprof.end", 90, 1);
+        let trace = b.build();
+        Steps::find(&trace, &Devices::of(&trace))
+    }
+
+    #[test]
+    fn a_block_with_one_run_is_a_step_and_one_with_several_is_none() {
+        let one = steps(&[40]);
+        assert_eq!(
+            (one.source, one.len(), one.marker.as_deref()),
+            (StepSource::HostSpans, 1, Some("the recorded block"))
+        );
+        let window = one.windows[0][0].expect("a step");
+        assert!(!window.open);
+        assert_eq!((window.interval.start.as_us(), window.interval.end.as_us()), (10.0, 90.0));
+        let several = steps(&[20, 40, 60, 80]);
+        assert_eq!((several.source, several.len()), (StepSource::ModuleRuns, 4));
+    }
+}
