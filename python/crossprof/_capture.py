@@ -14,7 +14,7 @@ from . import _compiles, _triggers
 from ._log import log
 from ._names import claim_session
 from ._processes import chosen, identity, next_number
-from ._profiler import Recording, is_foreign_start, wait_for_devices
+from ._profiler import Recording, is_foreign_start, mark, wait_for_devices
 from ._schedule import Schedule
 from ._settings import Settings, Workload, settings
 from ._window import FOREIGN_STOP, Captured, Timing, Window
@@ -311,11 +311,11 @@ class Capture:
     def _next_step(self) -> None:
         """Between two steps that are recorded."""
         self._end_annotation()
+        if self._queue and self._done < self._queue[0][0]:
+            # At once: a pause belongs to neither annotation.
+            self._annotate()
         # The program may have set a handler of its own since the last step.
         _triggers.listen_to_end()
-        if self._queue and self._done < self._queue[0][0]:
-            # At once: a pause between the steps would leave open where the last one ends.
-            self._annotate()
         recorded = self._done - self._first_recorded
         if self._window is not None and self._memory_every and recorded % self._memory_every == 0:
             self._window.save_memory(f"step_{self._first_step + self._done - 1}")
@@ -325,18 +325,26 @@ class Capture:
             self._save("schedule", value)
 
     def _save(self, reason: str, value: Any = None) -> None:
-        self._end_annotation()
         window, self._window = self._window, None
         if window is None:
             return
+        cut = None
+        if reason != "schedule" and self._done > self._first_recorded:
+            # An annotation that does not end is not recorded: a step that was cut short is none.
+            cut, self._annotation = self._annotation, None
+        self._end_annotation()
+        if cut is None and window.is_running:
+            mark("crossprof.steps_end")
         first = self._first_step + self._first_recorded
-        # A step that was cut short is in the trace, too.
-        last = self._first_step + self._done - (1 if reason in ("schedule", FOREIGN_STOP) else 0)
+        # The program stopped the profiler in the step that was to be the last one.
+        last = self._first_step + self._done - (2 if reason == FOREIGN_STOP else 1)
         tokens = sum(self._tokens) / len(self._tokens) if self._tokens else None
         try:
             self.captures.append(window.finish((first, max(first, last)), self._baseline, reason, value, tokens))
         finally:
             self.errors += window.problems
+            # Kept until here, for it ends when nothing refers to it.
+            del cut
 
 
 def capture(

@@ -27,7 +27,8 @@ def local_folder(folder: str | os.PathLike[str]) -> Path:
         raise ValueError(
             f"{text} is not a folder of this machine. Capture into a local or mounted folder, then copy it there."
         )
-    return Path(text)
+    # A quoted `~` reaches the program as it is.
+    return Path(text).expanduser()
 
 
 def made_folder(folder: Path) -> Path:

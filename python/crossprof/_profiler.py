@@ -139,6 +139,14 @@ def _forget_session() -> None:
         log.warning("This version of JAX starts no other capture after one that could not be saved.")
 
 
+def mark(name: str) -> None:
+    """Puts a mark into the capture that runs; ``crates/metrics/src/steps/kit_marks.rs`` reads it."""
+    import jax
+
+    with jax.profiler.TraceAnnotation(name):
+        pass
+
+
 def add_metadata(key: str, value: str) -> None:
     """Puts a text into the capture that runs, where this version of JAX can."""
     try:

@@ -12,6 +12,7 @@ from typing import Any
 
 from ._capture import Capture, capture
 from ._flops import FlopCounter
+from ._log import log
 from ._names import write_text
 
 
@@ -79,9 +80,14 @@ class Profiler:
         return statistics.fmean(self._times[1:]) if len(self._times) > 1 else 0.0
 
     def capture_async(self) -> None:
-        """Records the next steps, unless a capture is being recorded."""
-        if not self.is_profiling:
-            self._is_armed = True
+        """Records the next steps, unless a capture is being recorded or profiling is off."""
+        if self._capture is None:
+            if not self._is_armed:
+                log.warning("Nothing is captured: profiling is off.")
+        elif self.is_profiling:
+            log.warning("Profiler already active: wait for the end of the capture that is being recorded.")
+            return
+        self._is_armed = True
 
     def begin_step(self, step: int) -> None:
         """Call it before each step, with its number."""

@@ -11,7 +11,7 @@ from . import _triggers
 from ._log import log
 from ._names import check_label
 from ._processes import chosen, identity, next_number
-from ._profiler import is_foreign_start, wait_for_devices
+from ._profiler import is_foreign_start, mark, wait_for_devices
 from ._settings import Workload, settings
 from ._window import Captured, Window
 
@@ -33,7 +33,7 @@ class Trace:
         try:
             if window is not None:
                 wait_for_devices()
-                _mark("crossprof.end")
+                mark("crossprof.end")
                 self.captured = window.finish(None, None, reason)
                 self.error = " ".join(window.problems) or None
         except Exception as error:
@@ -45,14 +45,6 @@ class Trace:
     def _fail(self, error: Exception | str) -> None:
         log.error("%s%s", "No capture: " if self.captured is None else "", error)
         self.error = str(error)
-
-
-def _mark(name: str) -> None:
-    """Marks an end of the block: of a program that ran once in it the block is the step, and its last op does not show where it ends."""
-    import jax
-
-    with jax.profiler.TraceAnnotation(name):
-        pass
 
 
 @contextmanager
@@ -100,7 +92,8 @@ def trace(
             window.start()
             made._window = window
             _triggers.register(made)
-            _mark("crossprof.begin")
+            # If a program runs once in the block, the block is the step, and no op shows where it begins and ends.
+            mark("crossprof.begin")
     except Exception as error:
         made._fail(error)
     try:

@@ -128,3 +128,35 @@ with crossprof.capture("named", wait=2, warmup=0, active=5) as capture:
     assert texts and not [text for text in texts if "in train" in text], texts
     texts = [finding["title"] for finding in report(tmp_path / "named")["findings"]]
     assert [text for text in texts if "evaluate" in text], texts
+
+
+def test_short_steps_count_all(run, tmp_path: Path) -> None:
+    # Python takes longer between two annotations than a fiftieth of such a step.
+    run(
+        """
+        with crossprof.capture("short", wait=20, warmup=1, active=5) as capture:
+            for step in range(40):
+                capture.step(jax.block_until_ready(train_step(x)))
+        """
+    )
+    timing = report(tmp_path / "short")["step_timing"]
+    assert (timing["num_steps"], timing.get("num_steps_counted", 5)) == (5, 5), timing
+
+
+def test_a_step_that_was_cut_short_is_none(run, tmp_path: Path) -> None:
+    run(
+        STEP
+        + """
+try:
+    with crossprof.capture("cut", wait=2, warmup=0, active=9) as capture:
+        for step in range(6):
+            capture.step(timed())
+        train_step(x)
+        raise ArithmeticError
+except ArithmeticError:
+    pass
+"""
+    )
+    timing = report(tmp_path / "cut")["step_timing"]
+    assert (timing["num_steps"], timing["num_steps_counted"]) == (4, 4), timing
+    assert timing["min_step_time_us"] > 50_000

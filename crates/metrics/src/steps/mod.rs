@@ -5,7 +5,7 @@
 //! 1. `step_num` annotations on host lines (`annotations`);
 //! 2. a `Steps` line on the devices (`steps_line`);
 //! 3. runs of the module that takes most time, where it dominates and repeats (`modules`, `rhythm`); of one run the block around it, where
-//!    the kit recorded one (`block`);
+//!    the kit recorded one (`kit_marks`);
 //! 4. what repeats on the host and takes most of the time (`host_spans`);
 //! 5. a sequence of ops that repeats on every device (`device_sequence`);
 //! 6. none: the number of steps is unknown, and nothing is guessed.
@@ -28,11 +28,11 @@ mod align;
 mod annotated;
 mod annotations;
 mod begin;
-mod block;
 mod device_sequence;
 mod dispatch;
 mod flags;
 mod host_spans;
+mod kit_marks;
 mod launched;
 mod launches;
 mod measure;
@@ -191,7 +191,8 @@ impl Steps {
         if lines.iter().any(|marks| !marks.is_empty()) {
             return Steps::new(StepSource::StepsLine, "Steps line".to_owned(), &align::by_key(&lines));
         }
-        if let Some(block) = block::find(trace, devices).filter(|_| runs.as_ref().is_some_and(modules::Runs::is_single))
+        if let Some(block) =
+            kit_marks::block(trace, devices).filter(|_| runs.as_ref().is_some_and(modules::Runs::is_single))
         {
             let steps = annotated::steps(trace, devices, &block, &[], None);
             return Steps {

@@ -1,7 +1,10 @@
-//! One step from the block that `crossprof.trace` recorded.
+//! The marks of the capture kit.
 //!
-//! The kit marks where the block begins, and where it ends after the devices have done everything. Where a program ran once in the block, the
-//! block is the step: its run alone lacks what the host does before it, and nothing shows its end.
+//! `crossprof.capture` marks where the last step ends, after the devices have done everything: in short steps the pauses between annotations
+//! matter, and no op shows what the host does after the last one.
+//!
+//! `crossprof.trace` marks where the block begins, and where it ends after the devices have done everything. If a program ran once in the
+//! block, the block is the step: its run alone lacks what the host does before it, and nothing shows its end.
 //!
 //! ```text
 //! host    b      [PjitFunction(f))                 e         b begin, e end
@@ -21,9 +24,20 @@ use trace::{Interval, Trace};
 /// Names of the marks, as `python/crossprof/_trace.py` writes them.
 const BEGIN: &str = "crossprof.begin";
 const END: &str = "crossprof.end";
+/// Name of the mark of `_capture.py`.
+const END_OF_STEPS: &str = "crossprof.steps_end";
+
+/// When the last annotated step of each host ends, by the host's clock.
+pub(super) fn ends_of_steps(trace: &Trace, devices: &Devices) -> BTreeMap<u16, Ps> {
+    let mut ends = BTreeMap::new();
+    for_each_named_on(trace, devices, &|name| name == END_OF_STEPS, &mut |host, event| {
+        ends.insert(host, event.start);
+    });
+    ends
+}
 
 /// The block as an annotation; `None` where its marks are not in the trace.
-pub(super) fn find(trace: &Trace, devices: &Devices) -> Option<Annotations> {
+pub(super) fn block(trace: &Trace, devices: &Devices) -> Option<Annotations> {
     let mut marks: BTreeMap<u16, (Option<Ps>, Option<Ps>)> = BTreeMap::new();
     for_each_named_on(trace, devices, &|name| [BEGIN, END].contains(&name), &mut |host, event| {
         let of_host = marks.entry(host).or_default();
@@ -33,11 +47,11 @@ pub(super) fn find(trace: &Trace, devices: &Devices) -> Option<Annotations> {
             of_host.1 = Some(event.start);
         }
     });
-    let block = |(host, (begin, end)): (u16, (Option<Ps>, Option<Ps>))| {
+    let annotation = |(host, (begin, end)): (u16, (Option<Ps>, Option<Ps>))| {
         let (begin, end) = begin.zip(end).filter(|(begin, end)| begin < end)?;
         Some((host, vec![Some(Mark { interval: Interval::new(begin, end), key: None })]))
     };
-    let by_host = sort::map(marks.into_iter().filter_map(block));
+    let by_host = sort::map(marks.into_iter().filter_map(annotation));
     (!by_host.is_empty()).then(|| Annotations {
         name: "block".to_owned(),
         numbers: vec![0],
@@ -52,6 +66,31 @@ mod tests {
     use crate::devices::Devices;
     use crate::steps::{StepSource, Steps};
     use trace::TraceBuilder;
+
+    /// Annotations of 2 us that pause for 2 us, and what the kit marks 20 us after the first of them.
+    fn annotated(mark: Option<i64>) -> Steps {
+        let mut b = TraceBuilder::new();
+        let python = b.line("/host:CPU", "python");
+        let ops = b.line("/device:TPU:0", "XLA Ops");
+        for step in 0..3 {
+            b.event(python, "train", 4 * step, 2).step_num(step);
+            b.event(ops, "fusion", 4 * step, 1);
+        }
+        if let Some(at) = mark {
+            b.event(python, "crossprof.steps_end", at, 0);
+        }
+        let trace = b.build();
+        Steps::find(&trace, &Devices::of(&trace))
+    }
+
+    #[test]
+    fn the_last_step_ends_where_the_kit_marks_it() {
+        let last = |mark| annotated(mark).windows[0][2].expect("a step");
+        assert!(last(None).open, "annotations pause");
+        let marked = last(Some(14));
+        assert_eq!((marked.open, marked.interval.length().as_us()), (false, 6.0));
+        assert!(last(Some(3)).open, "a mark before the step is of another window");
+    }
 
     /// A block from 10 to 90 us in which a program runs at these times for 5 us.
     fn steps(runs: &[i64]) -> Steps {
