@@ -68,7 +68,7 @@ class Capture:
         self.end("the block's end" if kind is None else kind.__name__)
 
     def step(self, value: Any = None, *, tokens: int | None = None) -> None:
-        """Says that a step is done. Call it at the end of each, on one thread.
+        """Ends a step. Call it at the end of each, on one thread.
 
         Args:
             value: What the step returned. At the edges of a window the call waits for it; without it, for all arrays that exist.
@@ -77,7 +77,7 @@ class Capture:
         # Steps of several threads are counted right, too.
         with self._lock:
             self._done = done = self._done + 1
-            if done >= self._next:
+            if done >= self._next or self._request is not None:
                 if self._window is not None and tokens is not None:
                     self._tokens.append(tokens)
                 self._act(value)
@@ -93,7 +93,6 @@ class Capture:
             raise ValueError(f"steps is a whole number of steps from 1 on, not {steps!r}.")
         if not self._is_ended:
             self._request = (steps, session)
-            self._next = 0
 
     def begin(self, step: int, steps: int, subfolder: str = "") -> None:
         """Records from now on so many steps, the first of which has the number ``step``, whatever the schedule says. Does nothing while a
@@ -176,8 +175,6 @@ class Capture:
             self._plan(max(untimed, self._done), start, self._schedule.active, None)
             self._index += 1
         self._next = self._queue[0][0] if self._queue else _NEVER
-        if self._request is not None:
-            self._next = 0
 
     def _plan(self, baseline: int, start: int, active: int, session: str | None) -> None:
         record = start + self._schedule.warmup

@@ -95,15 +95,16 @@ class _EnvironmentProfiler:
         self._capture.reason_for_nothing = (
             f"No capture: the program ended before step {config.start_step} (PROFILE_START_STEP or PROFILER_CAPTURE_STEP)."
         )
+        steps = "1 step" if config.duration == 1 else f"{config.duration} steps"
         repeats = f"every {config.interval} steps" if config.interval else "once"
-        log.info("Profiling from step %s on, %s, steps each: %s, into %s", config.start_step, repeats, config.duration, config.dir)
+        log.info("Profiling %s from step %s on, %s, into %s", steps, config.start_step, repeats, config.dir)
 
     def begin_step(self, step: int) -> None:
         self.end_step()
         self._is_in_step = True
         if self._capture is not None and self._next_window is not None and step >= self._next_window:
             self._next_window = step + self._config.interval if self._config.interval else None
-            # A folder for each, for whom TensorBoard lists the steps.
+            # A folder for each, which TensorBoard lists by its name.
             self._capture.begin(step, self._config.duration, f"step_{step:08}")
 
     def end_step(self) -> None:
