@@ -221,6 +221,32 @@ fn the_host_is_named_by_whatever_the_file_has() {
     assert!(idle(&profile).message.contains("in no recorded event for 9"), "{}", idle(&profile).message);
 }
 
+/// The annotation that marks the steps lasts through each of them: that the host is in it is no cause.
+#[test]
+fn the_annotation_of_the_step_is_no_cause() {
+    let mut json = ChromeTrace::new();
+    json.process(1, "/device:GPU:0");
+    json.thread(1, 7, "Stream #7(Compute)");
+    json.process(701, "/host:CPU");
+    json.thread(701, 1, "python");
+    for step in 0..12_u64 {
+        let at = 1000 * US * (step + 1);
+        // One step is longer, by idle time.
+        let late = if step == 7 { 0 } else { 200 * US };
+        json.event((701, 1), "train", at, 995 * US, &[("step_num", &step.to_string())]);
+        let id = step.to_string();
+        json.event((701, 1), "cuLaunchKernel", at + 820 * US - late, 5 * US, &[("correlation_id", &id)]);
+        let args = [("correlation_id", id.as_str()), ("hlo_module", "jit_f"), ("hlo_op", "fusion.7")];
+        json.event((1, 7), "loop_fusion_7", at + 830 * US - late, 150 * US, &args);
+    }
+    let (_, profile) = read(&json.finish());
+    let found = idle(&profile);
+    assert!(found.message.contains("in the step, outside of any range inside it, for"), "{}", found.message);
+    for found in fired(&profile) {
+        assert!(!format!("{} {}", found.title, found.message).contains("in train"), "{found:#?}");
+    }
+}
+
 // Outside of the window.
 
 /// Four annotated steps with 1 ms of work each, then 200 ms of work without annotation.

@@ -2,9 +2,12 @@
 
 from ._capture import (
     Capture as Capture,
-    Trace as Trace,
     capture as capture,
-    trace as trace,
+)
+from ._environment import (
+    ProfilingConfig as ProfilingConfig,
+    get_profiling_config as get_profiling_config,
+    maybe_profile as maybe_profile,
 )
 from ._flops import (
     FlopCounter as FlopCounter,
@@ -18,19 +21,14 @@ from ._native import (
 )
 from ._originals import (
     ProfileContext as ProfileContext,
-    Profiler as Profiler,
-    ProfilingConfig as ProfilingConfig,
-    benchmark_function as benchmark_function,
     create_profiled_test_function as create_profiled_test_function,
-    get_profiling_config as get_profiling_config,
-    maybe_profile as maybe_profile,
     print_tensorboard_summary as print_tensorboard_summary,
     profile_function as profile_function,
+    profile_methods as profile_methods,
     profile_scope as profile_scope,
     profile_trace as profile_trace,
     run_with_jax_profiler as run_with_jax_profiler,
     setup_tensorboard_logging as setup_tensorboard_logging,
-    time_jax_function as time_jax_function,
 )
 from ._parameters import (
     parameter_counts as parameter_counts,
@@ -48,6 +46,19 @@ from ._profile import (
 from ._show import (
     Shown as Shown,
     show as show,
+)
+from ._step_profiler import (
+    Profiler as Profiler,
+    add_arguments as add_arguments,
+    from_args as from_args,
+)
+from ._timing import (
+    benchmark_function as benchmark_function,
+    time_jax_function as time_jax_function,
+)
+from ._trace import (
+    Trace as Trace,
+    trace as trace,
 )
 from ._window import (
     Captured as Captured,

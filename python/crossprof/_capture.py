@@ -1,47 +1,27 @@
-"""``crossprof.trace`` and ``crossprof.capture``: windows of a program, recorded without ever breaking it."""
+"""``crossprof.capture``: windows of a program, recorded without ever breaking it."""
 
 from __future__ import annotations
 
-import itertools
-import logging
+import operator
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from . import _compiles, _triggers
-from ._names import claim_session, local_folder
-from ._options import checked
-from ._processes import check_processes, chosen, identity
-from ._profiler import Recording, wait_for_devices
+from ._log import log
+from ._names import claim_session
+from ._processes import chosen, identity, next_number
+from ._profiler import Recording, is_foreign_start, mark, wait_for_devices
 from ._schedule import Schedule
-from ._window import Captured, Settings, Timing, Window, Workload
-
-log = logging.getLogger("crossprof")
+from ._settings import Settings, Workload, settings
+from ._window import FOREIGN_STOP, Captured, Timing, Window
 
 _NEVER = 1 << 62
 #: In place of a session's name: that of a capture which this process alone was asked for.
 _OWN = ""
-#: Numbers of captures, which all processes of a job make in the same order.
-_numbers = itertools.count()
-
-
-def _settings(
-    folder: str | os.PathLike[str],
-    processes: str | int | Sequence[int],
-    memory: bool,
-    options: dict[str, Any] | None,
-    advanced: dict[str, Any] | None,
-    workload: Workload,
-    perfetto: bool,
-) -> Settings:
-    # `crossprof scale` collects the captures of its runs.
-    folder = os.environ.get("CROSSPROF_FOLDER") or folder
-    check_processes(processes)
-    in_force, extra = checked(options, advanced)
-    return Settings(local_folder(folder), in_force, extra, processes, memory, workload, perfetto)
 
 
 class Capture:
@@ -52,9 +32,11 @@ class Capture:
     ) -> None:
         #: What was saved, in order.
         self.captures: list[Captured] = []
-        #: What went wrong, in order; each was logged.
+        #: What went wrong or is missing, in order; each was logged.
         self.errors: list[str] = []
-        self._number = next(_numbers)
+        #: Said at the end if nothing was recorded; absent, the schedule's own words.
+        self.reason_for_nothing: str | None = None
+        self._number = next_number()
         self._settings = settings
         self._schedule = schedule
         self._first_step = first_step
@@ -70,10 +52,9 @@ class Capture:
         self._lock = threading.RLock()
         self._is_ended = False
         self._reset()
-        if triggers:
-            _triggers.register_requests(self, settings.folder)
-        else:
-            _triggers.register(self)
+        self._listens_to_requests = triggers
+        for problem in _triggers.register_requests(self, settings.folder) if triggers else _triggers.register(self):
+            self._say(problem)
         self._plan_next()
         if self._next <= 0:
             self._act(None)
@@ -81,33 +62,46 @@ class Capture:
     def __enter__(self) -> Capture:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, _error: object, _trace: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _trace: object) -> None:
+        if is_foreign_start(error) and self._window is not None:
+            self._say("The program started JAX's profiler itself inside a window of crossprof: let them follow each other.")
         self.end("the block's end" if kind is None else kind.__name__)
 
-    def step(self, value: Any = None) -> None:
-        """Says that a step is done. Call it at the end of each.
+    def step(self, value: Any = None, *, tokens: int | None = None) -> None:
+        """Ends a step. Call it at the end of each, on one thread.
 
         Args:
             value: What the step returned. At the edges of a window the call waits for it; without it, for all arrays that exist.
+            tokens: Tokens of this step over all devices, where they differ from step to step. The sidecar gets the mean of a window.
         """
-        self._done = done = self._done + 1
-        if done >= self._next:
-            self._act(value)
+        # Steps of several threads are counted right, too.
+        with self._lock:
+            self._done = done = self._done + 1
+            if done >= self._next or self._request is not None:
+                if self._window is not None and tokens is not None:
+                    self._tokens.append(tokens)
+                self._act(value)
 
     def request(self, steps: int | None = None, session: str | None = None) -> None:
         """Asks for a capture of the next steps, beside those of the schedule; as many as its ``active`` where none are given. Any
-        thread may. While a window is recorded, the request waits for its end."""
+        thread may. While a window is recorded, the request waits for its end.
+
+        Raises:
+            ValueError: It is no number of steps.
+        """
+        if steps is not None and (type(steps) is not int or steps < 1):
+            raise ValueError(f"steps is a whole number of steps from 1 on, not {steps!r}.")
         if not self._is_ended:
             self._request = (steps, session)
-            self._next = 0
 
-    def begin(self, step: int, steps: int) -> None:
+    def begin(self, step: int, steps: int, subfolder: str = "") -> None:
         """Records from now on so many steps, the first of which has the number ``step``, whatever the schedule says. Does nothing while a
         window is recorded."""
         with self._lock:
             if self._is_ended or self._window is not None or self._warmup is not None:
                 return
             self._first_step = step - self._done
+            self._window_settings = replace(self._settings, folder=self._settings.folder / subfolder)
             end = self._done + steps
             self._queue = [(self._done, lambda _value: self._record(end, None)), (end, self._finish)]
             self._guarded(lambda: self._act_now(None))
@@ -124,12 +118,44 @@ class Capture:
                 self._guarded(lambda: self._save(reason))
             elif self._warmup is not None:
                 self._guarded(self._warmup.discard)
+            self._say_what_is_missing()
             self._reset()
+
+    def _say_what_is_missing(self) -> None:
+        """At the end: a schedule that recorded less than it should, and a request that came too late."""
+        done = f"after {self._done} step{'' if self._done == 1 else 's'}"
+        if self._request is not None:
+            self._say(f"The program ended {done}, before the capture that was asked for.")
+        start = self._schedule.start(0)
+        if self.captures or self.errors:
+            repeat, made = self._schedule.repeat, len(self.captures)
+            if start is not None and made < repeat and not self.errors:
+                self._say(f"The program ended {done}: {made} of {repeat} windows were recorded.")
+        elif self.reason_for_nothing is not None:
+            self._say(self.reason_for_nothing)
+        elif start is not None and self._is_chosen():
+            first = start + self._schedule.warmup
+            self._say(
+                f"No capture: the program ended {done}, and the first window begins after {first} "
+                f"(wait={self._schedule.wait}, warmup={self._schedule.warmup}). Give a smaller wait."
+            )
+
+    def _is_chosen(self) -> bool:
+        return self._settings.processes == "all" or self._takes_part()
+
+    def _say(self, problem: str) -> None:
+        if problem not in self.errors:
+            log.error("%s", problem)
+            self.errors.append(problem)
 
     def _reset(self) -> None:
         self._window: Window | None = None
         self._warmup: Recording | None = None
+        self._window_settings = self._settings
         self._annotation: Any = None
+        # Thread of the annotation: it belongs to that one.
+        self._thread = 0
+        self._tokens: list[int] = []
         self._baseline: Timing | None = None
         self._first_recorded = 0
         self._clock = 0.0
@@ -149,8 +175,6 @@ class Capture:
             self._plan(max(untimed, self._done), start, self._schedule.active, None)
             self._index += 1
         self._next = self._queue[0][0] if self._queue else _NEVER
-        if self._request is not None:
-            self._next = 0
 
     def _plan(self, baseline: int, start: int, active: int, session: str | None) -> None:
         record = start + self._schedule.warmup
@@ -168,6 +192,10 @@ class Capture:
             self._guarded(lambda: self._act_now(value))
 
     def _act_now(self, value: Any) -> None:
+        if self._window is not None and not self._window.is_running:
+            # The program stopped the profiler: the steps after that are not in the window.
+            self._queue = []
+            self._save(FOREIGN_STOP, value)
         if self._window is not None:
             if self._queue and self._queue[0][0] <= self._done:
                 # The last step ends with what the devices do for it, as the others do.
@@ -246,14 +274,18 @@ class Capture:
             return
         first = self._first_step + self._done
         label = f"steps_{first:06}-{self._first_step + end - 1:06}"
+        for problem in [*_triggers.listen_to_end(), *(_triggers.listen_to_requests() if self._listens_to_requests else [])]:
+            self._say(problem)
         if session is None:
-            window = Window(self._settings, label, key=f"{self._number}/{first}")
-        elif session == _OWN:
+            window = Window(self._window_settings, label, key=f"{self._number}/{first}")
+        elif session == _OWN or identity()[1] == 1:
             # The other processes were asked for nothing.
-            window = Window(self._settings, label, session=claim_session(self._settings.folder, label), is_alone=True)
+            own = claim_session(self._settings.folder, f"{label}_requested")
+            window = Window(self._settings, label, session=own, is_alone=True)
         else:
             window = Window(self._settings, label, session=session)
-        window.start()
+        last = self._first_step + end - 1
+        window.start(f"step {first}" if first == last else f"steps {first} to {last}")
         self._window = window
         self._first_recorded = self._done
         self._annotate()
@@ -264,40 +296,58 @@ class Capture:
         annotation = jax.profiler.StepTraceAnnotation(self._step_name, step_num=self._first_step + self._done)
         annotation.__enter__()
         self._annotation = annotation
+        self._thread = threading.get_ident()
 
     def _end_annotation(self) -> None:
         if self._annotation is not None:
+            if threading.get_ident() != self._thread:
+                self._say("Several threads call step(): the steps of this window are spread over their lines. Call it on one thread.")
             annotation, self._annotation = self._annotation, None
             annotation.__exit__(None, None, None)
 
     def _next_step(self) -> None:
         """Between two steps that are recorded."""
         self._end_annotation()
+        if self._queue and self._done < self._queue[0][0]:
+            # At once: a pause belongs to neither annotation.
+            self._annotate()
+        # The program may have set a handler of its own since the last step.
+        _triggers.listen_to_end()
         recorded = self._done - self._first_recorded
         if self._window is not None and self._memory_every and recorded % self._memory_every == 0:
             self._window.save_memory(f"step_{self._first_step + self._done - 1}")
-        if self._queue and self._done < self._queue[0][0]:
-            self._annotate()
 
     def _finish(self, value: Any) -> None:
         if self._window is not None:
             self._save("schedule", value)
 
     def _save(self, reason: str, value: Any = None) -> None:
-        self._end_annotation()
         window, self._window = self._window, None
         if window is None:
             return
+        cut = None
+        if reason != "schedule" and self._done > self._first_recorded:
+            # An annotation that does not end is not recorded: a step that was cut short is none.
+            cut, self._annotation = self._annotation, None
+        self._end_annotation()
+        if cut is None and window.is_running:
+            mark("crossprof.steps_end")
         first = self._first_step + self._first_recorded
-        # A step that was cut short is in the trace, too.
-        last = self._first_step + self._done - (1 if reason == "schedule" else 0)
-        self.captures.append(window.finish((first, max(first, last)), self._baseline, reason, value))
+        # The program stopped the profiler in the step that was to be the last one.
+        last = self._first_step + self._done - (2 if reason == FOREIGN_STOP else 1)
+        tokens = sum(self._tokens) / len(self._tokens) if self._tokens else None
+        try:
+            self.captures.append(window.finish((first, max(first, last)), self._baseline, reason, value, tokens))
+        finally:
+            self.errors += window.problems
+            # Kept until here, for it ends when nothing refers to it.
+            del cut
 
 
 def capture(
     folder: str | os.PathLike[str] = "profiles",
     *,
-    wait: int = 10,
+    wait: int | None = 10,
     warmup: int = 1,
     active: int = 5,
     repeat: int = 1,
@@ -317,6 +367,7 @@ def capture(
     options: dict[str, Any] | None = None,
     advanced: dict[str, Any] | None = None,
     perfetto: bool = False,
+    argv: bool = False,
 ) -> Capture:
     """Records some steps of a training, and costs the others nothing.
 
@@ -336,7 +387,8 @@ def capture(
 
     Args:
         folder: A local folder, the same for all processes.
-        wait: Steps before the first window. The last of them are timed, to be compared with those that are traced.
+        wait: Steps before the first window. The last of them are timed, to be compared with those that are traced. None: record on
+            request only.
         warmup: Steps that are recorded and thrown away: the first start of the profiler is slow.
         active: Steps that are kept. Two to five tell most; a GPU trace over 2 GB is lost.
         repeat: Windows; 0 for as many as the program lasts.
@@ -356,98 +408,36 @@ def capture(
         options: Options of ``jax.profiler.ProfileOptions``. The Python tracer is off, the compiled programs are kept.
         advanced: Its ``advanced_configuration``.
         perfetto: Also write ``perfetto_trace.json.gz``.
+        argv: Record the values of the program's flags too. Without it the sidecar has only their names; values that look like secrets
+            are never recorded.
 
     Raises:
-        ValueError, TypeError: An argument is wrong. Nothing was started.
+        ValueError, TypeError: An argument is wrong, or the folder cannot be written. Nothing was started.
+        ImportError: JAX is not installed.
     """
     workload = Workload(batch_size, seq_length, tokens_per_step, params, trainable, dict(model or {}))
     if memory_every is not None and (type(memory_every) is not int or memory_every < 1):
         raise ValueError(f"memory_every is a whole number of steps from 1 on, not {memory_every!r}.")
+    if not isinstance(step_name, str) or not step_name:
+        raise ValueError(f"step_name is the name of the steps in the trace, not {step_name!r}.")
+    schedule = Schedule(wait, warmup, active, repeat, every)
+    first = _step_number(first_step)
     return Capture(
-        _settings(folder, processes, memory, options, advanced, workload, perfetto),
-        Schedule(wait, warmup, active, repeat, every),
-        first_step=first_step,
+        settings(folder, processes, memory, options, advanced, workload, perfetto, argv),
+        schedule,
+        first_step=first,
         step_name=step_name,
         memory_every=memory_every,
         triggers=triggers,
     )
 
 
-class Trace:
-    """What :func:`trace` records."""
-
-    def __init__(self) -> None:
-        #: The folder of the capture, once it is saved; None where it could not be.
-        self.captured: Captured | None = None
-        #: What went wrong; it was logged.
-        self.error: str | None = None
-        self._window: Window | None = None
-
-    def end(self, reason: str) -> None:
-        """Saves what is recorded until now."""
-        _triggers.unregister(self)
-        window, self._window = self._window, None
-        try:
-            if window is not None:
-                self.captured = window.finish(None, None, reason)
-        except Exception as error:
-            self._fail(error)
-
-    def request(self, steps: int | None = None, session: str | None = None) -> None:
-        """It records already."""
-
-    def _fail(self, error: Exception) -> None:
-        log.error("No capture: %s", error)
-        self.error = str(error)
-
-
-@contextmanager
-def trace(
-    folder: str | os.PathLike[str] = "profiles",
-    *,
-    label: str = "",
-    processes: str | int | Sequence[int] = "all",
-    memory: bool = True,
-    batch_size: int | None = None,
-    seq_length: int | None = None,
-    tokens_per_step: int | None = None,
-    params: Any = None,
-    trainable: Any = None,
-    model: dict[str, Any] | None = None,
-    options: dict[str, Any] | None = None,
-    advanced: dict[str, Any] | None = None,
-    perfetto: bool = False,
-) -> Iterator[Trace]:
-    """Records what the block does; see :func:`capture` for the arguments and for what is saved.
-
-    ::
-
-        with crossprof.trace("profiles"):
-            for batch in data:
-                state = train_step(state, batch)
-
-    Args:
-        label: Added to the name of the capture.
-
-    Raises:
-        ValueError, TypeError: An argument is wrong. Nothing was started.
-    """
-    workload = Workload(batch_size, seq_length, tokens_per_step, params, trainable, dict(model or {}))
-    settings = _settings(folder, processes, memory, options, advanced, workload, perfetto)
-    made = Trace()
-    number = next(_numbers)
+def _step_number(value: Any) -> int:
     try:
-        process, count = identity()
-        if process in chosen(processes, count):
-            window = Window(settings, label, key=str(number))
-            window.start()
-            made._window = window
-            _triggers.register(made)
-    except Exception as error:
-        made._fail(error)
-    try:
-        yield made
-    except BaseException as error:
-        made.end(type(error).__name__)
-        raise
-    made.end("the block's end")
+        # Training states hold it as an array or a number of NumPy.
+        number = operator.index(value)
+    except TypeError:
+        raise TypeError(f"first_step is the number of a step, not {value!r}.") from None
+    if isinstance(value, bool) or number < 0:
+        raise ValueError(f"first_step is the number of a step from 0 on, not {value!r}.")
+    return number

@@ -21,11 +21,39 @@ def local_folder(folder: str | os.PathLike[str]) -> Path:
         ValueError: It names a bucket or another place that is no folder of this machine.
     """
     text = os.fspath(folder)
+    if not isinstance(text, str) or not text or "\0" in text:
+        raise ValueError(f"folder is the path of a folder, not {folder!r}.")
     if "://" in text:
         raise ValueError(
             f"{text} is not a folder of this machine. Capture into a local or mounted folder, then copy it there."
         )
-    return Path(text)
+    # A quoted `~` reaches the program as it is.
+    return Path(text).expanduser()
+
+
+def made_folder(folder: Path) -> Path:
+    """Makes the folder, so that an error shows before the training and ``touch <folder>/capture-now`` works from the beginning.
+
+    Raises:
+        ValueError: It cannot be made or written.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ValueError(f"The folder {folder} cannot be made: {error.strerror or error}.") from None
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise ValueError(f"The folder {folder} cannot be written.")
+    return folder
+
+
+def check_label(label: str) -> None:
+    """Checks what is added to the name of a capture.
+
+    Raises:
+        ValueError: It cannot be part of a file name.
+    """
+    if not isinstance(label, str) or len(label.encode()) > 150 or any(sign in label for sign in "/\\\0\n\r"):
+        raise ValueError(f"label is part of a folder's name, without slashes and up to 150 bytes long, not {label!r}.")
 
 
 def claim_session(folder: Path, label: str = "") -> str:

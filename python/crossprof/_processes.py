@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-import logging
+import itertools
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
-log = logging.getLogger("crossprof")
+from ._log import log
 
 #: A process that does not answer by then captures on its own, or is captured without.
 _PATIENCE_MS = 20_000
 _ROUNDS = 5
+_numbers = itertools.count()
+
+
+def next_number() -> int:
+    """Returns the number of a capture, which all processes of a job make in the same order."""
+    return next(_numbers)
 
 
 def identity() -> tuple[int, int]:
@@ -37,15 +43,18 @@ def chosen(processes: str | int | Sequence[int], count: int) -> list[int]:
 
 
 def check_processes(processes: str | int | Sequence[int]) -> None:
-    """Checks what can be checked before the job knows its processes.
+    """Checks which processes capture. Call it after ``jax.distributed.initialize``.
 
     Raises:
-        ValueError: It is neither "all" nor numbers.
+        ValueError: It is neither "all" nor numbers of processes of this job.
     """
     is_number = isinstance(processes, int) and not isinstance(processes, bool)
     is_list = isinstance(processes, (list, tuple)) and all(type(number) is int for number in processes)
     if processes != "all" and not is_number and not is_list:
         raise ValueError(f'processes is "all", a number or a list of numbers, not {processes!r}.')
+    if processes not in ("all", 0, [0], (0,)):
+        # Every job has a process 0. To know the others, JAX has to know its devices.
+        chosen(processes, identity()[1])
 
 
 def client() -> Any | None:

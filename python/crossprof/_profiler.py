@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import shutil
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from ._log import log
 from ._names import CaptureError, publish
 from ._options import profile_options
 
-log = logging.getLogger("crossprof")
+#: Folder that the kit records into now, for the error of whoever else wants to.
+_recorded_folder: Path | None = None
 
 
 class Recording:
@@ -22,6 +23,8 @@ class Recording:
         self._stem = stem
         # Beside what it becomes, so that giving it its name copies nothing.
         self._part = folder / f".{stem}.{os.getpid()}.part"
+        # JAX's own session; None if this version of JAX does not show it.
+        self._session: Any = None
 
     def start(self, options: dict[str, Any], advanced: dict[str, Any], *, perfetto: bool = False) -> None:
         """Starts the profiler.
@@ -42,8 +45,16 @@ class Recording:
         except BaseException as error:
             shutil.rmtree(self._part, ignore_errors=True)
             if isinstance(error, Exception):
-                raise CaptureError(f"JAX's profiler does not start: {error}") from error
+                raise CaptureError(f"JAX's profiler does not start: {error}{_other_recording(error)}") from error
             raise
+        global _recorded_folder
+        _recorded_folder = self._folder
+        self._session = _jax_session()
+
+    @property
+    def is_running(self) -> bool:
+        """False if the program itself has stopped JAX's profiler since the start."""
+        return self._session is None or _jax_session() is self._session
 
     def stop(self) -> Path:
         """Stops the profiler and returns the file that it wrote.
@@ -52,7 +63,7 @@ class Recording:
             CaptureError: There is none, or it is empty or cut.
         """
         try:
-            _stop_profiler()
+            self._end()
             written = sorted(self._part.rglob("*.xplane.pb"))
             if len(written) != 1:
                 raise CaptureError(f"JAX's profiler wrote {len(written)} files *.xplane.pb below {self._part}.")
@@ -74,9 +85,38 @@ class Recording:
     def discard(self) -> None:
         """Stops the profiler and throws away what it wrote."""
         try:
-            _stop_profiler()
+            self._end()
         finally:
             shutil.rmtree(self._part, ignore_errors=True)
+
+    def _end(self) -> None:
+        global _recorded_folder
+        _recorded_folder = None
+        # A profile that the program started meanwhile is not ours to stop.
+        if self.is_running:
+            _stop_profiler()
+
+
+def is_foreign_start(error: BaseException | None) -> bool:
+    """True for the error of a program that starts JAX's profiler while it records already."""
+    return isinstance(error, RuntimeError) and "already been started" in str(error)
+
+
+def _other_recording(error: Exception) -> str:
+    if not is_foreign_start(error):
+        return ""
+    if _recorded_folder is not None:
+        return f" Another capture of crossprof records into {_recorded_folder}: let them follow each other."
+    return " The program, or a library that it uses, records with jax.profiler itself."
+
+
+def _jax_session() -> Any:
+    try:
+        from jax._src import profiler
+
+        return profiler._profile_state.profile_session
+    except (ImportError, AttributeError):
+        return None
 
 
 def _stop_profiler() -> None:
@@ -97,6 +137,14 @@ def _forget_session() -> None:
         profiler._profile_state.reset()
     except (ImportError, AttributeError):
         log.warning("This version of JAX starts no other capture after one that could not be saved.")
+
+
+def mark(name: str) -> None:
+    """Puts a mark into the capture that runs; ``crates/metrics/src/steps/kit_marks.rs`` reads it."""
+    import jax
+
+    with jax.profiler.TraceAnnotation(name):
+        pass
 
 
 def add_metadata(key: str, value: str) -> None:

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 @dataclass(frozen=True)
 class Schedule:
     """Steps are counted from 0: ``wait`` steps without, ``warmup`` steps that are recorded and thrown away, ``active`` steps
-    that are kept; ``repeat`` times (0: without end), either one after the other or every ``every`` steps."""
+    that are kept; ``repeat`` times (0: without end), either one after the other or every ``every`` steps. Without ``wait`` there is
+    no window of its own."""
 
-    wait: int = 10
+    wait: int | None = 10
     warmup: int = 1
     active: int = 5
     repeat: int = 1
@@ -19,6 +20,8 @@ class Schedule:
     def __post_init__(self) -> None:
         for name, least in (("wait", 0), ("warmup", 0), ("active", 1), ("repeat", 0)):
             value = getattr(self, name)
+            if name == "wait" and value is None:
+                continue
             if type(value) is not int or value < least:
                 raise ValueError(f"{name} is a whole number of steps from {least} on, not {value!r}.")
         if self.every is not None:
@@ -32,7 +35,7 @@ class Schedule:
 
     def start(self, window: int) -> int | None:
         """The step at which window number ``window``, its warm-up included, begins; None where there is none."""
-        if self.repeat and window >= self.repeat:
+        if self.wait is None or (self.repeat and window >= self.repeat):
             return None
         period = self.every if self.every is not None else self.wait + self.warmup + self.active
         return self.wait + window * period

@@ -12,22 +12,27 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
+from . import _redact
+
 #: Packages whose versions explain a profile, where they are installed.
 _PACKAGES = ("crossprof", "jax", "jaxlib", "libtpu", "jax-cuda12-plugin", "jax-cuda13-plugin", "jax-rocm7-plugin", "flax", "optax", "numpy")
 #: Variables that change what runs. No other is written: environments hold secrets.
 _VARIABLES = ("XLA_FLAGS", "LIBTPU_INIT_ARGS", "JAX_PLATFORMS", "CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "TPU_VISIBLE_CHIPS")
 
 
-def environment() -> dict[str, Any]:
-    """What stays the same while the program runs."""
+def environment(argv_values: bool) -> dict[str, Any]:
+    """Returns what stays the same while the program runs; the values of its flags if ``argv_values``."""
     import jax
 
     devices = jax.devices()
     return {
         "python": sys.version.split()[0],
         "versions": {name: version for name in _PACKAGES if (version := _version(name))},
-        "argv": sys.argv,
+        "argv": _redact.arguments(sys.argv, values=argv_values),
+        # Otherwise readers leave out the values, as of sidecars from before they were left out here.
+        "argv_values": argv_values,
         "git_commit": git_commit(Path.cwd()),
+        "framework": _framework(),
         "devices": {
             "platform": devices[0].platform,
             "kind": devices[0].device_kind,
@@ -37,6 +42,14 @@ def environment() -> dict[str, Any]:
         "processes": jax.process_count(),
         "environment": {name: value for name in _VARIABLES if (value := os.environ.get(name))},
     }
+
+
+#: Libraries on top of JAX by the module that a program imports.
+_FRAMEWORKS = {"paxml": "PAXml", "praxis": "PAXml", "flax": "Flax", "haiku": "Haiku"}
+
+
+def _framework() -> str | None:
+    return next((name for module, name in _FRAMEWORKS.items() if module in sys.modules), None)
 
 
 def _version(package: str) -> str | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import atexit
-import logging
 import os
 import signal
 import threading
@@ -13,9 +12,8 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, Protocol
 
+from ._log import log
 from ._processes import client
-
-log = logging.getLogger("crossprof")
 
 #: Below the folder of the captures: ``touch profiles/capture-now``, or ``echo 20 > profiles/capture-now`` for 20 steps.
 REQUEST_FILE = "capture-now"
@@ -23,7 +21,7 @@ _POLL_S = 0.5
 
 
 class Listener(Protocol):
-    """What can be asked."""
+    """Can be asked for a capture."""
 
     def request(self, steps: int | None = None, session: str | None = None) -> None: ...
 
@@ -31,24 +29,27 @@ class Listener(Protocol):
 
 
 _listeners: weakref.WeakSet[Any] = weakref.WeakSet()
-_terminate_before: Any = None
+#: The program's own handlers of SIGTERM, in the order in which they came.
+_terminate_before: list[Any] = []
+#: How many of them run at this moment, one called by the other.
+_terminating = 0
 
 
-def register(listener: Listener) -> None:
-    """Ends the listener's capture when the program ends or is terminated."""
+def register(listener: Listener) -> list[str]:
+    """Ends the listener's capture when the program ends or is terminated. Returns what cannot be listened to."""
     if not _listeners:
         atexit.register(_end_all, "exit")
     _listeners.add(listener)
-    _install(signal.SIGTERM, _terminated)
+    return listen_to_end()
 
 
-def register_requests(listener: Listener, folder: Path) -> None:
-    """Asks the listener for a capture on SIGUSR1, and when the request file is touched."""
-    register(listener)
-    if hasattr(signal, "SIGUSR1"):
-        _install(signal.SIGUSR1, _requested)
-    thread = threading.Thread(target=_watch, args=(weakref.ref(listener), folder / REQUEST_FILE), daemon=True, name="crossprof")
-    thread.start()
+def register_requests(listener: Listener, folder: Path) -> list[str]:
+    """Asks the listener for a capture on SIGUSR1, and when the request file is touched. Returns what cannot be listened to."""
+    problems = [*register(listener), *listen_to_requests()]
+    file = folder / REQUEST_FILE
+    watch = (weakref.ref(listener), file, _modified(file))
+    threading.Thread(target=_watch, args=watch, daemon=True, name="crossprof").start()
+    return problems
 
 
 def unregister(listener: Listener) -> None:
@@ -56,25 +57,40 @@ def unregister(listener: Listener) -> None:
     _listeners.discard(listener)
 
 
-def _install(number: signal.Signals, handler: Any) -> None:
-    """Handles a signal, before whoever does now; a signal that other code than Python's handles is left alone."""
-    global _terminate_before
+def listen_to_end() -> list[str]:
+    """Listens to SIGTERM, also if the program has set a handler of its own since the last call: that one runs afterwards. Returns
+    what cannot be done."""
     if threading.current_thread() is not threading.main_thread():
-        log.debug("Only the main thread can listen to signals.")
-        return
-    before = signal.getsignal(number)
-    if before is handler or before is None:
-        return
-    if number == signal.SIGUSR1 and before is not signal.SIG_DFL:
-        log.debug("The program uses SIGUSR1 itself.")
-        return
-    if number == signal.SIGTERM:
-        if before is signal.SIG_DFL and client() is not None:
-            # Python does not see that jax.distributed listens to it, to save a checkpoint before a machine is taken away.
-            log.debug("SIGTERM is left to jax.distributed.")
-            return
-        _terminate_before = before
-    signal.signal(number, handler)
+        return []
+    before = signal.getsignal(signal.SIGTERM)
+    if before is _terminated:
+        return []
+    if before is None:
+        return ["SIGTERM is handled by code outside of Python: a window that it ends is not saved."]
+    if before is signal.SIG_DFL and client() is not None:
+        # Python does not see that jax.distributed listens to it, to save a checkpoint before a machine is taken away.
+        log.debug("SIGTERM is left to jax.distributed.")
+        return []
+    _terminate_before.append(before)
+    signal.signal(signal.SIGTERM, _terminated)
+    return []
+
+
+def listen_to_requests() -> list[str]:
+    """Listens to SIGUSR1 unless the program does. Returns what cannot be done."""
+    if not hasattr(signal, "SIGUSR1"):
+        return []
+    if threading.current_thread() is not threading.main_thread():
+        # Only the main thread can set a handler.
+        if signal.getsignal(signal.SIGUSR1) is signal.SIG_DFL:
+            return [f"The capture was made outside of the main thread: SIGUSR1 would end the program. Touch {REQUEST_FILE} instead."]
+        return []
+    before = signal.getsignal(signal.SIGUSR1)
+    if before is signal.SIG_DFL:
+        signal.signal(signal.SIGUSR1, _requested)
+    elif before is not _requested:
+        return [f"The program handles SIGUSR1 itself, so it asks for no capture. Touch {REQUEST_FILE} instead."]
+    return []
 
 
 def _end_all(reason: str) -> None:
@@ -83,13 +99,22 @@ def _end_all(reason: str) -> None:
 
 
 def _terminated(number: int, frame: FrameType | None) -> None:
+    global _terminating
     _end_all("SIGTERM")
-    if callable(_terminate_before):
-        _terminate_before(number, frame)
-    elif _terminate_before is signal.SIG_DFL:
-        # The program ends as it would have.
-        signal.signal(number, signal.SIG_DFL)
-        os.kill(os.getpid(), number)
+    # A handler of the program may call the one that it found, which is this one.
+    if _terminating >= len(_terminate_before):
+        return
+    _terminating += 1
+    try:
+        before = _terminate_before[-_terminating]
+        if callable(before):
+            before(number, frame)
+        elif before is signal.SIG_DFL and _terminating == 1:
+            # The program ends as it would have. Called by a handler of the program, that one decides.
+            signal.signal(number, signal.SIG_DFL)
+            os.kill(os.getpid(), number)
+    finally:
+        _terminating -= 1
 
 
 def _requested(_number: int, _frame: FrameType | None) -> None:
@@ -97,23 +122,20 @@ def _requested(_number: int, _frame: FrameType | None) -> None:
         listener.request()
 
 
-def _watch(listener: weakref.ref[Any], file: Path) -> None:
+def _watch(listener: weakref.ref[Any], file: Path, known: int | None) -> None:
     """Looks whether the file is newer than it was. It is never removed: other processes may watch it, too."""
-    known = _modified(file)
     while True:
         time.sleep(_POLL_S)
         now = _modified(file)
+        asked = listener()
+        if asked is None:
+            return
         if now is not None and now != known:
-            asked = listener()
-            if asked is None:
-                return
             # All processes that see the file come to the same name.
             session = time.strftime("%Y_%m_%d_%H_%M_%S", time.localtime(now / 1e9)) + f"_requested_{now % 1_000_000_000:09}"
             asked.request(_steps(file), session)
-            del asked
-        elif listener() is None:
-            return
         known = now
+        del asked
 
 
 def _modified(file: Path) -> int | None:
@@ -126,7 +148,11 @@ def _modified(file: Path) -> int | None:
 def _steps(file: Path) -> int | None:
     try:
         text = file.read_text().strip()
-        return int(text) if text and int(text) > 0 else None
+        if not text:
+            return None
+        if int(text) > 0:
+            return int(text)
     except (OSError, ValueError):
-        log.error("%s holds no number of steps: the usual number is captured.", file)
-        return None
+        pass
+    log.error("%s holds no number of steps: the usual number is captured.", file)
+    return None

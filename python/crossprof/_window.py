@@ -3,72 +3,26 @@
 from __future__ import annotations
 
 import json
-import logging
 import os
+import shlex
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from . import _compiles
+from . import _compiles, _redact
+from ._log import log
 from ._names import claim_session, file_stem, publish, session_folder, write_text
-from ._parameters import parameter_counts, placement
+from ._parameters import placement
 from ._processes import agreed, chosen, clock_offsets, identity
 from ._profiler import Recording, add_metadata, wait_for_devices
+from ._settings import Settings
 from ._sidecar import environment
 
-log = logging.getLogger("crossprof")
-
+#: ``ended_by`` of a window that the program ended by stopping JAX's profiler.
+FOREIGN_STOP = "jax.profiler.stop_trace"
 #: Tracing makes nothing faster; so much is noise.
 _LEAST_RATIO = 0.9
-
-
-@dataclass(frozen=True)
-class Workload:
-    """What a trace cannot know of the program."""
-
-    batch_size: int | None = None
-    seq_length: int | None = None
-    tokens_per_step: int | None = None
-    params: Any = None
-    trainable: Any = None
-    model: dict[str, Any] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        for name in ("batch_size", "seq_length", "tokens_per_step"):
-            value = getattr(self, name)
-            if value is not None and (type(value) is not int or value < 1):
-                raise ValueError(f"{name} is a whole number from 1 on, not {value!r}.")
-        if self.tokens_per_step is not None and self.batch_size is not None:
-            if self.seq_length is None and self.tokens_per_step % self.batch_size:
-                raise ValueError(
-                    f"tokens_per_step={self.tokens_per_step} is no multiple of batch_size={self.batch_size}: give seq_length, too."
-                )
-            if self.seq_length is not None and self.tokens_per_step != self.batch_size * self.seq_length:
-                raise ValueError("tokens_per_step is not batch_size times seq_length: give two of the three.")
-
-    def fields(self) -> dict[str, Any]:
-        """The fields that crossprof reads as a model configuration."""
-        seq_length = self.seq_length
-        if seq_length is None and self.tokens_per_step is not None and self.batch_size is not None:
-            seq_length = self.tokens_per_step // self.batch_size
-        counts = parameter_counts(self.params, self.trainable) if self.params is not None else {}
-        given = {"batch_size": self.batch_size, "seq_length": seq_length, **counts, **self.model}
-        return {name: value for name, value in given.items() if value is not None}
-
-
-@dataclass(frozen=True)
-class Settings:
-    """Everything about a capture that does not change."""
-
-    folder: Path
-    options: dict[str, Any]
-    advanced: dict[str, Any]
-    processes: str | int | Sequence[int]
-    memory: bool
-    workload: Workload
-    perfetto: bool
 
 
 @dataclass
@@ -123,31 +77,66 @@ class Window:
         self._stem = file_stem(self.process, processes)
         self._memory_profiles: list[str] = []
         self._started: float | None = None
+        #: What is missing in the capture, although it was saved.
+        self.problems: list[str] = []
 
-    def start(self) -> None:
-        """Waits for the devices and starts the profiler."""
-        if self._settings.memory:
-            self.save_memory("start")
-        wait_for_devices()
-        self._recording.start(self._settings.options, self._settings.advanced, perfetto=self._settings.perfetto)
+    @property
+    def is_running(self) -> bool:
+        """False if the program itself has stopped JAX's profiler."""
+        return self._recording.is_running
+
+    def start(self, what: str = "") -> None:
+        """Waits for the devices and starts the profiler. ``what`` is recorded, for people.
+
+        Raises:
+            CaptureError: It does not start. Nothing is left in the folder.
+        """
+        try:
+            if self._settings.memory:
+                self.save_memory("start")
+            wait_for_devices()
+            self._recording.start(self._settings.options, self._settings.advanced, perfetto=self._settings.perfetto)
+        except BaseException:
+            self._remove()
+            raise
+        log.info("Recording %sinto %s", f"{what} " if what else "", self.folder)
         self._wall_clock_ns = time.time_ns()
         self._compiles = _compiles.count()
         self._started = time.perf_counter()
 
-    def finish(self, steps: tuple[int, int] | None, baseline: Timing | None, ended_by: str, value: Any = None) -> Captured:
-        """Waits for the devices, stops the profiler and saves."""
+    def finish(
+        self,
+        steps: tuple[int, int] | None,
+        baseline: Timing | None,
+        ended_by: str,
+        value: Any = None,
+        tokens_per_step: float | None = None,
+    ) -> Captured:
+        """Waits for the devices, stops the profiler and saves.
+
+        Raises:
+            CaptureError: The capture could not be saved. Nothing is left of it.
+        """
         wait_for_devices(value)
         seconds = time.perf_counter() - (self._started or 0.0)
+        if not self.is_running:
+            ended_by = FOREIGN_STOP
+            self._say("The program stopped JAX's profiler itself inside the window: what came after that is not recorded.")
         traced = None
         if steps is not None and ended_by == "schedule":
             traced = Timing(steps[1] - steps[0] + 1, seconds, _compiles.count() != self._compiles)
         try:
-            about = self._about(steps, baseline, traced, ended_by)
+            about = self._about(steps, baseline, traced, ended_by, tokens_per_step)
         except Exception as error:
-            log.error("The sidecar of the capture could not be made: %s", error)
+            self._say(f"The sidecar of the capture could not be made: {error}")
             about = {}
-        add_metadata("crossprof", json.dumps(about))
-        file = self._recording.stop()
+        if self.is_running:
+            add_metadata("crossprof", json.dumps(about))
+        try:
+            file = self._recording.stop()
+        except BaseException:
+            self._remove()
+            raise
         if self._settings.memory:
             self.save_memory("end")
         if about:
@@ -155,12 +144,30 @@ class Window:
             name = "crossprof.json" if self._is_leader else f"{self._stem}.capture.json"
             write_text(self.folder / name, json.dumps(about if self._is_leader else about["capture"], indent=1) + "\n")
         slowdown = about.get("capture", {}).get("slowdown", {}).get("ratio")
-        log.info("Saved %s", file)
+        size = sum(path.stat().st_size for path in self.folder.glob(f"{self._stem}*"))
+        log.info("Saved %s (%s). To view it: crossprof view %s", self.folder, _size(size), shlex.quote(str(self._settings.folder)))
         return Captured(self.folder, file, steps, slowdown)
 
     def discard(self) -> None:
         """Stops the profiler and keeps nothing."""
-        self._recording.discard()
+        try:
+            self._recording.discard()
+        finally:
+            self._remove()
+
+    def _remove(self) -> None:
+        """Removes what a capture without a trace leaves: a folder of memory profiles looks like a run."""
+        for name in self._memory_profiles:
+            (self.folder / name).unlink(missing_ok=True)
+        try:
+            self.folder.rmdir()
+        except OSError:
+            # Another process has files in it.
+            pass
+
+    def _say(self, problem: str) -> None:
+        log.error("%s", problem)
+        self.problems.append(problem)
 
     def save_memory(self, when: str) -> None:
         """Saves what fills the devices' memory now, beside the trace."""
@@ -173,17 +180,22 @@ class Window:
             publish(part, self.folder / name)
             self._memory_profiles.append(name)
         except Exception as error:
-            log.error("The memory profile %s could not be saved: %s", name, error)
+            self._say(f"The memory profile {name} could not be saved: {error}")
         finally:
             part.unlink(missing_ok=True)
 
     def _about(
-        self, steps: tuple[int, int] | None, baseline: Timing | None, traced: Timing | None, ended_by: str
+        self,
+        steps: tuple[int, int] | None,
+        baseline: Timing | None,
+        traced: Timing | None,
+        ended_by: str,
+        tokens_per_step: float | None,
     ) -> dict[str, Any]:
         settings = self._settings
         capture: dict[str, Any] = {
             "session": self._session,
-            **environment(),
+            **environment(settings.argv),
             "process": self.process,
             "captured_processes": self._participants,
             "wall_clock_ns": self._wall_clock_ns,
@@ -194,13 +206,19 @@ class Window:
         }
         if steps is not None:
             capture["steps"] = {"first": steps[0], "last": steps[1], "count": steps[1] - steps[0] + 1}
-        if settings.workload.tokens_per_step is not None:
-            capture["tokens_per_step"] = settings.workload.tokens_per_step
+        tokens = tokens_per_step if tokens_per_step is not None else settings.workload.tokens_per_step
+        if tokens is not None:
+            capture["tokens_per_step"] = int(tokens) if tokens == int(tokens) else tokens
         if self._clocks is not None:
             capture["clocks"] = self._clocks
         if settings.workload.params is not None:
             capture.update(placement(settings.workload.params))
-        return {**settings.workload.fields(), "capture": capture}
+        made: dict[str, Any] = _redact.without_home({**settings.workload.fields(), "capture": capture})
+        return made
+
+
+def _size(number: int) -> str:
+    return f"{number / 1e6:.1f} MB" if number >= 1e6 else f"{number / 1e3:.0f} kB"
 
 
 def slowdown(baseline: Timing | None, traced: Timing | None) -> dict[str, Any]:

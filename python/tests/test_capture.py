@@ -63,7 +63,9 @@ def test_the_steps_of_the_window_are_recorded_and_described(run, tmp_path: Path,
     assert capture["steps"] == {"first": 107, "last": 109, "count": 3}
     assert capture["mesh"] == {"data": devices}
     assert capture["shardings"] == {"('data',)": 1, "SingleDeviceSharding": 1}
-    assert capture["slowdown"]["ratio"] > 0, capture["slowdown"]
+    # A machine with other work may have been slower before.
+    slowdown = capture["slowdown"]
+    assert slowdown.get("ratio", 0) > 0 or "took longer" in slowdown["not_measured"], slowdown
     for name in capture["memory_profiles"]:
         assert gzip.decompress((session / name).read_bytes())
     assert len(capture["memory_profiles"]) == 2
@@ -198,9 +200,11 @@ def test_an_exception_inside_the_window_saves_it_and_goes_on(program, tmp_path: 
     assert "ArithmeticError: diverged" in err
     (session,) = sessions(tmp_path / "profiles")
     (xplane,) = session.glob("*.xplane.pb")
-    assert step_numbers(xplane) == [3, 4, 5, 6, 7]
+    # The step that was cut short is none.
+    assert step_numbers(xplane) == [3, 4, 5, 6]
     capture = json.loads((session / "crossprof.json").read_text())["capture"]
     assert capture["ended_by"] == "ArithmeticError"
+    assert capture["steps"] == {"first": 3, "last": 6, "count": 4}
     assert "before its last step" in capture["slowdown"]["not_measured"]
 
 
@@ -351,8 +355,11 @@ def test_sigusr1_and_a_touched_file_ask_for_a_capture(run, tmp_path: Path) -> No
         assert first.slowdown is not None
         """
     )
-    first, second = sessions(tmp_path / "profiles")[:2]
-    assert {"requested" in first.name, "requested" in second.name} == {True, False}
+    first, second = sessions(tmp_path / "profiles")
+    for session in (first, second):
+        (xplane,) = session.glob("*.xplane.pb")
+        numbers = step_numbers(xplane)
+        assert session.name.endswith(f"_steps_{numbers[0]:06}-{numbers[-1]:06}_requested"), session
 
 
 def test_repeats_follow_the_schedule(run, tmp_path: Path) -> None:
@@ -369,8 +376,15 @@ def test_repeats_follow_the_schedule(run, tmp_path: Path) -> None:
 
 
 def test_only_the_chosen_processes_capture(run, tmp_path: Path) -> None:
-    assert "the processes of this job are 0 to 0" in run(loop(processes=1))
-    assert not (tmp_path / "profiles" / "plugins").exists()
+    for processes in (1, [7]):
+        text = f"""
+        try:
+            crossprof.capture("profiles", processes={processes})
+        except ValueError as error:
+            print(error)
+        """
+        assert "the processes of this job are 0 to 0" in run(text)
+        assert not (tmp_path / "profiles").exists()
     run(loop(processes=[0]))
     assert len(sessions(tmp_path / "profiles")) == 1
 

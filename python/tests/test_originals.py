@@ -50,7 +50,9 @@ def test_three_steps_are_three_steps(run, tmp_path: Path) -> None:
         PROFILE_INTERVAL="20",
         PROFILE_DURATION="3",
     )
-    found = [step_numbers(next(session.glob("*.xplane.pb"))) for session in sessions(tmp_path / "logs")]
+    folders = sorted((tmp_path / "logs").iterdir())
+    assert [folder.name for folder in folders] == ["step_00000010", "step_00000030"]
+    found = [step_numbers(next(session.glob("*.xplane.pb"))) for folder in folders for session in sessions(folder)]
     assert found == [[10, 11, 12], [30, 31, 32]]
 
 

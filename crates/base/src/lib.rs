@@ -9,6 +9,7 @@ mod error;
 pub mod fields;
 pub mod format;
 pub mod framework_path;
+pub mod home;
 pub mod json;
 pub mod json_text;
 pub mod number;

@@ -255,10 +255,12 @@ fn flags(profile: &UnifiedProfile) -> Option<Facts> {
     };
     let values = profile.metadata.environment.iter().filter(|(name, _)| is_flags(name)).map(|(_, value)| value);
     let values: Vec<&String> = values.collect();
-    let words = values
-        .iter()
-        .flat_map(|value| value.split_whitespace())
-        .filter(|it| it.starts_with("--xla") || it.starts_with("--megascale"));
+    // The number of devices is compared as such.
+    let is_compared = |it: &&str| {
+        (it.starts_with("--xla") || it.starts_with("--megascale"))
+            && !it.starts_with("--xla_force_host_platform_device_count")
+    };
+    let words = values.iter().flat_map(|value| value.split_whitespace()).filter(is_compared);
     let flag = |word: &str| (word.split('=').next().unwrap_or(word).to_owned(), word.to_owned());
     (!values.is_empty()).then(|| sort::map(words.map(flag)))
 }
@@ -371,5 +373,8 @@ mod tests {
         assert_eq!(found(&both, "compiler"), Some(versions));
         assert_eq!(found(&both, "compiler_flags"), Some((FairnessStatus::Differs, known(["--xla_a=true", "none"]))));
         assert_eq!(found(&[a.clone(), a], "compiler_flags").unwrap().0, FairnessStatus::Same);
+        let on =
+            |count: u32| with(&[("XLA_FLAGS", &format!("--xla_b=1 --xla_force_host_platform_device_count={count}"))]);
+        assert_eq!(found(&[on(1), on(8)], "compiler_flags").unwrap().0, FairnessStatus::Same, "devices are compared");
     }
 }

@@ -7,6 +7,7 @@
 //! `max_position_embeddings`, which is the longest possible sequence and not the one that was profiled.
 
 mod architecture;
+mod arguments;
 mod capture;
 
 use std::collections::BTreeMap;

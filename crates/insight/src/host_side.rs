@@ -16,6 +16,8 @@ const MOST_PERCENT: f64 = 50.0;
 pub(super) struct HostSide<'a> {
     meanwhile: &'a HostMeanwhile,
     idle_us: f64,
+    /// Name of the annotations that mark the steps: the host is in one all the time, so it explains nothing.
+    step: Option<&'a str>,
 }
 
 /// The host waits while devices are idle: a third thing keeps both.
@@ -32,7 +34,8 @@ impl<'a> Numbers<'a> {
     pub fn host_side(&self) -> Option<HostSide<'a>> {
         let breakdown = self.profile.step_breakdown.as_ref()?;
         let (meanwhile, idle_us) = (breakdown.host_meanwhile.as_ref()?, breakdown.parts.idle_us());
-        (idle_us > 0.0).then_some(HostSide { meanwhile, idle_us })
+        let step = self.profile.step_timing.annotation();
+        (idle_us > 0.0).then_some(HostSide { meanwhile, idle_us, step })
     }
 
     /// What the host does while devices are idle, as sentences with a blank before them; empty where the trace has no host events.
@@ -59,8 +62,12 @@ impl<'a> HostSide<'a> {
     /// The range or function that the host is in for most of the idle time, and in which it does not wait.
     pub fn place(self) -> Option<String> {
         let behind = self.meanwhile.behind.iter().filter(|_| self.meanwhile.ranges.is_empty());
-        let longest = self.meanwhile.ranges.iter().chain(behind).next()?;
+        let longest = self.meanwhile.ranges.iter().filter(|it| !self.is_step(it)).chain(behind).next()?;
         (!longest.waits && self.share(longest.time_us) > MOST_PERCENT).then(|| shown(&longest.name))
+    }
+
+    fn is_step(self, range: &HostRangeTime) -> bool {
+        self.step == Some(range.name.as_str())
     }
 
     fn both_wait(self) -> Option<BothWait<'a>> {
@@ -76,6 +83,9 @@ impl<'a> HostSide<'a> {
             let place = |(it, share): (&HostRangeTime, f64)| {
                 let thread = it.thread.as_deref().filter(|_| with_thread);
                 let thread = thread.map_or(String::new(), |thread| format!(" (thread {})", shown(thread)));
+                if self.is_step(it) {
+                    return format!("in the step, outside of any range inside it, for {}", format::percent(share));
+                }
                 format!("in {}{thread} for {}", shown(&it.name), format::percent(share))
             };
             self.named(list).map(place).collect()

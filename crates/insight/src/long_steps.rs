@@ -50,8 +50,11 @@ pub(super) fn losses<'a>(numbers: &Numbers<'a>) -> (Vec<Loss<'a>>, f64) {
         let longest = split.and_then(|split| longest_part(&split.parts, &medians));
         let idle = longest.is_some_and(|(part, _)| part.is_idle());
         let (range, thread) = match split.filter(|_| idle) {
-            Some(split) => (split.host_range.clone(), split.host_thread.clone()),
-            None => (None, None),
+            // That the host is in the step explains nothing.
+            Some(split) if split.host_range.as_deref() != profile.step_timing.annotation() => {
+                (split.host_range.clone(), split.host_thread.clone())
+            }
+            _ => (None, None),
         };
         let part = longest.map(|(part, _)| part);
         let known = losses.iter_mut().find(|loss| loss.part == part && (!idle || loss.place == range));

@@ -110,7 +110,8 @@ pub(crate) fn measure<'r>(run: &'r Run, settings: &'r Settings) -> (Analysis, Fo
     step_breakdown.measure_window(whole, &devices, &tallies, &hosts, &window);
     step_report.timing.total_time_us = window.mean_length_us();
     step_report.timing.total_kernels = devices.used.iter().map(Device::num_ops).sum();
-    let device = settings.device.as_deref().or(run.device.as_deref());
+    let device =
+        settings.device.as_deref().or(run.device.as_deref()).or_else(|| crate::metadata::noted_device(run, &captured));
     warnings.append(&mut step_report.warnings);
     // A file without events holds no ops either: one warning is enough.
     let says_it = warnings.iter().any(|it| it.is(WarningCode::NoEvents) || it.is(WarningCode::XplaneNoEvents));

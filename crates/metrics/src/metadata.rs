@@ -18,12 +18,22 @@ const LONGEST_FLAGS: usize = 4000;
 /// Name of the stat under which the capture kit of the Python package puts its sidecar `crossprof.json` into the capture itself.
 pub const EMBEDDED_SIDECAR: &str = "crossprof";
 
+/// Notes of the capture kit that have fields of their own here.
+const NOTED_START: &str = "wall_clock_ns";
+const NOTED_FRAMEWORK: &str = "framework";
+const NOTED_DEVICE: &str = "device_kind";
+
 /// `metadata` of a run; `framework` as [`super::framework`] says it, `chosen` is the device that the user names.
 pub fn metadata(run: &Run, devices: &Devices, framework: &str, chosen: Option<&str>) -> Metadata {
     let trace = &run.trace;
     let platform = devices.platform.map_or("Unknown", |platform| platform.label());
     let model = || devices.used.iter().find_map(|device| device_model(trace, trace.planes.get(device.plane)?));
-    let start = trace.capture.start_unix_ns.map(iso_8601_utc).or_else(|| iso_8601_of_run_name(&run.name));
+    let noted_start = || run.capture_notes.get(NOTED_START)?.parse().ok();
+    let start = trace.capture.start_unix_ns.or_else(noted_start).map(iso_8601_utc);
+    let start = start.or_else(|| iso_8601_of_run_name(&run.name));
+    // The kit saw which library the program had imported; a trace JSON often shows no file of it.
+    let noted_framework = run.capture_notes.get(NOTED_FRAMEWORK).filter(|_| ["JAX", "Unknown"].contains(&framework));
+    let framework = noted_framework.map_or(framework, String::as_str);
     let mut metadata = Metadata {
         timestamp: start,
         platform: platform.to_owned(),
@@ -50,6 +60,14 @@ pub fn metadata(run: &Run, devices: &Devices, framework: &str, chosen: Option<&s
         name_device(&mut metadata, chosen);
     }
     metadata
+}
+
+/// The device that the capture kit saw, if the profile names none and crossprof knows it.
+pub(crate) fn noted_device<'r>(run: &'r Run, devices: &Devices) -> Option<&'r str> {
+    let noted = run.capture_notes.get(NOTED_DEVICE)?;
+    let named = |plane: usize| run.trace.planes.get(plane).and_then(|plane| device_model(&run.trace, plane));
+    let is_named = devices.used.iter().any(|device| named(device.plane).is_some());
+    (!is_named && devices::chosen(noted).is_some()).then_some(noted)
 }
 
 /// Takes a device's name from what the user says, where the profile names none, and the size of the slice where the profile
@@ -161,6 +179,9 @@ fn environment(run: &Run, devices: &Devices) -> BTreeMap<String, String> {
         }
     }
     for (name, note) in run.capture_notes.iter().filter(|(_, note)| note.len() <= LONGEST_FLAGS) {
+        if [NOTED_START, NOTED_FRAMEWORK, NOTED_DEVICE].contains(&name.as_str()) {
+            continue;
+        }
         environment.entry(name.clone()).or_insert_with(|| note.clone());
     }
     environment
@@ -238,5 +259,28 @@ mod tests {
         run.trace.capture.start_unix_ns = Some(1_779_266_702_889_805_563);
         let metadata = super::metadata(&run, &Devices::of(&run.trace), "JAX", None);
         assert_eq!(metadata.timestamp.as_deref(), Some("2026-05-20T08:45:02.889Z"));
+    }
+
+    #[test]
+    fn what_the_kit_noted_stands_in_for_what_a_trace_json_lacks() {
+        let note = |name: &str, text: &str| (name.to_owned(), text.to_owned());
+        let noted = BTreeMap::from([
+            note("wall_clock_ns", "1779266702889805563"),
+            note("framework", "Flax"),
+            note("device_kind", "NVIDIA A100-SXM4-40GB"),
+            note("git_commit", "ab12"),
+        ]);
+        let run = Run { capture_notes: noted.clone(), ..gpu(&[], None) };
+        let devices = Devices::of(&run.trace);
+        assert_eq!(noted_device(&run, &devices), Some("NVIDIA A100-SXM4-40GB"));
+        let found = metadata(&run, &devices, "JAX", noted_device(&run, &devices));
+        assert_eq!(found.timestamp.as_deref(), Some("2026-05-20T08:45:02.889Z"));
+        assert_eq!((found.framework.as_str(), found.device_type.as_str()), ("Flax", "NVIDIA A100-SXM4-40GB"));
+        assert_eq!(found.environment.keys().map(String::as_str).collect::<Vec<_>>(), ["git_commit"]);
+        // What the profile itself says counts.
+        let name = [("compute_cap_major", StatValue::Int(9)), ("compute_cap_minor", StatValue::Int(0))];
+        let run = Run { capture_notes: noted, ..gpu(&name, None) };
+        assert_eq!(noted_device(&run, &Devices::of(&run.trace)), None);
+        assert_eq!(metadata(&run, &Devices::of(&run.trace), "PyTorch", None).framework, "PyTorch");
     }
 }

@@ -79,6 +79,14 @@ pub struct StepTiming {
     pub device_lag_us: Option<f64>,
 }
 
+impl StepTiming {
+    /// Name of the annotations that mark the steps; `None` if something else marks them.
+    pub fn annotation(&self) -> Option<&str> {
+        let marker = self.step_marker.as_deref().filter(|_| self.step_count_source == "step_num")?;
+        marker.strip_suffix(" annotations")
+    }
+}
+
 /// Work done per second. Each is absent where what it needs is unknown.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct Throughput {

@@ -125,12 +125,14 @@ fn host(part: &PartChange, subject: &Subject, baseline: &Subject) -> String {
         meanwhile.into_iter().flat_map(|it| &it.ranges).map(|it| (it.name.clone(), it.time_us)).collect()
     };
     let (ours, theirs) = (ranges(subject), ranges(baseline));
+    let marks_steps =
+        |name: &str| [subject, baseline].iter().any(|it| it.profile.step_timing.annotation() == Some(name));
     let time = |of: &[(String, f64)], name: &str| of.iter().find(|(known, _)| known == name).map_or(0.0, |(_, us)| *us);
     let mut changes: Vec<(&str, f64)> = ours
         .iter()
         .chain(&theirs)
         .map(|(name, _)| (name.as_str(), time(&ours, name) - time(&theirs, name)))
-        .filter(|(_, delta)| delta * part.delta_us_per_step > 0.0)
+        .filter(|(name, delta)| delta * part.delta_us_per_step > 0.0 && !marks_steps(name))
         .collect();
     sort::sort_by(&mut changes, |a, b| b.1.abs().total_cmp(&a.1.abs()));
     let most = changes.first().filter(|(_, delta)| delta.abs() >= LEAST_OF_HOST * part.delta_us_per_step.abs());

@@ -7,13 +7,16 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value};
 
+use super::arguments;
+use base::home::without_home;
 use report::Tracing;
 
 /// Notes that are listed under their own names.
 const NOTES: &[&str] = &[
     "python",
-    "argv",
     "git_commit",
+    "framework",
+    "wall_clock_ns",
     "steps",
     "tokens_per_step",
     "mesh",
@@ -48,14 +51,30 @@ pub(super) fn clock_ahead_ns(capture: &Map<String, Value>) -> Option<i64> {
     (ahead.abs() > error).then_some((1e9 * ahead) as i64)
 }
 
-/// Everything that people may want to know of the capture: names as the profiler has them for the same things, and texts.
+/// Everything that people may want to know of the capture: names as the profiler has them for the same things, and texts. Values of flags
+/// are shown if the user asked the kit to record them; secrets and home folders never are.
 pub(super) fn notes(capture: &Map<String, Value>) -> BTreeMap<String, String> {
     let versions =
         members(capture, "versions").map(|(name, value)| (format!("{}_version", name.replace('-', "_")), value));
     let variables = members(capture, "environment").map(|(name, value)| (name.clone(), value));
     let others = NOTES.iter().filter_map(|name| Some(((*name).to_owned(), capture.get(*name)?)));
-    let texts = versions.chain(variables).chain(others).map(|(name, value)| (name, text(value)));
+    let texts = versions.chain(variables).chain(others).map(|(name, value)| (name, without_home(&text(value))));
+    let own = [("argv".to_owned(), without_home(&argv(capture))), ("device_kind".to_owned(), device_kind(capture))];
+    let texts = texts.chain(own);
     texts.filter(|(_, text)| !text.is_empty()).collect()
+}
+
+/// The kind of the devices, which a trace JSON does not name. A CPU has none.
+fn device_kind(capture: &Map<String, Value>) -> String {
+    let text = |name: &str| capture.get("devices").and_then(|it| it.get(name)).and_then(Value::as_str);
+    text("kind").filter(|_| text("platform") != Some("cpu")).unwrap_or_default().to_owned()
+}
+
+fn argv(capture: &Map<String, Value>) -> String {
+    let words = capture.get("argv").and_then(Value::as_array).into_iter().flatten();
+    let words: Vec<&str> = words.filter_map(Value::as_str).collect();
+    let keep_values = capture.get("argv_values").and_then(Value::as_bool) == Some(true);
+    arguments::shown(&words, keep_values).join(" ")
 }
 
 /// Names and values of an object in the notes.

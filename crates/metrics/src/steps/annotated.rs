@@ -9,15 +9,18 @@
 //! 5. module runs, `k` of them for every annotation;
 //! 6. the annotations' own starts, for all devices of that host.
 //!
-//! A step without device work keeps the time of its annotation. The last step has no next one. Where annotations follow each other without
-//! a pause it ends with its annotation, or with its last op if that is later; else nothing shows how long it takes.
+//! A step without device work keeps the time of its annotation. The last step has no next one. Where the capture kit marks its end, or where
+//! annotations follow each other without a pause, it ends with its annotation, its last op or the mark, whichever is latest; else nothing shows
+//! how long it takes.
 
 use std::collections::BTreeMap;
 
 use super::align::Aligned;
 use super::annotations::Annotations;
 use super::launched::Owners;
-use super::{Mark, StepSource, StepWindow, Steps, Tie, begin, dispatch, launches, modules, ops_starting_in, windows};
+use super::{
+    Mark, StepSource, StepWindow, Steps, Tie, begin, dispatch, kit_marks, launches, modules, ops_starting_in, windows,
+};
 use crate::devices::{Device, Devices};
 use crate::statistics::median;
 use base::Ps;
@@ -54,10 +57,11 @@ pub(super) fn steps(
     steps.remarks.distinct_numbers = found.distinct_numbers;
     if devices.used.is_empty() {
         let annotated = found.by_host.values().next().map_or(&[][..], Vec::as_slice);
-        steps.windows.iter_mut().for_each(|row| close_last(row, annotated, found.ends, |_| true));
+        steps.windows.iter_mut().for_each(|row| close_last(row, annotated, found.ends, None, |_| true));
         return steps;
     }
     let (mut ops, mut by_time) = (0, 0);
+    let marked_ends = kit_marks::ends_of_steps(trace, devices);
     let rows = steps.windows.iter_mut().zip(&annotated).zip(&launched);
     for (device, ((row, annotated), launched)) in devices.used.iter().zip(rows) {
         for (window, annotation) in row.iter_mut().zip(annotated) {
@@ -65,7 +69,8 @@ pub(super) fn steps(
                 window.annotation = Some(annotation.interval);
             }
         }
-        close_last(row, annotated, found.ends, |window| ops_starting_in(trace, device, window.interval) > 0);
+        let marked = marked_ends.get(&device.host).map(|&end| device.time_from_host(end));
+        close_last(row, annotated, found.ends, marked, |window| ops_starting_in(trace, device, window.interval) > 0);
         if let Some(owners) = &owners {
             by_time += owners.note(trace, device, launched, row);
             ops += row.iter().flatten().map(|window| window.num_ops(trace, device)).sum::<u64>();
@@ -159,22 +164,25 @@ fn fill_empty(devices: &Devices, marks: &mut Aligned, annotated: &[Vec<Option<Ma
     }
 }
 
-/// Ends the last step of a device with its annotation, or with its last op if that is later. It stays open if the annotations pause or mark
-/// starts only (`ends` is false), and
-/// if no device work is in it although there is in others: the capture ended in it.
+/// Ends the last step of a device with its annotation, its last op or the end that the kit `marked`, whichever is latest. It stays open if
+/// nothing is marked and the annotations pause or mark starts only (`ends` is false), and if no device work is in it although there is in
+/// others: the capture ended in it.
 fn close_last(
     row: &mut [Option<StepWindow>],
     annotated: &[Option<Mark>],
     ends: bool,
+    marked: Option<Ps>,
     works: impl Fn(&StepWindow) -> bool,
 ) {
     let Some((Some(last), earlier)) = row.split_last_mut() else { return };
     let Some(Some(annotation)) = annotated.get(earlier.len()) else { return };
-    let end = last.interval.end.max(annotation.interval.end);
+    let marked = marked.filter(|&end| end >= annotation.interval.start);
+    let end = last.interval.end.max(annotation.interval.end).max(marked.unwrap_or(annotation.interval.end));
     last.interval = Interval::new(last.interval.start, end);
     let is_stub = !works(last) && earlier.iter().flatten().any(works);
     let lengths: Vec<f64> = earlier.iter().flatten().map(|window| window.interval.length().as_ps() as f64).collect();
-    last.open = is_stub || !ends || !follow_at_once(annotated, median(&lengths).unwrap_or(0.0));
+    let is_shown = marked.is_some() || (ends && follow_at_once(annotated, median(&lengths).unwrap_or(0.0)));
+    last.open = is_stub || !is_shown;
 }
 
 /// True where annotations follow each other without a pause that matters for steps of this length in picoseconds; so does a single one.

@@ -4,7 +4,8 @@
 //!
 //! 1. `step_num` annotations on host lines (`annotations`);
 //! 2. a `Steps` line on the devices (`steps_line`);
-//! 3. runs of the module that takes most time, where it dominates and repeats (`modules`, `rhythm`);
+//! 3. runs of the module that takes most time, where it dominates and repeats (`modules`, `rhythm`); of one run the block around it, where
+//!    the kit recorded one (`kit_marks`);
 //! 4. what repeats on the host and takes most of the time (`host_spans`);
 //! 5. a sequence of ops that repeats on every device (`device_sequence`);
 //! 6. none: the number of steps is unknown, and nothing is guessed.
@@ -31,6 +32,7 @@ mod device_sequence;
 mod dispatch;
 mod flags;
 mod host_spans;
+mod kit_marks;
 mod launched;
 mod launches;
 mod measure;
@@ -188,6 +190,17 @@ impl Steps {
         }
         if lines.iter().any(|marks| !marks.is_empty()) {
             return Steps::new(StepSource::StepsLine, "Steps line".to_owned(), &align::by_key(&lines));
+        }
+        if let Some(block) =
+            kit_marks::block(trace, devices).filter(|_| runs.as_ref().is_some_and(modules::Runs::is_single))
+        {
+            let steps = annotated::steps(trace, devices, &block, &[], None);
+            return Steps {
+                source: StepSource::HostSpans,
+                marker: Some("the recorded block".to_owned()),
+                names: vec![None],
+                ..steps
+            };
         }
         let objection = runs.as_ref().and_then(|runs| runs.objection(trace, devices));
         match runs.filter(|_| objection.is_none()) {

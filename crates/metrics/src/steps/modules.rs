@@ -110,6 +110,11 @@ fn share_while_running(by_module: &ByModule<'_>, module: &str) -> f64 {
 const DOMINANT: f64 = 0.5;
 
 impl Runs {
+    /// True if the module ran once on each device that ran it.
+    pub fn is_single(&self) -> bool {
+        self.marks.iter().all(|row| row.len() <= 1)
+    }
+
     /// Why these runs are not the steps of a loop; `None` where they are: the module takes at least half of the time of all that
     /// runs between its first and last run, and on every device the runs follow each other at regular intervals or with the
     /// same work from one to the next.

@@ -1,0 +1,92 @@
+"""Arguments of a capture, checked before anything starts."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ._names import local_folder, made_folder
+from ._options import checked
+from ._parameters import parameter_counts
+from ._processes import check_processes
+
+
+@dataclass(frozen=True)
+class Workload:
+    """What a trace cannot know of the program."""
+
+    batch_size: int | None = None
+    seq_length: int | None = None
+    tokens_per_step: int | None = None
+    params: Any = None
+    trainable: Any = None
+    model: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name in ("batch_size", "seq_length", "tokens_per_step"):
+            value = getattr(self, name)
+            if value is not None and (type(value) is not int or value < 1):
+                raise ValueError(f"{name} is a whole number from 1 on, not {value!r}.")
+        if self.tokens_per_step is not None and self.batch_size is not None:
+            if self.seq_length is None and self.tokens_per_step % self.batch_size:
+                raise ValueError(
+                    f"tokens_per_step={self.tokens_per_step} is no multiple of batch_size={self.batch_size}: give seq_length, too."
+                )
+            if self.seq_length is not None and self.tokens_per_step != self.batch_size * self.seq_length:
+                raise ValueError("tokens_per_step is not batch_size times seq_length: give two of the three.")
+
+    def fields(self) -> dict[str, Any]:
+        """The fields that crossprof reads as a model configuration."""
+        seq_length = self.seq_length
+        if seq_length is None and self.tokens_per_step is not None and self.batch_size is not None:
+            seq_length = self.tokens_per_step // self.batch_size
+        counts = parameter_counts(self.params, self.trainable) if self.params is not None else {}
+        given = {"batch_size": self.batch_size, "seq_length": seq_length, **counts, **self.model}
+        return {name: value for name, value in given.items() if value is not None}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Everything about a capture that does not change."""
+
+    folder: Path
+    options: dict[str, Any]
+    advanced: dict[str, Any]
+    processes: str | int | Sequence[int]
+    memory: bool
+    workload: Workload
+    perfetto: bool
+    #: Record the values of the program's flags too.
+    argv: bool = False
+
+
+def settings(
+    folder: str | os.PathLike[str],
+    processes: str | int | Sequence[int],
+    memory: bool,
+    options: dict[str, Any] | None,
+    advanced: dict[str, Any] | None,
+    workload: Workload,
+    perfetto: bool,
+    argv: bool,
+) -> Settings:
+    """Checks the arguments and makes the folder.
+
+    Raises:
+        ValueError, TypeError: An argument is wrong.
+        ImportError: JAX is not installed.
+    """
+    if importlib.util.find_spec("jax") is None:
+        raise ImportError("crossprof captures with JAX, which is not installed here: pip install jax")
+    for name, value in (("memory", memory), ("perfetto", perfetto), ("argv", argv)):
+        if type(value) is not bool:
+            raise TypeError(f"{name} is True or False, not {value!r}.")
+    # `crossprof scale` collects the captures of its runs.
+    path = local_folder(os.environ.get("CROSSPROF_FOLDER") or folder)
+    in_force, extra = checked(options, advanced)
+    check_processes(processes)
+    return Settings(made_folder(path), in_force, extra, processes, memory, workload, perfetto, argv)

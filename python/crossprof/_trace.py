@@ -1,0 +1,107 @@
+"""``crossprof.trace``: a block of a program, recorded without ever breaking it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from . import _triggers
+from ._log import log
+from ._names import check_label
+from ._processes import chosen, identity, next_number
+from ._profiler import is_foreign_start, mark, wait_for_devices
+from ._settings import Workload, settings
+from ._window import Captured, Window
+
+
+class Trace:
+    """What :func:`trace` records."""
+
+    def __init__(self) -> None:
+        #: The folder of the capture, once it is saved; None where it could not be.
+        self.captured: Captured | None = None
+        #: What went wrong or is missing; it was logged.
+        self.error: str | None = None
+        self._window: Window | None = None
+
+    def end(self, reason: str) -> None:
+        """Saves what is recorded until now."""
+        _triggers.unregister(self)
+        window, self._window = self._window, None
+        try:
+            if window is not None:
+                wait_for_devices()
+                mark("crossprof.end")
+                self.captured = window.finish(None, None, reason)
+                self.error = " ".join(window.problems) or None
+        except Exception as error:
+            self._fail(error)
+
+    def request(self, steps: int | None = None, session: str | None = None) -> None:
+        """It records already."""
+
+    def _fail(self, error: Exception | str) -> None:
+        log.error("%s%s", "No capture: " if self.captured is None else "", error)
+        self.error = str(error)
+
+
+@contextmanager
+def trace(
+    folder: str | os.PathLike[str] = "profiles",
+    *,
+    label: str = "",
+    processes: str | int | Sequence[int] = "all",
+    memory: bool = True,
+    batch_size: int | None = None,
+    seq_length: int | None = None,
+    tokens_per_step: int | None = None,
+    params: Any = None,
+    trainable: Any = None,
+    model: dict[str, Any] | None = None,
+    options: dict[str, Any] | None = None,
+    advanced: dict[str, Any] | None = None,
+    perfetto: bool = False,
+    argv: bool = False,
+) -> Iterator[Trace]:
+    """Records what the block does; see :func:`capture` for the arguments and for what is saved.
+
+    ::
+
+        with crossprof.trace("profiles"):
+            for batch in data:
+                state = train_step(state, batch)
+
+    Args:
+        label: Added to the name of the capture.
+
+    Raises:
+        ValueError, TypeError: An argument is wrong, or the folder cannot be written. Nothing was started.
+        ImportError: JAX is not installed.
+    """
+    workload = Workload(batch_size, seq_length, tokens_per_step, params, trainable, dict(model or {}))
+    check_label(label)
+    chosen_settings = settings(folder, processes, memory, options, advanced, workload, perfetto, argv)
+    made = Trace()
+    number = next_number()
+    try:
+        process, count = identity()
+        if process in chosen(processes, count):
+            window = Window(chosen_settings, label, key=str(number))
+            window.start()
+            made._window = window
+            _triggers.register(made)
+            # If a program runs once in the block, the block is the step, and no op shows where it begins and ends.
+            mark("crossprof.begin")
+    except Exception as error:
+        made._fail(error)
+    try:
+        yield made
+    except BaseException as error:
+        is_recorded = made._window is not None
+        made.end(type(error).__name__)
+        if is_recorded and is_foreign_start(error):
+            made._fail("The program started JAX's profiler itself inside the block: let them follow each other.")
+        raise
+    made.end("the block's end")
