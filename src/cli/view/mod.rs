@@ -1,23 +1,46 @@
 //! `crossprof view`: the page and the profiles below a folder, served on this machine.
 
-mod catalogue;
-mod http;
+mod body;
+mod connections;
+mod files;
+mod launch;
+mod listing;
 mod page;
+mod scan;
 mod server;
+mod watch;
+mod workers;
 
 use std::net::{IpAddr, SocketAddr, TcpListener};
-use std::time::SystemTime;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
+use crossprof::format::printable;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use tempfile::NamedTempFile;
 
 use super::args::View;
 use super::{FAILED, READ, complain, print_result};
-use catalogue::Catalogue;
+use listing::Listing;
 use page::Page;
+use scan::Scan;
 use server::Server;
+use workers::Workers;
 
 /// Tried first: a tunnel can be kept for an address that stays.
 const PORT: u16 = 8321;
+
+/// A folder that is not walked by then is walked while the server answers.
+const FIRST_WALK: Duration = Duration::from_millis(400);
+
+/// Part of a walk after which a server without threads answers requests.
+const SLICE: Duration = Duration::from_millis(50);
+
+/// Changes are looked for this often.
+const TICK: Duration = Duration::from_millis(200);
+
+/// A browser has started by then.
+const BROWSER_START: Duration = Duration::from_secs(60);
 
 /// Serves until the program is ended. Returns the exit status.
 pub fn run(command: &View) -> u8 {
@@ -29,27 +52,77 @@ pub fn run(command: &View) -> u8 {
 
 fn serve(command: &View) -> Result<u8, String> {
     let page = Page::find(command.page.as_deref())?;
-    let unreadable = |error: std::io::Error| format!("{}: cannot be read: {error}", command.path.display());
-    let mut catalogue = Catalogue::new(&command.path).map_err(unreadable)?;
-    catalogue.refresh(SystemTime::now());
+    let path = command.path();
+    let mut scan = Scan::new(path).map_err(|error| format!("{}: cannot be read: {error}", path.display()))?;
+    let start = Instant::now();
+    while !scan.step(SLICE) && start.elapsed() < FIRST_WALK {}
+    let starting = Listing::starting();
+    let listing = scan.list(&starting).unwrap_or(starting);
     let token = token()?;
     let (listener, address) = listen(command.host, command.port)?;
-    let opened = match catalogue.runs() {
-        [only] => format!("app/?open={}", utf8_percent_encode(&only.id, NON_ALPHANUMERIC)),
+    let opened = match listing.runs.as_slice() {
+        [only] if !listing.is_partial => format!("app/?open={}", utf8_percent_encode(&only.id, NON_ALPHANUMERIC)),
         _ => String::new(),
     };
     let link = format!("http://{address}/{token}/{opened}");
     let remote = Remote::of_environment();
-    let status = print_result(&announcement(&catalogue, &link, address, remote.as_ref()), READ);
+    let root = scan.root().to_owned();
+    let status = print_result(&announcement(&files::name_of(&root), &listing, &link, address, remote.as_ref()), READ);
     if status != READ {
         return Ok(status);
     }
-    if !command.no_browser && remote.is_none() && has_screen() && open::that_detached(&link).is_err() {
-        complain("No browser could be started: open the address in one.");
+    let mut opening = None;
+    if !command.no_browser && remote.is_none() && has_screen() {
+        match launch::open(&link) {
+            Ok(file) => opening = Some(file),
+            Err(_) => complain("No browser could be started: open the address in one."),
+        }
     }
-    let server = Server::new(page, token, command.proxy.clone(), catalogue);
-    http::serve(&listener, &|request| server.answer(request));
+    // One thread: a system that starts no other still serves.
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let failed = |error: std::io::Error| format!("The server cannot be started: {error}.");
+    let workers = Arc::new(Workers::start());
+    let server = Arc::new(Server::new(page, token, command.proxy.clone(), root, listing, Arc::clone(&workers)));
+    runtime.map_err(failed)?.block_on(async {
+        tokio::spawn(keep(scan, Arc::clone(&server), workers));
+        tokio::spawn(forget(opening));
+        connections::serve(listener, server).await.map_err(failed)
+    })?;
     Ok(READ)
+}
+
+/// Keeps the list of runs up to date, for ever.
+async fn keep(mut scan: Scan, server: Arc<Server>, workers: Arc<Workers>) {
+    loop {
+        let (earlier, is_asked) = (server.listing(), server.is_asked());
+        let look = move || {
+            scan.begin(is_asked);
+            let is_done = scan.step(SLICE);
+            let listing = scan.list(&earlier);
+            (scan, listing, is_done)
+        };
+        let Some((back, listing, is_done)) = workers.run(look).await else { return };
+        scan = back;
+        if let Some(listing) = listing {
+            server.set_listing(listing);
+        }
+        if let Some(note) = scan.take_note() {
+            complain(&note);
+        }
+        if is_done {
+            tokio::time::sleep(TICK).await;
+        } else {
+            tokio::task::yield_now().await;
+        }
+    }
+}
+
+/// Removes the file that led the browser here.
+async fn forget(opening: Option<NamedTempFile>) {
+    if opening.is_some() {
+        tokio::time::sleep(BROWSER_START).await;
+    }
+    drop(opening);
 }
 
 /// Text that nobody guesses: 128 bits of the system's.
@@ -76,13 +149,15 @@ fn listen(host: IpAddr, port: Option<u16>) -> Result<(TcpListener, SocketAddr), 
 }
 
 /// What is printed before the server starts.
-fn announcement(catalogue: &Catalogue, link: &str, address: SocketAddr, remote: Option<&Remote>) -> String {
-    let runs = match catalogue.runs().len() {
+fn announcement(name: &str, listing: &Listing, link: &str, address: SocketAddr, remote: Option<&Remote>) -> String {
+    let runs = match listing.runs.len() {
+        0 if listing.is_partial => "the folder is being searched".to_owned(),
+        more if listing.is_partial => format!("{more} runs so far, the folder is being searched"),
         0 => "no run yet: what is captured there will appear".to_owned(),
         1 => "1 run".to_owned(),
         more => format!("{more} runs"),
     };
-    let mut text = format!("{}: {runs}\n{link}\n", catalogue.name());
+    let mut text = format!("{}: {runs}\n{link}\n", printable(name));
     if let Some(remote) = remote {
         let port = address.port();
         let to = if address.ip().is_unspecified() { format!("127.0.0.1:{port}") } else { address.to_string() };
@@ -135,10 +210,8 @@ mod tests {
     fn who_is_connected_by_ssh_gets_the_line_for_a_tunnel() {
         let remote =
             Remote::of_connection("192.0.2.1 50022 198.51.100.7 22", Some("ada".into())).expect("a connection");
-        let folder = std::env::temp_dir();
-        let catalogue = Catalogue::new(&folder).expect("a folder");
         let address: SocketAddr = "127.0.0.1:8321".parse().expect("an address");
-        let text = announcement(&catalogue, "http://127.0.0.1:8321/t/", address, Some(&remote));
+        let text = announcement("log", &Listing::default(), "http://127.0.0.1:8321/t/", address, Some(&remote));
         assert!(text.contains("\n  ssh -L 8321:127.0.0.1:8321 ada@198.51.100.7\n"), "{text}");
         assert!(Remote::of_connection("", None).is_none());
     }
