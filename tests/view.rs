@@ -291,7 +291,8 @@ fn a_thousand_captures_are_listed_within_a_second() {
     }
     let start = Instant::now();
     let server = Server::start(&log);
-    assert_eq!(server.names().len(), 1000);
+    let list = server.list();
+    assert_eq!((list["total"].as_u64(), server.names().len()), (Some(1000), 500), "the first page");
     let taken = start.elapsed();
     eprintln!("{} ms", taken.as_millis());
     // Five times what is asked of the program alone: other tests run beside this one.

@@ -84,7 +84,8 @@ fn finished(
         usage.capacity_source = known.map(|(_, source)| source.to_owned());
     }
     let Some(peak) = usage.peak_bytes else { return usage };
-    usage.peak_percent = usage.capacity_bytes.map(|capacity| share(peak, capacity));
+    // Of a capacity that is too small a share says nothing: a warning names both.
+    usage.peak_percent = usage.capacity_bytes.filter(|&capacity| capacity >= peak).map(|it| share(peak, it));
     // They stand in the order of their peaks.
     let Some(program) = programs.iter().find(|program| program.figures.peak_heap_bytes <= peak) else { return usage };
     usage.program = Some(program.figures.module.clone());

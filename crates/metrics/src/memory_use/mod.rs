@@ -53,7 +53,8 @@ impl MemoryUse {
         }
         let programs = that_ran(&run.trace, run.programs().memory(devices.platform));
         let devices = devices::devices(run, devices, &programs, &ran, device);
-        MemoryUse { devices, programs, errors: Vec::new(), warnings: Vec::new() }
+        let warnings = devices.iter().filter_map(above_capacity).collect();
+        MemoryUse { devices, programs, errors: Vec::new(), warnings }
     }
 
     /// The program with the largest peak.
@@ -81,6 +82,20 @@ fn that_ran(trace: &Trace, all: &Arc<Vec<ProgramUse>>) -> Arc<Vec<ProgramUse>> {
         return Arc::clone(all);
     }
     Arc::new(all.iter().filter(|program| ran(program)).cloned().collect())
+}
+
+/// The warning about a device whose memory peaks above its capacity.
+fn above_capacity(device: &DeviceMemory) -> Option<Warning> {
+    let capacity = device.capacity_bytes?;
+    let peak = device.peak_bytes.max(device.lifetime_peak_bytes).filter(|&peak| peak > capacity)?;
+    let message = format!(
+        "The memory of {} peaks at {}, above its capacity of {} (from the {}).",
+        device.device_name,
+        base::format::bytes(peak),
+        base::format::bytes(capacity),
+        device.capacity_source.as_deref().unwrap_or("profile"),
+    );
+    Some(Warning::new(WarningCode::MemoryAboveCapacity, message))
 }
 
 /// The devices of a device memory profile, and what is damaged in it.
