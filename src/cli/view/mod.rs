@@ -12,8 +12,9 @@ mod watch;
 mod workers;
 
 use std::net::{IpAddr, SocketAddr, TcpListener};
+use std::pin::Pin;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crossprof::format::printable;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
@@ -53,58 +54,74 @@ pub fn run(command: &View) -> u8 {
 fn serve(command: &View) -> Result<u8, String> {
     let page = Page::find(command.page.as_deref())?;
     let path = command.path();
-    let mut scan = Scan::new(path).map_err(|error| format!("{}: cannot be read: {error}", path.display()))?;
-    let start = Instant::now();
-    while !scan.step(SLICE) && start.elapsed() < FIRST_WALK {}
-    let starting = Listing::starting();
-    let listing = scan.list(&starting).unwrap_or(starting);
+    let scan = Scan::new(path).map_err(|error| format!("{}: cannot be read: {error}", path.display()))?;
+    let root = scan.root().to_owned();
     let token = token()?;
     let (listener, address) = listen(command.host, command.port)?;
-    let opened = match listing.runs.as_slice() {
-        [only] if !listing.is_partial => format!("app/?open={}", utf8_percent_encode(&only.id, NON_ALPHANUMERIC)),
-        _ => String::new(),
-    };
-    let link = format!("http://{address}/{token}/{opened}");
-    let remote = Remote::of_environment();
-    let root = scan.root().to_owned();
-    let status = print_result(&announcement(&files::name_of(&root), &listing, &link, address, remote.as_ref()), READ);
-    if status != READ {
-        return Ok(status);
-    }
-    let mut opening = None;
-    if !command.no_browser && remote.is_none() && has_screen() {
-        match launch::open(&link) {
-            Ok(file) => opening = Some(file),
-            Err(_) => complain("No browser could be started: open the address in one."),
-        }
-    }
     // One thread: a system that starts no other still serves.
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let failed = |error: std::io::Error| format!("The server cannot be started: {error}.");
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
     let workers = Arc::new(Workers::start());
-    let server = Arc::new(Server::new(page, token, command.proxy.clone(), root, listing, Arc::clone(&workers)));
-    runtime.map_err(failed)?.block_on(async {
-        tokio::spawn(keep(scan, Arc::clone(&server), workers));
-        tokio::spawn(forget(opening));
-        connections::serve(listener, server).await.map_err(failed)
-    })?;
-    Ok(READ)
+    runtime.block_on(async {
+        let starting = Listing::starting();
+        let mut walk = look(scan, Arc::new(Listing::starting()), false, FIRST_WALK, Arc::clone(&workers));
+        // A folder that takes longer is walked while the server answers.
+        let first = tokio::time::timeout(FIRST_WALK, &mut walk).await;
+        let (listing, walk) = match first {
+            Ok(Some((scan, listing, _))) => {
+                let listing = Arc::new(listing.unwrap_or(starting));
+                (Arc::clone(&listing), look(scan, listing, false, SLICE, Arc::clone(&workers)))
+            }
+            _ => (Arc::new(starting), walk),
+        };
+        let opened = match listing.runs.as_slice() {
+            [only] if !listing.is_partial => format!("app/?open={}", utf8_percent_encode(&only.id, NON_ALPHANUMERIC)),
+            _ => String::new(),
+        };
+        let link = format!("http://{address}/{token}/{opened}");
+        let remote = Remote::of_environment();
+        let name = files::name_of(&root);
+        let status = print_result(&announcement(&name, &listing, &link, address, remote.as_ref()), READ);
+        if status != READ {
+            return Ok(status);
+        }
+        if !command.no_browser && remote.is_none() && has_screen() {
+            match launch::open(&link) {
+                Ok(file) => drop(tokio::spawn(forget(file))),
+                Err(_) => complain("No browser could be started: open the address in one."),
+            }
+        }
+        let server = Server::new(page, token, command.proxy.clone(), root, listing, Arc::clone(&workers));
+        let server = Arc::new(server);
+        tokio::spawn(keep(walk, Arc::clone(&server), workers));
+        connections::serve(listener, server).await.map_err(failed)?;
+        Ok(READ)
+    })
 }
 
-/// Keeps the list of runs up to date, for ever.
-async fn keep(mut scan: Scan, server: Arc<Server>, workers: Arc<Workers>) {
-    loop {
-        let (earlier, is_asked) = (server.listing(), server.is_asked());
-        let look = move || {
+/// A part of a scan, and the list if it has changed; and whether nothing is left to read.
+type Look = Pin<Box<dyn Future<Output = Option<(Scan, Option<Listing>, bool)>> + Send>>;
+
+/// Looks for changes, for about this time.
+fn look(mut scan: Scan, earlier: Arc<Listing>, is_asked: bool, most: Duration, workers: Arc<Workers>) -> Look {
+    Box::pin(async move {
+        let job = move || {
             scan.begin(is_asked);
-            let is_done = scan.step(SLICE);
+            let is_done = scan.step(most);
             let listing = scan.list(&earlier);
             (scan, listing, is_done)
         };
-        let Some((back, listing, is_done)) = workers.run(look).await else { return };
-        scan = back;
+        workers.run(job).await
+    })
+}
+
+/// Keeps the list of runs up to date, for ever.
+async fn keep(mut looking: Look, server: Arc<Server>, workers: Arc<Workers>) {
+    while let Some((mut scan, listing, is_done)) = looking.await {
         if let Some(listing) = listing {
-            server.set_listing(listing);
+            let earlier = server.set_listing(listing);
+            // A long list takes time to free.
+            workers.run(move || drop(earlier)).await;
         }
         if let Some(note) = scan.take_note() {
             complain(&note);
@@ -114,14 +131,13 @@ async fn keep(mut scan: Scan, server: Arc<Server>, workers: Arc<Workers>) {
         } else {
             tokio::task::yield_now().await;
         }
+        looking = look(scan, server.listing(), server.is_asked(), SLICE, Arc::clone(&workers));
     }
 }
 
 /// Removes the file that led the browser here.
-async fn forget(opening: Option<NamedTempFile>) {
-    if opening.is_some() {
-        tokio::time::sleep(BROWSER_START).await;
-    }
+async fn forget(opening: NamedTempFile) {
+    tokio::time::sleep(BROWSER_START).await;
     drop(opening);
 }
 

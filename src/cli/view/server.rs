@@ -77,10 +77,10 @@ impl Server {
         token: String,
         proxy: Option<String>,
         root: PathBuf,
-        listing: Listing,
+        listing: Arc<Listing>,
         workers: Arc<Workers>,
     ) -> Server {
-        let (listing, asked) = (Mutex::new(Arc::new(listing)), Mutex::new(None));
+        let (listing, asked) = (Mutex::new(listing), Mutex::new(None));
         Server { page: Arc::new(page), token, proxy, root, listing, asked, workers }
     }
 
@@ -89,9 +89,9 @@ impl Server {
         Arc::clone(&lock(&self.listing))
     }
 
-    /// Replaces the runs.
-    pub fn set_listing(&self, listing: Listing) {
-        *lock(&self.listing) = Arc::new(listing);
+    /// Replaces the runs, and returns the earlier ones.
+    pub fn set_listing(&self, listing: Listing) -> Arc<Listing> {
+        std::mem::replace(&mut *lock(&self.listing), Arc::new(listing))
     }
 
     /// True if somebody looks at the list.

@@ -84,8 +84,7 @@ fn finished(
         usage.capacity_source = known.map(|(_, source)| source.to_owned());
     }
     let Some(peak) = usage.peak_bytes else { return usage };
-    // Of a capacity that is too small a share says nothing: a warning names both.
-    usage.peak_percent = usage.capacity_bytes.filter(|&capacity| capacity >= peak).map(|it| share(peak, it));
+    usage.peak_percent = usage.capacity_bytes.map(|capacity| share(peak, capacity));
     // They stand in the order of their peaks.
     let Some(program) = programs.iter().find(|program| program.figures.peak_heap_bytes <= peak) else { return usage };
     usage.program = Some(program.figures.module.clone());

@@ -52,8 +52,8 @@ impl MemoryUse {
             return of_heap_profile(&HeapProfile::read(profile));
         }
         let programs = that_ran(&run.trace, run.programs().memory(devices.platform));
-        let devices = devices::devices(run, devices, &programs, &ran, device);
-        let warnings = devices.iter().filter_map(above_capacity).collect();
+        let mut devices = devices::devices(run, devices, &programs, &ran, device);
+        let warnings = devices.iter_mut().filter_map(above_capacity).collect();
         MemoryUse { devices, programs, errors: Vec::new(), warnings }
     }
 
@@ -84,16 +84,16 @@ fn that_ran(trace: &Trace, all: &Arc<Vec<ProgramUse>>) -> Arc<Vec<ProgramUse>> {
     Arc::new(all.iter().filter(|program| ran(program)).cloned().collect())
 }
 
-/// The warning about a device whose memory peaks above its capacity.
-fn above_capacity(device: &DeviceMemory) -> Option<Warning> {
-    let capacity = device.capacity_bytes?;
-    let peak = device.peak_bytes.max(device.lifetime_peak_bytes).filter(|&peak| peak > capacity)?;
+/// Takes away the peak since the process began if it is above what the allocator has, and warns of it. What programs need may be above the
+/// capacity: a finding says so.
+fn above_capacity(device: &mut DeviceMemory) -> Option<Warning> {
+    let capacity = device.capacity_bytes.filter(|_| device.source == "allocator")?;
+    let peak = device.lifetime_peak_bytes.take_if(|peak| *peak > capacity)?;
     let message = format!(
-        "The memory of {} peaks at {}, above its capacity of {} (from the {}).",
+        "The allocator of {} reports a peak of {} since the process began, but has {} only. That peak is left out.",
         device.device_name,
         base::format::bytes(peak),
         base::format::bytes(capacity),
-        device.capacity_source.as_deref().unwrap_or("profile"),
     );
     Some(Warning::new(WarningCode::MemoryAboveCapacity, message))
 }
@@ -111,5 +111,29 @@ fn of_heap_profile(profile: &HeapProfile) -> MemoryUse {
         programs: Arc::default(),
         errors: Vec::new(),
         warnings: damaged.into_iter().collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_peak_above_the_capacity_is_a_warning_and_no_number() {
+        let device = |source: &str, peak: u64| DeviceMemory {
+            source: source.to_owned(),
+            device_name: "GPU:0".to_owned(),
+            capacity_bytes: Some(1 << 30),
+            lifetime_peak_bytes: Some(peak),
+            ..DeviceMemory::default()
+        };
+        let mut wrong = device("allocator", 3 << 30);
+        let warning = above_capacity(&mut wrong).expect("a warning");
+        assert_eq!(wrong.lifetime_peak_bytes, None);
+        assert!(warning.message.contains("GPU:0") && warning.message.contains("3.00 GiB"), "{}", warning.message);
+        for mut right in [device("allocator", 1 << 30), device("programs", 3 << 30)] {
+            let before = right.clone();
+            assert!(above_capacity(&mut right).is_none() && right == before);
+        }
     }
 }
