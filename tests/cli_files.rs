@@ -74,6 +74,20 @@ fn a_reader_that_stops_early_is_no_failure() {
 }
 
 #[test]
+fn a_file_that_a_killed_call_left_is_in_nobodys_way() {
+    let folder = scratch("left");
+    fs::write(folder.join("tpu.gz"), sample(TPU)).expect("a file");
+    // The process keeps the number of its shell, as the only one of a container always has the same.
+    let script = "touch .crossprof-$$.tmp && exec \"$0\" analyze tpu.gz --output report.md";
+    let output = shell(&folder, script);
+    assert_eq!(status(&output), Some(0), "{}", cli::stderr(&output));
+    assert!(folder.join("report.md").exists());
+    let left = fs::read_dir(&folder).expect("the folder").flatten();
+    let left = left.filter(|it| it.file_name().to_string_lossy().starts_with(".crossprof-")).count();
+    assert_eq!(left, 1, "nothing but what was there");
+}
+
+#[test]
 fn pipes_are_read_as_files_are() {
     let folder = scratch("pipes");
     fs::write(folder.join("tpu.gz"), sample(TPU)).expect("a file");

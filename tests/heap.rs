@@ -109,6 +109,28 @@ fn damage_costs_one_message() {
 }
 
 #[test]
+fn sums_that_overflow_and_locations_that_are_given_again_are_problems() {
+    let huge: Vec<(i64, i64)> = std::iter::once((1000, 12)).chain((0..5).map(|_| (i64::MAX, 30))).collect();
+    let found = HeapProfile::read(&profile(&huge).0);
+    assert_eq!(found.problems.count(Problem::ImpossibleSize), 5);
+    assert_eq!(found.samples.iter().map(|sample| sample.bytes).sum::<i64>(), 1007);
+    // Each is possible, and all together are not.
+    let halves = HeapProfile::read(&profile(&[(1 << 59, 12), (1 << 59, 30), (5, 30)]).0);
+    assert_eq!(halves.problems.count(Problem::ImpossibleSize), 1);
+    assert_eq!(halves.samples.iter().map(|sample| sample.bytes).sum::<i64>(), (1 << 59) + 12);
+    let mut session = open(&[profile(&huge).0]);
+    assert_eq!(sum(&table(&mut session, "device"), "bytes"), 1007.0);
+    let said = session.report(0, &Settings::default()).unwrap().warnings.clone();
+    assert!(said.iter().any(|it| it.code == "memory_profile_damaged" && it.message.contains("2^60")), "{said:?}");
+
+    let again = |line: i64| message().int(1, 1).message(4, message().int(1, 1).int(2, line));
+    let found = HeapProfile::read(&profile(&[(1000, 12)]).message(4, again(99)).message(4, again(98)).0);
+    assert_eq!(found.problems.count(Problem::RepeatedId), 2);
+    let line = found.own_frame(&found.samples[0]).unwrap().line;
+    assert_eq!((line, found.samples.len()), (12, 2), "the first counts");
+}
+
+#[test]
 fn damage_is_said() {
     let damaged = profile(&[(1000, 12)]).bytes(2, [0x0f]).0;
     let mut session = open(&[damaged, profile(&[(1000, 12)]).0]);

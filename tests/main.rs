@@ -73,6 +73,8 @@ mod timeline_tables;
 mod truths;
 #[cfg(feature = "view")]
 mod view;
+#[cfg(all(feature = "view", target_os = "linux"))]
+mod view_limits;
 mod warnings;
 mod windows;
 mod work_and_names;

@@ -102,3 +102,20 @@ fn what_cannot_be_drawn_is_said() {
     assert!(refused(&[GPU, "--line", "nowhere"]).contains("--line"));
     assert!(refused(&[GPU, "--step", "1", "--from", "1ms"]).contains("--step"));
 }
+
+#[test]
+fn a_picture_has_no_more_rows_than_one_can_look_at() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("timeline_rows");
+    std::fs::create_dir_all(&folder).expect("a folder for the tests");
+    let event = |thread: usize| format!(r#"{{"ph":"X","pid":1,"tid":{thread},"name":"k","ts":{thread},"dur":900}}"#);
+    let events: Vec<String> = (0..3000).map(event).collect();
+    let path = folder.join("rows.trace.json");
+    std::fs::write(&path, format!("{{\"traceEvents\":[{}]}}", events.join(","))).expect("the folder is writable");
+    let output = run(&[path.to_str().expect("a plain path")]);
+    assert_eq!(output.status.code(), Some(0));
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("of ") && said.contains("--line"), "{said}");
+    let svg = String::from_utf8(output.stdout).expect("text");
+    assert!(svg.contains("height=\"8026\""), "{}", &svg[..200]);
+    assert!(svg.matches(">Thread").count() < 1000 && svg.len() < 4_000_000, "{} bytes", svg.len());
+}

@@ -9,15 +9,15 @@ use std::time::{Duration, Instant, SystemTime};
 use crate::support::cli;
 use serde_json::Value;
 
-const CPU: &str = "www/assets/examples/jax-cpu-train.xplane.pb";
+pub const CPU: &str = "www/assets/examples/jax-cpu-train.xplane.pb";
 const TPU: &str = "www/assets/examples/tpu-training.trace.json.gz";
 
-fn scratch(name: &str) -> PathBuf {
+pub fn scratch(name: &str) -> PathBuf {
     cli::scratch("view", name)
 }
 
 /// A log folder with a capture of each age in seconds, called `run-<age>`.
-fn log_folder(name: &str, ages: &[u64]) -> PathBuf {
+pub fn log_folder(name: &str, ages: &[u64]) -> PathBuf {
     let log = scratch(name).join("log");
     for age in ages {
         capture(&log, &format!("run-{age}"), *age);
@@ -25,47 +25,60 @@ fn log_folder(name: &str, ages: &[u64]) -> PathBuf {
     log
 }
 
-fn capture(log: &Path, run: &str, age: u64) {
+pub fn capture(log: &Path, run: &str, age: u64) {
     let folder = log.join("plugins/profile").join(run);
     fs::create_dir_all(&folder).unwrap();
     fs::copy(CPU, folder.join("host.xplane.pb")).unwrap();
     grow_old(&folder.join("host.xplane.pb"), age);
 }
 
-fn grow_old(file: &Path, seconds: u64) {
+pub fn grow_old(file: &Path, seconds: u64) {
     let then = SystemTime::now() - Duration::from_secs(seconds);
     File::options().write(true).open(file).unwrap().set_modified(then).unwrap();
 }
 
+/// `view` with a page beside the folder.
+pub fn arguments(path: &Path) -> Vec<PathBuf> {
+    let page = path.parent().unwrap().join("page");
+    fs::create_dir_all(&page).unwrap();
+    fs::write(page.join("index.html"), "<script src=\"offline.js\" defer></script>").unwrap();
+    fs::write(page.join("offline.js"), "the page's").unwrap();
+    let words = ["view", "--port", "0", "--page"].map(PathBuf::from);
+    words.into_iter().chain([page, path.to_owned()]).collect()
+}
+
 /// A server that ends with the test.
-struct Server {
-    child: Child,
+pub struct Server {
+    pub child: Child,
     /// `127.0.0.1:8321`
-    host: String,
+    pub host: String,
     /// `/<token>`
-    base: String,
+    pub base: String,
     /// What stands behind it in the address that is opened.
-    opened: String,
+    pub opened: String,
 }
 
 impl Server {
-    fn start(path: &Path) -> Server {
+    pub fn start(path: &Path) -> Server {
         Server::start_with(path, &[])
     }
 
-    fn start_with(path: &Path, words: &[&str]) -> Server {
-        let page = path.parent().unwrap().join("page");
-        fs::create_dir_all(&page).unwrap();
-        fs::write(page.join("index.html"), "<script src=\"offline.js\" defer></script>").unwrap();
-        fs::write(page.join("offline.js"), "the page's").unwrap();
-        let mut child = Command::new(env!("CARGO_BIN_EXE_crossprof"))
-            .args(["view", "--no-browser", "--port", "0", "--page"])
-            .args([&page, path])
-            .args(words)
-            .env_remove("SSH_CONNECTION")
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
+    pub fn start_with(path: &Path, words: &[&str]) -> Server {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_crossprof"));
+        command.args(arguments(path)).arg("--no-browser").args(words);
+        Server::of(command)
+    }
+
+    /// A server behind a shell command that limits it: `ulimit -n 64`.
+    pub fn start_limited(path: &Path, limit: &str) -> Server {
+        let mut command = Command::new("sh");
+        command.args(["-c", &format!("{limit} && exec \"$@\""), "sh", env!("CARGO_BIN_EXE_crossprof")]);
+        command.args(arguments(path)).arg("--no-browser");
+        Server::of(command)
+    }
+
+    pub fn of(mut command: Command) -> Server {
+        let mut child = command.env_remove("SSH_CONNECTION").stdout(Stdio::piped()).spawn().unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
         let link = lines.find_map(|line| line.unwrap().strip_prefix("http://").map(str::to_owned));
         let link = link.expect("the address is printed");
@@ -86,18 +99,46 @@ impl Server {
     }
 
     /// Status and body of what lies behind the token.
-    fn get(&self, path: &str) -> (u16, Vec<u8>) {
+    pub fn get(&self, path: &str) -> (u16, Vec<u8>) {
         let (head, body) = self.ask("GET", &format!("{}/{path}", self.base), &self.host);
         (status(&head), body)
     }
 
-    fn list(&self) -> Value {
-        let (status, body) = self.get("runs.json");
-        assert_eq!(status, 200);
-        serde_json::from_slice(&body).unwrap()
+    pub fn list(&self) -> Value {
+        self.list_of("")
     }
 
-    fn names(&self) -> Vec<String> {
+    /// The list, once the folder has been walked.
+    pub fn list_of(&self, query: &str) -> Value {
+        for _ in 0..300 {
+            let (status, body) = self.get(&format!("runs.json{query}"));
+            assert_eq!(status, 200);
+            let list: Value = serde_json::from_slice(&body).unwrap();
+            if list["is_partial"] == false {
+                return list;
+            }
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        panic!("the folder is walked within 30 s");
+    }
+
+    /// Waits until the list has this many runs.
+    pub fn wait_for(&self, runs: usize) {
+        let start = Instant::now();
+        while self.names().len() != runs {
+            assert!(start.elapsed() < Duration::from_secs(10), "{runs} runs, found {:?}", self.names());
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+
+    /// Gets the list within a second.
+    pub fn answers(&self) {
+        let start = Instant::now();
+        self.list_of("?from=1000000");
+        assert!(start.elapsed() < Duration::from_secs(3), "answered after {:?}", start.elapsed());
+    }
+
+    pub fn names(&self) -> Vec<String> {
         let list = self.list();
         list["runs"].as_array().unwrap().iter().map(|run| run["name"].as_str().unwrap().to_owned()).collect()
     }
@@ -250,7 +291,8 @@ fn a_thousand_captures_are_listed_within_a_second() {
     }
     let start = Instant::now();
     let server = Server::start(&log);
-    assert_eq!(server.names().len(), 1000);
+    let list = server.list();
+    assert_eq!((list["total"].as_u64(), server.names().len()), (Some(1000), 500), "the first page");
     let taken = start.elapsed();
     eprintln!("{} ms", taken.as_millis());
     // Five times what is asked of the program alone: other tests run beside this one.

@@ -119,24 +119,6 @@ fn regular(path: &Path) -> io::Result<Option<(File, u64)>> {
     Ok(Some((file, size)))
 }
 
-/// What a file holds, from as little of its start as is enough; a file that cannot be read is unknown.
-#[cfg(feature = "view")]
-pub fn kind_of_start(path: &Path, size: u64) -> FileKind {
-    const FEW_BYTES: u64 = 4 << 10;
-    let name = path.to_string_lossy().replace('\\', "/");
-    let look = |most: u64| -> io::Result<FileKind> {
-        let mut head = Vec::new();
-        File::open(path)?.take(most).read_to_end(&mut head)?;
-        Ok(session::peek(&name, &head, size <= most))
-    };
-    let kind = match look(FEW_BYTES) {
-        // JSON can say what it is far behind its start.
-        Ok(FileKind::TraceJson) if size > FEW_BYTES && !is_called_profile(&name) => look(HEAD_BYTES),
-        kind => kind,
-    };
-    kind.unwrap_or(FileKind::Unknown)
-}
-
 fn is_profile(kind: FileKind) -> bool {
     kind != FileKind::Unknown
 }
@@ -156,27 +138,36 @@ pub fn walk(path: &Path, files: &mut Vec<PathBuf>, problems: &mut Vec<String>) {
     }
 }
 
+/// Goes through folders of any depth: those that wait are in a list, not on the stack.
 fn walk_folder(path: &Path, files: &mut Vec<PathBuf>, problems: &mut Vec<String>) {
-    let mut entries = Vec::new();
-    match std::fs::read_dir(path) {
-        Ok(all) => {
-            for entry in all {
-                match entry {
-                    Ok(entry) => entries.push(entry),
-                    Err(error) => problems.push(unreadable(path, &error)),
+    // The next one last.
+    let mut waiting = vec![(path.to_owned(), true)];
+    while let Some((path, is_folder)) = waiting.pop() {
+        if !is_folder {
+            files.push(path);
+            continue;
+        }
+        let mut entries = Vec::new();
+        match std::fs::read_dir(&path) {
+            Ok(all) => {
+                for entry in all {
+                    match entry {
+                        Ok(entry) => entries.push(entry),
+                        Err(error) => problems.push(unreadable(&path, &error)),
+                    }
                 }
             }
-        }
-        Err(error) => problems.push(unreadable(path, &error)),
-    }
-    entries.sort_by_key(std::fs::DirEntry::file_name);
-    for entry in entries {
-        let path = entry.path();
-        match entry.file_type() {
-            Ok(kind) if kind.is_dir() => walk_folder(&path, files, problems),
-            Ok(kind) if kind.is_file() || (kind.is_symlink() && path.is_file()) => files.push(path),
-            Ok(_) => {}
             Err(error) => problems.push(unreadable(&path, &error)),
+        }
+        entries.sort_by_key(std::fs::DirEntry::file_name);
+        for entry in entries.into_iter().rev() {
+            let path = entry.path();
+            match entry.file_type() {
+                Ok(kind) if kind.is_dir() => waiting.push((path, true)),
+                Ok(kind) if kind.is_file() || (kind.is_symlink() && path.is_file()) => waiting.push((path, false)),
+                Ok(_) => {}
+                Err(error) => problems.push(unreadable(&path, &error)),
+            }
         }
     }
 }

@@ -91,15 +91,24 @@ fn replaceable(path: &Path) -> io::Result<Option<PathBuf>> {
     }
 }
 
-/// Writes beside the file and renames.
+/// Writes beside the file and renames. No other call uses the name beside it, wherever it runs, and one that was killed leaves nothing in
+/// the way.
 fn replace(target: &Path, text: &[u8]) -> io::Result<()> {
-    let beside = target.with_file_name(format!(".crossprof-{}.tmp", std::process::id()));
-    let mut file = OpenOptions::new().write(true).create_new(true).open(&beside)?;
-    let renamed = fill(&mut file, target, text).and_then(|()| fs::rename(&beside, target));
-    if renamed.is_err() {
-        let _ = fs::remove_file(&beside);
+    let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    // Its error names the file beside.
+    fs::metadata(folder)?;
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".crossprof-").suffix(".tmp");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        // As for any new file, less what the umask takes away.
+        builder.permissions(fs::Permissions::from_mode(0o666));
     }
-    renamed
+    let mut beside = builder.tempfile_in(folder)?;
+    fill(beside.as_file_mut(), target, text)?;
+    beside.persist(target).map_err(|error| error.error)?;
+    Ok(())
 }
 
 fn fill(file: &mut File, target: &Path, text: &[u8]) -> io::Result<()> {

@@ -28,6 +28,9 @@ const NAMES_WIDTH: u32 = 220;
 /// Width of the picture of one step, which stands on a page.
 const STEP_WIDTH: u32 = 1000;
 
+/// Height of a run's picture in pixels at most: some hundred lanes. Nobody looks at more in one picture, and browsers cannot draw it.
+const MOST_HEIGHT: u32 = 8_000;
+
 /// Reads, draws, and returns the exit status.
 pub fn run(command: &Timeline) -> u8 {
     match draw(command) {
@@ -181,7 +184,13 @@ fn add(
     let changes = comparison.map(|(comparison, run)| OpChanges::new(comparison, run));
     stage.changes = changes.map(|changes| colours(kept.source(context, Origin::Captured), &changes));
     let scene = stage.scene(kept, context, &sight, &|_, _| true);
-    let size = (sight.width, scene.full_height());
+    let height = scene.full_height();
+    if height > MOST_HEIGHT {
+        complain(&format!(
+            "{title}: the first {MOST_HEIGHT} of {height} pixels are drawn. Choose lines with --line, or a shorter range with --from and --to."
+        ));
+    }
+    let size = (sight.width, height.min(MOST_HEIGHT));
     // Times on the axis count from the start of the step, or of the capture.
     let zero = if command.step.is_some() { range.start } else { scene.zero };
     let viewport = Viewport { all: range, range };

@@ -71,10 +71,33 @@ use base::Ps;
 use level::Level;
 use products::Products;
 use report::{Naming, distinct_names};
+use std::collections::BTreeSet;
 use work::OpsAlike;
 
-/// The most runs of one comparison; a trend may have more.
+/// The most runs of one comparison; a trend may have more, of which so many are compared in detail.
 pub const MOST_RUNS: usize = 16;
+
+impl Comparison {
+    /// The runs that are compared in detail: all, unless there are more than [`MOST_RUNS`]. Of these the baseline, the first and the last in
+    /// time, those at which the step time changes, and outliers.
+    pub fn detailed(&self) -> BTreeSet<u32> {
+        if self.runs.len() <= MOST_RUNS {
+            return (0..).zip(&self.runs).map(|(run, _)| run).collect();
+        }
+        let trend = self.trend.as_ref();
+        let points = || trend.into_iter().flat_map(|trend| trend.points.iter().map(|point| point.run));
+        let changes = trend.into_iter().flat_map(|trend| trend.change_points.iter().map(|change| change.run));
+        let outliers = trend.into_iter().flat_map(|trend| trend.outliers.iter().map(|outlier| outlier.run));
+        let ends = points().take(1).chain(points().last());
+        let mut chosen = BTreeSet::from([self.baseline]);
+        for run in ends.chain(changes).chain(outliers) {
+            if chosen.len() < MOST_RUNS {
+                chosen.insert(run);
+            }
+        }
+        chosen
+    }
+}
 
 /// True where runs of different platforms are compared, so that they are compared for the hardware.
 fn are_of_several_platforms(subjects: &[Subject]) -> bool {
@@ -147,8 +170,19 @@ pub fn compare(subjects: &[Subject], options: &Options) -> Comparison {
         comparison.summary = live_memory::sentences(comparison.memory.as_ref(), subjects, baseline);
         return comparison;
     }
+    let detailed = comparison.detailed();
+    if let Some(memory) = &mut comparison.memory {
+        memory.buffers.retain(|buffers| detailed.contains(&buffers.run));
+        memory.lines.retain(|line| detailed.contains(&line.run));
+    }
     for (index, subject) in subjects.iter().enumerate().filter(|(index, _)| *index != baseline) {
-        add_run(&mut comparison, index, subject, base, unit);
+        if u32::try_from(index).is_ok_and(|run| detailed.contains(&run)) {
+            add_run(&mut comparison, index, subject, base, unit);
+        } else {
+            // Its place in the trend says what there is to say.
+            let change = step_time::step_time_change(index, subject, base, comparison.threshold);
+            comparison.step_time.push(change);
+        }
     }
     (comparison.metrics, comparison.platform_metrics) = scored::metrics(subjects, &comparison);
     if !comparison.times_are_of_steps() {

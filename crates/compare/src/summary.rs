@@ -1,8 +1,8 @@
 //! The answer in sentences: the verdict, its largest cause, what only one run does, and what is not fair about it.
 
 use super::{
-    Cause, CauseKind, CollectiveChange, Comparison, ComparisonKind, FairnessStatus, StepTimeChange, StepTimeVerdict,
-    Subject, whole_capture,
+    Cause, CauseKind, CollectiveChange, Comparison, ComparisonKind, FairnessStatus, MOST_RUNS, StepTimeChange,
+    StepTimeVerdict, Subject, whole_capture,
 };
 use super::{device_work, headline};
 use base::format;
@@ -11,7 +11,8 @@ use base::format;
 pub fn summary(comparison: &Comparison, subjects: &[Subject]) -> Vec<String> {
     let mut sentences = Vec::new();
     let is_trend = comparison.kind == ComparisonKind::Trend;
-    for change in comparison.step_time.iter().filter(|_| !is_trend) {
+    let detailed = comparison.detailed();
+    for change in comparison.step_time.iter().filter(|change| !is_trend && detailed.contains(&change.run)) {
         let mut sentence = headline::headline(comparison, change);
         if change.work == FairnessStatus::Differs {
             sentences.push(sentence);
@@ -103,7 +104,11 @@ pub fn conditions(comparison: &Comparison) -> Option<String> {
         let of = comparison.fairness.iter().filter(|it| it.status == status && it.check != "program");
         of.map(|it| {
             let value = |value: &Option<String>| value.clone().unwrap_or_else(|| format::DASH.to_owned());
-            let values: Vec<String> = it.values.iter().map(value).collect();
+            let mut values: Vec<String> = it.values.iter().take(MOST_RUNS).map(value).collect();
+            let more = it.values.len() - values.len();
+            if more > 0 {
+                values.push(format!("{more} more"));
+            }
             if status == FairnessStatus::Differs {
                 format!("{} ({})", it.title.to_lowercase(), values.join(" / "))
             } else {

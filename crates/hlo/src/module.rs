@@ -17,7 +17,7 @@ pub struct Module {
     pub(super) frames: StackFrames,
     /// What the module's device assignment says.
     pub(super) assignment: Assignment,
-    /// `(output, argument)` that share a buffer.
+    /// `(output, argument)` that share a buffer, by argument.
     pub(super) aliases: Vec<(i64, i64)>,
 }
 
@@ -150,12 +150,14 @@ impl Module {
 
     /// May an output (of a result that is a tuple: its element) have the buffer of an argument?
     pub fn is_aliased(&self, output: usize, argument: i64) -> bool {
-        self.aliases.iter().any(|&(of, with)| usize::try_from(of) == Ok(output) && with == argument)
+        self.outputs_with_buffer_of(argument).any(|of| of == output)
     }
 
     /// Outputs that may have the buffer of an argument.
     pub fn outputs_with_buffer_of(&self, argument: i64) -> impl Iterator<Item = usize> {
-        self.aliases.iter().filter(move |it| it.1 == argument).filter_map(|it| usize::try_from(it.0).ok())
+        let first = self.aliases.partition_point(|it| it.1 < argument);
+        let of_argument = self.aliases.iter().skip(first).take_while(move |it| it.1 == argument);
+        of_argument.filter_map(|it| usize::try_from(it.0).ok())
     }
 
     /// `(replicas, partitions)` that the module was compiled for, where the file says it.

@@ -327,33 +327,67 @@ fn assign_sidecars(files: &[Candidate<'_>], plan: &mut Plan) {
         (0..files.len()).filter(|&i| kind_of(files, i) == Some(FileKind::ModelConfig)).collect();
     sort::sort_by_key(&mut sidecars, |&i| files.get(i).map(|f| (folder(f.path).split('/').count(), f.path)));
     let folder_of = |sidecar: usize| files.get(sidecar).map_or("", |file| folder(file.path));
+    let folders: BTreeSet<&str> = sidecars.iter().map(|&sidecar| folder_of(sidecar)).collect();
+    let below = runs_below(files, plan, &folders);
+    let mut without_runs = 0;
     // Those of one folder, which stand together, belong to the same runs.
     for together in sidecars.chunk_by(|&a, &b| folder_of(a) == folder_of(b)) {
         let together = together.get(together.len().saturating_sub(MAX_SIDECARS)..).unwrap_or_default();
         let Some(folder) = together.first().map(|&sidecar| folder_of(sidecar)) else { continue };
-        let of_run = |run: &PlannedRun| {
-            let read = run.hosts.iter().map(|host| host.file).chain(run.programs.iter().copied());
-            read.filter_map(|file| files.get(file)).any(|file| is_below(file.path, folder))
-        };
-        let chosen: Vec<bool> = plan.runs.iter().map(of_run).collect();
-        let all = !chosen.contains(&true);
-        for (run, _) in plan.runs.iter_mut().zip(chosen).filter(|(_, chosen)| all || *chosen) {
-            run.sidecars.extend(together);
+        match below.get(folder) {
+            Some(runs) => {
+                for &run in runs {
+                    if let Some(run) = plan.runs.get_mut(run) {
+                        run.sidecars.extend(together);
+                    }
+                }
+            }
+            None if without_runs < MAX_SIDECARS => {
+                without_runs += together.len();
+                plan.runs.iter_mut().for_each(|run| run.sidecars.extend(together));
+            }
+            None => {}
         }
     }
+}
+
+/// The runs that have a file in or below each of these folders, as far as there are any. Goes up from each file once: thousands of runs
+/// may have a configuration each.
+fn runs_below<'a>(files: &[Candidate<'a>], plan: &Plan, folders: &BTreeSet<&'a str>) -> BTreeMap<&'a str, Vec<usize>> {
+    // `..` holds every relative path that does not go up further.
+    let upwards: Vec<&str> = folders.iter().copied().filter(|it| is_only_ups(it)).collect();
+    let mut below: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    for (index, run) in plan.runs.iter().enumerate() {
+        let read = run.hosts.iter().map(|host| host.file).chain(run.programs.iter().copied());
+        for path in read.filter_map(|file| files.get(file)).map(|file| file.path) {
+            let ancestors = std::iter::successors(Some(folder(path)), |it| (!it.is_empty()).then(|| folder(it)));
+            let held = ancestors.filter_map(|it| folders.get(it).copied());
+            let over = upwards.iter().copied().filter(|it| is_above(it, path));
+            for folder in held.chain(over) {
+                let runs = below.entry(folder).or_default();
+                // Its other files come next to this one.
+                if runs.last() != Some(&index) {
+                    runs.push(index);
+                }
+            }
+        }
+    }
+    below
 }
 
 fn kind_of(files: &[Candidate<'_>], file: usize) -> Option<FileKind> {
     files.get(file).map(|candidate| candidate.kind)
 }
 
-fn is_below(path: &str, folder: &str) -> bool {
-    // `..` holds every relative path that does not go up further.
-    let ups = |path: &str| path.split('/').take_while(|part| *part == "..").count();
-    let only_ups = !folder.is_empty() && folder.split('/').all(|part| part == "..");
-    folder.is_empty()
-        || path.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
-        || (only_ups && !path.starts_with('/') && ups(path) <= ups(folder))
+/// A folder of `..` alone.
+fn is_only_ups(folder: &str) -> bool {
+    !folder.is_empty() && folder.split('/').all(|part| part == "..")
+}
+
+/// A folder of `..` alone holds every relative path that does not go up further.
+fn is_above(ups: &str, path: &str) -> bool {
+    let count = |path: &str| path.split('/').take_while(|part| *part == "..").count();
+    !path.starts_with('/') && count(path) <= count(ups)
 }
 
 fn folder(path: &str) -> &str {

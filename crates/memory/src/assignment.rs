@@ -11,10 +11,10 @@
 
 use hlo::{InstructionIndex, Module};
 use prost::Message;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::messages::messages;
-use crate::problems::{Problem, Problems};
+use crate::problems::{MOST_BYTES, Problem, Problems};
 use crate::proto;
 
 /// Index of a buffer in [`Assignment::buffers`].
@@ -186,6 +186,9 @@ impl Assignment {
             module,
             instructions: module.instructions().iter().zip(0..).map(|(it, index)| (it.id, index)).collect(),
             buffers: FxHashMap::default(),
+            allocations: FxHashSet::default(),
+            buffer_bytes: 0,
+            allocation_bytes: 0,
             assignment: Assignment { problems, ..Assignment::default() },
         };
         let of = |number: u32| parts.iter().filter(move |part| part.0 == number).map(|part| part.1);
@@ -215,12 +218,22 @@ struct AssignmentReader<'m> {
     instructions: FxHashMap<i64, InstructionIndex>,
     /// Buffers by their ids.
     buffers: FxHashMap<i64, BufferIndex>,
+    /// Numbers of the allocations.
+    allocations: FxHashSet<i64>,
+    /// Bytes of all buffers so far.
+    buffer_bytes: u64,
+    /// Bytes of all allocations so far.
+    allocation_bytes: u64,
     assignment: Assignment,
 }
 
 impl AssignmentReader<'_> {
     fn buffer(&mut self, message: &[u8]) {
         let Some(read) = self.decode::<proto::LogicalBuffer>(message) else { return };
+        if self.buffers.contains_key(&read.id) {
+            self.assignment.problems.add(Problem::RepeatedId);
+            return;
+        }
         let location = read.defined_at.unwrap_or_default();
         let by_name = || self.instruction(&location.instruction_name);
         let instruction = self.instructions.get(&location.instruction_id).copied().or_else(by_name);
@@ -228,7 +241,8 @@ impl AssignmentReader<'_> {
             self.assignment.problems.add(Problem::UnknownInstruction);
         }
         self.buffers.insert(read.id, self.assignment.buffers.len());
-        let size = self.size(read.size);
+        let size = self.size(read.size, self.buffer_bytes);
+        self.buffer_bytes += size;
         self.assignment.buffers.push(Buffer {
             id: read.id,
             size,
@@ -241,17 +255,22 @@ impl AssignmentReader<'_> {
 
     fn allocation(&mut self, message: &[u8]) {
         let Some(read) = self.decode::<proto::BufferAllocation>(message) else { return };
+        if !self.allocations.insert(read.index) {
+            self.assignment.problems.add(Problem::RepeatedId);
+            return;
+        }
         let place = self.assignment.allocations.len();
         let mut buffers = Vec::with_capacity(read.assigned.len());
         for assigned in &read.assigned {
             let Some(index) = self.find(assigned.logical_buffer_id) else { continue };
-            let offset = self.size(assigned.offset);
+            let offset = self.size(assigned.offset, 0);
             if let Some(buffer) = self.assignment.buffers.get_mut(index) {
                 (buffer.allocation, buffer.offset) = (Some(place), offset);
             }
             buffers.push(index);
         }
-        let size = self.size(read.size);
+        let size = self.size(read.size, self.allocation_bytes);
+        self.allocation_bytes += size;
         self.assignment.allocations.push(Allocation {
             index: read.index,
             size,
@@ -320,9 +339,10 @@ impl AssignmentReader<'_> {
         self.module.index_of(self.module.instruction(name)?)
     }
 
-    /// A size or an offset: never negative, but where it does not fit the format.
-    fn size(&mut self, value: i64) -> u64 {
-        u64::try_from(value).unwrap_or_else(|_| {
+    /// A size or an offset, which follows `before` bytes: 0 if it, or the sum, is more than any memory has.
+    fn size(&mut self, value: i64, before: u64) -> u64 {
+        let size = u64::try_from(value).ok().filter(|&size| size < MOST_BYTES - before);
+        size.unwrap_or_else(|| {
             self.assignment.problems.add(Problem::ImpossibleSize);
             0
         })

@@ -2,7 +2,9 @@
 
 use hlo::{NamedRole, Outcome};
 use prost::Message;
+use rustc_hash::{FxHashMap, FxHashSet};
 
+use crate::assignment::Allocation;
 use crate::messages::messages;
 use crate::problems::Problems;
 use crate::program::ProgramMemory;
@@ -30,9 +32,15 @@ pub fn unshared_arguments(program: &ProgramMemory, hlo_proto: &[u8]) -> Vec<Unsh
     let donors = donors(hlo_proto);
     let module = &program.module;
     let has_gradients = hlo::has_gradients(module);
-    let allocations = &program.assignment.allocations;
+    // The first allocation of each argument.
+    let mut allocations: FxHashMap<i64, &Allocation> = FxHashMap::default();
+    for allocation in program.assignment.allocations.iter().filter(|it| it.parameter_index.is_empty()) {
+        if let Some(number) = allocation.parameter {
+            allocations.entry(number).or_insert(allocation);
+        }
+    }
     let bytes_of = |number: i64| {
-        let own = allocations.iter().find(|it| it.parameter == Some(number) && it.parameter_index.is_empty())?;
+        let own = allocations.get(&number)?;
         (own.space == MAIN && !own.is_output).then_some(own.size)
     };
     let mut found: Vec<UnsharedArgument> = hlo::arguments(module)
@@ -57,7 +65,7 @@ pub fn unshared_arguments(program: &ProgramMemory, hlo_proto: &[u8]) -> Vec<Unsh
 }
 
 /// Numbers of the arguments that were donated and that the compiler gave no result: `hlo_module.buffer_donor` (18), its entries (1).
-fn donors(hlo_proto: &[u8]) -> Vec<i64> {
+fn donors(hlo_proto: &[u8]) -> FxHashSet<i64> {
     let donors = parts(hlo_proto, 1).flat_map(|module| parts(module, 18)).flat_map(|donors| parts(donors, 1));
     donors.filter_map(|entry| Some(Donor::decode(entry).ok()?.parameter_number)).collect()
 }

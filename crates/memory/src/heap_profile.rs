@@ -12,9 +12,10 @@ use std::collections::BTreeMap;
 use base::source_line;
 use prost::Message;
 use rustc_hash::FxHashMap;
+use std::collections::hash_map::Entry;
 
 use crate::messages::messages;
-use crate::problems::{Problem, Problems};
+use crate::problems::{MOST_BYTES, Problem, Problems};
 
 /// A line of a function on a call stack.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -164,12 +165,22 @@ impl HeapProfile {
         let place = |unit: &str| types.iter().position(|it| text(it.unit) == unit);
         // JAX writes allocations/count and space/bytes; Go's tool takes any order.
         let (count, bytes) = (place("count").unwrap_or(0), place("bytes").unwrap_or(1));
-        let functions: FxHashMap<u64, Function> =
-            of(5).filter_map(|message| found.decode::<Function>(message)).map(|it| (it.id, it)).collect();
+        let mut functions: FxHashMap<u64, Function> = FxHashMap::default();
+        for message in of(5) {
+            let Some(function) = found.decode::<Function>(message) else { continue };
+            match functions.entry(function.id) {
+                Entry::Vacant(place) => drop(place.insert(function)),
+                Entry::Occupied(_) => found.problems.add(Problem::RepeatedId),
+            }
+        }
         let mut locations: FxHashMap<u64, Vec<FrameIndex>> = FxHashMap::default();
         let mut known: FxHashMap<(u64, i64), FrameIndex> = FxHashMap::default();
         for location in of(4) {
             let Some(location) = found.decode::<Location>(location) else { continue };
+            if locations.contains_key(&location.id) {
+                found.problems.add(Problem::RepeatedId);
+                continue;
+            }
             let frames = location.line.iter().map(|line| {
                 *known.entry((line.function_id, line.line)).or_insert_with(|| {
                     let function = functions.get(&line.function_id);
@@ -184,6 +195,7 @@ impl HeapProfile {
             });
             locations.insert(location.id, frames.collect());
         }
+        let (mut all_counts, mut all_bytes) = (0, 0);
         for message in of(2) {
             let Some(sample) = found.decode::<Sample>(message) else { continue };
             let stack = sample.location_id.iter().filter_map(|id| locations.get(id)).flatten().copied().collect();
@@ -191,9 +203,22 @@ impl HeapProfile {
                 |key: &str| sample.label.iter().find(|label| text(label.key) == key).map_or("", |it| text(it.str));
             let value = |at: usize| sample.value.get(at).copied().unwrap_or(0);
             let (kind, device) = (label("kind").to_owned(), label("device").to_owned());
-            found.samples.push(HeapSample { stack, count: value(count), bytes: value(bytes), kind, device });
+            let count = found.added(value(count), &mut all_counts);
+            let bytes = found.added(value(bytes), &mut all_bytes);
+            found.samples.push(HeapSample { stack, count, bytes, kind, device });
         }
         found
+    }
+
+    /// A number that follows others of this sum: 0 if it, or the sum, is more than any memory has.
+    fn added(&mut self, value: i64, sum: &mut u64) -> i64 {
+        let size = value.unsigned_abs();
+        if size >= MOST_BYTES - *sum {
+            self.problems.add(Problem::ImpossibleSize);
+            return 0;
+        }
+        *sum += size;
+        value
     }
 
     fn decode<M: Message + Default>(&mut self, message: &[u8]) -> Option<M> {

@@ -3,6 +3,9 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+/// No memory has so many bytes (1 EiB). Sums of fewer never overflow.
+pub(crate) const MOST_BYTES: u64 = 1 << 60;
+
 /// A kind of damage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Problem {
@@ -14,8 +17,10 @@ pub enum Problem {
     UnknownBuffer,
     /// A buffer is defined by an instruction that is not there.
     UnknownInstruction,
-    /// A size or an offset of 2^63 bytes or more, which the format holds as a negative number: counted as 0.
+    /// A size or an offset of [`MOST_BYTES`] or more, alone or with those before it: counted as 0.
     ImpossibleSize,
+    /// An id that was given before: the first counts.
+    RepeatedId,
     /// An event allocates what is allocated.
     AllocatedTwice,
     /// An event frees what is not allocated.
@@ -35,7 +40,8 @@ impl Problem {
             Problem::Cut => "parts that are cut off",
             Problem::UnknownBuffer => "references to buffers that are not there",
             Problem::UnknownInstruction => "buffers of instructions that are not there",
-            Problem::ImpossibleSize => "sizes or offsets of 2^63 bytes or more, counted as 0",
+            Problem::ImpossibleSize => "sizes of 2^60 bytes or more, alone or in sum, counted as 0",
+            Problem::RepeatedId => "ids that are given again, of which the first counts",
             Problem::AllocatedTwice => "buffers allocated while they are allocated",
             Problem::FreedTwice => "buffers freed while they are not allocated",
             Problem::CyclicSharing => "buffers that share memory in a circle",

@@ -24,6 +24,7 @@ fn problem(program: &TestProgram) -> (Problem, u64) {
         Problem::UnknownBuffer,
         Problem::UnknownInstruction,
         Problem::ImpossibleSize,
+        Problem::RepeatedId,
         Problem::AllocatedTwice,
         Problem::FreedTwice,
         Problem::CyclicSharing,
@@ -93,16 +94,31 @@ fn what_is_odd_is_said_and_the_rest_counts() {
 }
 
 #[test]
-fn sizes_of_any_number_add_up() {
+fn sizes_that_no_memory_has_are_problems_and_no_totals() {
     assert_eq!(problem(&three().instruction(5, "add", "", 1).buffer(5, i64::MIN)), (Problem::ImpossibleSize, 1));
-    let huge = three().instruction(5, "add", "", 1).buffer(5, i64::MAX).allocation(i64::MAX, 5, &[5]);
-    let huge = huge.instruction(6, "add", "", 1).buffer(6, i64::MAX).allocation(i64::MAX, 7, &[6]);
-    let huge = huge.trace(&[(ALLOCATE, 1, 0), (FREE, 1, 0), (ALLOCATE, 2, 0)]);
-    huge.look(|program| {
-        assert_eq!(peak(program), u64::MAX);
-        assert_eq!(program.space(MAIN).unwrap().heap.as_ref().unwrap().peak.bytes, 64);
-        assert_eq!(program.space(MAIN).unwrap().fragmentation_percent(), None, "all of it is resident");
+    let five = (5..10).fold(three(), |program, id| {
+        program.instruction(id, "add", "", 1).buffer(id, i64::MAX).allocation(i64::MAX, 5, &[id])
     });
+    let five = five.trace(&[(ALLOCATE, 1, 0), (FREE, 1, 0), (ALLOCATE, 2, 0)]);
+    // Each as a buffer and as an allocation.
+    assert_eq!(problem(&five), (Problem::ImpossibleSize, 10));
+    five.look(|program| {
+        let space = program.space(MAIN).unwrap();
+        assert_eq!((space.total_bytes, space.resident_bytes, peak(program)), (224, 32, 96));
+    });
+    // Each is possible, and all together are not.
+    let half = (5..8).fold(three(), |program, id| program.allocation(1 << 59, 5, &[]).instruction(id, "add", "", 1));
+    assert_eq!(problem(&half), (Problem::ImpossibleSize, 2));
+    half.look(|program| assert_eq!(program.space(MAIN).unwrap().total_bytes, (1 << 59) + 224));
+}
+
+#[test]
+fn an_allocation_that_is_given_again_counts_once() {
+    let allocation = || message().int(1, 7).int(2, 1000).int(5, 1);
+    let five = (0..5).fold(three(), |program, _| program.raw_allocation(allocation()));
+    assert_eq!(problem(&five), (Problem::RepeatedId, 4));
+    five.look(|program| assert_eq!(program.space(MAIN).unwrap().total_bytes, 1224));
+    assert_eq!(problem(&three().buffer(1, 8)), (Problem::RepeatedId, 1));
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! What a run is called where people read it: one rule for the page, the command line and reports.
 
 use super::{Metadata, paths};
+use std::collections::{BTreeMap, BTreeSet};
 
 impl Metadata {
     /// The name of the run: its own, unless that is the time of day by which JAX names the folder of a run
@@ -90,15 +91,13 @@ impl<'a> Naming<'a> {
     }
 
     /// Called and placed as the file that it was read from, where another run was captured into the same file and read from another.
-    fn as_read(&self, all: &[Naming<'a>]) -> Naming<'a> {
-        let file = |run: &Naming<'a>| run.file.map(paths::parts);
-        let is_copy = |other: &Naming<'a>| {
-            other.name == self.name && paths::parts(other.path) == paths::parts(self.path) && file(other) != file(self)
-        };
+    fn as_read(&self, files: &Files<'a>) -> Naming<'a> {
+        let key = (self.name, paths::parts(self.path));
+        let is_copied = files.of_captures.get(&key).is_some_and(|files| files.len() > 1);
         // A list of profiles is called after none of them.
-        let is_alone = all.iter().filter(|other| other.file == self.file).count() == 1;
+        let is_alone = files.runs.get(&self.file) == Some(&1);
         match self.file.and_then(|path| Some((path, *paths::parts(path).last()?))) {
-            Some((path, name)) if is_alone && all.iter().any(is_copy) => Naming { name, path, ..*self },
+            Some((path, name)) if is_alone && is_copied => Naming { name, path, ..*self },
             _ => *self,
         }
     }
@@ -112,15 +111,39 @@ impl<'a> Naming<'a> {
     }
 }
 
+/// The files that runs were read from.
+struct Files<'a> {
+    /// Runs of each file.
+    runs: BTreeMap<Option<&'a str>, usize>,
+    /// The files of the runs of one name that were captured into one file.
+    of_captures: BTreeMap<(&'a str, Vec<&'a str>), BTreeSet<Option<Vec<&'a str>>>>,
+}
+
+impl<'a> Files<'a> {
+    fn of(runs: &[Naming<'a>]) -> Files<'a> {
+        let mut files = Files { runs: BTreeMap::new(), of_captures: BTreeMap::new() };
+        for run in runs {
+            *files.runs.entry(run.file).or_default() += 1;
+            let of_capture = files.of_captures.entry((run.name, paths::parts(run.path))).or_default();
+            of_capture.insert(run.file.map(paths::parts));
+        }
+        files
+    }
+}
+
 /// Names that distinguish runs, whatever their order. Where runs have equal names from their paths, all names from paths are made of
 /// what differs in these (`paths::differing`: `4gpu lcam`). Names that are still equal get the other one behind them, where that
 /// tells them apart, else what differs of their devices, their times and their files, else a number.
 pub fn distinct(runs: &[Naming<'_>]) -> Vec<String> {
-    let runs: &[Naming<'_>] = &runs.iter().map(|run| run.as_read(runs)).collect::<Vec<_>>();
+    let files = Files::of(runs);
+    let runs: &[Naming<'_>] = &runs.iter().map(|run| run.as_read(&files)).collect::<Vec<_>>();
     let of_path: Vec<bool> = runs.iter().map(Naming::is_of_path).collect();
     let named: Vec<Naming<'_>> = runs.iter().zip(&of_path).filter(|it| *it.1).map(|it| *it.0).collect();
-    let namesakes = |a: &Naming<'_>, b: &Naming<'_>| a.name == b.name && paths::parts(a.path) != paths::parts(b.path);
-    let are_equal = named.iter().enumerate().any(|(at, a)| named.iter().skip(at + 1).any(|b| namesakes(a, b)));
+    let mut places: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    let are_equal = named.iter().any(|run| {
+        let parts = paths::parts(run.path);
+        *places.entry(run.name).or_insert_with(|| parts.clone()) != parts
+    });
     let all: Vec<&str> = named.iter().map(|run| run.path).collect();
     let mut differing = if are_equal { paths::differing(&all) } else { Vec::new() }.into_iter();
     let details: Vec<[String; 4]> = runs.iter().map(Naming::details).collect();
@@ -132,40 +155,76 @@ pub fn distinct(runs: &[Naming<'_>]) -> Vec<String> {
             (differing.filter(|name| !name.is_empty()).unwrap_or_else(|| run.name.to_owned()), run.other)
         })
         .collect();
-    let mut names: Vec<String> = Vec::new();
-    for (at, (name, other)) in runs.iter().enumerate() {
-        let namesakes = || runs.iter().enumerate().filter(|(index, run)| *index != at && run.0 == *name);
-        let tells = namesakes().next().is_some() && namesakes().all(|(_, run)| run.1 != *other);
-        let first = match other.filter(|_| tells) {
-            Some(other) => both(name, other),
-            None => {
-                let alike: Vec<&[String; 4]> =
-                    runs.iter().zip(&details).filter(|(run, _)| run.0 == *name).map(|(_, details)| details).collect();
-                let own = details.get(at).and_then(|own| telling(own, &alike));
-                own.map_or_else(|| name.clone(), |detail| both(name, &detail))
-            }
-        };
-        let numbered = |number: usize| if number == 1 { first.clone() } else { format!("{first} ({number})") };
-        let is_free = |name: &String| !names.contains(name);
-        names.push((1..).map(numbered).find(is_free).unwrap_or_default());
+    let mut alike: BTreeMap<&str, Alike<'_>> = BTreeMap::new();
+    for ((name, other), details) in runs.iter().zip(&details) {
+        alike.entry(name).or_default().add(*other, details);
     }
-    names
+    let mut names = Numbered::default();
+    let distinct = |((name, other), details): (&(String, Option<&str>), &[String; 4])| {
+        let alike = alike.get(name.as_str());
+        let tells = alike.is_some_and(|alike| alike.runs > 1 && alike.others.get(other) == Some(&1));
+        let told = match other.filter(|_| tells) {
+            Some(other) => Some(other.to_owned()),
+            None => alike.and_then(|alike| alike.telling(details)),
+        };
+        names.free(told.map_or_else(|| name.clone(), |told| both(name, &told)))
+    };
+    runs.iter().zip(&details).map(distinct).collect()
 }
 
-/// What of a run's details tells it from the others of its name: the first that is another of each of them,
-/// else all that differ.
-fn telling(own: &[String; 4], alike: &[&[String; 4]]) -> Option<String> {
-    let times = |at: usize| alike.iter().filter(|it| it.get(at) == own.get(at)).count();
-    let known = || own.iter().enumerate().filter(|(_, detail)| !detail.is_empty());
-    if alike.len() < 2 {
-        return None;
+/// The runs of one name: how many have each other name and each detail.
+#[derive(Default)]
+struct Alike<'a> {
+    runs: usize,
+    others: BTreeMap<Option<&'a str>, usize>,
+    details: BTreeMap<(usize, &'a str), usize>,
+}
+
+impl<'a> Alike<'a> {
+    fn add(&mut self, other: Option<&'a str>, details: &'a [String; 4]) {
+        self.runs += 1;
+        *self.others.entry(other).or_default() += 1;
+        for (at, detail) in details.iter().enumerate() {
+            *self.details.entry((at, detail)).or_default() += 1;
+        }
     }
-    let alone = known().find(|(at, _)| times(*at) == 1).map(|(_, detail)| detail.clone());
-    alone.or_else(|| {
-        let differing: Vec<&str> =
-            known().filter(|(at, _)| times(*at) < alike.len()).map(|(_, detail)| detail.as_str()).collect();
-        (!differing.is_empty()).then(|| differing.join(", "))
-    })
+
+    /// What of a run's details tells it from the others of its name: the first that is another of each of them, else all that differ.
+    fn telling(&self, own: &[String; 4]) -> Option<String> {
+        let times = |at: usize, detail: &str| self.details.get(&(at, detail)).copied().unwrap_or(0);
+        let known = || own.iter().enumerate().filter(|(_, detail)| !detail.is_empty());
+        if self.runs < 2 {
+            return None;
+        }
+        let alone = known().find(|(at, detail)| times(*at, detail) == 1).map(|(_, detail)| detail.clone());
+        alone.or_else(|| {
+            let differing: Vec<&str> =
+                known().filter(|(at, it)| times(*at, it) < self.runs).map(|(_, detail)| detail.as_str()).collect();
+            (!differing.is_empty()).then(|| differing.join(", "))
+        })
+    }
+}
+
+/// Names that were given.
+#[derive(Default)]
+struct Numbered {
+    given: BTreeSet<String>,
+    /// Numbers of a name up to which all are given.
+    numbers: BTreeMap<String, usize>,
+}
+
+impl Numbered {
+    /// The name, with a number if it was given before.
+    fn free(&mut self, name: String) -> String {
+        let number = self.numbers.entry(name.clone()).or_default();
+        loop {
+            *number += 1;
+            let numbered = if *number == 1 { name.clone() } else { format!("{name} ({number})") };
+            if self.given.insert(numbered.clone()) {
+                return numbered;
+            }
+        }
+    }
 }
 
 fn both(name: &str, other: &str) -> String {
@@ -220,6 +279,20 @@ mod tests {
         assert_eq!(distinct(&[("a", Some("1")), ("a", Some("1"))]), ["a", "a (2)"]);
         assert_eq!(distinct(&[("a", None), ("a", Some("1"))]), ["a", "a (1)"]);
         assert!(distinct(&[]).is_empty());
+    }
+
+    #[test]
+    fn thousands_of_runs_are_named_in_linear_time() {
+        let paths: Vec<String> = (0..20_000).map(|run| format!("logs/step_{run}/t.json")).collect();
+        let naming = |path: &'static str| Naming { name: "t", path, file: Some(path), ..Naming::default() };
+        let runs: Vec<_> = paths.into_iter().map(|path| naming(path.leak())).collect();
+        let start = std::time::Instant::now();
+        assert_eq!(distinct(&runs)[19_999], "step_19999");
+        // All alike, so that numbers tell them apart.
+        let alike = vec![Naming { name: "a", ..Naming::default() }; 20_000];
+        assert_eq!(distinct(&alike)[19_999], "a (20000)");
+        // It took minutes.
+        assert!(start.elapsed() < std::time::Duration::from_secs(10), "{:?}", start.elapsed());
     }
 
     /// One host's file is called alike in every capture.

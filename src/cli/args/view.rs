@@ -1,7 +1,7 @@
 //! `crossprof view`.
 
 use std::net::{IpAddr, Ipv4Addr};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 pub const HELP: &str = "\
 Examples:
@@ -17,8 +17,11 @@ other end of an SSH connection, it prints the command of the tunnel.";
 #[derive(Debug, clap::Args)]
 pub struct View {
     /// The folder with the runs, or one profile; a single run opens at once
-    #[arg(value_name = "LOGDIR")]
-    pub path: PathBuf,
+    #[arg(value_name = "LOGDIR", required_unless_present = "logdir", conflicts_with = "logdir")]
+    path: Option<PathBuf>,
+    /// Another way to give LOGDIR
+    #[arg(long, value_name = "LOGDIR", hide_short_help = true)]
+    logdir: Option<PathBuf>,
     /// Listen at this address. Others than 127.0.0.1 make the profiles readable for whoever has the link and reaches this machine
     #[arg(long, value_name = "ADDRESS", default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST))]
     pub host: IpAddr,
@@ -34,4 +37,13 @@ pub struct View {
     /// The folder with the page (dist/), instead of the page inside this program
     #[arg(long, value_name = "DIR")]
     pub page: Option<PathBuf>,
+}
+
+impl View {
+    /// The folder with the runs, or one profile.
+    pub fn path(&self) -> &Path {
+        let given = self.path.as_deref().or(self.logdir.as_deref());
+        // One of both is required.
+        given.unwrap_or(Path::new("."))
+    }
 }

@@ -1,23 +1,47 @@
 //! `crossprof view`: the page and the profiles below a folder, served on this machine.
 
-mod catalogue;
-mod http;
+mod body;
+mod connections;
+mod files;
+mod launch;
+mod listing;
 mod page;
+mod scan;
 mod server;
+mod watch;
+mod workers;
 
 use std::net::{IpAddr, SocketAddr, TcpListener};
-use std::time::SystemTime;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
 
+use crossprof::format::printable;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use tempfile::NamedTempFile;
 
 use super::args::View;
 use super::{FAILED, READ, complain, print_result};
-use catalogue::Catalogue;
+use listing::Listing;
 use page::Page;
+use scan::Scan;
 use server::Server;
+use workers::Workers;
 
 /// Tried first: a tunnel can be kept for an address that stays.
 const PORT: u16 = 8321;
+
+/// A folder that is not walked by then is walked while the server answers.
+const FIRST_WALK: Duration = Duration::from_millis(400);
+
+/// Part of a walk after which a server without threads answers requests.
+const SLICE: Duration = Duration::from_millis(50);
+
+/// Changes are looked for this often.
+const TICK: Duration = Duration::from_millis(200);
+
+/// A browser has started by then.
+const BROWSER_START: Duration = Duration::from_secs(60);
 
 /// Serves until the program is ended. Returns the exit status.
 pub fn run(command: &View) -> u8 {
@@ -29,27 +53,92 @@ pub fn run(command: &View) -> u8 {
 
 fn serve(command: &View) -> Result<u8, String> {
     let page = Page::find(command.page.as_deref())?;
-    let unreadable = |error: std::io::Error| format!("{}: cannot be read: {error}", command.path.display());
-    let mut catalogue = Catalogue::new(&command.path).map_err(unreadable)?;
-    catalogue.refresh(SystemTime::now());
+    let path = command.path();
+    let scan = Scan::new(path).map_err(|error| format!("{}: cannot be read: {error}", path.display()))?;
+    let root = scan.root().to_owned();
     let token = token()?;
     let (listener, address) = listen(command.host, command.port)?;
-    let opened = match catalogue.runs() {
-        [only] => format!("app/?open={}", utf8_percent_encode(&only.id, NON_ALPHANUMERIC)),
-        _ => String::new(),
-    };
-    let link = format!("http://{address}/{token}/{opened}");
-    let remote = Remote::of_environment();
-    let status = print_result(&announcement(&catalogue, &link, address, remote.as_ref()), READ);
-    if status != READ {
-        return Ok(status);
+    // One thread: a system that starts no other still serves.
+    let failed = |error: std::io::Error| format!("The server cannot be started: {error}.");
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
+    let workers = Arc::new(Workers::start());
+    runtime.block_on(async {
+        let starting = Listing::starting();
+        let mut walk = look(scan, Arc::new(Listing::starting()), false, FIRST_WALK, Arc::clone(&workers));
+        // A folder that takes longer is walked while the server answers.
+        let first = tokio::time::timeout(FIRST_WALK, &mut walk).await;
+        let (listing, walk) = match first {
+            Ok(Some((scan, listing, _))) => {
+                let listing = Arc::new(listing.unwrap_or(starting));
+                (Arc::clone(&listing), look(scan, listing, false, SLICE, Arc::clone(&workers)))
+            }
+            _ => (Arc::new(starting), walk),
+        };
+        let opened = match listing.runs.as_slice() {
+            [only] if !listing.is_partial => format!("app/?open={}", utf8_percent_encode(&only.id, NON_ALPHANUMERIC)),
+            _ => String::new(),
+        };
+        let link = format!("http://{address}/{token}/{opened}");
+        let remote = Remote::of_environment();
+        let name = files::name_of(&root);
+        let status = print_result(&announcement(&name, &listing, &link, address, remote.as_ref()), READ);
+        if status != READ {
+            return Ok(status);
+        }
+        if !command.no_browser && remote.is_none() && has_screen() {
+            match launch::open(&link) {
+                Ok(file) => drop(tokio::spawn(forget(file))),
+                Err(_) => complain("No browser could be started: open the address in one."),
+            }
+        }
+        let server = Server::new(page, token, command.proxy.clone(), root, listing, Arc::clone(&workers));
+        let server = Arc::new(server);
+        tokio::spawn(keep(walk, Arc::clone(&server), workers));
+        connections::serve(listener, server).await.map_err(failed)?;
+        Ok(READ)
+    })
+}
+
+/// A part of a scan, and the list if it has changed; and whether nothing is left to read.
+type Look = Pin<Box<dyn Future<Output = Option<(Scan, Option<Listing>, bool)>> + Send>>;
+
+/// Looks for changes, for about this time.
+fn look(mut scan: Scan, earlier: Arc<Listing>, is_asked: bool, most: Duration, workers: Arc<Workers>) -> Look {
+    Box::pin(async move {
+        let job = move || {
+            scan.begin(is_asked);
+            let is_done = scan.step(most);
+            let listing = scan.list(&earlier);
+            (scan, listing, is_done)
+        };
+        workers.run(job).await
+    })
+}
+
+/// Keeps the list of runs up to date, for ever.
+async fn keep(mut looking: Look, server: Arc<Server>, workers: Arc<Workers>) {
+    while let Some((mut scan, listing, is_done)) = looking.await {
+        if let Some(listing) = listing {
+            let earlier = server.set_listing(listing);
+            // A long list takes time to free.
+            workers.run(move || drop(earlier)).await;
+        }
+        if let Some(note) = scan.take_note() {
+            complain(&note);
+        }
+        if is_done {
+            tokio::time::sleep(TICK).await;
+        } else {
+            tokio::task::yield_now().await;
+        }
+        looking = look(scan, server.listing(), server.is_asked(), SLICE, Arc::clone(&workers));
     }
-    if !command.no_browser && remote.is_none() && has_screen() && open::that_detached(&link).is_err() {
-        complain("No browser could be started: open the address in one.");
-    }
-    let server = Server::new(page, token, command.proxy.clone(), catalogue);
-    http::serve(&listener, &|request| server.answer(request));
-    Ok(READ)
+}
+
+/// Removes the file that led the browser here.
+async fn forget(opening: NamedTempFile) {
+    tokio::time::sleep(BROWSER_START).await;
+    drop(opening);
 }
 
 /// Text that nobody guesses: 128 bits of the system's.
@@ -76,13 +165,15 @@ fn listen(host: IpAddr, port: Option<u16>) -> Result<(TcpListener, SocketAddr), 
 }
 
 /// What is printed before the server starts.
-fn announcement(catalogue: &Catalogue, link: &str, address: SocketAddr, remote: Option<&Remote>) -> String {
-    let runs = match catalogue.runs().len() {
+fn announcement(name: &str, listing: &Listing, link: &str, address: SocketAddr, remote: Option<&Remote>) -> String {
+    let runs = match listing.runs.len() {
+        0 if listing.is_partial => "the folder is being searched".to_owned(),
+        more if listing.is_partial => format!("{more} runs so far, the folder is being searched"),
         0 => "no run yet: what is captured there will appear".to_owned(),
         1 => "1 run".to_owned(),
         more => format!("{more} runs"),
     };
-    let mut text = format!("{}: {runs}\n{link}\n", catalogue.name());
+    let mut text = format!("{}: {runs}\n{link}\n", printable(name));
     if let Some(remote) = remote {
         let port = address.port();
         let to = if address.ip().is_unspecified() { format!("127.0.0.1:{port}") } else { address.to_string() };
@@ -135,10 +226,8 @@ mod tests {
     fn who_is_connected_by_ssh_gets_the_line_for_a_tunnel() {
         let remote =
             Remote::of_connection("192.0.2.1 50022 198.51.100.7 22", Some("ada".into())).expect("a connection");
-        let folder = std::env::temp_dir();
-        let catalogue = Catalogue::new(&folder).expect("a folder");
         let address: SocketAddr = "127.0.0.1:8321".parse().expect("an address");
-        let text = announcement(&catalogue, "http://127.0.0.1:8321/t/", address, Some(&remote));
+        let text = announcement("log", &Listing::default(), "http://127.0.0.1:8321/t/", address, Some(&remote));
         assert!(text.contains("\n  ssh -L 8321:127.0.0.1:8321 ada@198.51.100.7\n"), "{text}");
         assert!(Remote::of_connection("", None).is_none());
     }

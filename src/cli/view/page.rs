@@ -1,7 +1,9 @@
 //! The files of the page: those inside this program, or those of a folder.
 
-use std::borrow::Cow;
+use std::fs::File;
 use std::path::{Path, PathBuf};
+
+use super::files::open_regular;
 
 /// Written by the build script from the folder that `CROSSPROF_PAGE` named.
 const EMBEDDED: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/page_files.rs"));
@@ -9,6 +11,14 @@ const EMBEDDED: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/page_file
 /// The page's script that makes it start without a network, which a page that is served does not need: the server's own script, which
 /// opens the runs of the address, takes its place.
 pub const REPLACED: &str = "offline.js";
+
+/// A file of the page.
+pub enum PageFile {
+    /// Part of this program.
+    Embedded(&'static [u8]),
+    /// A file of a folder, and its size.
+    OfFolder(File, u64),
+}
 
 /// Where the page's files come from.
 pub enum Page {
@@ -46,13 +56,15 @@ impl Page {
         }
     }
 
-    /// The bytes of a file of the page by its path below it.
-    pub fn file(&self, path: &str) -> Option<Cow<'static, [u8]>> {
+    /// A file of the page by its path below it.
+    pub fn file(&self, path: &str) -> Option<PageFile> {
         match self {
-            Page::Embedded => EMBEDDED.iter().find(|(name, _)| *name == path).map(|(_, bytes)| Cow::Borrowed(*bytes)),
+            Page::Embedded => {
+                EMBEDDED.iter().find(|(name, _)| *name == path).map(|(_, bytes)| PageFile::Embedded(bytes))
+            }
             Page::Folder(folder) => {
                 let file = folder.join(path).canonicalize().ok().filter(|file| file.starts_with(folder))?;
-                std::fs::read(file).ok().map(Cow::Owned)
+                open_regular(&file).ok().map(|(file, size)| PageFile::OfFolder(file, size))
             }
         }
     }

@@ -1,27 +1,35 @@
-//! What the server answers. Everything lies below the token, which only the address that was printed holds:
+//! The server's responses. All paths are below the token, which only the printed address contains:
 //!
 //! ```text
-//! /<token>/                 the list of runs: a separate page, which asks for runs.json again and again
-//! /<token>/runs.json        the runs, newest first; ?known=N: nothing where they are still those of version N
+//! /<token>/                 the list of runs: a separate page, which requests runs.json again and again
+//! /<token>/runs.json        the runs, newest first, a page at a time: ?from=N&filter=WORDS; with known=VERSION nothing if the list
+//!                           still has that version; with id=ID&id=ID these runs
 //! /<token>/file/<path>      a file of a run
-//! /<token>/app/?open=<id>   the page; in place of its offline.js a script that hands it the files of these runs
+//! /<token>/app/?open=<id>   the page; its offline.js is replaced by a script that hands it the files of these runs
 //! ```
 
-use std::fs::File;
-use std::io::Read;
 use std::net::IpAddr;
-use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant, SystemTime};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
+use hyper::body::Incoming;
+use hyper::header::{HOST, HeaderName, HeaderValue};
+use hyper::{Method, Request, Response, StatusCode, header};
 use percent_encoding::percent_decode_str;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::catalogue::Catalogue;
-use super::http::{Request, Response};
-use super::page::{Page, REPLACED, media_type};
+use super::body::Body;
+use super::files::{name_of, open_regular};
+use super::listing::Listing;
+use super::page::{Page, PageFile, REPLACED, media_type};
+use super::workers::Workers;
 
-/// The list of runs is made anew at most this often.
-const FRESH: Duration = Duration::from_millis(500);
+/// Runs of one page of the list.
+const PAGE_RUNS: usize = 500;
+
+/// The list requests runs.json every few seconds while somebody has it open.
+const ATTENTION: Duration = Duration::from_secs(10);
 
 /// The files of the list.
 const LIST: [(&str, &str); 3] = [
@@ -30,122 +38,205 @@ const LIST: [(&str, &str); 3] = [
     ("runs.css", include_str!("assets/runs.css")),
 ];
 
-/// What hands the page its files.
+/// The script that hands the page its files.
 const OPEN: &str = include_str!("assets/open.js");
 
 /// Policy of the list; the page brings its own.
-const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; base-uri 'none'; \
-    form-action 'none'";
+const POLICY: HeaderValue = HeaderValue::from_static(
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; base-uri 'none'; \
+     form-action 'none'",
+);
 
-/// Everything that answers need.
+/// Headers of every response.
+const HEADERS: [(HeaderName, HeaderValue); 4] = [
+    (header::CACHE_CONTROL, HeaderValue::from_static("no-store")),
+    (header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
+    (header::REFERRER_POLICY, HeaderValue::from_static("no-referrer")),
+    (HeaderName::from_static("cross-origin-resource-policy"), HeaderValue::from_static("same-origin")),
+];
+
+/// Everything that responses need.
 pub struct Server {
-    page: Page,
-    /// Stands in front of every path.
+    page: Arc<Page>,
+    /// The first part of every path.
     token: String,
     /// The name of a proxy in front of this server.
     proxy: Option<String>,
-    runs: Mutex<Listed>,
-}
-
-/// The runs, and when they were looked for.
-struct Listed {
-    catalogue: Catalogue,
-    at: Instant,
+    /// The folder or file, resolved.
+    root: PathBuf,
+    listing: Mutex<Arc<Listing>>,
+    /// When the list was requested last.
+    asked: Mutex<Option<Instant>>,
+    workers: Arc<Workers>,
 }
 
 impl Server {
-    /// A server of a catalogue that was just made.
-    pub fn new(page: Page, token: String, proxy: Option<String>, catalogue: Catalogue) -> Server {
-        Server { page, token, proxy, runs: Mutex::new(Listed { catalogue, at: Instant::now() }) }
+    /// A server of these runs.
+    pub fn new(
+        page: Page,
+        token: String,
+        proxy: Option<String>,
+        root: PathBuf,
+        listing: Arc<Listing>,
+        workers: Arc<Workers>,
+    ) -> Server {
+        let (listing, asked) = (Mutex::new(listing), Mutex::new(None));
+        Server { page: Arc::new(page), token, proxy, root, listing, asked, workers }
+    }
+
+    /// The runs as they were found last.
+    pub fn listing(&self) -> Arc<Listing> {
+        Arc::clone(&lock(&self.listing))
+    }
+
+    /// Replaces the runs, and returns the earlier ones.
+    pub fn set_listing(&self, listing: Listing) -> Arc<Listing> {
+        std::mem::replace(&mut *lock(&self.listing), Arc::new(listing))
+    }
+
+    /// True if somebody looks at the list.
+    pub fn is_asked(&self) -> bool {
+        lock(&self.asked).is_some_and(|asked| asked.elapsed() < ATTENTION)
     }
 
     /// Answers one request.
-    pub fn answer(&self, request: &Request) -> Response {
+    pub async fn answer(&self, request: &Request<Incoming>) -> Response<Body> {
+        let mut hosts = request.headers().get_all(HOST).iter();
+        let host = hosts.next().and_then(|host| host.to_str().ok()).filter(|_| hosts.next().is_none());
         let is_known =
             |host: &str| is_own_name(host) || self.proxy.as_ref().is_some_and(|it| it.eq_ignore_ascii_case(host));
-        if !request.host.as_deref().is_some_and(is_known) {
-            return refusal(403, "This server answers only where it is asked for as localhost or by its number.");
+        if !host.is_some_and(is_known) {
+            return refusal(
+                StatusCode::FORBIDDEN,
+                "This server answers only where it is asked for as localhost or by its number.",
+            );
         }
-        if !matches!(request.method.as_str(), "GET" | "HEAD") {
-            return refusal(405, "This server only reads.");
+        if !matches!(*request.method(), Method::GET | Method::HEAD) {
+            return refusal(StatusCode::METHOD_NOT_ALLOWED, "This server only reads.");
         }
-        let (path, query) = request.target.split_once('?').unwrap_or((&request.target, ""));
-        self.find(path, query)
-    }
-
-    fn find(&self, path: &str, query: &str) -> Response {
-        let absent = || refusal(404, "There is nothing here. Open the address that crossprof view printed.");
-        let Some((token, rest)) = path.strip_prefix('/').and_then(|path| path.split_once('/')) else { return absent() };
-        if !is_equal(token, &self.token) {
-            return absent();
-        }
-        let Ok(rest) = percent_decode_str(rest).decode_utf8() else { return absent() };
-        if rest.split('/').any(|part| part == "..") {
-            return absent();
-        }
-        if let Some(file) = rest.strip_prefix("file/") {
-            return self.profile(file).unwrap_or_else(absent);
-        }
-        if let Some(file) = rest.strip_prefix("app/") {
-            return self.of_page(if file.is_empty() { "index.html" } else { file }).unwrap_or_else(absent);
-        }
-        if rest == "runs.json" {
-            let known = query.strip_prefix("known=").and_then(|known| known.parse().ok());
-            return self.list(known);
-        }
-        let name = if rest.is_empty() { "runs.html" } else { rest.as_ref() };
-        let found = LIST.iter().find(|(file, _)| *file == name);
-        found.map_or_else(absent, |(file, text)| {
-            let mut answer = response(200, media_type(file), text.as_bytes(), text.len() as u64);
-            answer.headers.push(("Content-Security-Policy", POLICY));
-            answer
+        let found = self.find(request.uri().path(), request.uri().query().unwrap_or_default()).await;
+        found.unwrap_or_else(|| {
+            refusal(StatusCode::NOT_FOUND, "There is nothing here. Open the address that crossprof view printed.")
         })
     }
 
+    async fn find(&self, path: &str, query: &str) -> Option<Response<Body>> {
+        let (token, rest) = path.strip_prefix('/')?.split_once('/')?;
+        if !is_equal(token, &self.token) {
+            return None;
+        }
+        let rest = percent_decode_str(rest).decode_utf8().ok()?;
+        if rest.split('/').any(|part| part == "..") {
+            return None;
+        }
+        if let Some(file) = rest.strip_prefix("file/") {
+            return self.profile(file).await;
+        }
+        if let Some(file) = rest.strip_prefix("app/") {
+            return self.of_page(if file.is_empty() { "index.html" } else { file }).await;
+        }
+        if rest == "runs.json" {
+            return Some(self.list(&Query::of(query)));
+        }
+        let name = if rest.is_empty() { "runs.html" } else { rest.as_ref() };
+        let (file, text) = LIST.iter().find(|(file, _)| *file == name)?;
+        let mut answer = response(media_type(file), Body::bytes(text.as_bytes()));
+        answer.headers_mut().insert(header::CONTENT_SECURITY_POLICY, POLICY);
+        Some(answer)
+    }
+
     /// A file of the page.
-    fn of_page(&self, path: &str) -> Option<Response> {
+    async fn of_page(&self, path: &str) -> Option<Response<Body>> {
+        let media_type = media_type(path);
         if path == REPLACED {
-            return Some(response(200, media_type(path), OPEN.as_bytes(), OPEN.len() as u64));
+            return Some(response(media_type, Body::bytes(OPEN.as_bytes())));
         }
-        let bytes = self.page.file(path)?;
-        let size = bytes.len() as u64;
-        Some(response(200, media_type(path), std::io::Cursor::new(bytes), size))
+        let (page, path) = (Arc::clone(&self.page), path.to_owned());
+        let body = match self.workers.run(move || page.file(&path)).await?? {
+            PageFile::Embedded(bytes) => Body::bytes(bytes),
+            PageFile::OfFolder(file, size) => Body::file(file, size, Arc::clone(&self.workers)),
+        };
+        Some(response(media_type, body))
     }
 
-    /// The runs as a document, or that they are the known ones.
-    fn list(&self, known: Option<u64>) -> Response {
-        let mut listed = self.listed();
-        if listed.at.elapsed() > FRESH {
-            listed.catalogue.refresh(SystemTime::now());
-            listed.at = Instant::now();
+    /// A part of the list, or that it is the known one.
+    fn list(&self, query: &Query) -> Response<Body> {
+        *lock(&self.asked) = Some(Instant::now());
+        let listing = self.listing();
+        if query.known == Some(listing.version) {
+            let mut answer = response(media_type("runs.json"), Body::bytes(""));
+            *answer.status_mut() = StatusCode::NO_CONTENT;
+            return answer;
         }
-        let catalogue = &listed.catalogue;
-        if known == Some(catalogue.version()) {
-            return response(204, "application/json", std::io::empty(), 0);
-        }
-        let document = json!({
-            "name": catalogue.name(),
-            "version": catalogue.version(),
-            "is_cut": catalogue.is_cut(),
-            "runs": catalogue.runs(),
+        let (matching, from, runs) = if query.ids.is_empty() {
+            let page = listing.page(&query.filter, query.from, PAGE_RUNS);
+            (page.matching, page.from, page.runs)
+        } else {
+            let runs: Vec<_> = query.ids.iter().filter_map(|id| listing.run(id)).collect();
+            (runs.len(), 0, runs)
+        };
+        let document: Value = json!({
+            "name": name_of(&self.root),
+            "version": listing.version,
+            "is_cut": listing.is_cut,
+            "is_partial": listing.is_partial,
+            "total": listing.runs.len(),
+            "matching": matching,
+            "from": from,
+            "page": PAGE_RUNS,
+            "runs": runs,
         });
-        let text = document.to_string();
-        let size = text.len() as u64;
-        response(200, "application/json", std::io::Cursor::new(text), size)
+        response(media_type("runs.json"), Body::bytes(document.to_string()))
     }
 
-    /// A file of a run, as it is read.
-    fn profile(&self, path: &str) -> Option<Response> {
-        let place = self.listed().catalogue.place(path)?;
-        let file = File::open(place).ok()?;
-        let size = file.metadata().ok()?.len();
-        Some(response(200, "application/octet-stream", file, size))
+    /// A file of a run, which is read as it is sent.
+    async fn profile(&self, path: &str) -> Option<Response<Body>> {
+        let listing = self.listing();
+        let place = listing.place(path)?.to_owned();
+        let root = self.root.clone();
+        let open = move || {
+            // A link may lead elsewhere by now.
+            let place = place.canonicalize().ok().filter(|place| place.starts_with(root))?;
+            open_regular(&place).ok()
+        };
+        let (file, size) = self.workers.run(open).await??;
+        Some(response("application/octet-stream", Body::file(file, size, Arc::clone(&self.workers))))
     }
+}
 
-    fn listed(&self) -> MutexGuard<'_, Listed> {
-        // Nothing is left half done by a thread that ended while it looked.
-        self.runs.lock().unwrap_or_else(PoisonError::into_inner)
+/// What a request for the list wants.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Query {
+    /// Version of the list that the client has.
+    known: Option<u64>,
+    /// Index of the first run.
+    from: usize,
+    /// Words of the runs' paths.
+    filter: String,
+    /// These runs only.
+    ids: Vec<String>,
+}
+
+impl Query {
+    fn of(text: &str) -> Query {
+        let mut query = Query::default();
+        for (key, value) in text.split('&').filter_map(|pair| pair.split_once('=')) {
+            let value = value.replace('+', " ");
+            let value = percent_decode_str(&value).decode_utf8_lossy().into_owned();
+            match key {
+                "known" => query.known = value.parse().ok(),
+                "from" => query.from = value.parse().unwrap_or_default(),
+                "filter" => query.filter = value,
+                "id" => query.ids.push(value),
+                _ => {}
+            }
+        }
+        query
     }
+}
+
+fn lock<T>(value: &Mutex<T>) -> MutexGuard<'_, T> {
+    value.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A page of another name could make the browser ask this server under that name, and read the answers; under a number it cannot.
@@ -162,19 +253,17 @@ fn is_equal(given: &str, token: &str) -> bool {
     given.len() == token.len() && given.bytes().zip(token.bytes()).fold(0, |differ, (a, b)| differ | (a ^ b)) == 0
 }
 
-fn refusal(status: u16, sentence: &'static str) -> Response {
-    response(status, "text/plain; charset=utf-8", sentence.as_bytes(), sentence.len() as u64)
+fn refusal(status: StatusCode, sentence: &'static str) -> Response<Body> {
+    let mut answer = response(media_type(".txt"), Body::bytes(sentence));
+    *answer.status_mut() = status;
+    answer
 }
 
-fn response(status: u16, media_type: &'static str, body: impl Read + 'static, size: u64) -> Response {
-    let headers = vec![
-        ("Content-Type", media_type),
-        ("Cache-Control", "no-store"),
-        ("X-Content-Type-Options", "nosniff"),
-        ("Referrer-Policy", "no-referrer"),
-        ("Cross-Origin-Resource-Policy", "same-origin"),
-    ];
-    Response { status, headers, body: Box::new(body), size }
+fn response(media_type: &'static str, body: Body) -> Response<Body> {
+    let mut answer = Response::new(body);
+    answer.headers_mut().extend(HEADERS);
+    answer.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(media_type));
+    answer
 }
 
 #[cfg(test)]
@@ -195,5 +284,11 @@ mod tests {
     fn tokens_are_equal_or_not() {
         assert!(is_equal("ab", "ab"));
         assert!(!is_equal("ab", "aB") && !is_equal("a", "ab") && !is_equal("", "ab"));
+    }
+
+    #[test]
+    fn queries_are_decoded() {
+        let query = Query::of("from=500&filter=a%20b+c&known=7&other&id=x%26y");
+        assert_eq!(query, Query { known: Some(7), from: 500, filter: "a b c".into(), ids: vec!["x&y".into()] });
     }
 }

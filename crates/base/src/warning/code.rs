@@ -190,6 +190,9 @@ codes! {
         MemoryProfileDamaged "memory_profile_damaged" Damage
             "Parts of a device memory profile (pprof) cannot be read. The rest counts."
             "Save it again with jax.profiler.save_device_memory_profile, and copy it as a binary file.";
+        MemoryAboveCapacity "memory_above_capacity" Caution
+            "An allocator reports a peak since the process began that is above what it has. That peak is left out."
+            "Nothing; report it to the makers of the framework if it stays.";
         TooManyNames "too_many_names" Damage
             "The names and texts need more memory than there is for them. Names that were new after that were read as a placeholder."
             "Capture fewer steps or fewer hosts.";

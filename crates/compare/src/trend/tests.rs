@@ -214,3 +214,22 @@ fn a_trend_needs_three_runs_and_three_times() {
         ["The runs have an order in time, but only 2 of 4 have a known step time: no trend is shown."]
     );
 }
+
+#[test]
+fn of_many_runs_a_few_are_compared_in_detail() {
+    let point = |run: u32| crate::TrendPoint { run, ..crate::TrendPoint::default() };
+    let trend = Trend {
+        points: (0..2000).rev().map(point).collect(),
+        change_points: vec![crate::ChangePoint { run: 700, ..crate::ChangePoint::default() }],
+        ..Trend::default()
+    };
+    let many = crate::Comparison {
+        runs: vec![crate::ComparedRun::default(); 2000],
+        baseline: 3,
+        trend: Some(trend),
+        ..crate::Comparison::default()
+    };
+    assert_eq!(many.detailed().into_iter().collect::<Vec<_>>(), [0, 3, 700, 1999]);
+    let few = crate::Comparison { runs: vec![crate::ComparedRun::default(); 16], ..crate::Comparison::default() };
+    assert_eq!(few.detailed().len(), 16);
+}

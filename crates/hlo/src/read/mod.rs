@@ -55,6 +55,7 @@ pub fn module(message: &[u8]) -> Module {
         }
     }
     link(&mut module, entry);
+    base::sort::sort_by_key(&mut module.aliases, |alias| alias.1);
     if let Some(frames) = frames {
         stack_frames::resolve(&frames, module.instructions.iter_mut().map(|instruction| &mut instruction.metadata));
         module.frames = frames;

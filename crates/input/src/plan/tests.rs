@@ -150,3 +150,22 @@ fn run_folders_are_found_anywhere_in_a_path() {
     assert_eq!(run_folder("/plugins/profile/r/x/h.pb"), Some("/plugins/profile/r"));
     assert_eq!(run_folder("h.pb"), None);
 }
+
+#[test]
+fn thousands_of_runs_with_a_configuration_each_are_planned_in_linear_time() {
+    let paths: Vec<(String, String)> =
+        (0..20_000).map(|run| (format!("log/{run}/a.xplane.pb"), format!("log/{run}/crossprof.json"))).collect();
+    let files: Vec<Candidate<'_>> = paths
+        .iter()
+        .flat_map(|(trace, config)| {
+            [Candidate { path: trace, kind: FileKind::XPlane }, Candidate { path: config, kind: FileKind::ModelConfig }]
+        })
+        .collect();
+    let start = std::time::Instant::now();
+    let plan = plan(&files);
+    assert_eq!(plan.runs.len(), 20_000);
+    assert!(plan.runs.iter().all(|run| run.sidecars.len() == 1), "its own and no other");
+    assert_eq!(plan.runs[7].sidecars, [15]);
+    // It took minutes.
+    assert!(start.elapsed() < std::time::Duration::from_secs(10), "{:?}", start.elapsed());
+}

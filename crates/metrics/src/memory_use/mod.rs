@@ -55,8 +55,9 @@ impl MemoryUse {
             return of_heap_profile(&HeapProfile::read(profile));
         }
         let programs = that_ran(&run.trace, run.programs().memory(devices.platform));
-        let devices = devices::devices(run, devices, &programs, &ran, device);
-        MemoryUse { devices, programs, ..MemoryUse::default() }
+        let mut devices = devices::devices(run, devices, &programs, &ran, device);
+        let warnings = devices.iter_mut().filter_map(above_capacity).collect();
+        MemoryUse { devices, programs, warnings, ..MemoryUse::default() }
     }
 
     /// The program with the largest peak.
@@ -86,6 +87,20 @@ fn that_ran(trace: &Trace, all: &Arc<Vec<ProgramUse>>) -> Arc<Vec<ProgramUse>> {
     Arc::new(all.iter().filter(|program| ran(program)).cloned().collect())
 }
 
+/// Takes away the peak since the process began if it is above what the allocator has, and warns of it. What programs need may be above the
+/// capacity: a finding says so.
+fn above_capacity(device: &mut DeviceMemory) -> Option<Warning> {
+    let capacity = device.capacity_bytes.filter(|_| device.source == "allocator")?;
+    let peak = device.lifetime_peak_bytes.take_if(|peak| *peak > capacity)?;
+    let message = format!(
+        "The allocator of {} reports a peak of {} since the process began, but has {} only. That peak is left out.",
+        device.device_name,
+        base::format::bytes(peak),
+        base::format::bytes(capacity),
+    );
+    Some(Warning::new(WarningCode::MemoryAboveCapacity, message))
+}
+
 /// The devices of a device memory profile, and what is damaged in it.
 fn of_heap_profile(profile: &HeapProfile) -> MemoryUse {
     let damaged = (!profile.problems.is_empty()).then(|| {
@@ -99,5 +114,29 @@ fn of_heap_profile(profile: &HeapProfile) -> MemoryUse {
         live: live::live(profile),
         warnings: damaged.into_iter().collect(),
         ..MemoryUse::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_peak_above_the_capacity_is_a_warning_and_no_number() {
+        let device = |source: &str, peak: u64| DeviceMemory {
+            source: source.to_owned(),
+            device_name: "GPU:0".to_owned(),
+            capacity_bytes: Some(1 << 30),
+            lifetime_peak_bytes: Some(peak),
+            ..DeviceMemory::default()
+        };
+        let mut wrong = device("allocator", 3 << 30);
+        let warning = above_capacity(&mut wrong).expect("a warning");
+        assert_eq!(wrong.lifetime_peak_bytes, None);
+        assert!(warning.message.contains("GPU:0") && warning.message.contains("3.00 GiB"), "{}", warning.message);
+        for mut right in [device("allocator", 1 << 30), device("programs", 3 << 30)] {
+            let before = right.clone();
+            assert!(above_capacity(&mut right).is_none() && right == before);
+        }
     }
 }

@@ -32,7 +32,7 @@
 
 // The files of these runs, each with its path.
 async function fetchRuns(wanted, say) {
-  const answer = await fetch("../runs.json");
+  const answer = await fetch(`../runs.json?${wanted.map((id) => `id=${encodeURIComponent(id)}`).join("&")}`);
   if (!answer.ok) throw new Error("The list of runs could not be read: is crossprof view still running?");
   const { name, runs } = await answer.json();
   const found = wanted.map((id) => runs.find((run) => run.id === id));

@@ -1,63 +1,83 @@
-// The list of runs: asks for it again and again, and draws what has changed. All text is set as text.
+// The list of runs: requests a page of it again and again, and draws what has changed. All text is set as text.
 "use strict";
 
 const PAUSE_MS = 2000;
-const MOST_ROWS = 2000;
+// While the folder is searched, and after somebody typed.
+const SHORT_PAUSE_MS = 200;
 
 const at = (id) => document.getElementById(id);
-const chosen = new Set();
-let runs = [];
-let version;
-let seen;
+// Runs to compare, by id; they may be on other pages.
+const chosen = new Map();
+let list;
+// The first version of the list that was complete: runs that appeared later are new.
+let complete;
+let from = 0;
+let timer;
+// Counts requests: a response that is overtaken by another one is not drawn.
+let latest = 0;
 
 async function refresh() {
+  clearTimeout(timer);
+  latest += 1;
+  const request = latest;
+  const query = new URLSearchParams({ from, filter: at("filter").value });
+  if (list?.query === query.toString()) query.set("known", list.version);
   try {
-    const answer = await fetch(version === undefined ? "runs.json" : `runs.json?known=${version}`);
-    if (answer.status === 200) take(await answer.json());
-    else if (answer.status !== 204) throw new Error();
+    const answer = await fetch(`runs.json?${query}`);
+    if (request !== latest) return;
+    if (answer.status === 200) {
+      query.delete("known");
+      take({ ...await answer.json(), query: query.toString() });
+    } else if (answer.status !== 204) throw new Error();
     else if (at("state").classList.contains("alarm")) draw();
   } catch {
     at("state").className = "alarm";
     at("state").textContent = "crossprof view does not answer any more: this list may be old.";
   }
-  setTimeout(refresh, PAUSE_MS);
+  timer = setTimeout(refresh, list?.is_partial ? SHORT_PAUSE_MS : PAUSE_MS);
 }
 
-function take(list) {
-  const before = seen;
-  ({ runs, version } = list);
-  seen = new Set(runs.map((run) => run.id));
-  runs.forEach((run) => { run.isNew = before !== undefined && !before.has(run.id); });
-  chosen.forEach((id) => { if (!seen.has(id)) chosen.delete(id); });
+function take(answer) {
+  list = answer;
+  if (!list.is_partial) complete ??= list.version;
+  if (from > 0 && from >= list.matching) turn(0);
   at("name").textContent = list.name;
   document.title = `${list.name}: runs`;
-  draw(list.is_cut);
+  draw();
 }
 
-function draw(isCut = false) {
-  const words = at("filter").value.toLowerCase().split(" ").filter(Boolean);
-  const isShown = (run) => words.every((word) => run.id.toLowerCase().includes(word));
-  const shown = runs.filter(isShown);
-  at("runs").replaceChildren(...shown.slice(0, MOST_ROWS).map(row));
+function draw() {
+  const { runs, total, matching } = list;
+  at("runs").replaceChildren(...runs.map(row));
   at("state").className = "";
+  const counted = `${total} ${total === 1 ? "run" : "runs"}`;
   at("state").textContent = [
-    runs.length === 0 ? "No run yet. A capture appears here when it is written." : `${runs.length} ${runs.length === 1 ? "run" : "runs"}`,
-    shown.length < runs.length ? `${shown.length} match the filter` : "",
-    shown.length > MOST_ROWS ? `the newest ${MOST_ROWS} are listed` : "",
-    isCut ? "the folder has more files than are looked at" : "",
+    total > 0 ? counted : list.is_partial ? "" : "No run yet. A capture appears here when it is written.",
+    list.is_partial ? "the folder is being searched" : "",
+    matching < total ? `${matching} match the filter` : "",
+    list.is_cut ? "the folder has more files than are looked at" : "",
   ].filter(Boolean).join(", ");
+  at("pages").hidden = matching <= list.page;
+  at("shown").textContent = `${list.from + 1} to ${list.from + runs.length} of ${matching}`;
+  at("newer").disabled = list.from === 0;
+  at("older").disabled = list.from + runs.length >= matching;
   mark();
+}
+
+function turn(to) {
+  from = Math.max(0, to);
+  refresh();
 }
 
 function row(run) {
   const tr = document.createElement("tr");
-  tr.classList.toggle("new", run.isNew);
+  tr.classList.toggle("new", complete !== undefined && run.since > complete);
   const box = document.createElement("input");
   box.type = "checkbox";
   box.checked = chosen.has(run.id);
   box.setAttribute("aria-label", `Compare ${run.name}`);
   box.addEventListener("change", () => {
-    if (box.checked) chosen.add(run.id);
+    if (box.checked) chosen.set(run.id, run);
     else chosen.delete(run.id);
     mark();
   });
@@ -96,10 +116,17 @@ function size(bytes) {
   return `${(bytes / unit).toFixed(bytes / unit < 10 ? 1 : 0)} ${name}`;
 }
 
-at("filter").addEventListener("input", () => draw());
+let typing;
+at("filter").addEventListener("input", () => {
+  clearTimeout(typing);
+  typing = setTimeout(turn, SHORT_PAUSE_MS, 0);
+});
+at("newer").addEventListener("click", () => turn(list.from - list.page));
+at("older").addEventListener("click", () => turn(list.from + list.page));
 at("tools").addEventListener("submit", (event) => {
   event.preventDefault();
   // In the order of the list.
-  if (chosen.size > 1) location.href = address(runs.map((run) => run.id).filter((id) => chosen.has(id)));
+  const newestFirst = [...chosen.values()].sort((a, b) => b.modified_ms - a.modified_ms || (a.id < b.id ? 1 : -1));
+  if (chosen.size > 1) location.href = address(newestFirst.map((run) => run.id));
 });
 refresh();

@@ -2,7 +2,7 @@
 //! screen; everything else is folded behind.
 
 use super::words::{self, Judgement};
-use super::{check_title, name_of, others, scaled, unfair};
+use super::{check_title, chosen, name_of, others, scaled, unfair};
 use crate::export::markdown::escape;
 use base::format;
 use compare::{Cause, Change, ComparedMetric, Comparison, FairnessStatus};
@@ -23,17 +23,27 @@ const KEY_NUMBERS: [&[&str]; 5] = [
 /// The comparison as Markdown.
 pub fn markdown(comparison: &Comparison) -> String {
     let names: Vec<String> = comparison.runs.iter().map(|run| escape(&run.name)).collect();
-    let mut text = format!("## {}\n\n", names.join(" and "));
+    let chosen = chosen(comparison);
+    let mut text = match &chosen {
+        Some(chosen) => format!("## {} runs\n\n{}\n\n", names.len(), escape(chosen)),
+        None => format!("## {}\n\n", names.join(" and ")),
+    };
     for sentence in &comparison.summary {
         text.push_str(&format!("- {}\n", escape(sentence)));
     }
-    push_key_numbers(&mut text, comparison, &names);
+    // Tables with a column for each run.
+    let has_columns = chosen.is_none();
+    if has_columns {
+        push_key_numbers(&mut text, comparison, &names);
+    }
     others(comparison).for_each(|run| push_causes(&mut text, comparison, run));
     push_scaling(&mut text, comparison);
     push_trend(&mut text, comparison);
-    push_fairness(&mut text, comparison, &names);
-    push_metrics(&mut text, comparison, &names);
-    push_memory(&mut text, comparison, &names);
+    if has_columns {
+        push_fairness(&mut text, comparison, &names);
+        push_metrics(&mut text, comparison, &names);
+        push_memory(&mut text, comparison, &names);
+    }
     for run in others(comparison) {
         push_waterfall(&mut text, comparison, run);
         push_changes(&mut text, comparison, run, "Ops", &comparison.ops);

@@ -19,11 +19,21 @@ pub use text::text;
 
 use compare::{Comparison, FairnessCheck, FairnessStatus};
 
-/// Indices of the runs other than the baseline.
+/// Indices of the runs other than the baseline that are compared in detail.
 fn others(comparison: &Comparison) -> impl Iterator<Item = u32> {
     let baseline = comparison.baseline;
-    let runs = u32::try_from(comparison.runs.len()).unwrap_or(u32::MAX);
-    (0..runs).filter(move |run| *run != baseline)
+    comparison.detailed().into_iter().filter(move |run| *run != baseline)
+}
+
+/// What of many runs is shown: how many of them are compared in detail. `None` if all are.
+fn chosen(comparison: &Comparison) -> Option<String> {
+    let (chosen, all) = (comparison.detailed().len(), comparison.runs.len());
+    (chosen < all).then(|| {
+        format!(
+            "Of {all} runs {chosen} are compared in detail: the baseline, the first and the last, those at which the step time changes, and \
+             outliers. The trend has all of them."
+        )
+    })
 }
 
 /// Whether there are too many runs to show what belongs to each unfolded.

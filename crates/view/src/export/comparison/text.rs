@@ -2,7 +2,7 @@
 //! difference comes from.
 
 use super::words::{self, Judgement};
-use super::{check_title, name_of, others, scaled, unfair};
+use super::{check_title, chosen, name_of, others, scaled, unfair};
 use crate::export::columns::aligned;
 use crate::export::findings::wrapped;
 use base::format::{self, printable, shorten};
@@ -49,7 +49,10 @@ pub fn text(comparison: &Comparison) -> String {
     } else if comparison.trend.is_none() && comparison.scaling.is_none() {
         push_runs(&mut text, comparison);
     }
-    push_memory(&mut text, comparison);
+    match chosen(comparison) {
+        Some(chosen) => text.push_str(&format!("\n{chosen}\n")),
+        None => push_memory(&mut text, comparison),
+    }
     if comparison.runs.len() <= BESIDE {
         for run in others(comparison) {
             push_waterfall(&mut text, comparison, run);

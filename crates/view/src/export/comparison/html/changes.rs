@@ -5,7 +5,7 @@ use crate::export::comparison::words::{self, Judgement};
 use crate::export::comparison::{many, name_of, others};
 use crate::export::html::page::{Align, Table, join, part};
 use base::format;
-use compare::{Change, Comparison};
+use compare::{Change, Comparison, MOST_RUNS};
 use maud::{Markup, Render, html};
 
 /// Rows of a table of ops of one run.
@@ -137,7 +137,8 @@ fn difference(change: &Change) -> Markup {
 
 /// Kinds of communication.
 pub fn collectives(comparison: &Comparison) -> Markup {
-    if comparison.collectives.is_empty() {
+    // A column for each run.
+    if comparison.collectives.is_empty() || comparison.runs.len() > MOST_RUNS {
         return html! {};
     }
     let mut columns = vec![("Kind", Align::Name)];

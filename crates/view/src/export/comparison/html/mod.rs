@@ -18,17 +18,24 @@ mod runs;
 mod steps;
 mod waterfall;
 
+use crate::export::comparison::chosen;
 use crate::export::comparison::words::Judgement;
 use crate::export::html::document::{self, Document};
-use compare::{Comparison, DEFAULT_THRESHOLD, ScalingSource, Subject};
+use compare::{Comparison, DEFAULT_THRESHOLD, MOST_RUNS, ScalingSource, Subject};
 use maud::{Markup, html};
 use report::{Compared, UnifiedProfile};
 
 /// The report of `comparison`, which was made of `subjects`.
 pub fn html(comparison: &Comparison, subjects: &[Subject]) -> String {
-    let names: Vec<&str> = comparison.runs.iter().map(|run| run.name.as_str()).collect();
+    let names: Vec<&str> = comparison.runs.iter().take(MOST_RUNS).map(|run| run.name.as_str()).collect();
+    let more = comparison.runs.len().saturating_sub(MOST_RUNS);
+    let mut title = names.join(" and ");
+    if more > 0 {
+        title.push_str(&format!(" and {more} more"));
+    }
     let body = html! {
         (parts::header(comparison))
+        @if let Some(chosen) = chosen(comparison) { p.note { (chosen) } }
         (parts::summary(comparison))
         (parts::fairness(comparison))
         (parts::step_time(comparison, &steps::distribution(comparison, subjects)))
@@ -54,7 +61,7 @@ pub fn html(comparison: &Comparison, subjects: &[Subject]) -> String {
         (folded("What the numbers mean", &definitions(comparison)))
     };
     document::whole(&Document {
-        title: &names.join(" and "),
+        title: &title,
         body,
         go_on: html! {
             "Drop it on crossprof, or give it to " code { "crossprof compare" } ", to go on with the profiles in it."
@@ -113,11 +120,13 @@ fn efficiency(metric: &str) -> Option<&'static str> {
 }
 
 /// The profiles, each by the name that it has in the comparison and with what the user said, so that dropping the page gives the
-/// same one.
+/// same one. Of many runs those that are compared in detail.
 fn profiles(comparison: &Comparison, subjects: &[Subject]) -> Vec<UnifiedProfile> {
     let given = comparison.scaling.as_ref().filter(|scaling| scaling.mode_source == ScalingSource::Given);
     let mut profiles = Vec::new();
-    for ((index, subject), run) in subjects.iter().enumerate().zip(&comparison.runs) {
+    let detailed = comparison.detailed();
+    let shown = subjects.iter().enumerate().zip(&comparison.runs).zip(0..);
+    for ((index, subject), run) in shown.filter(|(_, run)| detailed.contains(run)).map(|(it, _)| it) {
         let compared = Compared {
             watts_per_device: run.watts_per_device,
             dollars_per_device_hour: run.dollars_per_device_hour,
@@ -141,7 +150,8 @@ fn profiles(comparison: &Comparison, subjects: &[Subject]) -> Vec<UnifiedProfile
 /// The picture of the median step of each of the profiles, where it is drawn: that of several captures is of the first.
 fn pictures(comparison: &Comparison, subjects: &[Subject]) -> Vec<Option<String>> {
     let mut pictures = Vec::new();
-    for (run, subject) in (0..).zip(subjects) {
+    let detailed = comparison.detailed();
+    for (run, subject) in (0..).zip(subjects).filter(|(run, _)| detailed.contains(run)) {
         pictures.push(subject.median_step.clone().filter(|_| median_steps::is_drawn(comparison, run)));
         pictures.resize(pictures.len() + subject.captures().len().saturating_sub(1), None);
     }

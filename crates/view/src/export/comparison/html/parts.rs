@@ -4,8 +4,9 @@ use super::{charts, judged};
 use crate::export::comparison::{check_title, many, name_of, others, words};
 use crate::export::html::page::{Align, Table, join, part};
 use base::format;
-use compare::{ComparedMetric, Comparison, Direction, FairnessStatus};
+use compare::{ComparedMetric, ComparedRun, Comparison, Direction, FairnessStatus, MOST_RUNS};
 use maud::{Markup, Render, html};
+use std::collections::BTreeMap;
 
 /// More runs than this stand below each other, not beside.
 const BESIDE: usize = 5;
@@ -30,6 +31,12 @@ pub fn header(comparison: &Comparison) -> Markup {
     }
 }
 
+/// The runs that are compared in detail.
+fn in_detail(comparison: &Comparison) -> impl Iterator<Item = (u32, &ComparedRun)> {
+    let detailed = comparison.detailed();
+    (0..).zip(&comparison.runs).filter(move |(run, _)| detailed.contains(run))
+}
+
 fn runs(comparison: &Comparison) -> Table {
     let mut columns = vec![
         ("Run", Align::Name),
@@ -47,10 +54,10 @@ fn runs(comparison: &Comparison) -> Table {
         columns.push(("Price of a device", Align::Right));
     }
     let mut table = Table::new(&columns);
-    for (index, run) in comparison.runs.iter().enumerate() {
+    for (index, run) in in_detail(comparison) {
         let name = html! {
             (run.name)
-            @if index == comparison.baseline as usize { " " span.tag { "baseline" } }
+            @if index == comparison.baseline { " " span.tag { "baseline" } }
         };
         let count = format::count(run.devices);
         let mut row: Vec<&dyn Render> = vec![&name, &run.platform, &run.device_type, &count, &run.file];
@@ -128,20 +135,25 @@ pub fn fairness(comparison: &Comparison) -> Markup {
 /// Each value once, with the number of runs that have it, in the order of the runs.
 fn counted(values: &[&str]) -> Markup {
     let mut known: Vec<(&str, u64)> = Vec::new();
+    let mut places: BTreeMap<&str, usize> = BTreeMap::new();
     for value in values {
-        match known.iter_mut().find(|(found, _)| found == value) {
+        let place = *places.entry(value).or_insert(known.len());
+        match known.get_mut(place) {
             Some((_, count)) => *count += 1,
             None => known.push((value, 1)),
         }
     }
     let is_one = known.len() == 1;
+    let more = known.len().saturating_sub(MOST_RUNS);
+    known.truncate(MOST_RUNS);
     let said = |(value, count): &(&str, u64)| {
         html! {
             (value)
             @if !is_one { " " span.note { "(" (count) " runs)" } }
         }
     };
-    join(&known.iter().map(said).collect::<Vec<_>>(), &", ")
+    let known = join(&known.iter().map(said).collect::<Vec<_>>(), &", ");
+    html! { (known) @if more > 0 { " and " (more) " more" } }
 }
 
 /// The scored numbers, then those that are not.
@@ -206,8 +218,7 @@ fn runs_below(comparison: &Comparison, metrics: &[&ComparedMetric]) -> Table {
     let mut columns = vec![("Run".render(), Align::Name)];
     columns.extend(metrics.iter().map(|metric| (title(metric), Align::Right)));
     let mut table = Table::new(&columns);
-    for (index, run) in comparison.runs.iter().enumerate() {
-        let index = u32::try_from(index).unwrap_or(u32::MAX);
+    for (index, run) in in_detail(comparison) {
         let mut row = vec![run.name.render()];
         for metric in metrics {
             row.push(html! {
@@ -265,7 +276,8 @@ pub fn step_time(comparison: &Comparison, distribution: &Markup) -> Markup {
         ("Difference", Align::Left),
         ("Steps", Align::Right),
     ]);
-    for change in &comparison.step_time {
+    let detailed = comparison.detailed();
+    for change in comparison.step_time.iter().filter(|change| detailed.contains(&change.run)) {
         let (judgement, said) = words::step_time(change);
         let [ours, theirs] = change.steps.map(format::count);
         table.row(&[

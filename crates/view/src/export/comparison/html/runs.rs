@@ -20,10 +20,9 @@ fn with_name<'a>(
     comparison: &'a Comparison,
     subjects: &'a [Subject],
 ) -> impl Iterator<Item = (&'a str, &'a UnifiedProfile)> {
-    subjects.iter().enumerate().map(|(index, subject)| {
-        let run = u32::try_from(index).unwrap_or(u32::MAX);
-        (name_of(comparison, run), &subject.profile)
-    })
+    let detailed = comparison.detailed();
+    let shown = (0..).zip(subjects).filter(move |(run, _)| detailed.contains(run));
+    shown.map(|(run, subject)| (name_of(comparison, run), &subject.profile))
 }
 
 /// The used devices of each run.
@@ -74,7 +73,7 @@ fn findings_of_run(name: &str, profile: &UnifiedProfile, many: bool) -> Markup {
 
 /// Where and with what each run was captured, and the model that it ran, where the profile knows.
 pub fn environment(comparison: &Comparison, subjects: &[Subject]) -> Markup {
-    let runs: Vec<Vec<(String, String)>> = subjects.iter().map(|subject| facts(&subject.profile)).collect();
+    let runs: Vec<Vec<(String, String)>> = with_name(comparison, subjects).map(|(_, profile)| facts(profile)).collect();
     // Facts in the order of the first run that has them.
     let mut keys: Vec<&str> = Vec::new();
     for (key, _) in runs.iter().flatten() {

@@ -28,6 +28,9 @@ struct RunSteps<'a> {
 
 /// The distribution of the counted steps of each run; nothing where steps are not listed.
 pub fn distribution(comparison: &Comparison, subjects: &[Subject]) -> Markup {
+    if subjects.len() > compare::MOST_RUNS {
+        return html! {};
+    }
     let runs: Vec<RunSteps<'_>> =
         subjects.iter().enumerate().filter_map(|(at, it)| steps(comparison, at, it)).collect();
     let longest_typical = runs.iter().fold(0.0_f64, |most, run| most.max(run.typical_us));

@@ -1,0 +1,161 @@
+//! Connections: as many as the process has descriptors for. If there are more, the connection that was silent for longest ends.
+
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+use std::net::TcpListener as StdListener;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::AbortHandle;
+
+use super::server::Server;
+
+/// Browsers open six, and each may request a file.
+const MOST_CONNECTIONS: usize = 256;
+
+/// Descriptors of everything else: standard streams, the listener, the watch, a folder that is read.
+const OTHER_DESCRIPTORS: usize = 24;
+
+/// A connection that sends no request for so long ends.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A client that takes no bytes for so long gives way to others.
+const STALLED: Duration = Duration::from_secs(10);
+
+/// Pause if the system accepts no connection.
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// What a connection does.
+struct Activity {
+    last: Mutex<Instant>,
+    /// Responses that are being made or sent.
+    in_flight: AtomicUsize,
+}
+
+impl Activity {
+    fn last(&self) -> MutexGuard<'_, Instant> {
+        self.last.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A response that is being made or sent.
+pub struct InFlight(Arc<Activity>);
+
+impl InFlight {
+    fn new(activity: &Arc<Activity>) -> InFlight {
+        activity.in_flight.fetch_add(1, Ordering::Relaxed);
+        let in_flight = InFlight(Arc::clone(activity));
+        in_flight.touch();
+        in_flight
+    }
+
+    /// Notes that the client takes bytes.
+    pub fn touch(&self) {
+        *self.0.last() = Instant::now();
+    }
+}
+
+impl Drop for InFlight {
+    fn drop(&mut self) {
+        self.touch();
+        self.0.in_flight.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// The open connections.
+#[derive(Default)]
+struct Open {
+    next: u64,
+    all: BTreeMap<u64, (Arc<Activity>, AbortHandle)>,
+}
+
+impl Open {
+    /// Ends the connection that was silent for longest, if there is one without a response on its way.
+    fn make_room(&mut self) -> bool {
+        let silent = self.all.iter().filter_map(|(&number, (activity, _))| {
+            let last = *activity.last();
+            let may_end = activity.in_flight.load(Ordering::Relaxed) == 0 || last.elapsed() > STALLED;
+            may_end.then_some((last, number))
+        });
+        let Some((_, number)) = silent.min() else { return false };
+        if let Some((_, task)) = self.all.remove(&number) {
+            task.abort();
+        }
+        true
+    }
+}
+
+/// Answers the requests of all connections, for ever.
+///
+/// # Errors
+///
+/// The system cannot listen.
+pub async fn serve(listener: StdListener, server: Arc<Server>) -> std::io::Result<()> {
+    listener.set_nonblocking(true)?;
+    let listener = TcpListener::from_std(listener)?;
+    let open = Arc::new(Mutex::new(Open::default()));
+    let most = most_connections();
+    loop {
+        match listener.accept().await {
+            Ok((stream, _)) => {
+                let mut connections = lock(&open);
+                if connections.all.len() >= most && !connections.make_room() {
+                    // Dropped: all others receive their responses.
+                    continue;
+                }
+                let number = connections.next;
+                connections.next += 1;
+                let activity = Arc::new(Activity { last: Mutex::new(Instant::now()), in_flight: AtomicUsize::new(0) });
+                let (of_task, ended, server) = (Arc::clone(&activity), Arc::clone(&open), Arc::clone(&server));
+                let task = tokio::spawn(async move {
+                    converse(stream, of_task, server).await;
+                    lock(&ended).all.remove(&number);
+                });
+                connections.all.insert(number, (activity, task.abort_handle()));
+            }
+            // Usually no descriptor is left.
+            Err(_) => {
+                lock(&open).make_room();
+                tokio::time::sleep(PAUSE).await;
+            }
+        }
+    }
+}
+
+/// Answers the requests of one connection, one after the other.
+async fn converse(stream: TcpStream, activity: Arc<Activity>, server: Arc<Server>) {
+    // What is small is sent at once.
+    let _ = stream.set_nodelay(true);
+    let service = service_fn(|request| {
+        let (in_flight, server) = (InFlight::new(&activity), Arc::clone(&server));
+        async move {
+            let response = server.answer(&request).await;
+            Ok::<_, Infallible>(response.map(|body| body.with(in_flight)))
+        }
+    });
+    let mut http = http1::Builder::new();
+    http.timer(TokioTimer::new()).header_read_timeout(PATIENCE).max_buf_size(64 << 10).title_case_headers(true);
+    // Fails if the browser went away, or sent something else than HTTP.
+    let _ = http.serve_connection(TokioIo::new(stream), service).await;
+}
+
+fn lock(open: &Mutex<Open>) -> MutexGuard<'_, Open> {
+    open.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Connections that leave enough descriptors for the files of their responses and for the rest of the process.
+fn most_connections() -> usize {
+    #[cfg(unix)]
+    {
+        let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
+        let limit = limit.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(usize::MAX);
+        (limit.saturating_sub(OTHER_DESCRIPTORS) / 2).clamp(4, MOST_CONNECTIONS)
+    }
+    #[cfg(not(unix))]
+    MOST_CONNECTIONS
+}

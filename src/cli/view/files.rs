@@ -1,0 +1,94 @@
+//! Files and names below the folder that is served.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read};
+use std::path::Path;
+
+use crossprof::input::plan::{FileKind, is_called_profile};
+use crossprof::session;
+
+/// Bytes that tell what most files are.
+const FEW_BYTES: u64 = 4 << 10;
+
+/// Bytes that tell what any file is.
+const HEAD_BYTES: u64 = 64 << 10;
+
+/// Opens a regular file, and returns its size. Fails for anything else: a pipe without a writer would keep the reader for ever.
+///
+/// # Errors
+///
+/// The file cannot be opened, or is no regular file.
+pub fn open_regular(path: &Path) -> io::Result<(File, u64)> {
+    let mut options = OpenOptions::new();
+    options.read(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt;
+        // Returns at once from a pipe, too.
+        let flags = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOCTTY;
+        options.custom_flags(i32::try_from(flags.bits()).unwrap_or_default());
+    }
+    let file = options.open(path)?;
+    let metadata = file.metadata()?;
+    if !metadata.is_file() {
+        return Err(io::Error::other("it is not a regular file"));
+    }
+    Ok((file, metadata.len()))
+}
+
+/// What a file holds, from as little of its start as is enough.
+///
+/// # Errors
+///
+/// The file cannot be read.
+pub fn kind_of_start(path: &Path) -> io::Result<FileKind> {
+    let (mut file, size) = open_regular(path)?;
+    let name = shown(path);
+    let mut head = Vec::new();
+    (&mut file).take(FEW_BYTES).read_to_end(&mut head)?;
+    let kind = session::peek(&name, &head, size <= FEW_BYTES);
+    // JSON can say what it is far behind its start.
+    if kind == FileKind::TraceJson && size > FEW_BYTES && !is_called_profile(&name) {
+        file.take(HEAD_BYTES - FEW_BYTES).read_to_end(&mut head)?;
+        return Ok(session::peek(&name, &head, size <= HEAD_BYTES));
+    }
+    Ok(kind)
+}
+
+/// A path as text, `/` between folders. Bytes that are not UTF-8 are written as `\xff`, so that names that differ stay different.
+pub fn shown(path: &Path) -> String {
+    let mut text = String::new();
+    for chunk in path.as_os_str().as_encoded_bytes().utf8_chunks() {
+        text.push_str(chunk.valid());
+        for byte in chunk.invalid() {
+            text += &format!("\\x{byte:02x}");
+        }
+    }
+    if cfg!(windows) { text.replace('\\', "/") } else { text }
+}
+
+/// The name of a folder or file.
+pub fn name_of(path: &Path) -> String {
+    shown(Path::new(path.file_name().unwrap_or(path.as_os_str())))
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_any_bytes_stay_different() {
+        use std::os::unix::ffi::OsStrExt;
+        let name = |bytes: &[u8]| shown(Path::new(std::ffi::OsStr::from_bytes(bytes)));
+        assert_eq!(name(b"a/\xff\xfe.pb"), "a/\\xff\\xfe.pb");
+        assert_eq!(name(b"a\\b.pb"), "a\\b.pb");
+        assert_ne!(name(b"\xff"), name(b"\xfe"));
+    }
+
+    #[test]
+    fn only_regular_files_are_opened() {
+        assert!(open_regular(Path::new("/dev/zero")).is_err());
+        assert!(open_regular(Path::new("/")).is_err());
+        assert!(open_regular(Path::new("Cargo.toml")).is_ok());
+    }
+}

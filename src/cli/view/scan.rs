@@ -1,0 +1,374 @@
+//! Looks for the runs below a folder, in slices of time, so that a server without threads answers in between. Only the start of a file
+//! that is new or has changed is read. Folders are watched if the system can do that, else walked again and again.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::{OsStr, OsString};
+use std::fs::Metadata;
+use std::io;
+use std::ops::Bound;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use crossprof::input::plan::FileKind;
+
+use super::files::{kind_of_start, shown};
+use super::listing::{Listing, ScannedFile};
+use super::watch::Watch;
+
+/// A file that was written to since may not be whole yet.
+const SETTLING: Duration = Duration::from_secs(2);
+
+/// Files that are looked at. A folder with more is no folder of profiles.
+const MOST_FILES: usize = 1_000_000;
+
+/// A folder without a watch is walked again after this time and ten times the time of a walk.
+const WALK_PAUSE: Duration = Duration::from_millis(500);
+
+/// A folder with a watch is walked again after this time, too: a watch does not see what a link leads to.
+const WATCHED_PAUSE: Duration = Duration::from_secs(60);
+
+/// Until the first walk is complete, the list is made again after this time at the earliest.
+const PUBLISHING: Duration = Duration::from_millis(500);
+
+/// A file that was seen.
+struct SeenFile {
+    size: u64,
+    modified: SystemTime,
+    /// `None` until its start is read.
+    kind: Option<FileKind>,
+}
+
+/// A folder that was read.
+#[derive(Default)]
+struct SeenFolder {
+    files: BTreeMap<OsString, SeenFile>,
+    folders: BTreeSet<OsString>,
+}
+
+/// A folder to read.
+struct Unread {
+    folder: PathBuf,
+    /// Also reads the folders in it that are known.
+    is_walk: bool,
+}
+
+/// How changes are found.
+enum Watching {
+    On(Watch),
+    Off,
+}
+
+/// The scan of a folder or a file.
+pub struct Scan {
+    /// The folder or file, resolved.
+    root: PathBuf,
+    /// The folder that paths are below.
+    top: PathBuf,
+    /// The name of the file, if `root` is one.
+    only: Option<OsString>,
+    folders: BTreeMap<PathBuf, SeenFolder>,
+    files: usize,
+    unread: Vec<Unread>,
+    /// Files whose start is to be read.
+    unknown: Vec<PathBuf>,
+    /// Folders that are read again soon: a file in them was written to a moment ago, or could not be opened now.
+    again: BTreeSet<PathBuf>,
+    watching: Watching,
+    /// Why folders are not watched, until somebody took the note.
+    note: Option<String>,
+    is_cut: bool,
+    /// The first walk is not complete.
+    is_partial: bool,
+    /// Something that the list shows has changed since it was made.
+    has_changed: bool,
+    walk_started: Instant,
+    walk_ended: Instant,
+    /// When the list was made last, and how long that took.
+    published: (Instant, Duration),
+}
+
+impl Scan {
+    /// The scan of a folder or a file, which reads nothing yet.
+    ///
+    /// # Errors
+    ///
+    /// It cannot be read, or is neither a folder nor a regular file.
+    pub fn new(path: &Path) -> io::Result<Scan> {
+        let root = path.canonicalize()?;
+        let metadata = std::fs::metadata(&root)?;
+        if !metadata.is_dir() && !metadata.is_file() {
+            return Err(io::Error::other("it is neither a folder nor a regular file"));
+        }
+        let only = if metadata.is_file() { root.file_name().map(OsStr::to_owned) } else { None };
+        let top = if only.is_some() { root.parent().unwrap_or(&root).to_owned() } else { root.clone() };
+        let (watching, note) = match &only {
+            // One file is looked at again in no time.
+            Some(_) => (Watching::Off, None),
+            None => match Watch::new() {
+                Ok(watch) => (Watching::On(watch), None),
+                Err(reason) => (Watching::Off, Some(unwatched(&root, &reason))),
+            },
+        };
+        let now = Instant::now();
+        let first = Unread { folder: top.clone(), is_walk: true };
+        Ok(Scan {
+            root,
+            top,
+            only,
+            folders: BTreeMap::new(),
+            files: 0,
+            unread: vec![first],
+            unknown: Vec::new(),
+            again: BTreeSet::new(),
+            watching,
+            note,
+            is_cut: false,
+            is_partial: true,
+            has_changed: true,
+            walk_started: now,
+            walk_ended: now,
+            published: (now, Duration::ZERO),
+        })
+    }
+
+    /// The folder or file, resolved.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Why changes are not watched, once.
+    pub fn take_note(&mut self) -> Option<String> {
+        self.note.take()
+    }
+
+    /// Notes what is to be read again. `is_asked`: somebody looks at the list, so a folder without a watch is walked.
+    pub fn begin(&mut self, is_asked: bool) {
+        if let Watching::On(watch) = &mut self.watching {
+            let changes = watch.changes();
+            let read = |folder| Unread { folder, is_walk: false };
+            self.unread.extend(changes.folders.into_iter().map(read));
+            if changes.is_incomplete {
+                self.walk();
+            }
+        }
+        let again = std::mem::take(&mut self.again).into_iter();
+        self.unread.extend(again.map(|folder| Unread { folder, is_walk: false }));
+        let pause = match self.watching {
+            Watching::On(_) => WATCHED_PAUSE,
+            Watching::Off => WALK_PAUSE,
+        };
+        let pause = pause + 10 * self.walk_ended.duration_since(self.walk_started);
+        if is_asked && self.unread.is_empty() && self.walk_ended.elapsed() > pause {
+            self.walk();
+        }
+    }
+
+    fn walk(&mut self) {
+        self.walk_started = Instant::now();
+        self.is_cut = false;
+        self.unread.push(Unread { folder: self.top.clone(), is_walk: true });
+    }
+
+    /// Reads for at most this time, or one folder. Returns true if nothing is left to read.
+    pub fn step(&mut self, most: Duration) -> bool {
+        let start = Instant::now();
+        loop {
+            if let Some(file) = self.unknown.pop() {
+                self.look(&file);
+            } else if let Some(unread) = self.unread.pop() {
+                self.read(&unread);
+            } else {
+                if self.walk_ended <= self.walk_started {
+                    self.walk_ended = Instant::now();
+                }
+                self.has_changed |= self.is_partial;
+                self.is_partial = false;
+                return true;
+            }
+            if start.elapsed() > most {
+                return false;
+            }
+        }
+    }
+
+    /// The list, if there is another one than `earlier`. While the first walk is under way it is made from time to time.
+    pub fn list(&mut self, earlier: &Listing) -> Option<Listing> {
+        let (at, took) = self.published;
+        let is_busy = !self.unread.is_empty() || !self.unknown.is_empty();
+        if !self.has_changed || (is_busy && at.elapsed() < PUBLISHING + 4 * took) {
+            return None;
+        }
+        let start = Instant::now();
+        let listing = Listing::new(self.scanned(), self.is_cut, self.is_partial, earlier);
+        self.has_changed = false;
+        self.published = (Instant::now(), start.elapsed());
+        (listing.version != earlier.version).then_some(listing)
+    }
+
+    fn scanned(&self) -> Vec<ScannedFile> {
+        let mut scanned = Vec::new();
+        for (folder, seen) in &self.folders {
+            let below = shown(folder.strip_prefix(&self.top).unwrap_or(folder));
+            for (name, file) in &seen.files {
+                let Some(kind) = file.kind.filter(|&kind| kind != FileKind::Unknown) else { continue };
+                let place = folder.join(name);
+                let name = shown(Path::new(name));
+                let name = if below.is_empty() { name } else { format!("{below}/{name}") };
+                scanned.push(ScannedFile { name, place, kind, size: file.size, modified: file.modified });
+            }
+        }
+        scanned
+    }
+
+    /// Reads the start of a file.
+    fn look(&mut self, path: &Path) {
+        let Some((folder, name)) = path.parent().zip(path.file_name()) else { return };
+        let kind = match kind_of_start(path) {
+            // Its turn comes when a descriptor is free.
+            Err(error) if is_lack_of_descriptors(&error) => {
+                self.again.insert(folder.to_owned());
+                return;
+            }
+            kind => kind.unwrap_or(FileKind::Unknown),
+        };
+        if let Some(file) = self.folders.get_mut(folder).and_then(|folder| folder.files.get_mut(name)) {
+            file.kind = Some(kind);
+            self.has_changed |= kind != FileKind::Unknown;
+        }
+    }
+
+    /// Reads a folder, and notes which of its files and folders are to be read.
+    fn read(&mut self, Unread { folder, is_walk }: &Unread) {
+        self.watch(folder);
+        let found = match self.entries(folder) {
+            Ok(found) => found,
+            Err(error) if is_lack_of_descriptors(&error) => {
+                // Its turn comes when a descriptor is free.
+                self.again.insert(folder.clone());
+                return;
+            }
+            // A folder that cannot be read, or is gone, has nothing to show.
+            Err(_) => SeenFolder::default(),
+        };
+        let before = self.folders.remove(folder).unwrap_or_default();
+        for gone in before.folders.difference(&found.folders) {
+            self.forget(&folder.join(gone));
+        }
+        let is_new = |name: &&OsString| *is_walk || !before.folders.contains(*name);
+        let folders = found.folders.iter().filter(is_new);
+        self.unread.extend(folders.map(|name| Unread { folder: folder.join(name), is_walk: *is_walk }));
+        self.compare(folder, &before, found);
+    }
+
+    /// Takes over what is known of the files of a folder, and notes which are to be read.
+    fn compare(&mut self, folder: &Path, before: &SeenFolder, mut found: SeenFolder) {
+        let now = SystemTime::now();
+        let is_listed = |file: &SeenFile| file.kind.is_some_and(|kind| kind != FileKind::Unknown);
+        for (name, file) in &mut found.files {
+            let same = before.files.get(name).filter(|it| (it.size, it.modified) == (file.size, file.modified));
+            file.kind = same.and_then(|file| file.kind);
+            if file.kind.is_some() {
+                continue;
+            }
+            // The clock of a file server may be ahead of this one.
+            let is_settled = now.duration_since(file.modified).map_or(true, |age| age > SETTLING);
+            if is_settled {
+                self.unknown.push(folder.join(name));
+            } else {
+                self.again.insert(folder.to_owned());
+            }
+        }
+        // What was listed and is so no more.
+        let is_kept = |(name, _): &(&OsString, &SeenFile)| found.files.get(*name).is_some_and(is_listed);
+        self.has_changed |= !before.files.iter().filter(|(_, file)| is_listed(file)).all(|file| is_kept(&file));
+        self.files = (self.files + found.files.len()).saturating_sub(before.files.len());
+        self.folders.insert(folder.to_owned(), found);
+        if self.files > MOST_FILES {
+            self.is_cut = true;
+            self.has_changed = true;
+            self.unread.clear();
+        }
+    }
+
+    /// Forgets a folder that is gone, and everything in it.
+    fn forget(&mut self, folder: &Path) {
+        let below = (Bound::Included(folder), Bound::Unbounded);
+        let gone: Vec<PathBuf> = self
+            .folders
+            .range::<Path, _>(below)
+            .map(|(path, _)| path)
+            .take_while(|path| path.starts_with(folder))
+            .cloned()
+            .collect();
+        for folder in gone {
+            let seen = self.folders.remove(&folder).unwrap_or_default();
+            self.files = self.files.saturating_sub(seen.files.len());
+            self.has_changed = true;
+        }
+    }
+
+    /// Watches a folder; if that fails, none is watched any more.
+    fn watch(&mut self, folder: &Path) {
+        if let Watching::On(watch) = &mut self.watching
+            && let Err(reason) = watch.add(folder)
+        {
+            self.watching = Watching::Off;
+            self.note = Some(unwatched(&self.root, &reason));
+        }
+    }
+
+    /// The files and folders of a folder, without hidden ones. Links to folders are not followed, nor are links that lead out of the
+    /// folder that is served.
+    fn entries(&self, folder: &Path) -> io::Result<SeenFolder> {
+        let mut found = SeenFolder::default();
+        if let Some(only) = &self.only {
+            let metadata = std::fs::metadata(&self.root).ok().filter(Metadata::is_file);
+            found.files.extend(metadata.map(|metadata| (only.clone(), seen(&metadata))));
+            return Ok(found);
+        }
+        for entry in std::fs::read_dir(folder)?.flatten() {
+            let name = entry.file_name();
+            if name.as_encoded_bytes().starts_with(b".") {
+                continue;
+            }
+            match entry.file_type() {
+                Ok(kind) if kind.is_dir() => {
+                    found.folders.insert(name);
+                }
+                Ok(kind) if kind.is_file() => {
+                    found.files.extend(entry.metadata().ok().map(|metadata| (name, seen(&metadata))));
+                }
+                Ok(kind) if kind.is_symlink() => {
+                    let target = entry.path().canonicalize().ok().filter(|target| target.starts_with(&self.root));
+                    let metadata = target.and_then(|target| std::fs::metadata(target).ok()).filter(Metadata::is_file);
+                    found.files.extend(metadata.map(|metadata| (name, seen(&metadata))));
+                }
+                // A pipe, a socket or a device.
+                _ => {}
+            }
+        }
+        Ok(found)
+    }
+}
+
+fn seen(metadata: &Metadata) -> SeenFile {
+    SeenFile { size: metadata.len(), modified: metadata.modified().unwrap_or(UNIX_EPOCH), kind: None }
+}
+
+fn unwatched(root: &Path, reason: &str) -> String {
+    format!("{}: is walked again to find new runs, because changes cannot be watched: {reason}.", root.display())
+}
+
+/// The process or the system has no file descriptor left.
+fn is_lack_of_descriptors(error: &io::Error) -> bool {
+    #[cfg(unix)]
+    {
+        use rustix::io::Errno;
+        Errno::from_io_error(error).is_some_and(|error| matches!(error, Errno::MFILE | Errno::NFILE))
+    }
+    #[cfg(not(unix))]
+    {
+        let _ = error;
+        false
+    }
+}
