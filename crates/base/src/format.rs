@@ -17,9 +17,22 @@ pub fn counted(value: u64, noun: &str) -> String {
     format!("{} {noun}{}", count(value), if value == 1 { "" } else { "s" })
 }
 
-/// The text with ordinary spaces inside numbers, for terminals and the programs that read them.
+/// The text with ordinary spaces inside numbers, for terminals and the programs that read them: `2048`, `25 000`.
 pub fn with_plain_spaces(text: &str) -> String {
-    text.replace(THIN_SPACE, " ")
+    let is_of_number = |c: char| c.is_ascii_digit() || c == THIN_SPACE;
+    let mut plain = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(start) = rest.find(is_of_number) {
+        let (before, from) = rest.split_at(start);
+        let (number, after) = from.split_at(from.find(|c| !is_of_number(c)).unwrap_or(from.len()));
+        plain.push_str(before);
+        // Four digits are read without a space.
+        let is_short = number.chars().filter(char::is_ascii_digit).count() <= 4;
+        plain.push_str(&number.replace(THIN_SPACE, if is_short { "" } else { " " }));
+        rest = after;
+    }
+    plain.push_str(rest);
+    plain
 }
 
 const SI: [(f64, &str); 10] = [
@@ -372,6 +385,7 @@ mod tests {
         assert_eq!(percent(100.0), "100 %");
         assert_eq!(optional_percent(None), DASH);
         assert_eq!(count(1_234_567), "1\u{202f}234\u{202f}567");
+        assert_eq!(with_plain_spaces(&format!("{}, {} µs, x", count(2048), number(25_000.0))), "2048, 25 000 µs, x");
         assert_eq!([counted(1, "thread"), counted(0, "thread")], ["1 thread", "0 threads"]);
         assert_eq!(count(12), "12");
         assert_eq!(bytes(16_911_433_728), "15.8 GiB");

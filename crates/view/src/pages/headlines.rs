@@ -283,7 +283,7 @@ mod tests {
         assert_eq!(note(&profile, 0), "over 3 steps");
         profile.steps.extend([step(3, 4_000.0, true), step(4, 2_000.0, true)]);
         assert_eq!(note(&profile, 0), "over 3 steps; 2 later steps that compile take 3.00 ms each");
-        assert_eq!(note(&profile, 4), "in steps that compile nothing; add the batch size for samples/s");
+        assert_eq!(note(&profile, 3), "in steps that compile nothing; add the batch size for samples/s");
     }
 
     #[test]
@@ -371,7 +371,7 @@ mod tests {
         spent(&mut profile, "matmul", 140.0, 10);
         let mut at = |busy: f64| {
             profile.compute_utilization = usage(busy);
-            all(&profile).swap_remove(2).status
+            mean_kernel(Source::Profile(&profile)).status
         };
         assert_eq!((at(96.0), at(70.0)), (None, Some(Status::Warning)));
     }
@@ -391,13 +391,13 @@ mod tests {
     #[test]
     fn the_slow_down_by_tracing_is_shown_where_it_was_measured() {
         let mut profile = profile();
-        assert_eq!(all(&profile).len(), 5);
+        assert_eq!(all(&profile).len(), 4);
         let mut at = |traced_step_time_us: f64| {
             let slowdown = traced_step_time_us / 50_000.0;
             let measured =
                 Tracing { slowdown, traced_step_time_us, untraced_step_time_us: 50_000.0, ..Tracing::default() };
             profile.tracing = Some(measured);
-            let figure = all(&profile).swap_remove(5);
+            let figure = all(&profile).swap_remove(4);
             (figure.value.map(f64::round), figure.status, figure.note)
         };
         assert_eq!(at(52_000.0), (Some(4.0), Some(Status::Good), "52.0 ms a step, 50.0 ms without".to_owned()));
@@ -410,7 +410,7 @@ mod tests {
         let mut profile = profile();
         let reason = "The trace holds no compile span.".to_owned();
         profile.not_measured.push(NotMeasured { field: "compilation".into(), reason: reason.clone(), remedy: None });
-        let compilation = all(&profile).swap_remove(3);
+        let compilation = all(&profile).swap_remove(2);
         assert_eq!((compilation.value, compilation.note), (None, reason));
     }
 
@@ -419,13 +419,13 @@ mod tests {
         let mut profile = profile();
         profile.compilation =
             Some(report::Compilation { compilation_time_us: 92.5e3, num_compilation_events: 3, ..Default::default() });
-        assert_eq!(all(&profile)[3].status, Some(Status::Good));
+        assert_eq!(all(&profile)[2].status, Some(Status::Good));
         let mut with = |severity: &str| {
             let finding = format!(
                 r#"{{"id":"recompilation","severity":"{severity}","confidence":"high","title":"","message":"","remedy":"","evidence":[]}}"#
             );
             profile.findings = vec![serde_json::from_str(&finding).unwrap()];
-            all(&profile).swap_remove(3)
+            all(&profile).swap_remove(2)
         };
         assert_eq!(with("critical").status, Some(Status::Bad));
         assert_eq!(with("warning").status, Some(Status::Warning));

@@ -130,7 +130,7 @@ fn a_trace_and_its_profile_have_the_same_pages() {
             tpu as fn() -> Trace,
             &[
                 // The ops with the most time are those of the trace: a profile lists kernels alone.
-                (View::Overview, 9),
+                (View::Overview, 8),
                 (View::Findings, 1),
                 (View::Steps, 8),
                 (View::Kernels, 5),
