@@ -27,7 +27,7 @@ pub struct LiveMemory {
     /// Arrays and programs apart, the larger first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub kinds: Vec<LiveMemoryKind>,
-    /// Lines of the program that allocated them, the largest first, at most 50.
+    /// Lines of the program that allocated them, the largest first, at most 1,000.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lines: Vec<LiveMemoryLine>,
 }
@@ -59,7 +59,7 @@ pub struct LiveMemoryLine {
     pub bytes: u64,
     /// Share of `total_bytes`.
     pub percent: f64,
-    /// Largest call stack that ends in this line, outermost frame first: `main (train.py:10) > init (model.py:5)`.
+    /// Largest call stack through this line, outermost frame first: `main (train.py:10) > init (model.py:5)`. Only the first 50 lines have one.
     pub stack: String,
 }
 

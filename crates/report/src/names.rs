@@ -164,7 +164,7 @@ pub fn distinct(runs: &[Naming<'_>]) -> Vec<String> {
         let alike = alike.get(name.as_str());
         let tells = alike.is_some_and(|alike| alike.runs > 1 && alike.others.get(other) == Some(&1));
         let told = match other.filter(|_| tells) {
-            Some(other) => Some(other.to_owned()),
+            Some(other) => Some(alike.map_or_else(|| other.to_owned(), |alike| alike.as_told(other))),
             None => alike.and_then(|alike| alike.telling(details)),
         };
         names.free(told.map_or_else(|| name.clone(), |told| both(name, &told)))
@@ -186,6 +186,29 @@ impl<'a> Alike<'a> {
         *self.others.entry(other).or_default() += 1;
         for (at, detail) in details.iter().enumerate() {
             *self.details.entry((at, detail)).or_default() += 1;
+        }
+    }
+
+    /// The other name of a run. Among runs that are named by their times alone it is what differs of them: `14:30:25` on one day,
+    /// `12-01 14:30:25` in one year.
+    fn as_told(&self, other: &str) -> String {
+        let are_times = self.others.keys().all(|other| other.is_some_and(is_time));
+        if !are_times || !is_time(other) {
+            return other.to_owned();
+        }
+        let have_same = |letters: usize| {
+            let mut starts = self.others.keys().map(|other| other.and_then(|other| other.get(..letters)));
+            let first = starts.next();
+            starts.all(|start| Some(start) == first)
+        };
+        let (date, time) =
+            (other.get(..10).unwrap_or_default().replace('_', "-"), other.get(11..19).unwrap_or_default());
+        let time = time.replace('_', ":");
+        let steps = other.split_once("_steps_").map_or(String::new(), |(_, steps)| format!(", steps {steps}"));
+        match (have_same(10), have_same(4)) {
+            (true, _) => format!("{time}{steps}"),
+            (_, true) => format!("{} {time}{steps}", date.get(5..).unwrap_or_default()),
+            _ => format!("{date} {time}{steps}"),
         }
     }
 
@@ -347,7 +370,7 @@ mod tests {
         assert_eq!(names(&chosen)[..3], ["mine", "1gpu tad", "4gpu lcam"]);
         // The same folder twice is distinguished by the time.
         let again = [runs[0].clone(), of("2024_12_01_14_30_59", &runs[0].trace_file), runs[2].clone()];
-        assert_eq!(names(&again)[..2], ["1gpu (2024_12_01_14_30_25)", "1gpu (2024_12_01_14_30_59)"]);
+        assert_eq!(names(&again)[..2], ["1gpu (14:30:25)", "1gpu (14:30:59)"]);
         // Plain files.
         assert_eq!(names(&[of("trace", "a/trace.json.gz"), of("trace", "b/trace.json.gz")]), ["a", "b"]);
     }

@@ -5,8 +5,10 @@ use report::{LiveMemory, LiveMemoryKind, LiveMemoryLine};
 
 use super::share::share;
 
-/// Lines that the section lists.
-const MOST_LINES: usize = 50;
+/// Lines that the section lists: nearly every program has fewer, so that two profiles can be compared.
+const MOST_LINES: usize = 1_000;
+/// Lines with their call stack, which can have kilobytes.
+const MOST_STACKS: usize = 50;
 
 /// The section; `None` for a profile without samples.
 pub(super) fn live(profile: &HeapProfile) -> Option<LiveMemory> {
@@ -29,8 +31,8 @@ pub(super) fn live(profile: &HeapProfile) -> Option<LiveMemory> {
         let (largest, _) = samples.max_by_key(|(sample, _)| sample.bytes)?;
         profile.key_of(largest, HeapKey::Stack).into_iter().next()
     };
-    let lines = sorted(profile, HeapKey::Line).into_iter().take(MOST_LINES).map(|sums| {
-        let stack = largest_stack(&sums.key).unwrap_or_default();
+    let lines = sorted(profile, HeapKey::Line).into_iter().take(MOST_LINES).enumerate().map(|(at, sums)| {
+        let stack = if at < MOST_STACKS { largest_stack(&sums.key) } else { None }.unwrap_or_default();
         let mut key = sums.key.into_iter();
         LiveMemoryLine {
             line: key.next().unwrap_or_default(),

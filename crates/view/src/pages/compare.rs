@@ -74,11 +74,11 @@ pub fn page(comparison: &Comparison, filter: &str) -> Page {
         blocks.extend(fold(&fairness_title(comparison), fairness));
     }
     blocks.extend(fold("Each run by its parts", folded));
-    let legend = Block::Note { text: words::LEGEND.to_owned() };
-    blocks.extend(fold(
-        "Scored metrics",
-        vec![legend, Block::Grid(metrics("Scored metrics", &comparison.metrics, comparison))],
-    ));
+    let scored = metrics("Scored metrics", &comparison.metrics, comparison);
+    if !scored.rows.is_empty() {
+        let legend = Block::Note { text: words::LEGEND.to_owned() };
+        blocks.extend(fold("Scored metrics", vec![legend, Block::Grid(scored)]));
+    }
     let lists = [
         comparison.scaling.as_ref().map(|scaling| scaled(scaling, comparison)),
         comparison.scaling.as_ref().map(excess_ops),
