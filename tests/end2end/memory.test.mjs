@@ -98,6 +98,11 @@ test("a device memory profile opens at its call stacks", async ({ page, site, cl
   assert.equal(await figure(page, "arrays"), kinds.find((row) => row.kind === "buffer").bytes);
   assert.equal((await saved(page, "By line")).length - 1, rows(cli, [path], "heap").length);
   await page.screenshot({ path: join(artifacts, "memory-heap.png"), fullPage: true });
+  // The overview and the profile that is downloaded have the same bytes.
+  await view(page, "overview");
+  const all = rows(cli, [path], "heap").reduce((sum, row) => sum + row.bytes, 0);
+  assert.equal(await figure(page, "live-memory"), all);
+  assert.equal((await saved(page, "Memory by line of code")).length - 1, rows(cli, [path], "heap").length);
 });
 
 test("a capture without allocations and programs says what would record them", async ({ page, site }) => {

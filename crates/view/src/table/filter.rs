@@ -30,7 +30,7 @@ pub(super) struct Term {
 pub(super) struct Condition {
     pub column: String,
     pub operator: Operator,
-    text: String,
+    pub text: String,
     pub number: Option<Measured>,
 }
 

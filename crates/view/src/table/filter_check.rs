@@ -76,19 +76,21 @@ fn misfit(condition: &Condition, column: &Column) -> Option<String> {
     if column.unit == Unit::Flag {
         return None;
     }
+    // `30days` is a number in a unit that is not known.
+    let has_digits = condition.text.starts_with(|c: char| c.is_ascii_digit());
     match condition.number {
         Some(number) if number.in_unit(column.unit).is_some() => None,
-        Some(_) => Some(match scale(column.unit) {
+        None if !has_digits => {
+            let unit = unit::word(column.unit);
+            let unit = if unit.is_empty() { String::new() } else { format!(" ({unit})") };
+            Some(format!("{} is a number{unit}: compare it with one.", column.key))
+        }
+        _ => Some(match scale(column.unit) {
             Some((dimension, _)) => {
                 format!("{} is {}: give it in {}.", column.key, noun(dimension), examples(dimension))
             }
             None => format!("{} is a plain number: leave the unit out.", column.key),
         }),
-        None => {
-            let unit = unit::word(column.unit);
-            let unit = if unit.is_empty() { String::new() } else { format!(" ({unit})") };
-            Some(format!("{} is a number{unit}: compare it with one.", column.key))
-        }
     }
 }
 
@@ -153,6 +155,7 @@ mod tests {
             ("ocurrences>5", "There is no column ocurrences in this table. Did you mean occurrences?"),
             ("share>5", "There is no column share in this table."),
             ("selftime>5%", "total_self_time_us is a time: give it in ns, us, ms or s."),
+            ("selftime>30days", "total_self_time_us is a time: give it in ns, us, ms or s."),
             ("occurrences>5ms", "occurrences is a plain number: leave the unit out."),
             ("occurrences>many", "occurrences is a number: compare it with one."),
             ("op>5", "hlo_op_name is a text: write hlo_op_name:WORD or hlo_op_name=\"WHOLE TEXT\"."),
