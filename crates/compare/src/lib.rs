@@ -180,7 +180,9 @@ pub fn compare(subjects: &[Subject], options: &Options) -> Comparison {
             add_run(&mut comparison, index, subject, base, unit);
         } else {
             // Its place in the trend says what there is to say.
-            let change = step_time::step_time_change(index, subject, base, comparison.threshold);
+            let mut change = step_time::step_time_change(index, subject, base, comparison.threshold);
+            (change.work, change.work_evidence) = work::work(subject, base, OpsAlike::Unknown);
+            comparison.rates.extend(rates::rate(&change, unit, subject, base, comparison.threshold));
             comparison.step_time.push(change);
         }
     }

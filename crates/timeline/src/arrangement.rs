@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::tracks::{Process, TrackId, folds_by_default};
+use crate::tracks::{Process, TrackId, hosts_fold};
 
 /// Moves of tracks that a text may list: nobody makes more by hand.
 const MOST_MOVES: usize = 1_000;
@@ -51,7 +51,8 @@ impl Arrangement {
 
     /// The arrangement in which exactly those processes are folded that `folds` says.
     pub fn folding(processes: &[Process], folds: &dyn Fn(&Process) -> bool) -> Arrangement {
-        let turned = (0..).zip(processes).filter(|(_, of)| folds(of) != folds_by_default(processes, of));
+        let hosts_fold = hosts_fold(processes);
+        let turned = (0..).zip(processes).filter(|(_, of)| folds(of) != (hosts_fold && of.is_host));
         Arrangement { turned: turned.map(|(process, _)| process).collect(), ..Arrangement::default() }
     }
 

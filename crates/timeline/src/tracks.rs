@@ -21,10 +21,10 @@ pub struct TrackId {
     pub track: u32,
 }
 
-/// Threads of hosts are folded where they are many and stand beside devices.
-pub(crate) fn folds_by_default(processes: &[Process], process: &Process) -> bool {
+/// True if processes of hosts are folded at first: if there are many tracks, and devices beside the hosts.
+pub(crate) fn hosts_fold(processes: &[Process]) -> bool {
     let many = processes.iter().map(|process| process.tracks.len()).sum::<usize>() > MANY_TRACKS;
-    many && process.is_host && processes.iter().any(|process| !process.is_host)
+    many && processes.iter().any(|process| !process.is_host)
 }
 
 /// What a track shows.
