@@ -57,7 +57,8 @@ impl Perfetto {
         let Ok(asking) = set_interval_with_handle(ask, PAUSE) else { return };
         let (page, answered) = (self.0, waiting.clone());
         let listener = Closure::<dyn FnMut(MessageEvent)>::new(move |event: MessageEvent| {
-            let is_of_page = event.source().is_some_and(|source| *source == **page);
+            let own: &JsValue = page.as_ref();
+            let is_of_page = event.source().is_some_and(|source| *source == *own);
             if !is_of_page || event.origin() != ORIGIN || event.data() != "PONG" {
                 return;
             }
