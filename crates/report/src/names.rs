@@ -111,12 +111,15 @@ impl<'a> Naming<'a> {
     }
 }
 
+/// The parts of a path that people name.
+type Parts<'a> = Vec<&'a str>;
+
 /// The files that runs were read from.
 struct Files<'a> {
     /// Runs of each file.
     runs: BTreeMap<Option<&'a str>, usize>,
     /// The files of the runs of one name that were captured into one file.
-    of_captures: BTreeMap<(&'a str, Vec<&'a str>), BTreeSet<Option<Vec<&'a str>>>>,
+    of_captures: BTreeMap<(&'a str, Parts<'a>), BTreeSet<Option<Parts<'a>>>>,
 }
 
 impl<'a> Files<'a> {
