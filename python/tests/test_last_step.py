@@ -66,7 +66,9 @@ for active in (1, 5):
             cwd=tmp_path,
         )
         (difference,) = json.loads(compared.stdout)["step_time"]
-        assert 0.8 < difference["step_time_us"] / difference["baseline_us"] < 1.25, difference
+        # Other work on the machine slows one of the two down, by the program's own clock too.
+        ratio = difference["step_time_us"] / difference["baseline_us"]
+        assert ratio == pytest.approx(truths[1] / truths[0], rel=0.3), difference
 
 
 def test_blocks_functions_and_the_environment_have_one_right_step(run, tmp_path: Path) -> None:
