@@ -8,7 +8,7 @@ use std::task::{Context, Poll};
 
 use hyper::body::{Body as HttpBody, Bytes, Frame, SizeHint};
 
-use super::connections::InFlight;
+use super::in_flight::InFlight;
 use super::workers::Workers;
 
 /// Bytes that are read and sent at once.

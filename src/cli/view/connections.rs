@@ -3,9 +3,8 @@
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::net::TcpListener as StdListener;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -13,6 +12,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::AbortHandle;
 
+use super::in_flight::{Activity, InFlight};
 use super::server::Server;
 
 /// Browsers open six, and each may request a file.
@@ -30,43 +30,6 @@ const STALLED: Duration = Duration::from_secs(10);
 /// Pause if the system accepts no connection.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// What a connection does.
-struct Activity {
-    last: Mutex<Instant>,
-    /// Responses that are being made or sent.
-    in_flight: AtomicUsize,
-}
-
-impl Activity {
-    fn last(&self) -> MutexGuard<'_, Instant> {
-        self.last.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// A response that is being made or sent.
-pub struct InFlight(Arc<Activity>);
-
-impl InFlight {
-    fn new(activity: &Arc<Activity>) -> InFlight {
-        activity.in_flight.fetch_add(1, Ordering::Relaxed);
-        let in_flight = InFlight(Arc::clone(activity));
-        in_flight.touch();
-        in_flight
-    }
-
-    /// Notes that the client takes bytes.
-    pub fn touch(&self) {
-        *self.0.last() = Instant::now();
-    }
-}
-
-impl Drop for InFlight {
-    fn drop(&mut self) {
-        self.touch();
-        self.0.in_flight.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
 /// The open connections.
 #[derive(Default)]
 struct Open {
@@ -78,8 +41,8 @@ impl Open {
     /// Ends the connection that was silent for longest, if there is one without a response on its way.
     fn make_room(&mut self) -> bool {
         let silent = self.all.iter().filter_map(|(&number, (activity, _))| {
-            let last = *activity.last();
-            let may_end = activity.in_flight.load(Ordering::Relaxed) == 0 || last.elapsed() > STALLED;
+            let last = activity.last();
+            let may_end = !activity.is_in_flight() || last.elapsed() > STALLED;
             may_end.then_some((last, number))
         });
         let Some((_, number)) = silent.min() else { return false };
@@ -110,7 +73,7 @@ pub async fn serve(listener: StdListener, server: Arc<Server>) -> std::io::Resul
                 }
                 let number = connections.next;
                 connections.next += 1;
-                let activity = Arc::new(Activity { last: Mutex::new(Instant::now()), in_flight: AtomicUsize::new(0) });
+                let activity = Arc::<Activity>::default();
                 let (of_task, ended, server) = (Arc::clone(&activity), Arc::clone(&open), Arc::clone(&server));
                 let task = tokio::spawn(async move {
                     converse(stream, of_task, server).await;

@@ -36,7 +36,7 @@ pub fn open_regular(path: &Path) -> io::Result<(File, u64)> {
     Ok((file, metadata.len()))
 }
 
-/// What a file holds, from as little of its start as is enough.
+/// Detects the kind of a file from as little of its start as possible.
 ///
 /// # Errors
 ///

@@ -3,6 +3,7 @@
 mod body;
 mod connections;
 mod files;
+mod in_flight;
 mod launch;
 mod listing;
 mod page;

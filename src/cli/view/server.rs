@@ -204,7 +204,7 @@ impl Server {
     }
 }
 
-/// What a request for the list wants.
+/// Parameters of a request for the list.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Query {
     /// Version of the list that the client has.
