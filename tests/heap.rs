@@ -205,7 +205,7 @@ fn a_comparison_of_two_says_what_grew() {
     assert_eq!(
         comparison.summary,
         [
-            "memory1.prof has 597 B of live memory against 1.01 KiB in memory0.prof (-42.1 %).",
+            "memory1.prof has live memory of 597 B against 1.01 KiB in memory0.prof (\u{2212}42.1 %).",
             "Largest change by line of code: -500 B, at train (/home/me/train.py:12)."
         ]
     );

@@ -76,6 +76,11 @@ pub struct Comparison {
 }
 
 impl Comparison {
+    /// Are all runs files about memory alone? Their comparison has no conditions, steps or ops.
+    pub fn is_of_memory_alone(&self) -> bool {
+        self.fairness.is_empty()
+    }
+
     /// Whether a run does other work than the baseline, whatever it is counted in.
     pub fn is_of_other_work(&self, run: u32) -> bool {
         self.step_time.iter().any(|change| change.run == run && change.is_of_other_work())

@@ -163,7 +163,7 @@ fn sample_size(change: &StepTimeChange) -> String {
     }
 }
 
-fn signed_percent(percent: f64) -> String {
+pub(super) fn signed_percent(percent: f64) -> String {
     let sign = if percent < 0.0 { "\u{2212}" } else { "+" };
     format!("{sign}{}", format::percent(percent.abs()))
 }

@@ -74,7 +74,7 @@ use report::{Naming, distinct_names};
 use std::collections::BTreeSet;
 use work::OpsAlike;
 
-/// The most runs of one comparison; a trend may have more, of which so many are compared in detail.
+/// Largest number of runs that are compared in detail. A trend may have more runs.
 pub const MOST_RUNS: usize = 16;
 
 impl Comparison {

@@ -1,6 +1,7 @@
 //! Live memory of device memory profiles: totals, the lines of code that hold more or less than in the baseline, and the answer in
 //! sentences for runs that are files about memory alone.
 
+use super::headline::signed_percent;
 use super::{MemoryComparison, Subject};
 use base::{format, sort};
 use report::{LiveMemory, LiveMemoryLine, Memory};
@@ -92,11 +93,10 @@ pub(super) fn sentences(memory: Option<&MemoryComparison>, subjects: &[Subject],
     let figure = |of: &[Option<u64>], run: usize| of.get(run).copied().flatten();
     let mut sentences = Vec::new();
     for run in (0..subjects.len()).filter(|&run| run != baseline) {
-        for (of, verb) in [(&memory.live_bytes, "has"), (&memory.peak_bytes, "needs")] {
+        for (of, has) in [(&memory.live_bytes, "has live memory of"), (&memory.peak_bytes, "needs")] {
             let (Some(ours), Some(theirs)) = (figure(of, run), figure(of, baseline)) else { continue };
-            let what = if verb == "has" { "live memory" } else { "memory" };
             sentences.push(format!(
-                "{} {verb} {} of {what} against {} in {}{}.",
+                "{} {has} {} against {} in {}{}.",
                 name(run),
                 format::bytes(ours),
                 format::bytes(theirs),
@@ -113,13 +113,12 @@ pub(super) fn sentences(memory: Option<&MemoryComparison>, subjects: &[Subject],
     sentences
 }
 
-/// ` (+3.5 %)`; empty against nothing.
+/// ` (+3.5 %)`; empty if there is no difference, or nothing to compare with.
 fn relative(ours: u64, theirs: u64) -> String {
     if theirs == 0 || ours == theirs {
         return String::new();
     }
-    let percent = 100.0 * (ours as f64 - theirs as f64) / theirs as f64;
-    format!(" ({}{})", if percent < 0.0 { "-" } else { "+" }, format::percent(percent.abs()))
+    format!(" ({})", signed_percent(100.0 * (ours as f64 / theirs as f64 - 1.0)))
 }
 
 impl MemoryLineChange {

@@ -94,7 +94,7 @@ fn twice_as_fast_is_two_times_faster_for_the_fast_one() {
     assert_eq!(found.kind, ComparisonKind::AcrossPlatforms);
 }
 
-/// Where no steps were found, numbers are of the whole window: none is called one per step.
+/// Without steps, numbers cover the whole window, and no title says "per step".
 #[test]
 fn without_steps_nothing_is_per_step() {
     let without = |name: &str| {

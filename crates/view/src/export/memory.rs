@@ -1,4 +1,4 @@
-//! What a report says of a file about memory alone: a device memory profile, or the text of an out-of-memory error.
+//! Report of a file about memory alone: a device memory profile, or the text of an out-of-memory error.
 
 use super::findings::wrapped;
 use super::host::Part;

@@ -67,7 +67,7 @@ pub fn page(comparison: &Comparison, filter: &str) -> Page {
     blocks.extend(by_part);
     let conditions = conditions.map(|text| Block::Note { text });
     let fairness: Vec<Block> = conditions.into_iter().chain([Block::Grid(fairness(comparison))]).collect();
-    if comparison.fairness.is_empty() {
+    if comparison.is_of_memory_alone() {
         // Files about memory alone have no steps whose conditions could differ.
         blocks.extend(memory::blocks(comparison));
     } else {
@@ -93,8 +93,8 @@ pub fn page(comparison: &Comparison, filter: &str) -> Page {
         Some(changes("Ops, largest difference first", &comparison.ops, comparison, Some(&filter))),
         Some(changes("Kernels, largest difference first", &comparison.kernels, comparison, Some(&filter))),
         Some(collectives(comparison)),
-        memory::figures(comparison).filter(|_| !comparison.fairness.is_empty()),
-        memory::changes(comparison).filter(|_| !comparison.fairness.is_empty()),
+        memory::figures(comparison).filter(|_| !comparison.is_of_memory_alone()),
+        memory::changes(comparison).filter(|_| !comparison.is_of_memory_alone()),
         Some(metrics("Numbers of one platform, not scored", &comparison.platform_metrics, comparison)),
         Some(matching(comparison)),
     ];

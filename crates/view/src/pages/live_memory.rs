@@ -23,14 +23,18 @@ pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
     blocks
 }
 
-fn kind(kind: &LiveMemoryKind) -> Figure {
-    let label = match kind.kind.as_str() {
+/// Title of a kind of memory. The file calls the kinds `buffer` and `executable`.
+pub(super) fn title_of_kind(kind: &str) -> &'static str {
+    match kind {
         "buffer" => "Arrays",
         "executable" => "Programs",
         _ => "Other",
-    };
+    }
+}
+
+fn kind(kind: &LiveMemoryKind) -> Figure {
     let note = format!("{} of them, {} of the memory", format::count(kind.count), format::percent(kind.percent));
-    figure(label, kind.bytes, note)
+    figure(title_of_kind(&kind.kind), kind.bytes, note)
 }
 
 /// How much a device holds, needs or lacks, whichever the file states.

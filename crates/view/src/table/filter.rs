@@ -162,7 +162,7 @@ impl Condition {
         }
     }
 
-    /// Whether a cell of a column in `unit` passes; an absent one does not.
+    /// Does a cell of a column in `unit` pass? An absent cell does not.
     pub fn holds(&self, cell: CellRef<'_>, unit: Unit) -> bool {
         let number = match cell {
             CellRef::Absent => return false,
@@ -184,7 +184,7 @@ impl Condition {
     }
 }
 
-/// What is measured in a unit.
+/// Quantity that a unit measures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Dimension {
     Time,
@@ -233,7 +233,7 @@ const UNITS: [(&str, Dimension, f64); 32] = [
     ("flop/b", Dimension::Intensity, 1.0),
 ];
 
-/// What a column measures, and how many of the units above one of its unit is; `None` of texts and plain numbers.
+/// Quantity that a column measures, and the factor from its unit to the base unit above; `None` for texts and plain numbers.
 pub(super) fn scale(unit: Unit) -> Option<(Dimension, f64)> {
     Some(match unit {
         Unit::TimeUs => (Dimension::Time, 1.0),

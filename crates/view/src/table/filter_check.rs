@@ -9,7 +9,7 @@ use super::{Column, Filter, Unit, is_called, unit};
 const MOST: usize = 4;
 
 impl Filter {
-    /// What is wrong with the filter of a table with these columns, of which `matched_rows` rows passed.
+    /// Returns the mistakes of the filter for a table with these columns, of which `matched_rows` rows passed.
     ///
     /// A word with a colon or an equals sign may be part of a name (`layer:3`, `dim_labels=b01f`): if a row has it, it is no mistake.
     pub fn mistakes(&self, columns: &[Column], matched_rows: u64) -> Vec<String> {

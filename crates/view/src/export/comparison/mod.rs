@@ -25,7 +25,7 @@ fn others(comparison: &Comparison) -> impl Iterator<Item = u32> {
     comparison.detailed().into_iter().filter(move |run| *run != baseline)
 }
 
-/// What of many runs is shown: how many of them are compared in detail. `None` if all are.
+/// States how many runs are compared in detail; `None` if all are.
 fn chosen(comparison: &Comparison) -> Option<String> {
     let (chosen, all) = (comparison.detailed().len(), comparison.runs.len());
     (chosen < all).then(|| {

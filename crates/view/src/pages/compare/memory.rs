@@ -17,7 +17,7 @@ pub(super) fn figures(comparison: &Comparison) -> Option<Grid> {
     (!rows.is_empty()).then(|| Grid { title: memory::heading(comparison).to_owned(), columns, rows })
 }
 
-/// What each run has more or less of than the baseline.
+/// Buffers and lines of code of which a run has more or less than the baseline.
 pub(super) fn changes(comparison: &Comparison) -> Option<Grid> {
     let found = comparison.memory.as_ref()?;
     let others = (0..comparison.runs.len() as u32).filter(|run| *run != comparison.baseline);

@@ -3,6 +3,7 @@
 use memory::HeapProfile;
 use metrics::OpFamily;
 
+use super::super::live_memory::title_of_kind;
 use super::super::{Block, ColourClass, Figure, Icicle, Node, PageQuery};
 use super::KeptMemory;
 use super::figures::bytes_figure;
@@ -44,9 +45,9 @@ pub fn blocks(kept: &KeptMemory, query: &PageQuery) -> Vec<Block> {
 }
 
 fn figures(profile: &HeapProfile, earlier: Option<(&str, &HeapProfile)>) -> Vec<Figure> {
-    [("buffer", "Arrays"), ("executable", "Executables")]
+    ["buffer", "executable"]
         .into_iter()
-        .map(|(kind, label)| {
+        .map(|kind| {
             let (bytes, count) = sums(profile, kind);
             let count = format::count(count.max(0).cast_unsigned());
             let note = match earlier {
@@ -58,7 +59,7 @@ fn figures(profile: &HeapProfile, earlier: Option<(&str, &HeapProfile)>) -> Vec<
                 }
                 None => format!("{count} of them on the devices when the profile was saved"),
             };
-            bytes_figure(label, bytes.max(0).cast_unsigned(), note)
+            bytes_figure(title_of_kind(kind), bytes.max(0).cast_unsigned(), note)
         })
         .collect()
 }

@@ -41,7 +41,7 @@ pub fn html(comparison: &Comparison, subjects: &[Subject]) -> String {
         (parts::step_time(comparison, &steps::distribution(comparison, subjects)))
         (waterfall::section(comparison))
         (median_steps::section(comparison, subjects))
-        @if comparison.fairness.is_empty() { (memory::section(comparison)) }
+        @if comparison.is_of_memory_alone() { (memory::section(comparison)) }
         (charts::scaling(comparison))
         (charts::trend(comparison))
         (folded("All numbers", &parts::metrics(comparison)))
@@ -51,7 +51,7 @@ pub fn html(comparison: &Comparison, subjects: &[Subject]) -> String {
             (changes::collectives(comparison))
             (changes::matching(comparison))
         }))
-        @if !comparison.fairness.is_empty() { (folded("Memory", &memory::section(comparison))) }
+        @if !comparison.is_of_memory_alone() { (folded("Memory", &memory::section(comparison))) }
         (folded("Devices, findings, warnings and environment", &html! {
             (runs::devices(comparison, subjects))
             (runs::findings(comparison, subjects))
