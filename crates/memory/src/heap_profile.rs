@@ -67,7 +67,7 @@ pub struct HeapProfile {
     pub problems: Problems,
 }
 
-/// What samples are added up by.
+/// Key by which samples are added up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HeapKey {
     /// Line of the program and its function: see [`HeapProfile::own_frame`].

@@ -17,9 +17,9 @@ pub enum Problem {
     UnknownBuffer,
     /// A buffer is defined by an instruction that is not there.
     UnknownInstruction,
-    /// A size or an offset of [`MOST_BYTES`] or more, alone or with those before it: counted as 0.
+    /// A size or an offset that is [`MOST_BYTES`] or more, by itself or in sum. It counts as 0.
     ImpossibleSize,
-    /// An id that was given before: the first counts.
+    /// An id that occurs again. The first one counts.
     RepeatedId,
     /// An event allocates what is allocated.
     AllocatedTwice,
@@ -41,7 +41,7 @@ impl Problem {
             Problem::UnknownBuffer => "references to buffers that are not there",
             Problem::UnknownInstruction => "buffers of instructions that are not there",
             Problem::ImpossibleSize => "sizes of 2^60 bytes or more, alone or in sum, counted as 0",
-            Problem::RepeatedId => "ids that are given again, of which the first counts",
+            Problem::RepeatedId => "repeated ids (the first of each counts)",
             Problem::AllocatedTwice => "buffers allocated while they are allocated",
             Problem::FreedTwice => "buffers freed while they are not allocated",
             Problem::CyclicSharing => "buffers that share memory in a circle",

@@ -118,7 +118,7 @@ type Parts<'a> = Vec<&'a str>;
 struct Files<'a> {
     /// Runs of each file.
     runs: BTreeMap<Option<&'a str>, usize>,
-    /// The files of the runs of one name that were captured into one file.
+    /// Files from which runs were read that have one name and were captured into one file.
     of_captures: BTreeMap<(&'a str, Parts<'a>), BTreeSet<Option<Parts<'a>>>>,
 }
 
@@ -192,7 +192,7 @@ impl<'a> Alike<'a> {
         }
     }
 
-    /// The other name of a run. Among runs that are named by their times alone it is what differs of them: `14:30:25` on one day,
+    /// Returns the other name of a run. If all runs are named by their times, only the differing part is left: `14:30:25` on one day,
     /// `12-01 14:30:25` in one year.
     fn as_told(&self, other: &str) -> String {
         let are_times = self.others.keys().all(|other| other.is_some_and(is_time));
@@ -215,7 +215,7 @@ impl<'a> Alike<'a> {
         }
     }
 
-    /// What of a run's details tells it from the others of its name: the first that is another of each of them, else all that differ.
+    /// Details that distinguish a run from the others of its name: the first one that no other run has, else all that differ.
     fn telling(&self, own: &[String; 4]) -> Option<String> {
         let times = |at: usize, detail: &str| self.details.get(&(at, detail)).copied().unwrap_or(0);
         let known = || own.iter().enumerate().filter(|(_, detail)| !detail.is_empty());

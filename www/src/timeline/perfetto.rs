@@ -21,7 +21,7 @@ const MOST_ASKED: u32 = 2_400;
 /// The page of Perfetto in another tab.
 pub struct Perfetto(Window);
 
-/// What waits for Perfetto's answer, while it does.
+/// Listener and timer that wait for Perfetto's answer.
 type Waiting = Rc<RefCell<Option<(Closure<dyn FnMut(MessageEvent)>, IntervalHandle)>>>;
 
 impl Perfetto {

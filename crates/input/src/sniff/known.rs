@@ -19,15 +19,15 @@ enum Advice {
 /// What writes a profile of the device's memory.
 const SAVE_MEMORY: &str = "It holds times of the host. For the memory of devices call jax.profiler.save_device_memory_profile(\"memory.prof\"); for times of devices use jax.profiler.trace.";
 
-/// What to do with a trace that Perfetto recorded.
+/// Remedy for a trace that Perfetto recorded.
 pub(super) const FROM_PERFETTO: &str = "Drop the *.xplane.pb or *.trace.json.gz that the profiler wrote next to it, or convert it to JSON: \
                                         traceconv json FILE trace.json.";
 
-/// What to do with an output of rocprof.
+/// Remedy for an output of rocprof.
 pub(super) const FROM_ROCPROF: &str =
     "Capture with jax.profiler.trace, or with torch.profiler and export_chrome_trace: both record AMD GPUs.";
 
-/// What to do with a program as text.
+/// Remedy for a program as text.
 const AS_PROTO: &str = "crossprof reads compiled programs as *.hlo.pb: set XLA_FLAGS=\"--xla_dump_to=DIR --xla_dump_hlo_as_proto\" \
                         before JAX starts. A *.xplane.pb has the programs, too.";
 

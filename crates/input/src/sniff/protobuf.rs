@@ -58,7 +58,7 @@ pub(super) fn is_hlo_proto(head: &[u8]) -> bool {
     is_name(1) && is_name(2)
 }
 
-/// A Perfetto trace: packets, of which each has a time or the number of its writer.
+/// A Perfetto trace: packets that each have a timestamp or the number of their writer.
 ///
 /// ```text
 /// Trace  1 packet*      TracePacket  8 timestamp  10 trusted_packet_sequence_id  11 track_event  60 track_descriptor  ...

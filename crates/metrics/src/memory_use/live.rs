@@ -1,4 +1,4 @@
-//! What a device memory profile holds, as the profile's section `memory.live`.
+//! Section `memory.live` of the profile: the contents of a device memory profile.
 
 use memory::{HeapKey, HeapProfile, HeapSums};
 use report::{LiveMemory, LiveMemoryKind, LiveMemoryLine};
