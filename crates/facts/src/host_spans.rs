@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use super::pattern::{Name, Pattern};
+use super::pattern::{Name, Pattern, Patterns};
 use super::table;
 
 /// A kind of host work that the report measures.
@@ -23,6 +23,34 @@ pub enum HostWork {
 static ROWS: LazyLock<Vec<(HostWork, Pattern)>> =
     LazyLock::new(|| table::rows(include_str!("host_spans.csv")).filter_map(|cells| parse(&cells)).collect());
 
+/// The rows that match names and not frames: what they are about, and their patterns for one walk over a name.
+struct Named {
+    works: Vec<HostWork>,
+    patterns: Patterns,
+}
+
+impl Named {
+    /// The rows for which `is_wanted` is true.
+    fn of(is_wanted: impl Fn(HostWork) -> bool) -> Named {
+        let is_name = |pattern: &Pattern| !matches!(pattern, Pattern::Frame(_));
+        let rows = ROWS.iter().filter(|(work, pattern)| is_wanted(*work) && is_name(pattern)).copied();
+        let (works, patterns) = rows.unzip();
+        Named { works, patterns: Patterns::new(patterns) }
+    }
+
+    /// What the first row that matches is about.
+    fn first(&self, name: &str) -> Option<HostWork> {
+        self.works.get(self.patterns.first_match(&Name::new(name))?).copied()
+    }
+}
+
+static ALL: LazyLock<Named> = LazyLock::new(|| Named::of(|_| true));
+
+static OF_WORK: LazyLock<[(HostWork, Named); 5]> = LazyLock::new(|| {
+    [HostWork::Compile, HostWork::Input, HostWork::Wait, HostWork::Transfer, HostWork::Launch]
+        .map(|work| (work, Named::of(|of| of == work)))
+});
+
 fn parse(cells: &[&'static str]) -> Option<(HostWork, Pattern)> {
     let &[purpose, kind, pattern, _source] = cells else { return None };
     let work = match purpose {
@@ -42,8 +70,7 @@ pub fn work(name: &str) -> Option<HostWork> {
     if is_frame(name) {
         return ROWS.iter().find(|(_, pattern)| pattern.matches_frame(name)).map(|&(work, _)| work);
     }
-    let name = Name::new(name);
-    ROWS.iter().find(|(_, pattern)| pattern.matches(&name)).map(|&(work, _)| work)
+    ALL.first(name)
 }
 
 /// Frames of the Python tracer (`$core.py:12 compile`, `a/b.py(12): f`) are named after functions.
@@ -54,12 +81,10 @@ pub fn is_frame(name: &str) -> bool {
 /// Whether a host event of this name is work of this kind. Frames of the Python tracer (`$core.py:12 compile`) only
 /// match rows that ask for a frame: they nest around everything and are named after any function.
 pub fn is(work: HostWork, name: &str) -> bool {
-    let mut rows = ROWS.iter().filter(|(purpose, _)| *purpose == work);
     if is_frame(name) {
-        return rows.any(|(_, pattern)| pattern.matches_frame(name));
+        return ROWS.iter().any(|(purpose, pattern)| *purpose == work && pattern.matches_frame(name));
     }
-    let name = Name::new(name);
-    rows.any(|(_, pattern)| pattern.matches(&name))
+    OF_WORK.iter().any(|(of, named)| *of == work && named.first(name).is_some())
 }
 
 #[cfg(test)]
@@ -69,6 +94,30 @@ mod tests {
     #[test]
     fn every_row_is_read() {
         assert_eq!(ROWS.len(), table::rows(include_str!("host_spans.csv")).count());
+    }
+
+    #[test]
+    fn one_walk_finds_what_trying_all_rows_finds() {
+        let words =
+            ["compile", "Iterator::Prefetch", "cudaStreamSynchronize", "hipMemcpyAsync", "PjitFunction(f)", "x", ""];
+        let names = words.iter().flat_map(|a| words.iter().map(move |b| format!("{a} {b}")));
+        let patterns = ROWS.iter().filter_map(|(_, pattern)| match *pattern {
+            Pattern::Prefix(text) | Pattern::Contains(text) | Pattern::Words(text) => Some(text.to_owned()),
+            Pattern::Frame(_) => None,
+        });
+        let mut found = 0;
+        for text in names.chain(patterns) {
+            let name = Name::new(&text);
+            let rows = || ROWS.iter().filter(|(_, pattern)| pattern.matches(&name)).map(|(work, _)| *work);
+            if !is_frame(&text) {
+                assert_eq!(work(&text), rows().next(), "{text}");
+                for (of, _) in OF_WORK.iter() {
+                    assert_eq!(is(*of, &text), rows().any(|work| work == *of), "{text}");
+                }
+                found += usize::from(work(&text).is_some());
+            }
+        }
+        assert!(found > 100, "{found}");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use super::host_spans::is_frame;
-use super::pattern::{Name, Pattern};
+use super::pattern::{Name, Pattern, Patterns};
 use super::table;
 
 /// What a host does with a program.
@@ -31,6 +31,9 @@ impl ProgramActivity {
 static ROWS: LazyLock<Vec<(ProgramActivity, Pattern)>> =
     LazyLock::new(|| table::rows(include_str!("program_spans.csv")).filter_map(|cells| parse(&cells)).collect());
 
+static PATTERNS: LazyLock<Patterns> =
+    LazyLock::new(|| Patterns::new(ROWS.iter().map(|(_, pattern)| *pattern).collect()));
+
 fn parse(cells: &[&'static str]) -> Option<(ProgramActivity, Pattern)> {
     let &[activity, kind, pattern, _source] = cells else { return None };
     let activity =
@@ -43,8 +46,8 @@ pub fn program_activity(name: &str) -> Option<ProgramActivity> {
     if is_frame(name) {
         return None;
     }
-    let name = Name::new(name);
-    ROWS.iter().find(|(_, pattern)| pattern.matches(&name)).map(|&(activity, _)| activity)
+    let row = PATTERNS.first_match(&Name::new(name))?;
+    ROWS.get(row).map(|&(activity, _)| activity)
 }
 
 #[cfg(test)]
