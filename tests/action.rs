@@ -95,3 +95,43 @@ fn the_action_passes_every_variable_that_the_script_reads() {
     }
     assert!(action.contains("$GITHUB_ACTION_PATH/action/run.sh"));
 }
+
+#[test]
+fn the_action_installs_the_version_of_its_own_tag() {
+    let folder = cli::scratch("action", "install");
+    // Stands in for Python and records what it is asked to install.
+    let python = folder.join("python3");
+    fs::write(&python, "#!/usr/bin/env bash\necho \"${@: -1}\"\n").unwrap();
+    let install = |version: &str| {
+        let path = format!("{}:/usr/bin:/bin", folder.display());
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("action/install.sh");
+        let output = Command::new("bash")
+            .arg("-c")
+            .arg("chmod +x \"$1/python3\" && \"$2\"")
+            .args(["", folder.to_str().unwrap(), script.to_str().unwrap()])
+            .env("PATH", path)
+            .env("VERSION", version)
+            .output()
+            .unwrap();
+        String::from_utf8_lossy(&output.stdout).trim().to_owned()
+    };
+    assert_eq!(install(""), format!("crossprof=={}", env!("CARGO_PKG_VERSION")));
+    assert_eq!(install("9.8.7"), "crossprof==9.8.7");
+}
+
+#[test]
+fn workflows_pin_every_action_by_its_commit() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut files = vec![root.join("action.yml")];
+    files.extend(fs::read_dir(root.join(".github/workflows")).unwrap().map(|entry| entry.unwrap().path()));
+    for file in files {
+        let text = fs::read_to_string(&file).unwrap();
+        for uses in text.lines().filter_map(|line| line.trim_start_matches([' ', '-']).strip_prefix("uses: ")) {
+            let commit = uses.split(['@', ' ']).nth(1).unwrap_or("");
+            let is_sha = commit.len() == 40 && commit.bytes().all(|byte| byte.is_ascii_hexdigit());
+            assert!(is_sha, "{}: {uses}", file.display());
+        }
+        let checkouts = text.matches("actions/checkout@").count();
+        assert_eq!(checkouts, text.matches("persist-credentials: false").count(), "{}", file.display());
+    }
+}

@@ -24,8 +24,8 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 The project's commands. Each installs what it needs and is missing.
 
-    cargo xtask serve [--port N] [--dev]   build the page and serve it at http://127.0.0.1:8080
-    cargo xtask build [--dev]              build the page into dist/, ready for any static host
+    cargo xtask serve [--port N] [--release]   build the page quickly and serve it at http://127.0.0.1:8080
+    cargo xtask build [--quick]            build the page into dist/, ready for any static host
     cargo xtask test [CHECK...]            run every check (or the ones named); with --require-traces,
                                            tests of real profiles must run, too
     cargo xtask bench [--events N]         time loads and tables, natively and in a browser tab
@@ -34,7 +34,7 @@ The project's commands. Each installs what it needs and is missing.
     cargo xtask wheel                      build the Python wheel into target/wheels, with the page inside
     cargo xtask setup                      install every tool and stop
 
---dev builds in seconds instead of minutes and runs several times slower.
+A quick build takes a third of the time of a release and runs several times slower; the page's footer names it.
 
     CROSSPROF_CACHE            where tools are kept (else $XDG_CACHE_HOME/crossprof or ~/.cache/crossprof)
     CROSSPROF_WASM_TOOLCHAIN   rustup or debian: which toolchain builds for wasm32 (else whichever works)

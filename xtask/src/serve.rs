@@ -13,10 +13,10 @@ const PORT: u16 = 8080;
 /// A request line or header beyond this is no browser's.
 const HEAD_BYTES: u64 = 64 * 1024;
 
-/// `cargo xtask serve [--port N] [--dev]`
+/// `cargo xtask serve [--port N] [--release]`
 pub fn command(words: &[String]) -> Result {
     let mut words = words.to_vec();
-    let variant = Variant::take(&mut words);
+    let variant = Variant::take(&mut words, Variant::Quick);
     let port = match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         [] => PORT,
         ["--port", port] => port.parse().map_err(|_| format!("{port:?} is no port."))?,

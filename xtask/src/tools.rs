@@ -1,51 +1,42 @@
-//! The tools that build the page: trunk, wasm-bindgen and wasm-opt, each of one exact version.
+//! The tools that build and test the page, each of one exact version.
 
 use crate::toolchain::{Search, Toolchain};
 use crate::{Result, browser, cache, node, process, toolchain};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The newest one that this project's compiler builds.
-const TRUNK: &str = "0.21.14";
 /// Ships wasm-opt; distributions' own are too old for what the compiler writes.
 const BINARYEN: &str = "132.0.0";
 
-/// What builds the page.
-pub struct Tools {
-    pub toolchain: Toolchain,
-    /// The folders of trunk, wasm-bindgen and wasm-opt.
-    pub path: Vec<PathBuf>,
-}
+/// The program that shrinks WebAssembly and makes it faster.
+pub struct WasmOpt(PathBuf);
 
-impl Tools {
-    /// The tools, installed where they are missing.
-    pub fn find() -> Result<Self> {
-        // rustup waits for its server while the tools compile.
-        let search = Search::start()?;
-        let trunk = cargo_tool("trunk", TRUNK, &["trunk"], &["--locked"])?;
-        let bindgen = wasm_bindgen()?;
-        let wasm_opt = node::package("binaryen", BINARYEN)?.join("bin");
-        Ok(Self { toolchain: search.finish()?, path: vec![trunk, bindgen, wasm_opt] })
+impl WasmOpt {
+    /// Finds wasm-opt, and installs it if it is missing.
+    pub fn find() -> Result<WasmOpt> {
+        Ok(WasmOpt(node::package("binaryen", BINARYEN)?.join("bin/wasm-opt")))
     }
 
-    /// A command that finds every tool on its PATH.
-    pub fn command(&self, program: &str) -> Result<Command> {
-        let own = self.path.iter().map(|folder| folder.join(program)).find(|file| file.is_file());
-        let mut command = Command::new(own.unwrap_or_else(|| program.into()));
-        self.toolchain.apply(&mut command, &self.path)?;
-        command.current_dir(cache::repository());
-        Ok(command)
+    /// Rewrites a program.
+    pub fn run(&self, program: &Path, arguments: &[String]) -> Result {
+        let output = program.with_extension("optimised");
+        process::run(Command::new(&self.0).arg("--output").arg(&output).args(arguments).arg(program))?;
+        std::fs::rename(&output, program).map_err(|error| format!("{} cannot be replaced: {error}", program.display()))
     }
 }
 
 /// `cargo xtask setup`: everything that the other commands would install.
 pub fn setup() -> Result {
-    let tools = Tools::find()?;
+    // rustup waits for its server while the tools compile.
+    let search = Search::start()?;
+    wasm_bindgen()?;
+    WasmOpt::find()?;
+    let toolchain = search.finish()?;
     node::with_packages(&["playwright-core", "puppeteer-core", "axe-core"])?;
     let browser = browser::chromium()?;
     let driver = browser::driver()?;
     println!("Tools: {}", cache::root()?.display());
-    match &tools.toolchain {
+    match &toolchain {
         Toolchain::Own => println!("Compiler for {}: this toolchain", toolchain::TARGET),
         Toolchain::Debian(root) => println!("Compiler for {}: {}", toolchain::TARGET, root.display()),
     }

@@ -1,7 +1,7 @@
 //! The two inflaters that `input` can be built with, natively and in the tab.
 
-use crate::tools::Tools;
-use crate::{Result, cache, node, process, toolchain};
+use crate::toolchain::Toolchain;
+use crate::{Result, build, cache, node, process, toolchain};
 use std::path::Path;
 use std::process::Command;
 
@@ -20,10 +20,10 @@ pub fn compare(file: &Path, in_tab: bool) -> Result {
     if !in_tab {
         return Ok(());
     }
-    let tools = Tools::find()?;
+    let toolchain = toolchain::find()?;
     for (name, features) in INFLATERS {
         println!("\nInflating in a tab, {name}:");
-        process::run(node::playwright()?.arg(script()).arg(program(&tools, name, features)?).arg(file))?;
+        process::run(node::playwright()?.arg(script()).arg(program(&toolchain, name, features)?).arg(file))?;
     }
     Ok(())
 }
@@ -32,10 +32,10 @@ fn script() -> std::path::PathBuf {
     cache::repository().join("tests/end2end/bench-inflate.mjs")
 }
 
-/// The folder with the program of an inflater, built as the page's reader is.
-fn program(tools: &Tools, name: &str, features: &[&str]) -> Result<std::path::PathBuf> {
-    let target = cache::target().join("page");
-    let mut cargo = tools.toolchain.cargo()?;
+/// Builds an inflater as the page's reader is built, and returns the folder of its program.
+fn program(toolchain: &Toolchain, name: &str, features: &[&str]) -> Result<std::path::PathBuf> {
+    let target = build::target();
+    let mut cargo = toolchain.cargo()?;
     cargo
         .args(["build", "--quiet", "--locked", "--profile", "page", "--package", "inflating"])
         .args(["--target", toolchain::TARGET])
@@ -43,8 +43,6 @@ fn program(tools: &Tools, name: &str, features: &[&str]) -> Result<std::path::Pa
         .env("CARGO_TARGET_DIR", &target);
     process::run(&mut cargo)?;
     let folder = target.join("inflating").join(name);
-    let mut bindgen = tools.command("wasm-bindgen")?;
-    bindgen.args(["--target", "web", "--no-typescript", "--out-dir"]).arg(&folder);
-    process::run(bindgen.arg(target.join(toolchain::TARGET).join("page/inflating.wasm")))?;
+    build::bindgen(&target.join(toolchain::TARGET).join("page/inflating.wasm"), "inflating", &folder)?;
     Ok(folder)
 }

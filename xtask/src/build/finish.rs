@@ -1,16 +1,17 @@
-//! What is left to do to dist/ after Trunk.
+//! Turns the bundle in dist/ into the page that is published.
 
-use super::{names, order};
+use super::bundle::digest;
+use super::{Variant, names, order};
 use crate::{Result, cache, sources};
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
-use sha2::{Digest, Sha384};
 use std::path::Path;
 
-/// Makes Trunk's output the page that is published.
-pub fn finish(dist: &Path, id: &str) -> Result {
+/// Makes the bundle the page that is published.
+pub fn finish(dist: &Path, variant: Variant, id: &str) -> Result {
     let index = dist.join("index.html");
-    let page = pack(dist, cache::read(&index)?)?;
+    let mut page = cache::read(&index)?;
+    if variant == Variant::Release {
+        page = pack(dist, page)?;
+    }
     let (page, scripts) = externalise(&page)?;
     for (name, text) in scripts {
         cache::write(&dist.join(name), text)?;
@@ -22,7 +23,6 @@ pub fn finish(dist: &Path, id: &str) -> Result {
 /// Gives what every program and its script share short names, and lays its functions in an order that packs well: the page's text with the new digests
 /// of those that it names.
 fn pack(dist: &Path, mut page: String) -> Result<String> {
-    let digest = |bytes: &[u8]| format!("sha384-{}", STANDARD.encode(Sha384::digest(bytes)));
     for file in sources::with_extension(dist, "wasm")? {
         let failed = |error: &dyn std::fmt::Display| format!("{}: {error}", file.display());
         let program = std::fs::read(&file).map_err(|error| failed(&error))?;

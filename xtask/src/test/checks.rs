@@ -105,7 +105,7 @@ fn on_page(mut cargo: Command, command: &str) -> Command {
     let tests = if command == "test" { "--tests" } else { "--all-targets" };
     cargo
         .args([command, "--locked", "--package", "www", tests, "--profile", "page", "--target", TARGET])
-        .env("CARGO_TARGET_DIR", cache::target().join("page"));
+        .env("CARGO_TARGET_DIR", build::target());
     cargo
 }
 
