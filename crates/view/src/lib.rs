@@ -2,6 +2,7 @@
 
 #![warn(clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
 
+mod document;
 mod environment;
 mod evidence;
 pub mod export;

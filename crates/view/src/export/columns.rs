@@ -6,7 +6,7 @@ use base::format::shorten;
 const CELL: usize = 300;
 
 /// Characters of a sentence at most: ours are shorter, those of an imported document need not be.
-pub(super) const SENTENCE: usize = 1_000;
+pub(crate) const SENTENCE: usize = 1_000;
 
 /// Rows with two blanks before each column; `right` says which are aligned to the right. Long cells are cut in the middle.
 pub fn aligned(rows: &[Vec<String>], right: &[bool]) -> String {

@@ -1,9 +1,10 @@
 //! Tables and the headline of a report as Markdown (GitHub's dialect), for issues and notes.
 
+use super::text;
 use super::value::display;
-use super::{findings, host, memory, text};
+use crate::document;
+use crate::pages::sections::sections;
 use crate::table::{Cell, Table, Unit};
-use crate::tables::{TableName, of_report, top_ops_or_kernels};
 use base::format;
 use report::UnifiedProfile;
 
@@ -32,26 +33,11 @@ pub fn to_markdown(table: &Table) -> String {
 
 /// The headline figures and the main tables of a run.
 pub fn report(profile: &UnifiedProfile) -> String {
-    let mut text = format!("## {}\n\n", escape(&text::title(profile)));
-    for (label, value) in text::headlines(profile) {
-        text.push_str(&format!("- **{label}**: {}\n", escape(&value)));
-    }
-    text.push_str(&findings::markdown(profile, escape));
-    let of_host = if profile.metadata.num_devices == 0 { host::TABLES } else { &[] };
-    let of_host = of_host.iter().map(|&(name, heading, ..)| (name, heading));
-    let of_profile = |(name, heading)| Some((heading, of_report(profile, name)?));
-    let of_memory = (memory::TABLE.0, memory::TABLE.1);
-    let before = of_host.chain([of_memory, (TableName::Categories, "Kernel time by category")]).filter_map(of_profile);
-    let after = [(TableName::Devices, "Devices"), (TableName::Warnings, "Warnings")].into_iter().filter_map(of_profile);
-    for (heading, table) in before.chain([top_ops_or_kernels(profile)]).chain(after) {
-        if !table.rows.is_empty() {
-            text.push_str(&format!("\n### {heading}\n\n{}", to_markdown(&table)));
-        }
-    }
-    text
+    format!("## {}\n\n{}", escape(&text::title(profile)), document::markdown::render(&sections(profile)))
 }
 
-fn push_row(text: &mut String, cells: &[String]) {
+/// Appends a row of cells that are Markdown already.
+pub(crate) fn push_row(text: &mut String, cells: &[String]) {
     text.push_str("| ");
     text.push_str(&cells.join(" | "));
     text.push_str(" |\n");

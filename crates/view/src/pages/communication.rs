@@ -47,9 +47,38 @@ fn why_no_matrix(all: &Collectives) -> String {
 pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
     match (source, CommunicationFigures::of(source)) {
         (Source::Trace(context), _) => of_trace(&context, query),
-        (Source::Profile(_), Some(sums)) => vec![Block::Figures { figures: sums.figures().to_vec() }],
+        (Source::Profile(profile), Some(sums)) => {
+            let kinds = kinds_of_profile(profile).map(Block::Bars);
+            [Block::Figures { figures: sums.figures().to_vec() }].into_iter().chain(kinds).collect()
+        }
         (Source::Profile(_), None) => vec![source.not_measured("communication")],
     }
+}
+
+/// Time of each kind of collective, as far as a profile has it.
+fn kinds_of_profile(profile: &UnifiedProfile) -> Option<Bars> {
+    let section = profile.communication.as_ref()?;
+    let total = section.total_time_us;
+    let bar = |kind: &report::CommunicationKind| Bar {
+        label: kind.kind.clone(),
+        value: kind.total_time_us,
+        class: OpFamily::Communication.into(),
+        note: format!(
+            "{}, {}, {} exposed",
+            format::percent(if total > 0.0 { 100.0 * kind.total_time_us / total } else { 0.0 }),
+            format::counted(kind.count, "run"),
+            format::time_us(kind.exposed_time_us)
+        ),
+        link: None,
+    };
+    let bars: Vec<Bar> = section.kinds.iter().map(bar).collect();
+    (!bars.is_empty()).then(|| Bars {
+        title: "Time by kind, all devices".to_owned(),
+        unit: Unit::TimeUs,
+        bars,
+        whole: Some(total),
+        ..Bars::default()
+    })
 }
 
 /// The share of the device time that communication takes and nothing hides.

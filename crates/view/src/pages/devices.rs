@@ -13,13 +13,17 @@ pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
     let mut bars = busy(source.profile(), usize::MAX);
     bars.bars.extend(unused(source.profile()));
     let mut blocks: Vec<Block> = (!bars.bars.is_empty()).then_some(Block::Bars(bars)).into_iter().collect();
-    for (name, title) in [(TableName::Devices, "Devices"), (TableName::Gaps, "Longest idle gaps")] {
-        blocks.extend(source.table_block(name, title, query));
-    }
+    blocks.extend(tables(source, query));
     if blocks.is_empty() {
         blocks.push(source.not_measured("multi_device"));
     }
     blocks
+}
+
+/// All devices, and the longest times in which one ran nothing.
+pub(super) fn tables(source: Source<'_>, query: &PageQuery) -> impl Iterator<Item = Block> {
+    let all = [(TableName::Devices, "Devices"), (TableName::Gaps, "Longest idle gaps")];
+    all.into_iter().filter_map(move |(name, title)| source.table_block(name, title, query))
 }
 
 /// The busy share of each device, of at most `most` devices, with its longest gap.

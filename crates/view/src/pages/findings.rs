@@ -72,6 +72,19 @@ fn not_checked<'a>(lacking: impl Iterator<Item = &'a Finding>) -> Block {
     }
 }
 
+/// All findings, what takes most of the time, and the rules that lacked their input, for reports.
+pub(super) fn all(source: Source<'_>) -> Vec<Block> {
+    let (checked, lacking): (Vec<&Finding>, Vec<&Finding>) = source.profile().findings.iter().partition(is_checked);
+    let mut blocks = Vec::new();
+    if checked.is_empty() && !lacking.is_empty() {
+        blocks.push(Block::Note { text: "No rule fired.".to_owned() });
+    }
+    let checked = checked.into_iter().map(|finding| block(source, finding));
+    blocks.push(Block::Findings { findings: checked.chain(most_time(source)).collect() });
+    blocks.extend((!lacking.is_empty()).then(|| not_checked(lacking.into_iter())));
+    blocks
+}
+
 /// What to do first, for the overview.
 pub(super) fn first(source: Source<'_>) -> Vec<FindingBlock> {
     source.profile().findings.iter().filter(is_checked).take(FIRST).map(|finding| block(source, finding)).collect()

@@ -1,10 +1,10 @@
 //! The overview of a file about memory alone: how much each device holds, by kind and by line of code.
 
-use super::{Block, Figure, Link, PageQuery, Source, View};
+use super::{Block, Fact, Facts, Figure, Link, PageQuery, Source, View};
 use crate::table::Unit;
 use crate::tables::TableName;
 use base::format;
-use report::{DeviceMemory, LiveMemoryKind};
+use report::{DeviceMemory, LiveMemory, LiveMemoryKind, NotMeasured, UnifiedProfile};
 
 /// Devices that get a figure.
 const DEVICES: usize = 8;
@@ -19,8 +19,30 @@ pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
     }
     figures.extend(memory.devices.iter().take(DEVICES).filter_map(device));
     let mut blocks = vec![Block::Figures { figures }];
-    blocks.extend(source.table_block(TableName::LiveMemory, "Memory by line of code", query));
+    blocks.extend(memory.devices.len().checked_sub(DEVICES).filter(|left| *left > 0).map(|left| Block::Note {
+        text: format!("{} not shown: crossprof table heap --by device", format::counted(left as u64, "more device")),
+    }));
+    blocks.extend(not_included(source.profile()));
+    blocks.extend(source.table_block(TableName::LiveMemory, "Memory on the devices by line of code", query));
+    blocks.extend(memory.live.iter().flat_map(largest_stack));
     blocks
+}
+
+/// What a file of live memory cannot contain.
+fn not_included(profile: &UnifiedProfile) -> Option<Block> {
+    profile.memory.as_ref()?.live.as_ref()?;
+    let absent = profile.not_measured.iter().filter(|it| it.field.starts_with("memory."));
+    let fact =
+        |it: &NotMeasured| Fact { label: "Not included".to_owned(), value: it.reason.clone(), ..Fact::default() };
+    let facts: Vec<Fact> = absent.map(fact).collect();
+    (!facts.is_empty()).then(|| Block::Facts(Facts { title: String::new(), facts }))
+}
+
+/// The call stack that holds the most memory.
+fn largest_stack(live: &LiveMemory) -> Vec<Block> {
+    let Some(line) = live.lines.first().filter(|line| !line.stack.is_empty()) else { return Vec::new() };
+    let title = format!("Largest call stack of {}", format::printable(&format::shorten(&line.line, 80)));
+    vec![Block::Heading { text: title, note: Some(format::printable(&line.stack)) }]
 }
 
 /// Title of a kind of memory. The file calls the kinds `buffer` and `executable`.

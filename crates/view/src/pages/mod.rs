@@ -25,6 +25,7 @@ mod overview;
 mod roofline;
 mod row;
 mod run_facts;
+pub(crate) mod sections;
 mod source;
 mod steps;
 mod table_block;

@@ -24,12 +24,8 @@ const MAX_DEVICES: usize = 10;
 /// The blocks. Without a device op they are of the hosts, and there is no chart of steps.
 pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
     let profile = source.profile();
-    let is_host_only = profile.metadata.num_devices == 0 && profile.metadata.platform == "Unknown";
-    let mut figures = headlines::figures(source);
-    // Where nothing ran on a device there is no card of dashes.
-    figures.retain(|figure| !is_host_only || figure.value.is_some());
-    figures.extend(of_other_views(source));
-    let mut blocks = vec![Block::Figures { figures }, Block::Findings { findings: to_do(source) }];
+    let is_host_only = is_host_only(profile);
+    let mut blocks = vec![Block::Figures { figures: figures(source) }, Block::Findings { findings: to_do(source) }];
     blocks.retain(|block| match block {
         Block::Figures { figures } => !figures.is_empty(),
         Block::Findings { findings } => !findings.is_empty(),
@@ -47,9 +43,23 @@ pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
         blocks.extend(source.context().map(|context| Block::Table(op_placement(&context, query))));
         blocks.extend(host::other_devices(source, query));
     }
+    blocks.push(run_facts::run(profile));
     blocks.extend(run_facts::not_measured(profile));
     blocks.push(run_facts::environment(profile));
     blocks
+}
+
+/// Returns true if no op ran on a device.
+pub(super) fn is_host_only(profile: &UnifiedProfile) -> bool {
+    profile.metadata.num_devices == 0 && profile.metadata.platform == "Unknown"
+}
+
+/// The figures of the whole run. A run without device ops has no row of dashes.
+pub(super) fn figures(source: Source<'_>) -> Vec<Figure> {
+    let mut figures = headlines::figures(source);
+    figures.retain(|figure| !is_host_only(source.profile()) || figure.value.is_some());
+    figures.extend(of_other_views(source));
+    figures
 }
 
 /// What to do first, then what takes most of the time, as on the page of findings.

@@ -1,9 +1,10 @@
-//! What is said of a run below everything that was measured: where and with what it was captured, and what could not be measured.
+//! Facts of a run next to its figures: what was read and measured, where and with what it was captured, and what could not be
+//! measured.
 
 use super::{Block, Fact, Facts};
 use crate::environment::facts;
-use base::format;
-use report::{NotMeasured, UnifiedProfile};
+use base::format::{self, optional_time_us, percent, shorten, time_us};
+use report::{LayerFreezing, NotMeasured, StepTiming, UnifiedProfile};
 
 /// Names of fields that a run may lack, for people, where these are more than the words of the field.
 const NAMES: [(&str, &str); 12] = [
@@ -20,6 +21,178 @@ const NAMES: [(&str, &str); 12] = [
     ("compilation.num_xla_modules", "Compiled programs"),
     ("io_operations.io_total_time_us", "Input pipeline"),
 ];
+
+/// Facts of the measurement, each absent if the profile lacks it.
+pub(super) fn run(profile: &UnifiedProfile) -> Block {
+    let mut facts = Vec::new();
+    let mut add = |label: &str, value: String| facts.push(Fact { label: label.to_owned(), value, ..Fact::default() });
+    add("Read from", origin(profile));
+    if let Some(window) = &profile.window {
+        let caution = window.caution.iter().map(|caution| format!("{caution} ")).collect::<String>();
+        add("Measured", format!("{caution}{}", window.sentence));
+    }
+    if profile.step_timing.avg_step_time_us.is_some() {
+        add("Steps", steps(profile));
+        if let Some(spread) = spread(&profile.step_timing) {
+            add("Step times", spread);
+        }
+        if let Some(work) = device_work(profile) {
+            add("Device work", work);
+        }
+    }
+    if let Some(timeline) = &profile.timeline_analysis {
+        let gaps = &timeline.gaps;
+        let count = format::counted(gaps.total_gaps, "gap");
+        let longest = optional_time_us(gaps.max_gap_us);
+        add("Idle gaps", format!("{} of the time, {count}, longest {longest}", percent(gaps.gap_time_percent)));
+    }
+    if let Some(io) = profile.io_operations.as_ref().filter(|found| found.io_event_count > 0) {
+        add("Input", format!("{}, {} of the time", time_us(io.io_total_time_us), percent(io.io_percent)));
+    }
+    if let Some(memory) = profile.memory_operations.as_ref().filter(|memory| !memory.transfers.is_empty()) {
+        let directions = memory.transfers.iter().map(|transfer| {
+            let rate = transfer.bandwidth_gb_per_sec.map(|rate| format!(" at {}", format::si(rate * 1e9, "B/s")));
+            format!("{} {}{}", transfer.direction, time_us(transfer.total_time_us), rate.unwrap_or_default())
+        });
+        add("Transfers", directions.collect::<Vec<_>>().join(", "));
+    }
+    if let Some(parameters) = &profile.parameter_counts {
+        add("Parameters", format::count(parameters.total_params));
+    }
+    if let Some(freezing) = profile.layer_freezing.as_ref().filter(|freezing| freezing.frozen_arrays > 0) {
+        add("Frozen", frozen(freezing));
+    }
+    if let Some(model) = model(profile) {
+        add("Model", model);
+    }
+    Block::Facts(Facts { title: String::new(), facts })
+}
+
+/// Median, 95th percentile and range of the counted steps.
+fn spread(timing: &StepTiming) -> Option<String> {
+    let values = [
+        ("median", timing.median_step_time_us),
+        ("p95", timing.p95_step_time_us),
+        ("min", timing.min_step_time_us),
+        ("max", timing.max_step_time_us),
+    ];
+    let known = values.into_iter().filter_map(|(name, value)| Some(format!("{name} {}", time_us(value?))));
+    let known: Vec<String> = known.collect();
+    (!known.is_empty()).then(|| known.join(", "))
+}
+
+fn origin(profile: &UnifiedProfile) -> String {
+    let metadata = &profile.metadata;
+    let mut text = shorten(&metadata.trace_file, 60);
+    if let Some(duration) = metadata.capture_duration_us {
+        text += &format!(", {} captured", time_us(duration));
+    }
+    if let Some(timestamp) = &metadata.timestamp {
+        text += &format!(" from {timestamp}");
+    }
+    if let Some(events) = metadata.num_events {
+        text += &format!(", {}", format::counted(events, "event"));
+    }
+    text
+}
+
+fn steps(profile: &UnifiedProfile) -> String {
+    let timing = &profile.step_timing;
+    let mut text = format::count(timing.num_steps);
+    if let Some(counted) = timing.num_steps_counted {
+        let number = |flag: fn(&report::Step) -> bool| profile.steps.iter().filter(|step| flag(step)).count();
+        text += &format!(", {} counted", format::count(counted));
+        let partial = number(|it| it.counted && it.partial);
+        let in_spite = [(partial, "partial"), (number(|it| it.counted && !it.partial && it.warm_up), "warm-up")];
+        let in_spite =
+            in_spite.into_iter().filter(|(found, _)| *found > 0).map(|(found, word)| format!("{found} {word}"));
+        let in_spite: Vec<String> = in_spite.collect();
+        if !in_spite.is_empty() {
+            text += &format!(" ({}: no step is both complete and past warm-up)", in_spite.join(", "));
+        }
+        // Each step once: what is cut off may also be warm-up.
+        let warm_up = number(|it| !it.counted && !it.partial && it.warm_up);
+        let compiling = number(|it| !it.counted && !it.partial && it.warm_up && it.compiles);
+        let mut left_out = Vec::new();
+        if let partial @ 1.. = number(|it| !it.counted && it.partial) {
+            left_out.push(format!("{partial} partial"));
+        }
+        if warm_up > 0 {
+            left_out.push(format!("{warm_up} warm-up"));
+        }
+        if compiling > 0 {
+            left_out.push(format!("{compiling} of them compiling"));
+        }
+        if !left_out.is_empty() {
+            text += &format!(" (left out: {})", left_out.join(", "));
+        }
+    }
+    match timing.devices_in_step.as_deref() {
+        Some("independent") => text += ", each device for itself",
+        Some("one_after_another") => text += ", one device after another",
+        _ => {}
+    }
+    text += &format!(", from {}", timing.step_count_source);
+    if let Some(marker) = &timing.step_marker {
+        text += &format!(": {}", shorten(marker, 40));
+    }
+    text
+}
+
+/// The work that a step launches, and how far the devices run behind the host; nothing where no launches tie work to steps.
+fn device_work(profile: &UnifiedProfile) -> Option<String> {
+    let timing = &profile.step_timing;
+    timing.device_work_tied_by.as_deref().filter(|tie| matches!(*tie, "correlation" | "group" | "dispatch"))?;
+    let mut text = format!("{} per step and device", time_us(timing.device_work_us?));
+    if let Some(spread) = timing.stddev_device_work_us {
+        text += &format!(", ± {}", time_us(spread));
+    }
+    if let Some(ops) = timing.kernels_per_step {
+        let ops = if ops.fract() == 0.0 { format::count(ops as u64) } else { format::number(ops) };
+        text += &format!(", {ops} ops");
+    }
+    if let Some(lag) = timing.device_lag_us {
+        text += &format!("; its first op starts {} after its annotation on the host (median)", time_us(lag));
+    }
+    Some(text)
+}
+
+/// What a training step leaves as it is.
+fn frozen(freezing: &LayerFreezing) -> String {
+    let arrays = freezing.frozen_arrays.saturating_add(freezing.trained_arrays);
+    let params =
+        freezing.frozen_params.map_or(String::new(), |count| format!(" ({} parameters)", format::count(count)));
+    let names: Vec<String> = freezing.frozen.iter().take(3).map(|name| shorten(name, 40)).collect();
+    let more = freezing.frozen.len().saturating_sub(names.len());
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!(
+        "{} of {} arrays of parameters{params}: {}{more}; confidence {}",
+        format::count(freezing.frozen_arrays),
+        format::count(arrays),
+        names.join(", "),
+        freezing.confidence
+    )
+}
+
+/// The model as files beside the profile describe it, and which files: nobody may have named them.
+fn model(profile: &UnifiedProfile) -> Option<String> {
+    let files: Vec<String> = profile
+        .provenance
+        .iter()
+        .filter(|file| file.format == "model_config")
+        .map(|file| shorten(&file.path, 60))
+        .collect();
+    let model = &profile.model_config;
+    let known = [
+        ("width", model.model_dims),
+        ("layers", model.num_layers),
+        ("batch", model.batch_size),
+        ("sequence", model.seq_length),
+    ];
+    let known = known.into_iter().filter_map(|(name, value)| Some(format!("{name} {}", format::count(value?))));
+    let known: Vec<String> = known.collect();
+    (!files.is_empty()).then(|| format!("{} (from {})", known.join(", "), files.join(", ")).trim_start().to_owned())
+}
 
 /// The environment and the files of a run.
 pub(super) fn environment(profile: &UnifiedProfile) -> Block {

@@ -32,7 +32,6 @@ mod step_events;
 mod transfers;
 
 pub use area::{AreaQuery, LineQuery};
-pub(crate) use equal_ops::equal_ops;
 pub use leading::leading;
 pub use report::top_ops_or_kernels;
 pub(crate) use step_breakdown::part_metric;

@@ -125,7 +125,7 @@ pub fn kernels(profile: &UnifiedProfile) -> Table {
     of_rows("top-kernels", &KERNELS, &profile.kernels.top_kernels)
 }
 
-static TOP_OPS: ProfileColumns<TopOp, 6> = [
+static TOP_OPS: ProfileColumns<TopOp, 9> = [
     (Column::of_field("name", "Op", Unit::Text, "op_statistics.top_ops[].name"), |it| text(&it.name)),
     (Column::of_field("category", "Category", Unit::Text, "op_statistics.top_ops[].category"), |it| text(&it.category)),
     (Column::of_field("self_time_us", "Self time", Unit::TimeUs, "op_statistics.top_ops[].self_time_us"), |it| {
@@ -145,6 +145,16 @@ static TOP_OPS: ProfileColumns<TopOp, 6> = [
     }),
     (Column::of_field("source", "Source", Unit::Text, "op_statistics.top_ops[].source"), |it| {
         optional_text(&it.source)
+    }),
+    (column("flop_rate", "FLOP/s", Unit::GigaflopsPerSecond, "FLOPs of the op divided by its total time."), |it| {
+        let flops = it.flops.filter(|_| it.total_time_us > 0.0);
+        float(flops.map(|flops| flops / it.total_time_us * 1e-3))
+    }),
+    (Column::of_field("bound_by", "Bound by", Unit::Text, "op_statistics.top_ops[].bound_by"), |it| {
+        optional_text(&it.bound_by)
+    }),
+    (Column::of_field("framework_op", "Framework op", Unit::Text, "op_statistics.top_ops[].framework_op"), |it| {
+        optional_text(&it.framework_op)
     }),
 ];
 

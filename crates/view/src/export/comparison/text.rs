@@ -3,8 +3,8 @@
 
 use super::words::{self, Judgement};
 use super::{check_title, chosen, name_of, others, scaled, unfair};
+use crate::document::terminal::wrapped;
 use crate::export::columns::aligned;
-use crate::export::findings::wrapped;
 use base::format::{self, printable, shorten};
 use compare::{Change, ComparedMetric, Comparison, FairnessStatus, MatchedBy};
 

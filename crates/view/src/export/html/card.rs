@@ -1,7 +1,7 @@
 //! A run on one screen: what a notebook shows of it.
 
 use super::document::{STYLE, visible};
-use super::{findings, headlines};
+use crate::pages::sections::{summary, what_to_do};
 use base::format::printable;
 use maud::{DOCTYPE, PreEscaped, html};
 use report::UnifiedProfile;
@@ -12,8 +12,7 @@ const POLICY: &str = "default-src 'none'; base-uri 'none'; form-action 'none'; s
 /// Headline figures, findings and, where there is one, `step`: an SVG of a step, which is our markup.
 pub fn card(profile: &UnifiedProfile, step: Option<&str>) -> String {
     let body = html! {
-        (headlines::section(profile))
-        (findings::section(profile))
+        (super::body(profile, vec![summary(profile), what_to_do(profile)]))
         @if let Some(step) = step {
             section id="step" {
                 h2 { "The median step" }

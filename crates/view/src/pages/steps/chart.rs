@@ -1,7 +1,7 @@
 //! Steps, and devices, as stacked parts: the chart of the page and of the overview, from the events or from the profile alone.
 
 use crate::metric;
-use crate::pages::{About, ColourClass, Link, Series, Source, Stack, StackRow, View};
+use crate::pages::{About, Bar, Bars, ColourClass, Link, Series, Source, Stack, StackRow, View};
 use crate::table::Unit;
 use base::format;
 use metrics::{Breakdown, StepPart};
@@ -48,6 +48,25 @@ pub(super) fn by_step(source: Source<'_>, device: Option<u32>) -> Stack {
 pub(in crate::pages) fn overview(source: Source<'_>) -> Stack {
     let about = About::new(metric!("steps[].duration_us"), View::Steps);
     Stack { about: Some(about), ..by_step(source, None) }
+}
+
+/// The parts of the mean step, or of the active span if the steps are unknown. They add up to its length.
+pub(in crate::pages) fn mean(profile: &UnifiedProfile) -> Option<Bars> {
+    let breakdown = profile.step_breakdown.as_ref()?;
+    let whole = breakdown.duration_us;
+    let title = match breakdown.num_steps {
+        Some(1) => "One counted step, per device".to_owned(),
+        Some(steps) => format!("Mean of {} counted steps, per device", format::count(steps)),
+        None => "Active span per device, from the first op to the last".to_owned(),
+    };
+    let bar = |(part, value): (StepPart, Option<f64>)| {
+        let value = value.filter(|us| *us > 0.0 && whole > 0.0)?;
+        let note = format::percent((100.0 * value / whole).clamp(0.0, 100.0));
+        Some(Bar { label: part.title().to_owned(), value, class: part.into(), note, link: None })
+    };
+    let bars = StepPart::ALL.into_iter().zip(breakdown.parts.values_us()).filter_map(bar).collect();
+    let note = format!("Every instant is in one part. The parts add up to {}.", format::time_us(whole));
+    Some(Bars { title, unit: Unit::TimeUs, bars, whole: Some(whole), note, ..Bars::default() })
 }
 
 /// The mean step, or the active span, of each device.

@@ -3,8 +3,8 @@
 mod chart;
 mod figures;
 
-pub(super) use self::chart::overview;
 use self::chart::{by_device, by_step, step_name};
+pub(super) use self::chart::{mean, overview};
 use super::source::nothing_ran;
 use super::{Bar, Bars, Block, Choice, ColourClass, PageQuery, Source, TableBlock, filter, table_block};
 use crate::table::{Cell, Filter, Table, Unit, column};

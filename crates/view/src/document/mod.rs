@@ -1,0 +1,76 @@
+//! Reports as sections of the blocks that pages consist of, and their renderers.
+//!
+//! ```text
+//! pages::sections ──┬─ terminal   one screen: short sections, first rows
+//!                   ├─ markdown   short sections, for issues and notes
+//!                   └─ html       all sections, with charts
+//! ```
+//!
+//! A renderer decides layout only. What a section contains, its numbers and its words come from the functions in `pages` that the
+//! web page draws, so no two of them can disagree.
+
+pub(crate) mod html;
+pub(crate) mod markdown;
+pub(crate) mod terminal;
+
+use crate::export::value::display;
+use crate::pages::Block;
+use crate::table::{Cell, Unit};
+use base::format;
+
+/// Part of a report under one heading.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Section {
+    /// Anchor in an HTML report.
+    pub id: &'static str,
+    /// Heading. A renderer omits it if the first block has a title of its own.
+    pub title: String,
+    /// Content, from top to bottom.
+    pub blocks: Vec<Block>,
+    /// True if short reports have this section too.
+    pub is_short: bool,
+}
+
+impl Section {
+    /// Returns true if no block has anything to show.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.blocks.iter().all(is_empty)
+    }
+}
+
+/// Returns true if a report shows nothing of a block. Choices and links need a page, and pictures of points, trees and matrices
+/// need a pointer to be read.
+pub(crate) fn is_empty(block: &Block) -> bool {
+    match block {
+        Block::Figures { figures } => figures.is_empty(),
+        Block::Stack(stack) => stack.rows.is_empty() && stack.note.is_empty(),
+        Block::Bars(bars) => bars.bars.is_empty() && bars.note.is_empty(),
+        Block::Table(table) => table.rows.is_empty(),
+        Block::Grid(grid) => grid.rows.is_empty(),
+        Block::Facts(facts) => facts.facts.is_empty(),
+        Block::Fold { blocks, .. } => blocks.iter().all(is_empty),
+        Block::Findings { findings } => findings.is_empty(),
+        Block::Choice(_) | Block::Links { .. } | Block::Scatter(_) | Block::Icicle(_) | Block::Matrix(_) => true,
+        Block::Heading { .. } | Block::Note { .. } | Block::Empty { .. } | Block::Waterfall(_) => false,
+    }
+}
+
+/// Title that a block shows above itself.
+pub(crate) fn title(block: &Block) -> Option<&str> {
+    let title = match block {
+        Block::Heading { text, .. } => text,
+        Block::Stack(stack) => &stack.title,
+        Block::Bars(bars) => &bars.title,
+        Block::Table(table) => &table.title,
+        Block::Grid(grid) => &grid.title,
+        Block::Facts(facts) => &facts.title,
+        Block::Waterfall(waterfall) => &waterfall.title,
+        _ => return None,
+    };
+    (!title.is_empty()).then_some(title)
+}
+
+/// Value of a figure with its unit, or a dash if it was not measured.
+pub(crate) fn value(value: Option<f64>, unit: Unit) -> String {
+    value.map_or_else(|| format::DASH.to_owned(), |value| display(&Cell::Float(value), unit))
+}

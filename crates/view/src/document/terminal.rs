@@ -1,0 +1,270 @@
+//! Sections on one screen of a terminal: short sections only, the first rows of each table.
+
+use super::{Section, is_empty, title, value};
+use crate::export::columns::SENTENCE;
+use crate::export::value::display;
+use crate::pages::{Bars, Block, Facts, Figure, FindingBlock, Grid, TableBlock, Waterfall};
+use crate::table::{Cell, Unit};
+use crate::tables::TableName;
+use base::format::{self, printable, shorten};
+use report::FindingSeverity;
+
+/// Columns of the terminal that the report is made for.
+pub(crate) const WIDTH: usize = 100;
+/// Rows of a table; `crossprof table` prints all.
+const ROWS: usize = 8;
+/// Findings; `crossprof table findings` prints all.
+const FINDINGS: usize = 3;
+/// Characters of a name at most.
+const NAME: usize = 60;
+/// Least width of the labels of figures, so that those of all sections are one column.
+const LABEL: usize = 13;
+
+/// Renders the short sections below each other.
+pub(crate) fn render(sections: &[Section]) -> String {
+    let mut text = String::new();
+    for section in sections.iter().filter(|section| section.is_short && !section.is_empty()) {
+        let shown: Vec<&Block> = section.blocks.iter().filter(|block| !is_empty(block)).collect();
+        if !section.title.is_empty() && shown.first().is_none_or(|block| title(block).is_none()) {
+            text.push_str(&format!("\n{}\n", section.title));
+        }
+        shown.into_iter().for_each(|block| text.push_str(&self::block(block)));
+    }
+    text
+}
+
+fn block(block: &Block) -> String {
+    let body = match block {
+        Block::Figures { figures } => figures_text(figures),
+        Block::Facts(facts) => facts_text(facts),
+        Block::Bars(bars) => bars_text(bars),
+        Block::Table(table) => table_text(table),
+        Block::Grid(grid) => grid_text(grid),
+        Block::Waterfall(waterfall) => waterfall_text(waterfall),
+        Block::Findings { findings } => findings_text(findings),
+        Block::Note { text } => sentence(text, 2),
+        Block::Heading { note, .. } => note.as_deref().map_or_else(String::new, |note| sentence(note, 2)),
+        Block::Empty { reason, .. } => sentence(reason, 2),
+        // The rows of a chart of steps are columns of a picture; folds hold details for those who ask.
+        Block::Stack(stack) if stack.rows.is_empty() => sentence(&stack.note, 2),
+        _ => return String::new(),
+    };
+    match title(block) {
+        Some(title) => format!("\n{title}\n{body}"),
+        None => body,
+    }
+}
+
+/// A label and a value per line; lines that are too long continue below the value.
+fn labelled(lines: &[(String, String)]) -> String {
+    let width = lines.iter().map(|(label, _)| label.chars().count() + 1).max().unwrap_or(0).clamp(LABEL, 30);
+    let mut text = String::new();
+    for (label, value) in lines {
+        let lines = wrapped(&shorten(&printable(value), SENTENCE), WIDTH.saturating_sub(width + 2));
+        for (at, line) in lines.iter().enumerate() {
+            let label = if at == 0 { label.as_str() } else { "" };
+            text.push_str(format!("  {label:<width$}{line}").trim_end());
+            text.push('\n');
+        }
+    }
+    text
+}
+
+fn figures_text(figures: &[Figure]) -> String {
+    let line = |figure: &Figure| {
+        let value = value(figure.value, figure.unit);
+        (printable(&figure.label), format!("{value}  {}", figure.note).trim_end().to_owned())
+    };
+    labelled(&figures.iter().map(line).collect::<Vec<_>>())
+}
+
+fn facts_text(facts: &Facts) -> String {
+    let lines: Vec<_> = facts.facts.iter().map(|fact| (printable(&fact.label), fact.value.clone())).collect();
+    labelled(&lines)
+}
+
+fn bars_text(bars: &Bars) -> String {
+    let rows = bars.bars.iter().take(ROWS).map(|bar| {
+        let value = display(&Cell::Float(bar.value), bars.unit);
+        vec![shorten(&printable(&bar.label), NAME), value, bar.note.clone()]
+    });
+    let mut text = aligned(&rows.collect::<Vec<_>>(), &[false, true, true]);
+    if let Some(left @ 1..) = bars.bars.len().checked_sub(ROWS) {
+        text.push_str(&format!("  and {left} more\n"));
+    }
+    if !bars.note.is_empty() {
+        text.push_str(&sentence(&bars.note, 2));
+    }
+    text
+}
+
+/// As many of the columns that a page shows as fit beside each other.
+fn table_text(table: &TableBlock) -> String {
+    let is_name = |unit: Unit| unit == Unit::Text;
+    let shown: Vec<usize> = (0..table.columns.len())
+        .filter(|&at| table.columns.get(at).is_some_and(|column| !column.is_folded))
+        .filter(|&at| table.rows.iter().any(|row| row.get(at).is_some_and(|cell| *cell != Cell::Absent)))
+        .collect();
+    let cell = |row: &[Cell], at: usize| {
+        let unit = table.columns.get(at).map_or(Unit::Text, |column| column.unit);
+        row.get(at).map_or_else(String::new, |cell| shorten(&display(cell, unit), NAME))
+    };
+    let heading = |at: usize| table.columns.get(at).map_or_else(String::new, |column| column.title.clone());
+    let mut rows = vec![shown.iter().map(|&at| heading(at)).collect::<Vec<_>>()];
+    for row in table.rows.iter().take(ROWS) {
+        rows.push(shown.iter().map(|&at| cell(row, at)).collect());
+    }
+    let widths = |column: usize| rows.iter().filter_map(|row| row.get(column)).map(|it| it.chars().count() + 2).max();
+    let mut used = 0;
+    let fitting = (0..shown.len()).take_while(|&column| {
+        used += widths(column).unwrap_or(0);
+        column == 0 || used <= WIDTH
+    });
+    let fitting = fitting.count();
+    rows.iter_mut().for_each(|row| row.truncate(fitting));
+    let right: Vec<bool> =
+        shown.iter().map(|&at| table.columns.get(at).is_some_and(|column| !is_name(column.unit))).collect();
+    let mut text = aligned(&rows, &right);
+    let left = table.total_rows.max(table.rows.len() as u64).saturating_sub(ROWS as u64);
+    if left > 0 {
+        text.push_str(&format!("  and {} more: crossprof table {}\n", format::count(left), table.table.key()));
+    }
+    text
+}
+
+fn grid_text(grid: &Grid) -> String {
+    let row = |row: &Vec<crate::pages::GridCell>| {
+        let cell = |cell: &crate::pages::GridCell| {
+            let note = if cell.note.is_empty() { String::new() } else { format!(" ({})", cell.note) };
+            shorten(&printable(&format!("{}{note}", cell.text)), NAME)
+        };
+        row.iter().map(cell).collect::<Vec<_>>()
+    };
+    let rows: Vec<Vec<String>> = [grid.columns.clone()].into_iter().chain(grid.rows.iter().map(row)).collect();
+    let right: Vec<bool> = (0..grid.columns.len()).map(|at| at > 0).collect();
+    aligned(&rows, &right)
+}
+
+fn waterfall_text(waterfall: &Waterfall) -> String {
+    let shown = |value: f64| display(&Cell::Float(value), waterfall.unit);
+    let ends = |(name, value): &(String, f64)| vec![printable(name), shown(*value)];
+    let parts = waterfall.parts.iter().map(|part| {
+        let sign = if part.delta < 0.0 { "-" } else { "+" };
+        vec![printable(&part.label), format!("{sign}{}", shown(part.delta.abs()))]
+    });
+    let rows: Vec<_> = [ends(&waterfall.start)].into_iter().chain(parts).chain([ends(&waterfall.end)]).collect();
+    aligned(&rows, &[false, true])
+}
+
+/// The first findings, each with what was seen; remedies are a command away.
+fn findings_text(findings: &[FindingBlock]) -> String {
+    let is_rule = |finding: &&FindingBlock| !finding.remedy.is_empty();
+    let rules = findings.iter().filter(is_rule).count();
+    let first = findings.iter().filter(is_rule).take(FINDINGS).chain(findings.iter().filter(|it| !is_rule(it)));
+    let mut text = String::new();
+    for finding in first {
+        let severity = if finding.severity == FindingSeverity::NotChecked { "" } else { finding.severity.label() };
+        text.push_str(&format!("  {severity:<10}{}\n", shorten(&printable(&finding.title), SENTENCE)));
+        if is_rule(&finding) {
+            text.push_str(&sentence(&finding.text, 12));
+        }
+    }
+    let more = match rules.checked_sub(FINDINGS) {
+        _ if rules == 0 => return text,
+        Some(left @ 1..) => format!("and {left} more: "),
+        _ => "remedies: ".to_owned(),
+    };
+    text.push_str(&format!("  {more}crossprof table {}\n", TableName::Findings.key()));
+    text
+}
+
+/// A sentence, indented and wrapped.
+fn sentence(text: &str, indent: usize) -> String {
+    let lines = wrapped(&shorten(&printable(text), SENTENCE), WIDTH.saturating_sub(indent));
+    let lines = lines.iter().filter(|line| !line.is_empty());
+    lines.map(|line| format!("{:indent$}{line}\n", "")).collect()
+}
+
+/// Lines of whole words, each at most `width` characters unless a word is longer.
+pub(crate) fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split(' ') {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
+fn aligned(rows: &[Vec<String>], right: &[bool]) -> String {
+    crate::export::columns::aligned(rows, right)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pages::{Bar, ColourClass, ColumnBlock, Fact};
+    use crate::table::column;
+
+    fn section(blocks: Vec<Block>) -> Section {
+        Section { title: "Title".to_owned(), blocks, is_short: true, ..Section::default() }
+    }
+
+    fn finding(number: usize) -> FindingBlock {
+        FindingBlock {
+            id: "idle_gaps".to_owned(),
+            severity: FindingSeverity::Warning,
+            title: format!("Finding {number}"),
+            text: "word ".repeat(30),
+            remedy: "Do it.".to_owned(),
+            evidence: Vec::new(),
+            link: None,
+            in_timeline: None,
+        }
+    }
+
+    #[test]
+    fn three_findings_are_shown_and_the_rest_counted() {
+        let text = |count| render(&[section(vec![Block::Findings { findings: (0..count).map(finding).collect() }])]);
+        let five = text(5);
+        assert!(five.starts_with("\nTitle\n  warning   Finding 0\n            word word"), "{five}");
+        assert!(!five.contains("Finding 3") && five.ends_with("  and 2 more: crossprof table findings\n"), "{five}");
+        assert!(five.lines().all(|line| line.chars().count() <= WIDTH), "{five}");
+        assert!(text(2).ends_with("  remedies: crossprof table findings\n"));
+        assert_eq!(text(0), "");
+    }
+
+    #[test]
+    fn a_table_has_as_many_columns_as_fit() {
+        let columns = (0..4).map(|_| ColumnBlock::from(&column("name", "Name", Unit::Text, ""))).collect();
+        let rows = (0..10).map(|_| vec![Cell::Text("x".repeat(40)); 4]).collect();
+        let table = TableBlock { title: "Ops".to_owned(), columns, rows, ..TableBlock::empty(TableName::Ops) };
+        let text = render(&[section(vec![Block::Table(table)])]);
+        assert!(text.starts_with("\nOps\n") && text.ends_with("  and 2 more: crossprof table ops\n"), "{text}");
+        assert!(text.lines().all(|line| line.chars().count() <= WIDTH), "{text}");
+        assert_eq!(text.matches("xxx").count() / 13, 8 * 2, "{text}");
+    }
+
+    #[test]
+    fn long_facts_continue_below_their_value_and_text_is_never_a_control() {
+        let fact =
+            Fact { label: "Source".to_owned(), value: format!("\u{1b}{}", "word ".repeat(40)), ..Fact::default() };
+        let facts = Facts { facts: vec![fact], ..Facts::default() };
+        let bar = Bar {
+            label: "matmul".to_owned(),
+            value: 3.0,
+            class: ColourClass::GROUP,
+            note: "60 %".to_owned(),
+            link: None,
+        };
+        let bars = Bars { title: "Bars".to_owned(), unit: Unit::TimeUs, bars: vec![bar], ..Bars::default() };
+        let text = render(&[section(vec![Block::Facts(facts), Block::Bars(bars)])]);
+        assert!(text.starts_with("\nTitle\n  Source       \\u{1b}word"), "{text}");
+        assert!(text.contains("\n               word") && !text.contains('\u{1b}'), "{text}");
+        assert!(text.ends_with("\nBars\n  matmul  3.00 µs  60 %\n"), "{text}");
+    }
+}

@@ -1,0 +1,154 @@
+//! The report of a run, section by section: the only list of what terminal, Markdown, HTML and notebook card show of it.
+//!
+//! The blocks are those of the pages, made from the profile alone, so that an imported result has a report too, and the same
+//! profile always gives the same bytes.
+
+use super::{
+    Block, ColumnBlock, Fact, Facts, PageQuery, Source, TableBlock, communication, devices, findings, host,
+    live_memory, overview, run_facts, steps, transfers,
+};
+use crate::document::Section;
+use crate::export::text::warning_line;
+use crate::table::Table;
+use crate::tables::{TableName, top_ops_or_kernels};
+use base::{Warning, format, json_text};
+use report::UnifiedProfile;
+
+/// Devices that get a bar.
+const DEVICES: usize = 64;
+/// Warnings that are listed; the profile has all.
+const WARNINGS: usize = 20;
+/// Columns of the largest ops that the details of an op show instead.
+const OP_DETAILS: [&str; 3] = ["min_us", "max_us", "program"];
+
+/// All sections, in order. Sections without content have no blocks.
+pub(crate) fn sections(profile: &UnifiedProfile) -> Vec<Section> {
+    let source = Source::Profile(profile);
+    let query = PageQuery::default();
+    let short = |id, title: &str, blocks| Section { id, title: title.to_owned(), blocks, is_short: true };
+    let long = |id, title: &str, blocks| Section { id, title: title.to_owned(), blocks, is_short: false };
+    vec![
+        summary(profile),
+        short("host", "", of_other_kinds(source, &query)),
+        short("findings", "What to do first", findings::all(source)),
+        long("steps", "Where the time goes", step_blocks(source)),
+        short("ops", "", op_blocks(profile)),
+        Section { is_short: has_many_devices(profile), ..long("devices", "Devices", device_blocks(source, &query)) },
+        long("communication", "Communication", known(communication::blocks(source, &query))),
+        long("transfers", "Copies", known(transfers::blocks(source, &query))),
+        long("environment", "Environment", vec![untitled(run_facts::environment(profile))]),
+        long("not-measured", "Not measured", run_facts::not_measured(profile).into_iter().collect()),
+        long("definitions", "Definitions", definitions(profile).into_iter().collect()),
+        warnings(&profile.warnings),
+    ]
+}
+
+/// The figures and facts that a report begins with.
+pub(crate) fn summary(profile: &UnifiedProfile) -> Section {
+    let figures = match profile.is_of_memory_alone() {
+        true => Vec::new(),
+        false => overview::figures(Source::Profile(profile)),
+    };
+    let blocks = vec![Block::Figures { figures }, run_facts::run(profile)];
+    Section { id: "summary", title: String::new(), blocks, is_short: true }
+}
+
+/// What to do first, and what takes most of the time.
+pub(crate) fn what_to_do(profile: &UnifiedProfile) -> Section {
+    let blocks = findings::all(Source::Profile(profile));
+    Section { id: "findings", title: "What to do first".to_owned(), blocks, is_short: true }
+}
+
+/// A run without device ops leads with its memory, its hosts, or its devices of unknown kinds.
+fn of_other_kinds(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
+    match source.profile() {
+        profile if profile.is_of_memory_alone() => live_memory::blocks(source, query),
+        profile if overview::is_host_only(profile) => known(host::blocks(source, query)),
+        _ => host::other_devices(source, query).collect(),
+    }
+}
+
+fn step_blocks(source: Source<'_>) -> Vec<Block> {
+    let Some(mean) = steps::mean(source.profile()) else { return Vec::new() };
+    vec![Block::Stack(steps::overview(source)), Block::Bars(mean)]
+}
+
+fn op_blocks(profile: &UnifiedProfile) -> Vec<Block> {
+    let (title, table) = top_ops_or_kernels(profile);
+    let name = if table.name == "ops" { TableName::Ops } else { TableName::TopKernels };
+    let categories = overview::categories(profile, &|_| None);
+    vec![Block::Bars(categories), Block::Table(whole(&table, name, title))]
+}
+
+/// A table of a profile with the columns that a report has room for.
+fn whole(table: &Table, name: TableName, title: &str) -> TableBlock {
+    let column = |column| {
+        let column = ColumnBlock::from(column);
+        ColumnBlock { is_folded: OP_DETAILS.contains(&column.key.as_str()), ..column }
+    };
+    TableBlock {
+        title: title.to_owned(),
+        columns: table.columns.iter().map(column).collect(),
+        rows: table.rows.clone(),
+        total_rows: table.rows.len() as u64,
+        ..TableBlock::empty(name)
+    }
+}
+
+fn has_many_devices(profile: &UnifiedProfile) -> bool {
+    profile.multi_device.as_ref().is_some_and(|devices| devices.device_stats.len() > 1)
+}
+
+fn device_blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
+    if source.profile().multi_device.is_none() {
+        return Vec::new();
+    }
+    let bars = Block::Bars(devices::first(source.profile(), DEVICES));
+    [bars].into_iter().chain(devices::tables(source, query)).collect()
+}
+
+/// Leaves out the block of a page that explains why the page is empty: a report has no such section.
+fn known(blocks: Vec<Block>) -> Vec<Block> {
+    blocks.into_iter().filter(|block| !matches!(block, Block::Empty { .. })).collect()
+}
+
+fn untitled(block: Block) -> Block {
+    match block {
+        Block::Facts(facts) => Block::Facts(Facts { title: String::new(), ..facts }),
+        other => other,
+    }
+}
+
+/// Meaning of the headline numbers that the profile has.
+fn definitions(profile: &UnifiedProfile) -> Option<Block> {
+    // Through text: serializing a profile as a tree would need all its code a second time.
+    let document: serde_json::Value = serde_json::from_str(&json_text::compact(profile)).unwrap_or_default();
+    let is_in = |path: &str| document.pointer(&format!("/{}", path.replace('.', "/"))).is_some();
+    let fact = |(path, definition): (&str, base::fields::Definition)| Fact {
+        label: path.to_owned(),
+        value: definition.plain(),
+        ..Fact::default()
+    };
+    let facts: Vec<Fact> = compare::definitions().filter(|(path, _)| is_in(path)).map(fact).collect();
+    let blocks = vec![Block::Facts(Facts { title: String::new(), facts })];
+    Some(Block::Fold { title: "What the numbers mean".to_owned(), blocks })
+}
+
+/// What was lost or odd.
+fn warnings(warnings: &[Warning]) -> Section {
+    let fact = |warning: &Warning| {
+        let line = warning_line(warning);
+        let (severity, text) = line.split_once(':').unwrap_or(("", &line));
+        Fact { label: severity.to_owned(), value: text.trim_start().to_owned(), ..Fact::default() }
+    };
+    let mut blocks = Vec::new();
+    if !warnings.is_empty() {
+        let facts = warnings.iter().take(WARNINGS).map(fact).collect();
+        blocks.push(Block::Facts(Facts { title: String::new(), facts }));
+    }
+    if let Some(left @ 1..) = warnings.len().checked_sub(WARNINGS) {
+        blocks.push(Block::Note { text: format!("and {} more", format::count(left as u64)) });
+    }
+    let title = format!("Warnings ({})", format::count(warnings.len() as u64));
+    Section { id: "warnings", title, blocks, is_short: true }
+}
