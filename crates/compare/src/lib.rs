@@ -11,7 +11,7 @@
 //! ```
 //!
 //! Only unified profiles are read, never events: a loaded run, an exported profile and a report that is dropped back give
-//! the same comparison. docs/comparing.md explains the method and its limits.
+//! the same comparison. docs/compare.md explains the method and its limits.
 
 #![warn(clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
 
