@@ -1,6 +1,6 @@
-//! Earlier results: the unified profile JSON, of this program or of the 1.0.0 tools.
+//! Reads earlier results: the unified profile JSON of crossprof or of the 1.0.0 tools.
 //!
-//! Four shapes call themselves 1.0.0:
+//! Four shapes have the version 1.0.0:
 //!
 //! | shape | device use in | also |
 //! |---|---|---|
@@ -9,14 +9,15 @@
 //! | C | as B | `throughput.tokens_per_sec_per_device` |
 //! | D | as B | `flop_stats`, `model_config.item_embedding_dim` |
 //!
-//! All are read into the present schema; what was converted, corrected or left out stands in the profile's warnings.
-//! A document that says 1.1.0 is taken as it is: what this program exports, it imports unchanged.
+//! All shapes are converted to the current schema. The profile's warnings list everything that was converted, corrected
+//! or skipped. A document with version 1.1.0 is not converted: crossprof imports its own exports unchanged.
 //!
-//! Sentences (warnings, findings, what was not measured) are made printable, as ours are; names stay as they are, since whatever
-//! shows them makes them so. Numbers that no measurement gives are absent (`values`).
-//! A document may have comments, and parts that are left out, as documentation prints them (`lenient`).
-//! A document can hold several runs: a list of profiles of any of these shapes, or the results of a benchmark
-//! ([`benchmark`]).
+//! Sentences (warnings, findings, reasons for missing metrics) are made printable. Names stay as they are, since the
+//! code that displays them makes them printable. Numbers that are too large for a measurement are read as absent
+//! (`values`).
+//!
+//! A document may contain comments and omissions, as in printed documentation (`lenient`). It can also contain several
+//! runs: a list of profiles with any of these shapes, or the results of a benchmark ([`benchmark`]).
 
 pub mod benchmark;
 mod legacy;
@@ -33,10 +34,10 @@ use report::UnifiedProfile;
 use section::Notes;
 use version::Version;
 
-/// Largest document that is read: a profile is a few hundred kilobytes.
+/// Maximum size of a document in bytes. A profile has a few hundred kilobytes.
 pub const MAX_BYTES: usize = 64 << 20;
 
-/// What is wrong with a document that only an attack holds: a profile has a dozen levels.
+/// Reason for refusing a document that only an attacker would write. A profile has a dozen levels.
 const TOO_DEEP: &str = "it is nested too deeply, with more than 127 lists and objects inside each other";
 
 /// The runs of one document.
@@ -44,27 +45,28 @@ const TOO_DEEP: &str = "it is nested too deeply, with more than 127 lists and ob
 pub struct Profiles {
     /// Runs in the order of the document, at least one.
     pub runs: Vec<NamedProfile>,
-    /// About the document, and about what in it is no run.
+    /// Warnings about the document, and about entries that are not a run.
     pub warnings: Vec<Warning>,
 }
 
 /// One run of a document.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NamedProfile {
-    /// Name of the run; that of the file where absent.
+    /// Name of the run. If absent, the file's name is used.
     pub name: Option<String>,
-    /// What was measured of the run.
+    /// Metrics of the run.
     pub profile: UnifiedProfile,
-    /// The picture of its median step as a text, where a report keeps it.
+    /// Picture of the run's median step as text, if the source is a report with pictures.
     pub median_step: Option<String>,
 }
 
-/// Reads the document in `text`; `path` is named in its warnings.
+/// Reads the document in `text`. Its warnings name `path`.
 ///
 /// # Errors
 ///
-/// [`Error::Malformed`] where it is damaged JSON, a 1.1.0 document whose fields have wrong types, or holds no run;
-/// [`Error::Unsupported`] where its major version is not 1. In a list, such a profile is a warning unless all are.
+/// Returns [`Error::Malformed`] if the JSON is damaged, if the fields of a 1.1.0 document have wrong types, or if there
+/// is no run. Returns [`Error::Unsupported`] if the major version is not 1. In a list, such a profile only causes a
+/// warning, unless all profiles fail.
 pub fn read_profiles(text: &[u8], path: &str) -> Result<Profiles, Error> {
     let Parsed { document, notes } = parse(text)?;
     let mut profiles = match document {
@@ -82,7 +84,7 @@ pub fn read_profiles(text: &[u8], path: &str) -> Result<Profiles, Error> {
     Ok(profiles)
 }
 
-/// A list of profiles; each is named as it names itself, else by its place.
+/// Reads a list of profiles. A run has the name in its profile's metadata, if any.
 fn read_list(documents: Vec<Value>, path: &str) -> Result<Profiles, Error> {
     let mut profiles = Profiles::default();
     let mut first_error = None;

@@ -1,4 +1,4 @@
-//! What is found is what was written, whatever stands around it and however the bytes come.
+//! The arguments found are those written, independent of the surrounding text and the chunk sizes.
 
 use std::io::Write as _;
 
@@ -8,7 +8,7 @@ use super::{ArgumentsReader, EventArguments};
 use crate::Outliner;
 use crate::xplane::writer::{event, message, sample};
 
-/// Index, name and arguments of what is found.
+/// Returns index, name and arguments of the events found.
 fn find(file: &str, member: &str, bytes: &[u8], events: &[u32], chunk: usize) -> Vec<EventArguments> {
     let mut reader = ArgumentsReader::new(file, member, events.to_vec());
     for piece in bytes.chunks(chunk) {
@@ -24,7 +24,7 @@ fn of_file(bytes: &[u8], events: &[u32]) -> Vec<EventArguments> {
     find("file", "file", bytes, events, 4096)
 }
 
-/// `name: key=value key=value`.
+/// Formats each event as `name: key=value key=value`.
 fn said(found: &[EventArguments]) -> Vec<String> {
     let pair = |(name, value): &(String, String)| format!(" {name}={value}");
     found.iter().map(|it| format!("{}:{}", it.name, it.arguments.iter().map(pair).collect::<String>())).collect()
@@ -112,7 +112,7 @@ fn members_of_archives_and_packed_files_are_read() {
     packed.write_all(&text).unwrap();
     let packed = packed.finish().unwrap();
     assert_eq!(find("t.json.gz", "t.json.gz", &packed, &[0], 5).len(), 1);
-    // Another member of the archive holds more events.
+    // Another member of the archive contains more events.
     let archive = [tar_member("run/b.xplane.pb", &sample()), tar_member("run/t.json.gz", &packed)].concat();
     assert_eq!(find("r.tar", "r.tar/run/b.xplane.pb", &archive, &[3], 700).len(), 1);
     assert_eq!(find("r.tar", "r.tar/run/t.json", &archive, &[3], 700), []);
@@ -168,7 +168,7 @@ fn a_cut_file_gives_what_stands_before_the_cut() {
     }
 }
 
-/// An event of a JSON trace and what is to be found of it.
+/// Writes an event of a JSON trace and returns the arguments to be found for it.
 fn json_event(phase: u8, start: u64, keys: &[(u8, u32)]) -> (String, Vec<(String, String)>) {
     let args = keys.iter().map(|(key, value)| (format!("k{key}"), value.to_string())).collect::<Vec<_>>();
     let text = args.iter().map(|(key, value)| format!("\"{key}\":{value}")).collect::<Vec<_>>().join(",");
@@ -192,7 +192,7 @@ proptest! {
         chunk in 1..5000usize,
         base in prop::sample::select(vec![0u64, 1_700_000_000_000_000]),
     ) {
-        // Open begins, and what is to be found of each event that ends or is whole.
+        // Indices of open begin events, and the expected arguments of each complete or ended event.
         let (mut open, mut expected, mut texts) = (Vec::new(), Vec::new(), Vec::new());
         for (phase, start, keys) in std::iter::repeat_n(events, repeats).flatten() {
             let keys: Vec<(u8, u32)> = keys.into_iter().collect();

@@ -1,4 +1,4 @@
-//! What can be said only when the whole file was seen: kinds of planes, the writer, and what was lost.
+//! Completes a trace after the whole file was read: kinds of planes, the writer, and lost data.
 
 use std::collections::BTreeSet;
 
@@ -16,11 +16,11 @@ use trace::{
     Framework, LineKind, Plane, PlaneKind, Platform, SourceFormat, StatValue, StrId, Trace, copies, is_gpu_cat,
 };
 
-/// Numbers of complete events at which XLA's writer stops (the older and the newer limit).
+/// Numbers of complete events at which XLA's writer stops (older and newer limit).
 const WRITER_LIMITS: [u64; 2] = [1_000_000, 5_000_000];
-/// Names that TensorFlow's runtime gives its host events and JAX never does.
+/// Names of host events that TensorFlow's runtime uses and JAX does not.
 const TENSORFLOW_EVENTS: [&str; 3] = ["ExecutorState::Process", "EagerKernelExecute", "TFE_Py_ExecuteCancelable"];
-/// Categories that Kineto gives to what ran on the host, in its newer and older spellings.
+/// Categories of Kineto's host events, in newer and older spellings.
 const KINETO_HOST_CATS: [&str; 8] = [
     "cpu_op",
     "user_annotation",
@@ -32,7 +32,7 @@ const KINETO_HOST_CATS: [&str; 8] = [
     "Runtime",
 ];
 
-/// Makes the trace of a file: `done` bytes of `length` were read in whole tokens.
+/// Builds the trace of a file. `done` of its `length` bytes were read as complete tokens.
 pub(super) fn finish(scanner: Scanner, path: &str, done: u64, length: u64) -> Result<Trace, Error> {
     if let Some(error) = not_a_trace(&scanner, length) {
         return Err(error);
@@ -118,7 +118,7 @@ fn not_a_trace(scanner: &Scanner, length: u64) -> Option<Error> {
     Some(Error::not_a_profile(what, remedy))
 }
 
-/// The label of a process (`process_labels`), where it has one.
+/// Returns the label of a process (`process_labels`), if it has one.
 fn label(trace: &Trace, plane: &Plane) -> Option<StrId> {
     match trace.plane_stat(plane, "labels")? {
         StatValue::Text(label) if !label.is_empty() => Some(label),
@@ -126,7 +126,7 @@ fn label(trace: &Trace, plane: &Plane) -> Option<StrId> {
     }
 }
 
-/// Gives the processes for which `wanted` holds their labels as names.
+/// Names processes after their labels if `wanted` returns true.
 fn label_the(trace: &mut Trace, wanted: impl Fn(&Trace, &Plane) -> bool) {
     let found: Vec<Option<StrId>> =
         trace.planes.iter().map(|plane| label(trace, plane).filter(|_| wanted(trace, plane))).collect();
@@ -135,19 +135,19 @@ fn label_the(trace: &mut Trace, wanted: impl Fn(&Trace, &Plane) -> bool) {
     }
 }
 
-/// A process without a name is called by its label.
+/// Names a process without a name after its label.
 fn label_the_nameless(trace: &mut Trace) {
     label_the(trace, |_, plane| plane.name.is_empty());
 }
 
-/// Kineto calls every process by the program's name (`python3`) and says in the label which device it is: `GPU 0`.
+/// Names devices after their labels, such as `GPU 0`. Kineto gives all processes the name of the program (`python3`).
 fn label_the_devices(trace: &mut Trace) {
     let is_device = |plane: &Plane| matches!(plane.kind, PlaneKind::Device { .. });
     label_the(trace, |trace, plane| is_device(plane) && trace::plane_kind(trace.text(plane.name)) == PlaneKind::Other);
 }
 
-/// Where a trace of Kineto has no metadata, a process with GPU work is called by its number, `GPU 0`, and its threads are streams. A number
-/// of more than 32 bits is the name of a process and not of a GPU.
+/// Names processes with GPU work by their number (`GPU 0`) and their threads as streams, if a Kineto trace has no
+/// metadata. A number above 32 bits is the id of a process and not of a GPU.
 fn number_the_devices(store: &mut Store) {
     let Trace { strings, planes, lines, .. } = &mut store.trace;
     let mut nameless = vec![false; planes.len()];
@@ -169,7 +169,7 @@ fn number_the_devices(store: &mut Store) {
     }
 }
 
-/// Processes and threads without a name are called by their ids.
+/// Names processes and threads without a name after their ids.
 fn name_the_nameless(store: &mut Store) {
     let Trace { strings, planes, lines, .. } = &mut store.trace;
     let mut label = |kind: &str, id: Id| {
@@ -189,9 +189,9 @@ fn name_the_nameless(store: &mut Store) {
     }
 }
 
-/// Kineto states what ran where by category, not by the names of processes: a process with GPU work is a device (its
-/// number stands in `device` or is the process id), one with host work is a host. A plane whose name says what it is
-/// (`/device:GPU:0`) is left to that name.
+/// Derives the kinds of planes from Kineto's event categories, since its process names do not contain them. A process
+/// with GPU work is a device, with its number in `device` or in the process id. A process with host work is a host. A
+/// plane with a clear name (`/device:GPU:0`) keeps the kind of that name.
 fn kineto_kinds(trace: &mut Trace, plane_ids: &[Id]) {
     #[derive(Clone, Copy, PartialEq)]
     enum Side {
@@ -210,7 +210,7 @@ fn kineto_kinds(trace: &mut Trace, plane_ids: &[Id]) {
     if sides.iter().all(|side| *side == Side::Neither) {
         return;
     }
-    // Processes with GPU work of which nothing says which GPU it is.
+    // Processes with GPU work but without a GPU number.
     let mut unnumbered: Vec<usize> = Vec::new();
     for event in trace.events.iter() {
         let side = sides.get(event.args.index()).copied().unwrap_or(Side::Neither);
@@ -243,7 +243,7 @@ fn kineto_kinds(trace: &mut Trace, plane_ids: &[Id]) {
     number(&mut trace.planes, &unnumbered);
 }
 
-/// Gives the devices at these places the lowest numbers that no other has.
+/// Gives these devices the lowest free numbers.
 fn number(planes: &mut [Plane], unnumbered: &[usize]) {
     let ordinal = |plane: &Plane| match plane.kind {
         PlaneKind::Device { ordinal, .. } => Some(ordinal),
@@ -272,14 +272,14 @@ fn framework(trace: &Trace, top_level: &TopLevel) -> Framework {
     }
 }
 
-/// Kineto's times count from its base time, or where it gives none from the Unix epoch: the first event says when the
-/// capture started.
+/// Derives the start of the capture from the first event. Kineto's times count from its base time, or from the Unix
+/// epoch if there is no base time.
 fn set_unix_time(trace: &mut Trace, top_level: &TopLevel) {
     let starts = trace.events.iter().map(|event| event.start.as_ps());
     let base_ns = top_level.base_time_ns.unwrap_or(0);
     let Some(first) = starts.min() else { return };
     let unix_ns = trace.capture.anchor_ns.checked_add(base_ns).and_then(|ns| ns.checked_add(first.div_euclid(1_000)));
-    // Without a base, times since boot are possible: a Unix time lies after 2001.
+    // Without a base time, times may count from boot. A Unix time must be after 2001.
     trace.capture.start_unix_ns = unix_ns.filter(|&ns| ns > 1_000_000_000_000_000_000);
 }
 
@@ -292,9 +292,9 @@ fn cut_off(
 ) -> Option<Warning> {
     match state {
         ScannerState::Done => None,
-        // The end stands in text that could not be read, which has its own warning.
+        // The end of the file is in unreadable text, which has its own warning.
         ScannerState::Lost { previous: b'}' | b']' } => None,
-        // The format allows a list without its bracket: writers append to it until they stop.
+        // The format allows a list without its closing bracket: writers append to it until they stop.
         ScannerState::Events if is_array && done == length => Some(
             Warning::new(WarningCode::JsonUnterminated, "The event list has no closing bracket; every event in it was read.")
                 .with_offset(length),

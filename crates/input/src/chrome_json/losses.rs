@@ -1,8 +1,8 @@
-//! What was lost or odd on the way, counted while reading and reported once at the end.
+//! Counts lost and unusual data during reading, and reports it once at the end.
 
 use base::{Warning, WarningCode};
 
-/// A kind of loss; the order is that of the warnings.
+/// A kind of loss, in the order of the warnings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum JsonLoss {
     Unreadable,
@@ -20,14 +20,14 @@ pub(super) enum JsonLoss {
 
 const KINDS: usize = 11;
 
-/// Number of each loss and where it happened first.
+/// Number of losses of each kind, and the position of the first one.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct JsonLosses {
     counts: [(u64, u64); KINDS],
 }
 
 impl JsonLosses {
-    /// Counts a loss at `offset` bytes of the unpacked text.
+    /// Counts a loss at `offset` bytes in the decompressed text.
     #[cold]
     pub fn add(&mut self, loss: JsonLoss, offset: u64) {
         self.add_all(loss, 1, offset);
@@ -36,13 +36,13 @@ impl JsonLosses {
     /// Counts several losses, the first of them at `offset`.
     pub fn add_all(&mut self, loss: JsonLoss, more: u64, offset: u64) {
         if let Some((count, first)) = self.counts.get_mut(loss as usize).filter(|_| more > 0) {
-            // Pairs are closed, and times placed, later than they are read: the first place is the lowest.
+            // Pairs are closed and times are placed later than they are read, so the lowest position is the first.
             *first = if *count == 0 { offset } else { offset.min(*first) };
             *count += more;
         }
     }
 
-    /// One warning for each kind that occurred.
+    /// Returns one warning for each kind that occurred.
     pub fn warnings(&self) -> impl Iterator<Item = Warning> + '_ {
         let kinds = [
             JsonLoss::Unreadable,

@@ -12,7 +12,7 @@ fn decode(bytes: &[u8], chunk: usize) -> Result<Decoded, Error> {
     decoder.finish()
 }
 
-/// A short description of the result, the same for every chunk size.
+/// Returns a short description of the result, which must not depend on the chunk size.
 fn described(bytes: &[u8]) -> String {
     let describe = |chunk| match decode(bytes, chunk) {
         Ok(Decoded::Trace(trace)) => format!("{} events", trace.events.len()),

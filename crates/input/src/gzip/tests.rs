@@ -27,7 +27,7 @@ fn inflate(stored: &[u8], chunk: usize) -> Inflated {
     (content, warnings)
 }
 
-/// Inflates in one piece and in chunks of several sizes, and asserts that all give the same.
+/// Decompresses at once and in chunks of several sizes, and asserts that all results are equal.
 fn inflate_all_ways(stored: &[u8]) -> Inflated {
     let whole = inflate(stored, stored.len().max(1));
     for chunk in [1, 7, 4096] {
@@ -123,7 +123,7 @@ fn a_wrong_checksum_or_size_keeps_all() {
 
 #[test]
 fn a_damaged_stream_keeps_what_is_before() {
-    // A flush ends in an empty stored block, whose length stands there twice: 00 00 ff ff. Make them disagree.
+    // A flush ends in an empty stored block with its length stored twice: 00 00 ff ff. Make the two disagree.
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
     encoder.write_all(&text()).expect("in memory");
     encoder.flush().expect("in memory");
@@ -138,10 +138,10 @@ fn a_damaged_stream_keeps_what_is_before() {
 
 #[test]
 fn a_bomb_stops_at_the_limit() {
-    // Members of 16 MB of zeros in 16 kB: a ratio of 1030.
+    // Members with 16 MB of zeros in 16 kB: a ratio of 1030.
     let member = gzip(&vec![0u8; 16 << 20]);
     let limit = InflateLimit::default();
-    // As if the first gigabyte, in which any ratio is allowed, were almost through.
+    // Use up most of the first gigabyte, in which any ratio is allowed.
     assert!(limit.allow((1 << 30) - (100 << 20)));
     let mut decoder = GzipDecoder::new("bomb.gz");
     let (mut inflated, mut warnings) = (0u64, Vec::new());
@@ -175,7 +175,7 @@ proptest! {
         let mut stored = gzip(&text());
         let at = at.index(stored.len());
         stored[at] ^= 1 << bit;
-        // Content does not depend on the chunks even then.
+        // Even then, the content does not depend on the chunks.
         let (content, _) = inflate(&stored, 4096);
         prop_assert_eq!(inflate(&stored, 7).0, content);
     }

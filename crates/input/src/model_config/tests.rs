@@ -1,4 +1,4 @@
-//! The configurations are those that the models' authors published.
+//! Tests with configurations that the models' authors published.
 
 use super::*;
 

@@ -1,6 +1,6 @@
 use super::*;
 
-/// The plan in words, one line per run: `name: host=path ...; not path; with path`.
+/// Formats the plan with one line per run: `name: host=path ...; not path; with path`.
 fn planned(files: &[(&str, FileKind)]) -> Vec<String> {
     let candidates: Vec<Candidate<'_>> = files.iter().map(|&(path, kind)| Candidate { path, kind }).collect();
     let path = |file: usize| files[file].0;
@@ -166,6 +166,6 @@ fn thousands_of_runs_with_a_configuration_each_are_planned_in_linear_time() {
     assert_eq!(plan.runs.len(), 20_000);
     assert!(plan.runs.iter().all(|run| run.sidecars.len() == 1), "its own and no other");
     assert_eq!(plan.runs[7].sidecars, [15]);
-    // It took minutes.
+    // It used to take minutes.
     assert!(start.elapsed() < std::time::Duration::from_secs(10), "{:?}", start.elapsed());
 }

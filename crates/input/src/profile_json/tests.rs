@@ -3,7 +3,7 @@ use serde_json::json;
 use super::*;
 use report::{SCHEMA_VERSION, StepTiming};
 
-/// The only run of a document.
+/// Returns the only run of a document.
 fn read_profile(text: &[u8], path: &str) -> Result<UnifiedProfile, Error> {
     let mut profiles = read_profiles(text, path)?;
     assert_eq!((profiles.runs.len(), profiles.warnings.len()), (1, 0));
@@ -23,7 +23,7 @@ fn message<'a>(profile: &'a UnifiedProfile, code: &str) -> &'a str {
     profile.warnings.iter().find(|warning| warning.code == code).map_or("", |warning| &warning.message)
 }
 
-/// The example of the documentation of the 1.0.0 tools.
+/// The example from the documentation of the 1.0.0 tools.
 fn documented() -> Value {
     json!({
         "metadata": {"timestamp": "2025-01-01T00:00:00", "platform": "TPU", "device_type": "TPU v4-8", "framework": "Flax",
@@ -81,7 +81,7 @@ fn shape_a_of_whole_windows_becomes_per_step() {
 
 #[test]
 fn shape_a_above_100_percent_is_no_share() {
-    // What the tool printed for the TPU v6e profile of four chips.
+    // Values that the tool printed for the TPU v6e profile of four chips.
     let mut document = documented();
     document["step_timing"] = json!({"num_steps": 100, "total_time_us": 92_571_837.0, "avg_step_time_us": 925_718.37,
         "total_kernels": 6853, "kernels_per_step": 68});
@@ -105,7 +105,7 @@ fn shape_a_above_100_percent_is_no_share() {
     assert_eq!(profile.not_measured, []);
 }
 
-/// Shape B as its tool writes it: totals of the capture.
+/// Shape B as its tool writes it, with totals of the capture.
 fn shape_b() -> Value {
     let mut document = documented();
     document.as_object_mut().expect("an object").remove("compute_utilization");
@@ -157,7 +157,7 @@ fn shape_c_has_rates_per_device() {
     document["step_timing"]["step_count_source"] = json!("trace-detected-complete-only");
     let profile = read(document);
     assert_eq!(profile.throughput.tokens_per_sec_per_device, Some(4000.0));
-    // Rates that need no model follow from the step time where the tool wrote 0.
+    // Rates that need no model follow from the step time if the tool wrote 0.
     assert_eq!((profile.throughput.steps_per_sec, profile.throughput.ms_per_step), (Some(1e4), Some(0.1)));
     assert_eq!(profile.step_timing.step_count_source, "trace-detected-complete-only");
     assert!(message(&profile, "profile_zero_is_unknown").contains("throughput.ms_per_step"));
@@ -318,7 +318,7 @@ proptest::proptest! {
     }
 }
 
-/// The documented example as this program writes it.
+/// The example from the documentation as crossprof writes it.
 fn current() -> Value {
     serde_json::to_value(read(documented())).expect("a document")
 }
@@ -346,7 +346,7 @@ fn numbers_beyond_measurement_are_absent() {
         assert_eq!(profile.step_timing.avg_step_time_us, None);
         assert!(message(&profile, "profile_immeasurable").starts_with("1 numbers"), "{:?}", profile.warnings);
     }
-    // The profile must have this one.
+    // The profile must contain this field.
     new["step_timing"]["total_time_us"] = json!(1e300);
     let error = read_profile(new.to_string().as_bytes(), "p").unwrap_err().to_string();
     assert!(error.contains("a number is larger than any measurement"), "{error}");
@@ -362,7 +362,7 @@ fn what_is_nested_too_deeply_says_so() {
     }
 }
 
-/// A newer version, or another program, may have more words than we do.
+/// A newer version, or another program, may use words that this version does not know.
 #[test]
 fn unknown_words_are_read_as_the_least_and_said() {
     let mut document = serde_json::to_value(UnifiedProfile::default()).unwrap();

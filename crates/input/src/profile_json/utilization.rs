@@ -1,7 +1,7 @@
-//! How busy the devices were, from documents that mean different things by it.
+//! Converts device utilisation from documents that define it in different ways.
 //!
-//! The present definition is per step and per device: busy time and the rest of the step add up to the step time, and
-//! their ratio is the share. The 1.0.0 documents give
+//! In the current definition, values are per step and device: busy time and the rest of the step add up to the step
+//! time, and their ratio is the share. The 1.0.0 documents contain
 //!
 //! ```text
 //! A, as documented    59500 + 23100 = 82600 = avg_step_time_us        per step: kept
@@ -14,10 +14,10 @@ use super::section::{Notes, Section};
 use base::{Warning, WarningCode};
 use report::{ComputeUtilization, MultiDevice, NotMeasured, StepTiming};
 
-/// Times this close are the same (tools round in print).
+/// Maximum relative difference of equal times (tools round when they print).
 const SAME: f64 = 0.01;
 
-/// What a document says about device use.
+/// Values about device utilisation in a document.
 struct Said {
     percent: Option<f64>,
     busy_us: Option<f64>,
@@ -25,17 +25,17 @@ struct Said {
     concurrency: Option<f64>,
 }
 
-/// What can be made of it, and what to warn of.
+/// Result of the conversion, with warnings.
 pub(super) struct Converted {
-    /// The section, where it can be had.
+    /// The section, if it can be derived.
     pub section: Option<ComputeUtilization>,
-    /// The reason, where it cannot.
+    /// The reason, if it cannot.
     pub not_measured: Option<NotMeasured>,
-    /// What was done.
+    /// Warnings about the conversion.
     pub warnings: Vec<Warning>,
 }
 
-/// Makes `compute_utilization` of the section that the document has.
+/// Derives `compute_utilization` from the section in the document. Returns `None` if there is no such section.
 pub(super) fn convert(root: &Section<'_>, steps: &StepTiming, devices: Option<&MultiDevice>) -> Option<Converted> {
     let (a, b) = (root.section("compute_utilization"), root.section("timeline_coverage"));
     let mut warnings = Vec::new();
@@ -99,7 +99,7 @@ fn from_said(said: &Said, steps: &StepTiming, devices: Option<&MultiDevice>, mut
     let is_per_step = step.is_some_and(|step| same(window, step));
     let (divisor, name) = match step {
         Some(_) if is_per_step => (1.0, "steps"),
-        // Whole windows are longer than a step.
+        // A whole window is longer than a step.
         Some(step) if num_steps > 1 && window > step => (num_steps as f64, "steps"),
         Some(_) => (1.0, "steps"),
         None => (1.0, "active_span"),
@@ -132,7 +132,7 @@ fn from_said(said: &Said, steps: &StepTiming, devices: Option<&MultiDevice>, mut
     Converted { section, not_measured: None, warnings }
 }
 
-/// Only the share is given: the times follow from the step time, if there is one.
+/// Converts a share without times. The times follow from the step time, if it is known.
 fn from_share(said: &Said, steps: &StepTiming, warnings: Vec<Warning>) -> Converted {
     let section = said.percent.zip(steps.avg_step_time_us).map(|(percent, step)| ComputeUtilization {
         compute_util_percent: percent,
@@ -149,7 +149,8 @@ fn from_share(said: &Said, steps: &StepTiming, warnings: Vec<Warning>) -> Conver
     Converted { section, not_measured, warnings }
 }
 
-/// Mean over the devices' busy time (a union of intervals) and span, per step where steps are known.
+/// Computes the mean over the devices from their busy time (a union of intervals) and span, per step if steps are
+/// known.
 fn from_devices(devices: Option<&MultiDevice>, steps: &StepTiming) -> Option<ComputeUtilization> {
     let devices = &devices?.device_stats;
     let count = devices.len() as f64;
@@ -173,7 +174,7 @@ fn same(a: f64, b: f64) -> bool {
     (a - b).abs() <= SAME * a.abs().max(b.abs())
 }
 
-/// Adds what was done to the profile's notes.
+/// Adds the warnings to the profile's notes.
 pub(super) fn tell(notes: &mut Notes, warnings: Vec<Warning>) {
     warnings.into_iter().for_each(|warning| notes.push(warning));
 }

@@ -1,37 +1,37 @@
-//! Files that people drop by mistake, by their first bytes.
+//! Recognizes files that users open by mistake, by their first bytes.
 
 use super::{DROP_A_PROFILE, Format};
 use base::{Error, out_of_memory};
 
-/// What is done about a known kind of file.
+/// Response to a known kind of file.
 #[derive(Clone, Copy)]
 enum Advice {
-    /// The usual remedy.
+    /// Give the usual advice.
     DropAProfile,
-    /// Compressed by a method that is not read: unpack it.
+    /// Compressed by an unsupported method: advise to unpack it.
     Unpack,
-    /// Left beside profiles: passed over.
+    /// Leftover next to profiles: ignore it.
     Derived,
-    /// This remedy.
+    /// Give this advice.
     Say(&'static str),
 }
 
-/// What writes a profile of the device's memory.
+/// Advice for a profile of the host: how to write a profile of device memory.
 const SAVE_MEMORY: &str = "It holds times of the host. For the memory of devices call jax.profiler.save_device_memory_profile(\"memory.prof\"); for times of devices use jax.profiler.trace.";
 
-/// Remedy for a trace that Perfetto recorded.
+/// Advice for a trace that Perfetto recorded.
 pub(super) const FROM_PERFETTO: &str = "Drop the *.xplane.pb or *.trace.json.gz that the profiler wrote next to it, or convert it to JSON: \
                                         traceconv json FILE trace.json.";
 
-/// Remedy for an output of rocprof.
+/// Advice for an output of rocprof.
 pub(super) const FROM_ROCPROF: &str =
     "Capture with jax.profiler.trace, or with torch.profiler and export_chrome_trace: both record AMD GPUs.";
 
-/// Remedy for a program as text.
+/// Advice for a program as text.
 const AS_PROTO: &str = "crossprof reads compiled programs as *.hlo.pb: set XLA_FLAGS=\"--xla_dump_to=DIR --xla_dump_hlo_as_proto\" \
                         before JAX starts. A *.xplane.pb has the programs, too.";
 
-/// First bytes of a file, what it is, what to do.
+/// First bytes of a file, its kind, and the response.
 const MAGIC: &[(&[u8], &str, Advice)] = &[
     (b"BZh", "a bzip2 file", Advice::Unpack),
     (b"\xfd7zXZ\0", "an xz file", Advice::Unpack),
@@ -91,7 +91,7 @@ const MAGIC: &[(&[u8], &str, Advice)] = &[
     (b"\x80\x05\x95", "a Python pickle", Advice::DropAProfile),
 ];
 
-/// The format of a file with known first bytes.
+/// Returns the format of a file with known first bytes.
 pub(super) fn by_magic(head: &[u8]) -> Option<Format> {
     let (_, what, advice) = MAGIC.iter().find(|(magic, _, _)| head.starts_with(magic))?;
     let remedy = match advice {
@@ -107,7 +107,7 @@ pub(super) fn by_magic(head: &[u8]) -> Option<Format> {
     Some(Format::Other(Error::not_a_profile(*what, remedy)))
 }
 
-/// What a file without a known start looks like.
+/// Returns the format of a file without a known start.
 pub(super) fn by_appearance(head: &[u8]) -> Format {
     match odd_text(head) {
         Some(error) => Format::Other(error),
@@ -115,10 +115,10 @@ pub(super) fn by_appearance(head: &[u8]) -> Format {
     }
 }
 
-/// What logs contain for terminals: ESC before colours, and backspace.
+/// Control characters in logs for terminals: ESC before colours, and backspace.
 const TERMINAL: [char; 2] = ['\u{1b}', '\u{8}'];
 
-/// What a file is that is no plain text.
+/// Returns an error for a file that is not plain text.
 fn odd_text(head: &[u8]) -> Option<Error> {
     let text = match std::str::from_utf8(head) {
         Ok(text) => text,

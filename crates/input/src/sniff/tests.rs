@@ -4,7 +4,7 @@ fn whole(bytes: &[u8]) -> Format {
     sniff(bytes, true).expect("a complete file is always told")
 }
 
-/// What an error says the file is.
+/// Returns the kind of file in an error.
 fn said(bytes: &[u8]) -> String {
     match whole(bytes) {
         Format::Other(error) => error.to_string(),

@@ -1,4 +1,4 @@
-//! Damage of every kind: what can be read is read, the rest is reported, and nothing panics.
+//! Tests of damage of every kind: the decoder reads as much as possible, reports the rest, and never panics.
 
 use proptest::prelude::*;
 
@@ -7,7 +7,7 @@ use super::writer::{event, message, sample};
 use base::Severity;
 use trace::{EventColumn, Trace};
 
-/// All that a trace says, for comparison.
+/// Formats everything in a trace, for comparison.
 pub(super) fn summary(trace: &Trace) -> String {
     let ids = [EventColumn::Correlation, EventColumn::RunId, EventColumn::StepNum].map(|column| values(trace, column));
     let strings: Vec<String> =
@@ -33,7 +33,7 @@ fn a_cut_anywhere_keeps_what_came_before() {
         assert!(trace.events.len() >= kept, "at {length}");
         kept = trace.events.len();
         let damage = trace.warnings.iter().find(|w| w.severity == Severity::Damage);
-        // Between two top-level fields nothing says that the file goes on.
+        // Between two top-level fields, nothing shows that the file continues.
         assert!(damage.is_some() || trace.planes.len() <= 3, "at {length}");
         if let Some(warning) = trace.warnings.iter().find(|w| w.code == "xplane_truncated") {
             assert_eq!(warning.byte_offset, Some(length as u64));
@@ -45,7 +45,7 @@ fn a_cut_anywhere_keeps_what_came_before() {
 #[test]
 fn a_cut_in_the_lines_names_events_by_number() {
     let file = sample();
-    // Behind the second kernel, before any metadata.
+    // After the second kernel, before any metadata.
     let cut = file.windows(4).position(|w| w == b"size").unwrap();
     let trace = decode(&file[..cut], 64).unwrap();
     let names: Vec<_> = events(&trace).iter().map(|e| trace.text(e.name).to_owned()).collect();

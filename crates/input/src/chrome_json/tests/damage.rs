@@ -1,4 +1,4 @@
-//! Oddities and damage: what each file gives, and which warning it raises.
+//! Tests of odd and damaged files: the resulting events and warnings.
 
 use proptest::prelude::*;
 
@@ -12,7 +12,7 @@ const FUSION: (&str, i64, i64) = ("fusion.1", 1_500_000, 2_250_000);
 type Times = Vec<(String, i64, i64)>;
 type Counts = Vec<(String, Option<u64>)>;
 
-/// One more event beside the good one: the events and warnings of the trace.
+/// Decodes a valid event and one more event. Returns the events and warnings of the trace.
 fn beside(event: &str) -> (Times, Counts) {
     let trace = decode(format!("{HEAD}{event},{OP}]}}")).unwrap();
     let owned = events(&trace).into_iter().map(|(name, start, duration)| (name.to_owned(), start, duration)).collect();
@@ -132,7 +132,7 @@ fn events_that_mean_nothing_here_are_passed_over_in_silence() {
 #[test]
 fn times_are_kept_to_the_picosecond_and_may_be_negative() {
     let cases = [
-        // XLA's way to write none.
+        // XLA's way to write zero.
         (r#"{"ph":"X","ts":1.0000001,"dur":9.9999999999999995e-07,"name":"a"}"#, (1_000_000, 0)),
         (r#"{"ph":"X","ts":1.0000001,"dur":2.0000000000000001e-06,"name":"a"}"#, (1_000_000, 2)),
         (r#"{"ph":"X","ts":2,"dur":0.0006,"name":"a"}"#, (2_000_000, 600)),
@@ -167,7 +167,7 @@ fn text_is_decoded_and_bad_bytes_replaced() {
 
 #[test]
 fn one_broken_event_does_not_take_the_next_ones_with_it() {
-    // A lost quote turns strings inside out: the event after it goes too, the third is found again.
+    // A missing quote turns strings inside out. The next event is lost too, and the third one is found again.
     let broken = OP.replace("\"fusion.1\",\"args", "\"fusion.1,\"args");
     let trace = decode(format!("{HEAD}{broken},{OP},{OP},{OP}]}}")).unwrap();
     assert!(trace.events.len() >= 2, "{} events", trace.events.len());
@@ -250,7 +250,7 @@ fn ids_that_occur_once_do_not_stay() {
     let mut decoder = ChromeJsonDecoder::new("test.json");
     decoder.push(HEAD.as_bytes()).unwrap();
     (0..10_000).for_each(|id| decoder.push(pair(id).as_bytes()).unwrap());
-    // The end of the last pair may still wait in the tail.
+    // The end of the last pair may still be in the tail.
     assert!(decoder.events() > 9_000 && decoder.scanner.store.pairs.open_tracks() <= 1);
     assert_eq!(decoder.finish().unwrap().events.len(), 10_000);
 }
@@ -271,7 +271,7 @@ fn nesting_and_length_are_bounded_by_nothing_but_counters() {
     assert_eq!(warnings(&decode_in(unclosed.as_bytes(), 4096).unwrap()), [("json_cut_off", None)]);
 }
 
-/// A trace of several shapes of events, for mutation.
+/// A trace with several shapes of events, for mutation.
 fn specimen() -> String {
     let mut text = String::from(HEAD);
     for step in 0..6 {

@@ -1,4 +1,5 @@
-//! Counters, instants, flows and the order of threads: kept, on the trace's clock, and of no influence on anything else.
+//! Tests of counters, instants, flows and the order of threads: kept, on the trace's clock, and without effect on the
+//! rest.
 
 use super::decode;
 use base::Ps;
