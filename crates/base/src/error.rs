@@ -22,7 +22,7 @@ pub enum Error {
         remedy: String,
     },
     /// The file, or its entry in an archive, has no bytes.
-    #[error("The file is empty. Check that the capture had finished when the file was copied, and copy it again.")]
+    #[error("The file is empty. Check that the capture had finished before you copied the file, and copy it again.")]
     Empty,
     /// The file is a profile or an archive of one, but crossprof does not support its format.
     #[error("{what} cannot be read. {remedy}", what = cut(what, QUOTED))]

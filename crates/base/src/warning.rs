@@ -39,7 +39,7 @@ pub struct Warning {
     /// Name of the file, as the user gave it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
-    /// Position in that file, in bytes from its start as stored on disk (unless the message says otherwise).
+    /// Position in that file, in bytes from its start as stored on disk (unless the message states otherwise).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub byte_offset: Option<u64>,
     /// Number of events or bytes that are affected.

@@ -177,7 +177,7 @@ mod tests {
     fn every_row_is_read_and_complete() {
         assert_eq!(DEVICES.len(), table::rows(include_str!("devices.csv")).count());
         let keys: BTreeSet<&str> = all().iter().map(|device| device.key).collect();
-        assert_eq!(keys.len(), all().len(), "a key stands twice");
+        assert_eq!(keys.len(), all().len(), "a key occurs twice");
         for device in all() {
             let highest = Arithmetic::ALL.iter().filter_map(|&kind| device.rates.get(kind)).fold(0.0, f64::max);
             assert!((4e12..2e16).contains(&highest), "{}: {highest}", device.key);

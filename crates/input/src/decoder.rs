@@ -258,8 +258,8 @@ impl Decoder {
             Format::Other(error) => DecoderState::Refused(error),
             // Unpacking comes before decoding. A member that is still packed is nested too deeply.
             Format::Gzip | Format::Zip | Format::Tar => DecoderState::Refused(Error::Unsupported {
-                what: "An archive inside many others".to_owned(),
-                remedy: "Unpack it and drop what it holds.".to_owned(),
+                what: "An archive nested inside several others".to_owned(),
+                remedy: "Unpack it and open its files.".to_owned(),
             }),
         };
         let DecoderState::Head { bytes, .. } = std::mem::replace(&mut self.state, next) else { return Ok(()) };

@@ -152,8 +152,8 @@ impl GzipDecoder {
                 Warning::new(
                     WarningCode::GzipTruncated,
                     format!(
-                        "The file is cut in the middle of its compressed data, after {} bytes. The {inflated} bytes of \
-                         content before the cut were read; the rest is lost.",
+                        "The file is truncated inside its compressed data, after {} bytes. The {inflated} bytes of \
+                         content before the cut were read. The rest is lost.",
                         self.offset
                     ),
                 )
@@ -241,8 +241,8 @@ impl GzipDecoder {
                     Warning::new(
                         WarningCode::GzipCorrupt,
                         format!(
-                            "The compressed data are damaged at byte {}. The {inflated} bytes of content before it were \
-                             read (the last of them may be wrong); the rest is lost.",
+                            "The compressed data is damaged at byte {}. The {inflated} bytes of content before it were \
+                             read (the last of them may be wrong). The rest is lost.",
                             self.offset
                         ),
                     )
@@ -273,7 +273,7 @@ impl GzipDecoder {
                         WarningCode::GzipChecksum,
                         format!(
                             "The checksum of the compressed data is wrong: some of the {inflated} bytes of content are \
-                             not what was written. All of them were read."
+                             not as they were written. All of them were read."
                         ),
                     )
                     .with_remedy("Copy the file again from where it was captured.")
@@ -292,9 +292,9 @@ impl GzipDecoder {
     fn foreign_bytes(&self, start: u64, count: u64) -> Warning {
         Warning::new(
             WarningCode::GzipTrailingBytes,
-            format!("{count} bytes behind the end of the compressed data were ignored."),
+            format!("{count} bytes after the end of the compressed data were ignored."),
         )
-        .with_remedy("Nothing of the profile is lost, unless two files were glued together.")
+        .with_remedy("The profile is complete, unless two files were concatenated by mistake.")
         .with_file(&self.path)
         .with_offset(start)
         .with_count(count)
@@ -306,12 +306,12 @@ pub fn over_limit(path: &str, offset: u64, inflated_bytes: u64) -> Warning {
     Warning::new(
         WarningCode::InflateLimit,
         format!(
-            "The file was inflated to {inflated_bytes} bytes by its byte {offset} and reading stopped there: that is over \
-             the limit ({}).",
+            "At byte {offset} the file has decompressed to {inflated_bytes} bytes, which exceeds \
+             the limit ({}). The rest was not read.",
             InflateLimit::describe()
         ),
     )
-    .with_remedy("If it is a real profile, inflate it first (gzip -d, unzip) and open the result.")
+    .with_remedy("If it is a real profile, decompress it first (gzip -d, unzip) and open the result.")
     .with_file(path)
     .with_offset(offset)
 }

@@ -44,7 +44,7 @@ impl InflateLimit {
 
     /// Returns the rule as text.
     pub fn describe() -> &'static str {
-        "64 GiB, or beyond 1 GiB 400 times the bytes of the file"
+        "64 GiB, or 400 times the size of the file but at least 1 GiB"
     }
 }
 

@@ -97,7 +97,7 @@ impl LogReader {
             self.kept.truncate(MOST);
             return Ok(String::from_utf8_lossy(&self.kept).into_owned());
         }
-        let remedy = "Drop a profile. Of a log, crossprof reads the error that a runtime writes when memory runs out \
+        let remedy = "Open a profile. In a log, crossprof reads only the error that a runtime writes when memory runs out \
                       (\"RESOURCE_EXHAUSTED\", \"out of memory\").";
         Err(Error::not_a_profile("plain text", remedy))
     }

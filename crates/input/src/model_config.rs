@@ -105,12 +105,12 @@ pub fn read_sidecar(text: &[u8]) -> Result<Sidecar, Error> {
     let device = match object.remove(DEVICE_FIELD) {
         None | Some(Value::Null) => None,
         Some(Value::String(device)) => Some(device),
-        Some(_) => return Err(malformed(format!("its field \"{DEVICE_FIELD}\" is no text"))),
+        Some(_) => return Err(malformed(format!("its field \"{DEVICE_FIELD}\" is not a text"))),
     };
     let capture = match object.remove(CAPTURE_FIELD) {
         None => Map::new(),
         Some(Value::Object(capture)) => capture,
-        Some(_) => return Err(malformed(format!("its field \"{CAPTURE_FIELD}\" is no object"))),
+        Some(_) => return Err(malformed(format!("its field \"{CAPTURE_FIELD}\" is not an object"))),
     };
     if let Some(unknown) = object.keys().find(|key| !key.starts_with('_') && !SIDECAR_FIELDS.contains(&key.as_str())) {
         return Err(malformed(format!("it has an unknown field \"{}\"", shortened(unknown))));
@@ -134,7 +134,7 @@ pub fn read_hugging_face(text: &[u8]) -> Result<ModelConfig, Error> {
     let malformed = |reason: String| Error::Malformed {
         what: "a Hugging Face config.json".to_owned(),
         reason,
-        remedy: "Give the model's dimensions in the form, by flags, or in a crossprof.json.".to_owned(),
+        remedy: "Enter the model's dimensions in the form, by flags, or in a crossprof.json.".to_owned(),
     };
     let outer = object(text).map_err(&malformed)?;
     // A multimodal model stores the dimensions of its language model one level deeper.
@@ -146,7 +146,7 @@ pub fn read_hugging_face(text: &[u8]) -> Result<ModelConfig, Error> {
     let config = fields.read();
     let known = [config.model_dims, config.num_layers, config.num_heads, config.vocab_size];
     if known.iter().all(Option::is_none) {
-        return Err(malformed("it gives no width, layers, heads or vocabulary".to_owned()));
+        return Err(malformed("it contains no hidden size, layers, heads or vocabulary".to_owned()));
     }
     Ok(config)
 }

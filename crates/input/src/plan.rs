@@ -186,14 +186,14 @@ pub fn cache_reason(path: &str) -> Option<&'static str> {
             .iter()
             .any(|derived| name.trim_end_matches(".gz").ends_with(derived))
         || path.split('/').any(|part| part.ends_with(".leveldb"));
-    cached.then_some("XProf derived this file from the profile beside it; it holds nothing that the profile does not.")
+    cached.then_some("XProf derived this file from the profile next to it. The profile contains all of its data.")
 }
 
 /// Reason for ignoring a compiled program next to the profile of its run.
-const PROGRAM_OF_PROFILE: &str = "The profile beside this file holds its compiled programs.";
+const PROGRAM_OF_PROFILE: &str = "The profile next to this file contains its compiled programs.";
 
 fn unknown_reason(path: &str) -> String {
-    cache_reason(path).unwrap_or("This file is not a profile that crossprof knows.").to_owned()
+    cache_reason(path).unwrap_or("crossprof does not recognize this file as a profile.").to_owned()
 }
 
 /// The traces of one run, by host.

@@ -2,7 +2,7 @@
 //!
 //! Four shapes have the version 1.0.0:
 //!
-//! | shape | device use in | also |
+//! | shape | device utilisation in | further fields |
 //! |---|---|---|
 //! | A | `compute_utilization` | |
 //! | B | `timeline_coverage` | `coverage_stddev`, `avg_concurrent_kernels` |
@@ -38,7 +38,7 @@ use version::Version;
 pub const MAX_BYTES: usize = 64 << 20;
 
 /// Reason for refusing a document that only an attacker would write. A profile has a dozen levels.
-const TOO_DEEP: &str = "it is nested too deeply, with more than 127 lists and objects inside each other";
+const TOO_DEEP: &str = "it is nested too deeply, with more than 127 levels of lists and objects";
 
 /// The runs of one document.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -111,7 +111,7 @@ fn read_list(documents: Vec<Value>, path: &str) -> Result<Profiles, Error> {
 /// Reads one profile.
 fn read_one(mut document: Value, about: Vec<Warning>, path: &str) -> Result<UnifiedProfile, Error> {
     if !document.is_object() {
-        return Err(malformed("it is no JSON object".to_owned()));
+        return Err(malformed("it is not a JSON object".to_owned()));
     }
     let version = Version::of(&document)?;
     let mut notes = Notes::new(path);
@@ -121,13 +121,13 @@ fn read_one(mut document: Value, about: Vec<Warning>, path: &str) -> Result<Unif
     }
     let immeasurable = values::take_immeasurable(&mut document);
     if immeasurable > 0 {
-        let message = format!("{immeasurable} numbers are larger than any measurement: they were read as absent.");
+        let message = format!("{immeasurable} numbers are too large for a measurement. They were read as absent.");
         notes.push(Warning::new(WarningCode::ProfileImmeasurable, message).with_count(immeasurable));
     }
     let unknown_words = values::settle_words(&mut document);
     if unknown_words > 0 {
         let message = format!(
-            "{unknown_words} severities or confidences are none that are known here: they were read as the least."
+            "{unknown_words} unknown severities or confidences (written by a newer version?) were read as the lowest ones."
         );
         notes.push(Warning::new(WarningCode::ProfileUnknownWords, message).with_count(unknown_words));
     }
@@ -135,11 +135,11 @@ fn read_one(mut document: Value, about: Vec<Warning>, path: &str) -> Result<Unif
         if version.is_newer() {
             notes.push(Warning::new(
                 WarningCode::ProfileNewer,
-                format!("This profile has the newer schema {version}; sections that are new in it were left out."),
+                format!("This profile has the newer schema {version}. New sections were not read."),
             ));
         }
         json::from_foreign_tree(document).map_err(|error| {
-            let because = if immeasurable > 0 { ", as a number is larger than any measurement" } else { "" };
+            let because = if immeasurable > 0 { ", since a number is too large for a measurement" } else { "" };
             malformed(format!("{error}{because}"))
         })?
     } else {
@@ -149,14 +149,14 @@ fn read_one(mut document: Value, about: Vec<Warning>, path: &str) -> Result<Unif
     Ok(profile)
 }
 
-/// A document, and what in its text was no JSON.
+/// A document, and notes about parts of its text that were not JSON.
 struct Parsed {
     document: Value,
     notes: Vec<Warning>,
 }
 
-/// Parses the document. Python's `json` writes `NaN` and `Infinity`, which are no JSON: they become `null`. What documents
-/// print has comments and omissions ([`lenient`]).
+/// Parses the document. Python's `json` writes `NaN` and `Infinity`, which are not JSON, so they become `null`.
+/// Documents in documentation contain comments and omissions ([`lenient`]).
 fn parse(text: &[u8]) -> Result<Parsed, Error> {
     let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
     let first = match serde_json::from_slice(text) {
@@ -177,20 +177,20 @@ fn parse(text: &[u8]) -> Result<Parsed, Error> {
     let mut notes: Vec<Warning> = not_numbers(found.not_numbers).into_iter().collect();
     if found.unclear > 0 {
         let message = format!(
-            "{} values are left out (...) or name several possibilities; they were read as absent.",
+            "{} values are placeholders (...) or list several possibilities. They were read as absent.",
             found.unclear
         );
         notes.push(Warning::new(WarningCode::ProfileLeftOut, message).with_count(found.unclear));
     }
     if found.comments > 0 {
-        let message = format!("{} comments, which are no JSON, were passed over.", found.comments);
+        let message = format!("{} comments, which JSON does not allow, were skipped.", found.comments);
         notes.push(Warning::new(WarningCode::ProfileComments, message).with_count(found.comments));
     }
     Ok(Parsed { document: found.value, notes })
 }
 
 fn not_numbers(count: u64) -> Option<Warning> {
-    let message = format!("{count} values are NaN or infinite; they were read as absent.");
+    let message = format!("{count} values are NaN or infinite. They were read as absent.");
     (count > 0).then(|| Warning::new(WarningCode::ProfileNotANumber, message).with_count(count))
 }
 
@@ -198,7 +198,7 @@ fn malformed(reason: String) -> Error {
     Error::Malformed {
         what: "a unified profile".to_owned(),
         reason,
-        remedy: "Export it again, or drop the trace it was made from.".to_owned(),
+        remedy: "Export it again, or open the original trace.".to_owned(),
     }
 }
 

@@ -4,7 +4,7 @@
 //! ```html
 //! <meta name="crossprof-report" content="1">                         near the start: marks the page as a report
 //! <script type="application/json" id="crossprof-profiles">[ ... ]</script>
-//! <script type="application/json" id="crossprof-median-steps">[ ... ]</script>    a text or null a profile; not in every report
+//! <script type="application/json" id="crossprof-median-steps">[ ... ]</script>    optional: a text or null per profile
 //! ```
 //!
 //! Only these lists are read, and everything else in the page is derived from them. Texts of a report have no `<` and
@@ -40,7 +40,7 @@ pub fn looks_like_report(head: &[u8]) -> bool {
 ///
 /// Returns [`Error::Malformed`] if the report has no list, or ends inside it.
 pub fn profiles(page: &[u8]) -> Result<&[u8], Error> {
-    let list = behind(page, START).ok_or_else(|| malformed("the profiles are not in it"))?;
+    let list = behind(page, START).ok_or_else(|| malformed("it contains no profiles"))?;
     before_end(list).ok_or_else(|| malformed("it ends inside the profiles"))
 }
 
@@ -63,7 +63,7 @@ fn malformed(reason: &str) -> Error {
     Error::Malformed {
         what: "a crossprof report".to_owned(),
         reason: reason.to_owned(),
-        remedy: "Copy the file again, or make the report anew.".to_owned(),
+        remedy: "Copy the file again, or create the report again.".to_owned(),
     }
 }
 

@@ -13,7 +13,7 @@
 //! | fields of an XSpace with a printable plane name | xplane |
 //! | fields of a pprof `Profile` | device memory profile |
 //! | a module with a name and an entry computation | compiled program (HLO) |
-//! | plain text, JSON of a log | log, of which the error of memory that ran out is read |
+//! | plain text, JSON of a log | log, which may contain an out-of-memory error |
 //!
 //! A byte order mark, spaces and comments before JSON are skipped. Other known kinds are named, so that the error
 //! message can advise the user.
@@ -28,7 +28,7 @@ use super::{report_html, xplane};
 use base::Error;
 
 /// Advice for most files that are not a profile.
-const DROP_A_PROFILE: &str = "Drop the *.xplane.pb or *.trace.json.gz that the profiler wrote, or its whole folder.";
+const DROP_A_PROFILE: &str = "Open the *.xplane.pb or *.trace.json.gz that the profiler wrote, or its whole folder.";
 
 /// Number of bytes that identify every format except JSON.
 pub const HEAD_BYTES: usize = 4096;
@@ -81,7 +81,7 @@ pub fn sniff(head: &[u8], complete: bool) -> Option<Format> {
         return Some(Format::Zip);
     }
     if let Some(text) = json::start(head) {
-        return json::tell(text, complete);
+        return json::detect(text, complete);
     }
     if head.len() < HEAD_BYTES && !complete {
         return None;
@@ -105,7 +105,7 @@ pub fn sniff(head: &[u8], complete: bool) -> Option<Format> {
         return Some(Format::Program);
     }
     if protobuf::is_perfetto(head) {
-        return Some(Format::Other(Error::not_a_profile("a trace of Perfetto (protobuf)", known::FROM_PERFETTO)));
+        return Some(Format::Other(Error::not_a_profile("a Perfetto trace (protobuf)", known::FROM_PERFETTO)));
     }
     Some(xplane::what_else(head).map_or_else(|| known::by_appearance(head), Format::Other))
 }

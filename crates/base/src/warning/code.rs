@@ -95,7 +95,7 @@ codes! {
             "Read the `xplane.pb` of the same run, which has no such limit.";
         JsonCutOff "json_cut_off" Damage
             "The JSON text ends in the middle of the trace. The events before the cut were read."
-            "Copy the file again from where it was captured; if it is cut there too, the capture was interrupted.";
+            "Copy the file again from where it was captured. If the original is truncated too, the capture was interrupted.";
         JsonUnterminated "json_unterminated" Note
             "A bracket or brace at the end is missing. Every event was read."
             "Nothing.";
@@ -104,7 +104,7 @@ codes! {
             "Capture while the program runs.";
         EventUnreadable "event_unreadable" Damage
             "The event list is malformed in places. These parts were skipped, and reading continued at the next event."
-            "Copy the file again from where it was captured; if it is the same there, capture again.";
+            "Copy the file again from where it was captured. If the original has the same problem, capture again.";
         EventTooLarge "event_too_large" Damage
             "Events larger than 16 MiB were skipped."
             "Inspect the file at the byte offset in the warning.";

@@ -114,8 +114,8 @@ impl TarReader {
         match self.state {
             TarState::Content { kind: Use::File, .. } => {
                 let message = format!(
-                    "The archive is cut in the middle of its entry \"{}\", {} bytes of which were read; the rest, and \
-                     entries behind it, are lost.",
+                    "The archive is truncated inside its entry \"{}\". {} bytes of this entry were read. The rest and \
+                     all later entries are lost.",
                     self.name, self.given_bytes
                 );
                 sink(ArchiveItem::Warning(self.damage(WarningCode::ArchiveTruncated, message, self.pushed_bytes)));
@@ -126,8 +126,7 @@ impl TarReader {
             TarState::Header if self.gather.bytes.is_empty() && self.zero_blocks > 0 => {}
             // Few writers omit the end marker, so the archive was probably cut between two entries.
             TarState::Padding { .. } | TarState::Header if self.gather.bytes.is_empty() => {
-                let message =
-                    "The archive has no end mark: it may be cut, and entries behind its last one may be missing.";
+                let message = "The archive has no end marker. It may be truncated, and later entries may be missing.";
                 let warning = Warning::new(WarningCode::ArchiveEndMissing, message)
                     .with_remedy("Compare its size with the original's, and copy or download it again if they differ.")
                     .with_file(&self.path)
@@ -135,7 +134,7 @@ impl TarReader {
                 sink(ArchiveItem::Warning(warning));
             }
             _ => {
-                let message = "The archive is cut: entries may be lost.".to_owned();
+                let message = "The archive is truncated. Entries may be lost.".to_owned();
                 sink(ArchiveItem::Warning(self.damage(WarningCode::ArchiveTruncated, message, self.pushed_bytes)));
             }
         }
@@ -156,7 +155,7 @@ impl TarReader {
                 self.lost = true;
                 let at = end - BLOCK_BYTES as u64;
                 let message = format!(
-                    "The archive has no entry at byte {at} where one should start; the next one was looked for."
+                    "The archive has no entry at byte {at}, where one should start. Reading continued at the next entry."
                 );
                 sink(ArchiveItem::Warning(self.damage(WarningCode::ArchiveCorrupt, message, at)));
             }

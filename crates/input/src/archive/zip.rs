@@ -116,8 +116,8 @@ impl ZipReader {
                     sink(ArchiveItem::Data(block));
                 });
                 let message = format!(
-                    "The archive is cut in the middle of its entry \"{}\", {} bytes of which were read; the rest, and \
-                     entries behind it, are lost.",
+                    "The archive is truncated inside its entry \"{}\". {} bytes of this entry were read. The rest and \
+                     all later entries are lost.",
                     self.entry.name, self.entry.given_bytes
                 );
                 sink(ArchiveItem::Warning(self.damage(WarningCode::ArchiveTruncated, message, self.pushed_bytes)));
@@ -127,7 +127,7 @@ impl ZipReader {
             ZipState::Descriptor => self.end_entry(None, sink),
             _ => {}
         }
-        let message = "The archive is cut: its directory is missing, and entries may be lost.".to_owned();
+        let message = "The archive is truncated: its directory is missing. Entries may be lost.".to_owned();
         sink(ArchiveItem::Warning(self.damage(WarningCode::ArchiveTruncated, message, self.pushed_bytes)));
     }
 
@@ -188,7 +188,7 @@ impl ZipReader {
             _ => {
                 let at = self.offset(chunk) - 4;
                 let message = format!(
-                    "The archive has no entry at byte {at} where one should start; the next one was looked for."
+                    "The archive has no entry at byte {at}, where one should start. Reading continued at the next entry."
                 );
                 sink(ArchiveItem::Warning(self.damage(WarningCode::ArchiveCorrupt, message, at)));
                 self.state = ZipState::Search;
@@ -260,7 +260,7 @@ impl ZipReader {
         let unreadable = if flags & FLAG_ENCRYPTED != 0 {
             Some((WarningCode::ArchiveEncrypted, "is encrypted".to_owned()))
         } else if method == METHOD_STORED && sizes_behind && stored == 0 && !self.entry.name.ends_with('/') {
-            Some((WarningCode::ArchiveUnsupported, "is stored without its size in front of it".to_owned()))
+            Some((WarningCode::ArchiveUnsupported, "is stored without its size before the content".to_owned()))
         } else if method != METHOD_STORED && method != METHOD_DEFLATE {
             Some((WarningCode::ArchiveUnsupported, format!("is compressed by {}", method_name(method))))
         } else {
@@ -270,7 +270,7 @@ impl ZipReader {
             let message = format!("The entry \"{}\" {why} and was not read.", self.entry.name);
             let warning = self.damage(code, message, header_end);
             let remedy =
-                "Unpack the archive and open the files, or pack it again without encryption, with plain deflate.";
+                "Unpack the archive and open the files, or pack it again without encryption and with plain deflate.";
             sink(ArchiveItem::Warning(warning.with_remedy(remedy)));
             self.state = match stored {
                 0 => ZipState::Search,
@@ -340,8 +340,8 @@ impl ZipReader {
                     sink(ArchiveItem::Data(block));
                 });
                 let message = format!(
-                    "The entry \"{}\" is damaged at byte {at} of the archive. The {} bytes of content before it were read; \
-                     the rest of the entry is lost.",
+                    "The entry \"{}\" is damaged at byte {at} of the archive. The {} bytes of content before it were read. \
+                     The rest of the entry is lost.",
                     self.entry.name, self.entry.given_bytes
                 );
                 sink(ArchiveItem::Warning(self.damage(WarningCode::ArchiveCorrupt, message, at)));
@@ -392,7 +392,7 @@ impl ZipReader {
             && (expected_crc != crc || size & 0xffff_ffff != self.entry.given_bytes & 0xffff_ffff)
         {
             let message = format!(
-                "The checksum of the entry \"{}\" is wrong: some of its {} bytes are not what was packed. All of them \
+                "The checksum of the entry \"{}\" is wrong: some of its {} bytes differ from the original. All of them \
                  were read.",
                 self.entry.name, self.entry.given_bytes
             );

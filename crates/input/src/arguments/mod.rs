@@ -14,7 +14,7 @@ use super::xplane::Outline;
 
 /// Message to show if a file no longer contains an event.
 pub const NOT_FOUND: &str =
-    "The file no longer holds this event: it was changed since it was read, or its end is lost.";
+    "The file no longer contains this event. It has changed since it was opened, or its end is missing.";
 
 /// Reads a file as stored and collects the arguments of some of its events.
 ///

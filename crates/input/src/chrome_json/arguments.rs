@@ -68,11 +68,11 @@ impl Store {
         self.watched.take().map(|watched| watched.watch)
     }
 
-    /// Collects the details of newly stored events. `at_hand` is the last event that was read.
-    fn found(&mut self, at_hand: Option<(u64, &[u8])>) {
+    /// Collects the details of newly stored events. `current` is the last event that was read.
+    fn found(&mut self, current: Option<(u64, &[u8])>) {
         let Some(watched) = &mut self.watched else { return };
         for (event, offset) in std::mem::take(&mut watched.placed) {
-            let (begin, end) = match (watched.kept.get(&offset), at_hand) {
+            let (begin, end) = match (watched.kept.get(&offset), current) {
                 (Some(kept), _) => (&*kept.begin, &*kept.end),
                 (None, Some((here, text))) if here == offset => (text, &[][..]),
                 (None, _) => continue,

@@ -74,7 +74,7 @@ pub(super) fn finish(scanner: Scanner, path: &str, done: u64, length: u64) -> Re
         warnings.push(truncated_by_writer(trace.complete_events));
     }
     if trace.events.is_empty() {
-        let message = "The event list holds no event with a duration: there is nothing to measure.";
+        let message = "The event list contains no event with a duration, so there is nothing to measure.";
         warnings.push(Warning::new(WarningCode::NoEvents, message));
     }
     trace.warnings.extend(warnings.into_iter().map(|warning| warning.with_file(path)));
@@ -88,9 +88,9 @@ fn not_a_trace(scanner: &Scanner, length: u64) -> Option<Error> {
     if length == 0 {
         return Some(Error::Empty);
     }
-    let remedy = "Drop a trace.json or trace.json.gz as the JAX profiler writes it, or the xplane.pb beside it.";
+    let remedy = "Open a trace.json or trace.json.gz of the JAX profiler, or the xplane.pb next to it.";
     if scanner.state == ScannerState::Start {
-        return Some(Error::not_a_profile("text without any content", remedy));
+        return Some(Error::not_a_profile("an empty text", remedy));
     }
     let is_trace = scanner.has_list && (!scanner.is_array || scanner.store.events_seen > 0);
     if is_trace {
@@ -102,17 +102,17 @@ fn not_a_trace(scanner: &Scanner, length: u64) -> Option<Error> {
     if scanner.keys.iter().any(|key| sniff::is_profile_section(key)) {
         return Some(Error::Malformed {
             what: "a unified profile".to_owned(),
-            reason: "what stands before its sections is too large or nested too deeply".to_owned(),
-            remedy: "Export it again, or drop the trace it was made from.".to_owned(),
+            reason: "the text before its sections is too large or nested too deeply".to_owned(),
+            remedy: "Export it again, or open the original trace.".to_owned(),
         });
     }
     let keys = scanner.keys.iter().map(|key| format!("\"{key}\"")).collect::<Vec<_>>().join(", ");
     let what = match (scanner.state == ScannerState::Done, keys.is_empty()) {
         (true, true) => "an empty JSON object".to_owned(),
         (true, false) => format!("a JSON object without \"traceEvents\" (it has {keys})"),
-        (false, true) => "a JSON object that is cut off before its first key".to_owned(),
+        (false, true) => "a JSON object that is truncated before its first key".to_owned(),
         (false, false) => {
-            format!("a JSON object that is cut off or malformed before any \"traceEvents\" (it has {keys})")
+            format!("a JSON object that is truncated or malformed before any \"traceEvents\" (it has {keys})")
         }
     };
     Some(Error::not_a_profile(what, remedy))
@@ -296,21 +296,21 @@ fn cut_off(
         ScannerState::Lost { previous: b'}' | b']' } => None,
         // The format allows a list without its closing bracket: writers append to it until they stop.
         ScannerState::Events if is_array && done == length => Some(
-            Warning::new(WarningCode::JsonUnterminated, "The event list has no closing bracket; every event in it was read.")
+            Warning::new(WarningCode::JsonUnterminated, "The event list has no closing bracket. Every event in it was read.")
                 .with_offset(length),
         ),
         ScannerState::Object if has_list && done == length => Some(
-            Warning::new(WarningCode::JsonUnterminated, "The file has no closing brace; the event list in it is whole.").with_offset(length),
+            Warning::new(WarningCode::JsonUnterminated, "The file has no closing brace. Its event list is complete.").with_offset(length),
         ),
         _ => Some(
             Warning::new(
                 WarningCode::JsonCutOff,
                 format!(
-                    "The JSON text ends after {length} bytes in the middle of the trace: the {events} event(s) before byte {done} \
-                     were kept, what followed is lost."
+                    "The JSON text ends after {length} bytes, in the middle of the trace. The {events} event(s) before byte {done} \
+                     were kept. The rest is lost."
                 ),
             )
-            .with_remedy("Copy the file again from where it was captured; if it is cut there too, the capture was interrupted.")
+            .with_remedy("Copy the file again from where it was captured. If the original is truncated too, the capture was interrupted.")
             .with_offset(done),
         ),
     }
@@ -320,7 +320,7 @@ fn truncated_by_writer(count: u64) -> Warning {
     Warning::new(
         WarningCode::JsonTruncated,
         format!(
-            "The file holds exactly {count} events, the limit of the program that wrote it: it kept the earliest ones and \
+            "The file contains exactly {count} events, the limit of its writer. The writer kept the earliest events and \
              dropped the rest of the capture."
         ),
     )
@@ -331,7 +331,7 @@ fn truncated_by_writer(count: u64) -> Warning {
 fn far_off(count: u64) -> Warning {
     Warning::new(
         WarningCode::TimeFarOff,
-        format!("{count} event(s) lie more than an hour from all others and would stretch the capture: left out."),
+        format!("{count} event(s) more than an hour away from all others were skipped, since they would stretch the capture."),
     )
     .with_count(count)
 }

@@ -50,7 +50,7 @@ pub(super) fn detail_of(name: &[u8]) -> Option<Detail> {
 pub(super) struct Details {
     text: String,
     /// True if the event is a launch or a collective. In other events, these keys may have another meaning.
-    told: bool,
+    is_launch_or_collective: bool,
 }
 
 impl Details {
@@ -70,7 +70,7 @@ impl Details {
             Detail::DataType => ("dtype", word(value, buf, scratch)),
         };
         // Even a malformed grid shows that the event is a launch.
-        self.told |= matches!(detail, Detail::Grid | Detail::Collective);
+        self.is_launch_or_collective |= matches!(detail, Detail::Grid | Detail::Collective);
         let Some(value) = value else { return };
         if !self.text.is_empty() {
             self.text.push(' ');
@@ -82,7 +82,7 @@ impl Details {
 
     /// Returns all values as one text, or `None` if the event is neither a launch nor a collective.
     pub fn text(&self) -> Option<&str> {
-        (self.told && !self.text.is_empty()).then_some(self.text.as_str())
+        (self.is_launch_or_collective && !self.text.is_empty()).then_some(self.text.as_str())
     }
 }
 

@@ -67,54 +67,54 @@ impl JsonLosses {
 
 fn describe(loss: JsonLoss, count: u64) -> Warning {
     let events = if count == 1 { "1 event".to_owned() } else { format!("{count} events") };
-    let place = "the offset is that of the first, in the unpacked text";
+    let place = "The offset is that of the first one, in the decompressed text";
     match loss {
         JsonLoss::Unreadable => Warning::new(
             WarningCode::EventUnreadable,
-            format!("The event list is malformed in {count} place(s): what stood there was left out, reading went on at the next event; {place}."),
+            format!("The event list is malformed in {count} place(s). These parts were skipped, and reading continued at the next event. {place}."),
         )
-        .with_remedy("Copy the file again from where it was captured; if it is the same there, capture again."),
+        .with_remedy("Copy the file again from where it was captured. If the original has the same problem, capture again."),
         JsonLoss::TooLarge => Warning::new(
             WarningCode::EventTooLarge,
-            format!("{events} larger than 16 MiB: left out; {place}."),
+            format!("Skipped {events} larger than 16 MiB. {place}."),
         ),
         JsonLoss::NotANumber => Warning::new(
             WarningCode::TimeNotANumber,
-            format!("{events} without a start or a duration that is a number (NaN, null or missing): left out; {place}."),
+            format!("Skipped {events} whose start or duration is not a number (NaN, null or missing). {place}."),
         ),
         JsonLoss::Untimed => Warning::new(
             WarningCode::UntimedEvents,
-            format!("{events} with neither a start nor a duration (both are 0): left out; {place}."),
+            format!("Skipped {events} with neither a start nor a duration (both are 0). {place}."),
         ),
         JsonLoss::OutOfRange => Warning::new(
             WarningCode::TimeOutOfRange,
-            format!("{events} more than 106 days from the rest of the capture: left out; {place}."),
+            format!("Skipped {events} more than 106 days away from the rest of the capture. {place}."),
         ),
         JsonLoss::NegativeDuration => Warning::new(
             WarningCode::NegativeDuration,
-            format!("{events} with a negative duration: left out; {place}."),
+            format!("Skipped {events} with a negative duration. {place}."),
         ),
         JsonLoss::UnmatchedBegin => Warning::new(
             WarningCode::UnmatchedBegin,
-            format!("{events} that begin and never end: their duration is not known, so they were left out; {place}."),
+            format!("Skipped {events} without an end, since their duration is unknown. {place}."),
         ),
         JsonLoss::UnmatchedEnd => Warning::new(
             WarningCode::UnmatchedEnd,
-            format!("{count} end(s) of events whose begin is not in the file: left out; {place}."),
+            format!("Skipped {count} end(s) of events whose begin is not in the file. {place}."),
         ),
         JsonLoss::UnknownPhase => Warning::new(
             WarningCode::UnknownPhase,
-            format!("{events} of a kind that is not a duration known here: left out; {place}."),
+            format!("Skipped {events} of an unknown kind. {place}."),
         ),
         JsonLoss::OverlappingPair => Warning::new(
             WarningCode::OverlappingPairs,
             format!(
-                "{events} on a thread end while one that began later goes on: each has the time from its begin to the end of its name; {place}."
+                "{events} on a thread end before an event that began later. Each lasts from its begin to the next end with the same name. {place}."
             ),
         ),
         JsonLoss::TooMany => Warning::new(
             WarningCode::TooManyEvents,
-            format!("{events} beyond the limit of 4,294,967,295 events of one file: left out."),
+            format!("Skipped {events} beyond the limit of 4,294,967,295 events per file."),
         ),
     }
 }

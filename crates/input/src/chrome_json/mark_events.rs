@@ -3,8 +3,8 @@
 //! ```text
 //! {"ph":"C","pid":1,"ts":5,"name":"memory","args":{"used":3,"free":5}}     tracks "memory used" and "memory free"
 //! {"ph":"i","pid":1,"tid":2,"ts":5,"s":"t","name":"checkpoint"}            an instant of thread 2
-//! {"ph":"s","pid":1,"tid":2,"ts":5,"cat":"ac2g","name":"ac2g","id":7}             a flow leaves what runs on thread 2
-//! {"ph":"f","pid":0,"tid":4,"ts":8,"cat":"ac2g","name":"ac2g","id":7,"bp":"e"}    and arrives at what runs on thread 4
+//! {"ph":"s","pid":1,"tid":2,"ts":5,"cat":"ac2g","name":"ac2g","id":7}             a flow starts at an event of thread 2
+//! {"ph":"f","pid":0,"tid":4,"ts":8,"cat":"ac2g","name":"ac2g","id":7,"bp":"e"}    and ends at an event of thread 4
 //! ```
 //!
 //! The points of a flow have the same category, name and id. Ids are global for the file, unless they are marked as

@@ -7,7 +7,7 @@
 //!
 //! ```text
 //! starts    |                                                 |||| ||||| |||||
-//!           1 event  <---- gap over an hour and over ----->   the others
+//!           1 event  <---- gap of over an hour and -------->   the others
 //!                          10 times the others' span
 //! ```
 //!

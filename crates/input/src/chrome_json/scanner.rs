@@ -293,6 +293,6 @@ fn starts_event(buf: &[u8], pos: usize) -> Result<bool, Stop> {
 fn not_json() -> Error {
     Error::not_a_profile(
         "text that is neither a JSON object nor a JSON array",
-        "Drop a trace.json or trace.json.gz as the JAX profiler writes it, or the xplane.pb beside it.",
+        "Open a trace.json or trace.json.gz of the JAX profiler, or the xplane.pb next to it.",
     )
 }

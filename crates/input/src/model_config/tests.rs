@@ -117,7 +117,7 @@ fn t5_says_whether_it_is_gated() {
 #[test]
 fn a_config_without_dimensions_is_refused() {
     let error = read_hugging_face(br#"{"model_type":"clip","projection_dim":512}"#).expect_err("no dimensions");
-    assert!(error.to_string().contains("gives no width"), "{error}");
+    assert!(error.to_string().contains("contains no hidden size"), "{error}");
     assert!(read_hugging_face(b"{\"model_type\":").is_err());
 }
 
@@ -129,7 +129,7 @@ fn a_sidecar_has_our_names() {
     let sidecar = read_sidecar(br#"{"device":"TPU v4-8"}"#).expect("valid");
     assert_eq!((sidecar.device.as_deref(), sidecar.model), (Some("TPU v4-8"), ModelConfig::default()));
     let error = read_sidecar(br#"{"device":4}"#).expect_err("a number").to_string();
-    assert!(error.contains("\"device\" is no text"), "{error}");
+    assert!(error.contains("\"device\" is not a text"), "{error}");
 }
 
 #[test]
@@ -162,7 +162,7 @@ fn a_sidecar_says_how_the_profile_was_captured() {
     ];
     assert_eq!(notes, expected);
     let error = read_sidecar(br#"{"capture":"yes"}"#).expect_err("a text").to_string();
-    assert!(error.contains("\"capture\" is no object"), "{error}");
+    assert!(error.contains("\"capture\" is not an object"), "{error}");
 }
 
 #[test]

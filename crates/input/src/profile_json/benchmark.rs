@@ -59,12 +59,12 @@ struct Around {
 impl Around {
     /// Returns the properties for an object inside, whose name is `key` (`4gpu`). The object's own values come first.
     fn inside(&self, key: &str, object: &Map<String, Value>) -> Around {
-        let told = told_by_folder(key).unwrap_or_default();
+        let facts = facts_of_folder(key).unwrap_or_default();
         let count = |key: &str| object.get(key).and_then(Value::as_u64).filter(|&count| count > 0);
         let gpus = count("gpu_count");
         Around {
-            devices: gpus.or(told.devices).or(self.devices),
-            platform: gpus.map(|_| "GPU").or(told.platform).or(self.platform),
+            devices: gpus.or(facts.devices).or(self.devices),
+            platform: gpus.map(|_| "GPU").or(facts.platform).or(self.platform),
             timestamp: object.get("timestamp").and_then(Value::as_str).and_then(time_of).or(self.timestamp.clone()),
             total_params: count("total_params").or(self.total_params),
         }
@@ -101,18 +101,18 @@ pub(super) fn read(document: &Map<String, Value>, path: &str) -> Result<Profiles
         let first = failed.first().cloned().unwrap_or_default();
         return Err(Error::Malformed {
             what: "a benchmark's results".to_owned(),
-            reason: format!("none of its methods succeeded and has a time (the first: {first})"),
-            remedy: "Run the benchmark again, or drop the traces that it wrote.".to_owned(),
+            reason: format!("none of its methods succeeded with a time (the first: {first})"),
+            remedy: "Run the benchmark again, or open the traces that it wrote.".to_owned(),
         });
     }
     // The numbers of the other methods are not affected.
     let note = |message: String| Warning::new(WarningCode::BenchmarkNotRead, message).with_file(path);
-    profiles.warnings.extend(failed.into_iter().map(|reason| note(format!("{reason}: it is not shown as a run."))));
+    profiles.warnings.extend(failed.into_iter().map(|reason| note(format!("{reason}. It is not shown as a run."))));
     if !others.is_empty() {
         let names: Vec<&str> = others.iter().take(MOST_NAMES).map(String::as_str).collect();
         let more = others.len().saturating_sub(MOST_NAMES);
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        let message = format!("Values that are no method with a time were not read: {}{more}.", names.join(", "));
+        let message = format!("Entries that are not a method with a time were not read: {}{more}.", names.join(", "));
         profiles.warnings.push(note(message).with_count(others.len() as u64));
     }
     Ok(profiles)
@@ -155,7 +155,7 @@ fn seconds(fields: &Value) -> Result<f64, String> {
         None | Some(Value::Null) => Err("has no \"execution_time\"".to_owned()),
         Some(time) => {
             let time = time.as_f64().filter(|time| *time > 0.0 && (time * 1e6).is_finite());
-            time.ok_or_else(|| "has an \"execution_time\" that is no number of seconds above 0".to_owned())
+            time.ok_or_else(|| "has an \"execution_time\" that is not a number of seconds above 0".to_owned())
         }
     }
 }
@@ -163,8 +163,8 @@ fn seconds(fields: &Value) -> Result<f64, String> {
 /// Converts one method into a run, through a 1.0.0 document with its known values.
 fn run(method: &str, seconds: f64, fields: &Value, around: &Around) -> NamedProfile {
     let trace = fields.get("tensorboard_trace").and_then(Value::as_str).unwrap_or_default();
-    let of_path = told_by_path(trace);
-    let told = TracePathFacts {
+    let of_path = facts_of_path(trace);
+    let facts = TracePathFacts {
         devices: around.devices.or(of_path.devices),
         platform: around.platform.or(of_path.platform),
         // The time of this trace is more precise than that of the whole benchmark.
@@ -175,16 +175,16 @@ fn run(method: &str, seconds: f64, fields: &Value, around: &Around) -> NamedProf
         "metadata": {
             "experiment_name": method,
             "trace_file": trace,
-            "timestamp": told.timestamp,
-            "platform": told.platform,
-            "device_type": told.platform,
-            "num_devices": told.devices,
+            "timestamp": facts.timestamp,
+            "platform": facts.platform,
+            "device_type": facts.platform,
+            "num_devices": facts.devices,
         },
         "parameter_counts": {"total_params": around.total_params},
         "step_timing": {"num_steps": 1, "avg_step_time_us": time_us, "total_time_us": time_us, "step_count_source": "benchmark"},
     });
     let mut profile: UnifiedProfile = legacy::convert(&document, &mut Notes::new(""));
-    let name = match (told.devices, told.platform) {
+    let name = match (facts.devices, facts.platform) {
         (Some(1), Some(platform)) => format!("{method}, 1 {platform}"),
         (Some(devices), Some(platform)) => format!("{method}, {devices} {platform}s"),
         _ => method.to_owned(),
@@ -192,10 +192,10 @@ fn run(method: &str, seconds: f64, fields: &Value, around: &Around) -> NamedProf
     profile.metadata.run_name = Some(name.clone());
     profile.not_measured.push(NotMeasured {
         field: "compute_utilization".to_owned(),
-        reason: "A benchmark's results hold a time and no profile.".to_owned(),
+        reason: "A benchmark's results contain a time but no profile.".to_owned(),
         remedy: Some(match trace {
-            "" => "Drop the trace of the same run.".to_owned(),
-            trace => format!("Drop the trace of the same run: {}.", shortened(trace)),
+            "" => "Open the trace of the same run.".to_owned(),
+            trace => format!("Open the trace of the same run: {}.", shortened(trace)),
         }),
     });
     NamedProfile { name: Some(name), profile, median_step: None }
@@ -211,11 +211,11 @@ struct TracePathFacts {
 }
 
 /// Parses `4gpu_20241201_143022`: the first folder that starts with a number and a kind of device.
-fn told_by_path(path: &str) -> TracePathFacts {
-    path.split(['/', '\\']).find_map(told_by_folder).unwrap_or_default()
+fn facts_of_path(path: &str) -> TracePathFacts {
+    path.split(['/', '\\']).find_map(facts_of_folder).unwrap_or_default()
 }
 
-fn told_by_folder(folder: &str) -> Option<TracePathFacts> {
+fn facts_of_folder(folder: &str) -> Option<TracePathFacts> {
     let digits = folder.bytes().take_while(u8::is_ascii_digit).count();
     let devices = folder.get(..digits)?.parse::<u64>().ok().filter(|&devices| devices > 0)?;
     let mut words = folder.get(digits..)?.split('_');
@@ -291,7 +291,7 @@ mod tests {
         assert_eq!(profiles.runs.len(), 1);
         assert_eq!(profiles.warnings.len(), 1);
         let warning = &profiles.warnings[0];
-        assert_eq!(warning.message, "unitary_grad_tad failed (\"out of memory\"): it is not shown as a run.");
+        assert_eq!(warning.message, "unitary_grad_tad failed (\"out of memory\"). It is not shown as a run.");
         assert_eq!((warning.code.as_str(), warning.file.as_deref()), ("benchmark_not_read", Some("results.json")));
     }
 
@@ -316,7 +316,11 @@ mod tests {
         assert_eq!(counts.total_params, 1234);
         let [note] = profiles.warnings.as_slice() else { panic!("{:?}", profiles.warnings) };
         assert_eq!(note.count, Some(8));
-        assert!(note.message.starts_with("Values that are no method with a time were not read: "), "{}", note.message);
+        assert!(
+            note.message.starts_with("Entries that are not a method with a time were not read: "),
+            "{}",
+            note.message
+        );
     }
 
     #[test]
@@ -367,9 +371,9 @@ mod tests {
     #[test]
     fn damage_is_named() {
         for (fields, said) in [
-            (json!({"execution_time": "45.2"}), "a has an \"execution_time\" that is no number of seconds above 0"),
-            (json!({"execution_time": -1.0}), "a has an \"execution_time\" that is no number of seconds above 0"),
-            (json!({"execution_time": 1e305}), "a has an \"execution_time\" that is no number of seconds above 0"),
+            (json!({"execution_time": "45.2"}), "a has an \"execution_time\" that is not a number of seconds above 0"),
+            (json!({"execution_time": -1.0}), "a has an \"execution_time\" that is not a number of seconds above 0"),
+            (json!({"execution_time": 1e305}), "a has an \"execution_time\" that is not a number of seconds above 0"),
             (json!({"execution_time": null, "success": true}), "a has no \"execution_time\""),
             (json!({"execution_time": 1.0, "success": "yes"}), "a has a \"success\" that is neither true nor false"),
             (json!({"execution_time": 1.0, "success": false}), "a failed"),
@@ -378,14 +382,14 @@ mod tests {
             // A failure of the only method is an error. Next to another method, it is a warning.
             let error = read(&document).unwrap_err();
             let expected = format!(
-                "This is a benchmark's results, but it cannot be read: none of its methods succeeded and has a time (the \
-                 first: {said}). Run the benchmark again, or drop the traces that it wrote."
+                "This is a benchmark's results, but it cannot be read: none of its methods succeeded with a time (the \
+                 first: {said}). Run the benchmark again, or open the traces that it wrote."
             );
             assert_eq!(error, expected);
             let profiles = read(&json!({"a": fields, "b": {"execution_time": 1.0}, "c": 5})).unwrap();
             assert_eq!((profiles.runs.len(), profiles.warnings.len()), (1, 2));
             assert!(profiles.warnings[0].message.starts_with(said));
-            assert_eq!(profiles.warnings[1].message, "Values that are no method with a time were not read: c.");
+            assert_eq!(profiles.warnings[1].message, "Entries that are not a method with a time were not read: c.");
         }
         let cut = &documented().to_string()[..60];
         let error = read_profiles(cut.as_bytes(), "p").unwrap_err().to_string();
@@ -395,7 +399,7 @@ mod tests {
     #[test]
     fn paths_tell_devices_and_time() {
         let told = |path| {
-            let TracePathFacts { devices, platform, timestamp } = told_by_path(path);
+            let TracePathFacts { devices, platform, timestamp } = facts_of_path(path);
             devices
                 .zip(platform)
                 .map(|(devices, platform)| format!("{devices} {platform} {}", timestamp.unwrap_or_default()))

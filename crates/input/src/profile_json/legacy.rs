@@ -53,7 +53,7 @@ pub(super) fn convert(document: &Value, notes: &mut Notes) -> UnifiedProfile {
         let utilization = utilization::convert(&root, &profile.step_timing, profile.multi_device.as_ref());
         let mut warnings = vec![Warning::new(
             WarningCode::ProfileConverted,
-            "This profile was written by a 1.0.0 tool and converted: its numbers follow that tool's definitions, which \
+            "A 1.0.0 tool wrote this profile, and crossprof converted it. Its numbers follow that tool's definitions, which \
              count host events and nested ops differently.",
         )];
         if let Some(converted) = utilization {
@@ -64,12 +64,12 @@ pub(super) fn convert(document: &Value, notes: &mut Notes) -> UnifiedProfile {
         if profile.timeline_analysis.is_some() {
             warnings.push(Warning::new(
                 WarningCode::ProfileGapBuckets,
-                "The 1.0.0 tools count gaps under 100 us as gaps_under_10us and those of 100 to 1000 us as gaps_10_100us.",
+                "The 1.0.0 tools count gaps under 100 us in gaps_under_10us and gaps of 100 to 1000 us in gaps_10_100us.",
             ));
         }
         (profile, warnings)
     };
-    utilization::tell(notes, warnings);
+    utilization::add_warnings(notes, warnings);
     notes.summarise(document);
     profile.metadata.schema_version = Some(SCHEMA_VERSION.to_owned());
     profile

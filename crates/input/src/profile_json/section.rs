@@ -45,21 +45,21 @@ impl Notes {
         let mut unread = BTreeSet::new();
         collect_unread(document, "", &seen.read, &mut unread);
         let notes = [
-            (&seen.rounded, WarningCode::ProfileRounded, "are whole numbers and were not: they were rounded"),
+            (&seen.rounded, WarningCode::ProfileRounded, "must be whole numbers but had fractions. They were rounded"),
             (
                 &seen.impossible,
                 WarningCode::ProfileImpossible,
-                "have values that they cannot have (negative, too large, or of another type): they were left out",
+                "have invalid values (negative, too large, or of another type). They were skipped",
             ),
             (
                 &seen.clamped,
                 WarningCode::ProfilePercentClamped,
-                "are shares outside of 0 to 100 %, which no share can be: they were set to the nearest limit",
+                "are percentages outside 0 to 100 %. They were set to the nearest limit",
             ),
             (
                 &seen.zeros,
                 WarningCode::ProfileZeroIsUnknown,
-                "are 0, which the 1.0.0 tools write for unknown: they were left out",
+                "are 0, which the 1.0.0 tools write for unknown. They were read as absent",
             ),
             (&unread, WarningCode::ProfileFieldsIgnored, "are not part of the schema and were not read"),
         ];

@@ -349,7 +349,7 @@ fn numbers_beyond_measurement_are_absent() {
     // The profile must contain this field.
     new["step_timing"]["total_time_us"] = json!(1e300);
     let error = read_profile(new.to_string().as_bytes(), "p").unwrap_err().to_string();
-    assert!(error.contains("a number is larger than any measurement"), "{error}");
+    assert!(error.contains("a number is too large for a measurement"), "{error}");
 }
 
 #[test]

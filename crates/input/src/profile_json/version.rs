@@ -42,7 +42,7 @@ impl Version {
             _ => Err(Error::Unsupported {
                 what: format!("A unified profile of version {text}"),
                 remedy:
-                    "This program reads versions 1.x: use a newer one, or drop the trace the profile was made from."
+                    "This version of crossprof reads profiles 1.x. Use a newer version, or open the original trace."
                         .to_owned(),
             }),
         }

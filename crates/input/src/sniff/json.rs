@@ -19,7 +19,7 @@ pub(super) fn start(head: &[u8]) -> Option<&[u8]> {
 }
 
 /// Returns the kind of the text by its first key that decides.
-pub(super) fn tell(text: &[u8], complete: bool) -> Option<Format> {
+pub(super) fn detect(text: &[u8], complete: bool) -> Option<Format> {
     let is_list = text.first() == Some(&b'[');
     let keys = keys_at(text, if is_list { 2 } else { 1 });
     let decided = keys.iter().find_map(|key| if is_list { by_list_key(key) } else { by_key(key) });
@@ -120,7 +120,7 @@ fn is_lines(text: &[u8]) -> bool {
 }
 
 fn derived(what: &str) -> Format {
-    Format::Derived(format!("This is {what} that XProf made of a profile: drop the profile itself."))
+    Format::Derived(format!("This is {what} that XProf derived from a profile. Open the profile itself."))
 }
 
 /// Returns the keys of the objects at `level` brackets of depth. Level 1 is the outermost.

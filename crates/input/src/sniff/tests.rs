@@ -1,7 +1,7 @@
 use super::*;
 
 fn whole(bytes: &[u8]) -> Format {
-    sniff(bytes, true).expect("a complete file is always told")
+    sniff(bytes, true).expect("a complete file has a known kind")
 }
 
 /// Returns the kind of file in an error.
@@ -110,9 +110,9 @@ fn everything_else_is_named() {
         (b"module @jit_f attributes {", "MLIR"),
         (b"\"Index\",\"KernelName\",\"gpu-id\"\n", "rocprof"),
         (b"{\"rocprofiler-sdk-tool\": [{}]}", "rocprofv3"),
-        (b"\x0a\x04\x40\x05\x50\x01\x0a\x02\x50\x02", "a trace of Perfetto"),
+        (b"\x0a\x04\x40\x05\x50\x01\x0a\x02\x50\x02", "a Perfetto trace"),
         (b"step,time\n1,2\n", "plain text"),
-        (b" \n\t ", "nothing but space"),
+        (b" \n\t ", "only white space"),
         (b"\x01\x02\x03\x04\xfe", "an unknown binary file"),
         (b"[1,2,3]", "a JSON list"),
         (b"{}", "a JSON object without trace events"),

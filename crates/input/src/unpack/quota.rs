@@ -48,7 +48,7 @@ impl Quota {
         let unread = self.members.saturating_sub(MAX_MEMBERS);
         if unread > 0 {
             let message = format!(
-                "The archive holds {} files. The first {MAX_MEMBERS} were read, the other {unread} were not.",
+                "The archive contains {} files. The first {MAX_MEMBERS} were read, and the other {unread} were not.",
                 self.members
             );
             let warning = Warning::new(WarningCode::ArchiveTooManyMembers, message)
@@ -57,14 +57,14 @@ impl Quota {
                 .with_count(unread);
             sink(Unpacked::Warning(warning));
         }
-        let untold = self.warnings.saturating_sub(MAX_WARNINGS);
-        if untold > 0 {
+        let dropped = self.warnings.saturating_sub(MAX_WARNINGS);
+        if dropped > 0 {
             let message = format!(
-                "{} things are wrong with the packing of this file; the first {MAX_WARNINGS} are listed.",
+                "The compression or the archive of this file caused {} warnings. The first {MAX_WARNINGS} are listed.",
                 self.warnings
             );
             let warning =
-                Warning::new(WarningCode::ArchiveMoreWarnings, message).with_file(&self.path).with_count(untold);
+                Warning::new(WarningCode::ArchiveMoreWarnings, message).with_file(&self.path).with_count(dropped);
             sink(Unpacked::Warning(warning));
         }
     }

@@ -3,7 +3,7 @@
 //! ```text
 //! chunk           [..line header][events events ev|
 //! next chunk                                      |ents events][next line
-//! kept between                              [ev]  the event that was cut, no more
+//! kept between                              [ev]  only the event that was cut
 //! ```
 //!
 //! A short line, or a line with a long first event, is collected and decoded as a whole.

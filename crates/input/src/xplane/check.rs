@@ -31,14 +31,14 @@ pub fn looks_like_xspace(head: &[u8]) -> bool {
 /// Returns an error for a known kind of file that is similar to an XSpace, or `None` for other files.
 pub fn what_else(head: &[u8]) -> Option<Error> {
     if is_decoded_as_text(head) {
-        let remedy = "Its lengths and numbers are lost: copy the original again, as a binary file.";
+        let remedy = "Its lengths and numbers are lost. Copy the original again, as a binary file.";
         return Some(Error::not_a_profile(
             "an xplane file that was decoded as text (its bytes above 127 became U+FFFD)",
             remedy,
         ));
     }
     let what = if looks_like_xspace(head) { None } else { other_protobuf(head) }?;
-    Some(Error::not_a_profile(what, "Drop the *.xplane.pb or *.trace.json.gz of the same capture instead."))
+    Some(Error::not_a_profile(what, "Open the *.xplane.pb or *.trace.json.gz of the same capture instead."))
 }
 
 /// Returns the error for a file that is not an XSpace, or `None` if it is one.
@@ -49,7 +49,7 @@ pub(super) fn refusal(head: &[u8]) -> Option<Error> {
     if looks_like_xspace(head) {
         return None;
     }
-    let other = || Error::not_a_profile("no XSpace", "Drop the *.xplane.pb that the profiler wrote.");
+    let other = || Error::not_a_profile("a file of another kind", "Open the *.xplane.pb that the profiler wrote.");
     Some(what_else(head).unwrap_or_else(other))
 }
 

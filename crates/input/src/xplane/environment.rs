@@ -47,13 +47,13 @@ impl XSpaceTexts {
         for (is_error, text) in &self.complaints {
             let dropped = text.to_lowercase().contains("drop");
             let (code, sentence) = match (is_error, dropped) {
-                (_, true) => (WarningCode::ProfilerDroppedEvents, "The profiler dropped events while it recorded"),
-                (true, false) => (WarningCode::ProfilerError, "The profiler met an error while it recorded"),
-                (false, false) => (WarningCode::ProfilerWarning, "The profiler warned while it recorded"),
+                (_, true) => (WarningCode::ProfilerDroppedEvents, "The profiler dropped events during recording"),
+                (true, false) => (WarningCode::ProfilerError, "The profiler reported an error during recording"),
+                (false, false) => (WarningCode::ProfilerWarning, "The profiler gave a warning during recording"),
             };
             let warning = Warning::new(code, format!("{sentence}: {text}"));
             warnings.push(if dropped {
-                warning.with_remedy("Capture fewer steps, or raise the profiler's limit on events.")
+                warning.with_remedy("Capture fewer steps, or raise the profiler's event limit.")
             } else {
                 warning
             });

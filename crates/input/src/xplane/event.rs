@@ -122,13 +122,13 @@ impl<'a> Walk<'_, 'a> {
     /// Returns true if the stat is needed. Nearly all events of a thread pool follow other events, but metrics use the
     /// links only for ops and their ends. The type of a link comes before its number.
     fn is_wanted(&mut self, meaning: EventStat, event: i64) -> bool {
-        let says = |wanted: EventStat| self.own.iter().any(|(meaning, _)| *meaning == wanted);
+        let has = |wanted: EventStat| self.own.iter().any(|(meaning, _)| *meaning == wanted);
         match meaning {
             EventStat::Column(EventColumn::Producer) => {
-                says(EventStat::Column(EventColumn::ProducerType)) || says(EventStat::Text(TextArg::HloOp))
+                has(EventStat::Column(EventColumn::ProducerType)) || has(EventStat::Text(TextArg::HloOp))
             }
             EventStat::Column(EventColumn::Consumer) => {
-                let is_typed = says(EventStat::Column(EventColumn::ConsumerType));
+                let is_typed = has(EventStat::Column(EventColumn::ConsumerType));
                 let metadata = self.tables.event_metadata.get_mut(event);
                 is_typed || metadata.is_some_and(|metadata| metadata.has_name_with(END_MARKER, self.source))
             }

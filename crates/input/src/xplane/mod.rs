@@ -117,7 +117,7 @@ impl XPlaneDecoder {
 
     /// Sets the positions of planes that an [`Outliner`] found in the file.
     pub fn foreseeing(mut self, outlines: Vec<Outline>) -> XPlaneDecoder {
-        self.fields.foresee(outlines);
+        self.fields.set_outlines(outlines);
         self
     }
 
@@ -209,7 +209,7 @@ impl XPlaneDecoder {
         texts.append_to(&mut warnings);
         warnings.extend(trace.strings.take_warning());
         if trace.events.is_empty() {
-            let sentence = "The file holds no events.";
+            let sentence = "The file contains no events.";
             let remedy = "Capture while the program runs steps, and stop the trace before it exits.";
             warnings.push(Warning::new(WarningCode::XplaneNoEvents, sentence).with_remedy(remedy));
         }

@@ -106,7 +106,7 @@ impl TopFields {
     }
 
     /// Sets the outlines of planes that are still to come, in file order.
-    pub fn foresee(&mut self, outlines: Vec<Outline>) {
+    pub fn set_outlines(&mut self, outlines: Vec<Outline>) {
         self.outlines = outlines.into();
     }
 
@@ -180,8 +180,8 @@ impl TopFields {
         while self.outlines.front().is_some_and(|outline| outline.plane().start < start) {
             self.outlines.pop_front();
         }
-        let foreseen = self.outlines.pop_front_if(|outline| outline.plane() == (start..start.saturating_add(length)));
-        match foreseen {
+        let known = self.outlines.pop_front_if(|outline| outline.plane() == (start..start.saturating_add(length)));
+        match known {
             Some(outline) => {
                 sink(Piece::Begin(outline));
                 Fate::HandedOut

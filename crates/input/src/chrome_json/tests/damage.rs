@@ -178,7 +178,7 @@ fn one_broken_event_does_not_take_the_next_ones_with_it() {
 fn what_is_no_trace_is_refused_with_what_it_is() {
     let cases = [
         ("<html>not found</html>", "neither a JSON object nor a JSON array"),
-        ("   \n", "text without any content"),
+        ("   \n", "an empty text"),
         ("{}", "an empty JSON object"),
         ("[]", "a JSON array without trace events"),
         (r#"[1,2,{"a":1}]"#, "a JSON array without trace events"),
