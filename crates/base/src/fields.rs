@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn marks_are_taken_off() {
+    fn markdown_is_removed() {
         assert_eq!(plain("See `a[].b` of [Steps](#steps), 2 * [x]."), "See a[].b of Steps, 2 * [x].");
     }
 }

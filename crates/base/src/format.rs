@@ -231,9 +231,9 @@ pub fn cut(text: &str, width: usize) -> String {
     format!("{head}…{tail}")
 }
 
-/// Strips the return type and the namespaces of a C++ kernel, which are similar for all kernels. For example, `void
-/// at::native::(anonymous namespace)::softmax<float>(float*)` becomes `softmax<float>(float*)`. Returns `None` for
-/// other names.
+/// Strips the return type and the namespaces of a C++ kernel, which are similar for all kernels. For example,
+/// `void at::native::(anonymous namespace)::softmax<float>(float*)` becomes `softmax<float>(float*)`. Returns `None`
+/// for other names.
 fn kernel(name: &str) -> Option<String> {
     if !name.contains("::") || !name.contains(['<', '(']) {
         return None;
@@ -342,7 +342,7 @@ mod tests {
     }
 
     #[test]
-    fn different_numbers_do_not_look_alike_and_nothing_is_a_negative_zero() {
+    fn different_numbers_look_different_and_zero_is_never_negative() {
         // From one table: a model and all its replicas.
         assert_eq!(number(2_496_500_000.0), "2\u{202f}496\u{202f}500\u{202f}000");
         assert_eq!(number(2_500_000_000.0), "2\u{202f}500\u{202f}000\u{202f}000");

@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn passes_are_told_by_their_transformation() {
+    fn passes_are_detected_by_their_transformation() {
         let pass = |path| training_pass(path);
         assert_eq!(pass("jit(f)/transpose(jvp(a))/dot"), Some("backward"));
         assert_eq!(pass("jit(f)/jvp(a)/dot"), Some("forward"));

@@ -383,7 +383,7 @@ mod tests {
     }
 
     #[test]
-    fn absent_fields_are_absent_or_the_default_or_missed() {
+    fn absent_fields_are_none_or_the_default_or_an_error() {
         let read = |text: &str| from_str::<Part>(text);
         let most = Part { must: 7, named: "x".into(), ..Part::default() };
         assert_eq!(read("{\"last\":\"x\",\"more\":[1],\"must\":7}").unwrap(), most);

@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_layouts_are_serde_jsons() {
+    fn both_layouts_match_serde_json() {
         let value = serde_json::json!({"a": [1, 2.5, null], "b": {}, "c": [], "d": {"e": "x\"y"}});
         assert_eq!(compact(&value), serde_json::to_string(&value).unwrap());
         assert_eq!(pretty(&value), serde_json::to_string_pretty(&value).unwrap());

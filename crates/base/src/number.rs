@@ -52,7 +52,7 @@ mod tests {
     use super::{decimal, json};
 
     #[test]
-    fn numbers_are_those_of_the_standard_library() {
+    fn numbers_match_the_standard_library() {
         let mut random = 1u64;
         for round in 0..200_000u64 {
             random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_of_json_are_those_of_the_standard_library() {
+    fn json_numbers_match_the_standard_library() {
         for text in ["0", "-0.0", "1e39", "1e-20", "123456789012345678901", "0.1", "5e-324", "1.7976931348623157e308"] {
             assert_eq!(json(text.as_bytes()).map(f64::to_bits), text.parse().ok().map(f64::to_bits), "{text}");
         }
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn halves_go_to_the_even_number() {
+    fn halves_round_to_even() {
         for text in [
             "9007199254740993",
             "9007199254740995",
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn other_texts_are_no_numbers() {
+    fn other_texts_are_not_numbers() {
         for text in ["", ".", "-", "e5", "1e", "1,5", "1 ", "0x1", "inf", "NaN", "--1", "+-1", "1e5.0", "1.2.3"] {
             assert_eq!(decimal(text), None, "{text}");
         }

@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn many_items_are_sorted_by_a_number_and_tell_where_they_went() {
+    fn many_items_are_sorted_by_a_number_with_their_new_positions() {
         let items: Vec<(i64, u32)> = (0..500u32).map(|i| (i64::from(i * 7919 % 40) - 20, i * 31 % 7)).collect();
         let mut expected: Vec<((i64, u32), usize)> = items.iter().copied().zip(0..).collect();
         expected.sort_by(|a, b| b.0.0.cmp(&a.0.0).then(a.0.1.cmp(&b.0.1)));
@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_items_are_those_of_the_whole_order() {
+    fn the_first_items_match_a_full_sort() {
         let items: Vec<(u32, u32)> = (0..500u32).map(|i| (i * 7919 % 40, i)).collect();
         let mut expected = items.clone();
         expected.sort_by_key(|item| item.0);

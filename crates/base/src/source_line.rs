@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn libraries_are_told_by_their_folders() {
+    fn libraries_are_detected_by_their_folders() {
         for file in [
             "/usr/lib/python3.12/threading.py",
             "C:\\venv\\Lib\\site-packages\\jax\\numpy.py",

@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn distances_are_those_of_the_textbook() {
+    fn distances_match_the_textbook() {
         for (a, b, expected) in
             [("kitten", "sitting", 3), ("", "abc", 3), ("abc", "", 3), ("flaw", "lawn", 2), ("same", "Same", 0)]
         {

@@ -340,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn faults_know_their_place() {
+    fn faults_have_a_position() {
         let short = Fault::Short { number: 2, rest: b"hi", missing: 3 };
         assert_eq!(all(&[0x08, 1, 0x12, 5, b'h', b'i'])[1], Err(WireError { position: 2, fault: short }));
         assert_eq!(all(&[0x08])[0], Err(WireError { position: 0, fault: Fault::Ended }));

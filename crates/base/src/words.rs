@@ -1,6 +1,6 @@
 //! Enums whose values are fixed words in a document.
 
-/// Declares enums with one word for each value (`Name = "word"`). Each enum is serialized as its word, and its method
+/// Declares enums with one word for each value (`Name = "word"`). Each value is written as its word, and its method
 /// `label` returns the word.
 ///
 /// The calling crate must depend on `serde` and `schemars`. Mark the default value with `#[default]`.

@@ -1,4 +1,4 @@
-//! Recognizes accelerators without rules of their own by the name or label of their plane (`accelerators.csv`).
+//! Recognises accelerators without rules of their own by the name or label of their plane (`accelerators.csv`).
 
 use std::sync::LazyLock;
 
@@ -29,7 +29,7 @@ mod tests {
     }
 
     #[test]
-    fn other_accelerators_are_told_from_other_processes() {
+    fn other_accelerators_differ_from_other_processes() {
         for name in [
             "/device:CUSTOM:0",
             "/device:NPU:1",

@@ -76,8 +76,8 @@ pub struct Chosen {
     pub name: String,
 }
 
-/// Returns the device that a user chose by its key (`tpu-v4`), by the TPU slice that contains it (`v4-8`, `TPU
-/// v5litepod-16`), or by the product name in profiles (`NVIDIA A100-SXM4-40GB`).
+/// Returns the device that a user chose by its key (`tpu-v4`), by the TPU slice that contains it (`v4-8`,
+/// `TPU v5litepod-16`), or by the product name in profiles (`NVIDIA A100-SXM4-40GB`).
 pub fn chosen(text: &str) -> Option<Chosen> {
     let text = text.trim();
     if let Some(device) = by_key(text) {
@@ -100,8 +100,8 @@ fn slice(text: &str) -> Option<Chosen> {
 /// Words that turn a product's name into the name of another product.
 const OTHER_PRODUCTS: &[&str] = &["ti", "super", "laptop", "mobile", "max", "d", "mig", "gre"];
 
-/// Returns the device with the product name `name` in profiles: `NVIDIA H100 80GB HBM3`, `TPU v5 lite`, `AMD Instinct
-/// MI300X`.
+/// Returns the device with the product name `name` in profiles: `NVIDIA H100 80GB HBM3`, `TPU v5 lite`,
+/// `AMD Instinct MI300X`.
 pub fn find(name: &str) -> Option<&'static Device> {
     by_name(name).map(|(device, _)| device)
 }
@@ -363,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn other_products_are_not_mistaken() {
+    fn similar_products_do_not_match() {
         for name in [
             "NVIDIA GeForce RTX 3080 Ti",
             "NVIDIA GeForce RTX 4080 SUPER",
@@ -384,7 +384,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_several_products_say_which_is_assumed() {
+    fn an_ambiguous_name_gives_the_assumed_product_and_the_others() {
         let told = |name, cores, memory_gb: Option<f64>| {
             let memory = memory_gb.map(|gb| gb * (1u64 << 30) as f64);
             let (device, others) = assumed(name, cores, memory).unwrap();
@@ -403,7 +403,7 @@ mod tests {
     }
 
     #[test]
-    fn amd_devices_are_told_by_isa_units_and_memory() {
+    fn amd_devices_are_detected_by_isa_units_and_memory() {
         let key = |arch, cores, memory, rate| by_shape(arch, cores, memory, rate).map(|device| device.key);
         assert_eq!(key("gfx942", 304, 206_141_652_992.0, 1.307e15), Some("mi300x"));
         assert_eq!(key("gfx942", 304, 274_000_000_000.0, 1.307e15), Some("mi325x"));

@@ -1,4 +1,4 @@
-//! Recognizes the framework of a JAX program (`frameworks.csv`).
+//! Recognises the framework of a JAX program (`frameworks.csv`).
 
 use std::sync::LazyLock;
 
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn a_framework_is_told_by_its_own_files_and_programs() {
+    fn a_framework_is_detected_by_its_own_files_and_programs() {
         let of = |texts: &[(FrameworkEvidence, &str)]| {
             let mut found = FrameworkClues::default();
             texts.iter().for_each(|(evidence, text)| found.look(*evidence, text));

@@ -1,4 +1,4 @@
-//! Recognizes host events that are callbacks of a compiled program into Python, by their names (`host_callbacks.csv`).
+//! Recognises host events that are callbacks of a compiled program into Python, by their names (`host_callbacks.csv`).
 
 use std::sync::LazyLock;
 
@@ -30,7 +30,7 @@ mod tests {
     }
 
     #[test]
-    fn callbacks_are_told_from_other_callbacks_of_the_runtime() {
+    fn callbacks_differ_from_other_callbacks_of_the_runtime() {
         assert!(is("xla_ffi_python_cpu_callback"));
         assert!(is("debug_callback.3"));
         assert!(is("pure_callback.1") && !is("end: pure_callback.1"));

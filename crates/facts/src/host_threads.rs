@@ -30,7 +30,7 @@ mod tests {
     }
 
     #[test]
-    fn threads_are_told_by_their_names() {
+    fn threads_are_detected_by_their_names() {
         assert_eq!(role("python"), Some("python"));
         assert_eq!(role("thread 21587 (python3)"), Some("python"));
         assert_eq!(role("main/3116817"), Some("python"));

@@ -45,7 +45,7 @@ mod tests {
     }
 
     #[test]
-    fn functions_of_libraries_are_not_the_users() {
+    fn library_functions_are_not_user_functions() {
         assert!(is_users("$train.py:12 train_step"));
         assert!(is_users("/home/someone/code/train.py(12): train_step"));
         for frame in [

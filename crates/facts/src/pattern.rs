@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn one_walk_finds_what_trying_all_finds() {
+    fn one_pass_finds_the_same_as_trying_all_patterns() {
         let texts = ["nccl", "conv", "all-reduce*", "a", "reduce", "é", "x-y", "conv2d", "all-reduce", "gemm", ""];
         let kinds: [fn(&'static str) -> Pattern; 3] = [Pattern::Contains, Pattern::Prefix, Pattern::Words];
         let patterns: Vec<Pattern> = texts.iter().rev().flat_map(|text| kinds.map(|kind| kind(text))).collect();

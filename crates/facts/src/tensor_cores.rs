@@ -157,7 +157,7 @@ mod tests {
     ];
 
     #[test]
-    fn tensor_cores_and_types_are_told_by_names() {
+    fn tensor_cores_and_types_are_detected_by_names() {
         for &(name, uses, data_type) in KERNELS {
             assert_eq!(kernel_uses(&Name::new(name)), uses, "{name}");
             assert_eq!(super::data_type(&Name::new(name)), data_type, "{name}");

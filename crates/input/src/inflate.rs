@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_are_full_but_the_last() {
+    fn all_blocks_except_the_last_are_full() {
         let text: Vec<u8> = (0..700_000u32).map(|i| (i / 7 % 251) as u8).collect();
         let mut raw = flate2::write::DeflateEncoder::new(Vec::new(), flate2::Compression::fast());
         std::io::Write::write_all(&mut raw, &text).expect("in memory");

@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_does_not_depend_on_chunks() {
+    fn the_kept_text_does_not_depend_on_chunks() {
         let line = b"step 1 loss 3.2\n";
         let error = b"RESOURCE_EXHAUSTED: Attempting to allocate 1.00G.\n";
         let text = [line.repeat(3 * BEFORE / line.len()), error.to_vec(), line.repeat(AFTER), error.to_vec()].concat();

@@ -193,7 +193,7 @@ pub fn cache_reason(path: &str) -> Option<&'static str> {
 const PROGRAM_OF_PROFILE: &str = "The profile next to this file contains its compiled programs.";
 
 fn unknown_reason(path: &str) -> String {
-    cache_reason(path).unwrap_or("crossprof does not recognize this file as a profile.").to_owned()
+    cache_reason(path).unwrap_or("crossprof does not recognise this file as a profile.").to_owned()
 }
 
 /// The traces of one run, by host.

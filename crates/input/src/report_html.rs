@@ -75,7 +75,7 @@ mod tests {
         <script type=\"application/json\" id=\"crossprof-profiles\">[{\"a\":\"\\u003c\"}]</script><p>";
 
     #[test]
-    fn a_report_is_told_from_other_pages() {
+    fn a_report_differs_from_other_pages() {
         assert!(looks_like_report(PAGE));
         assert!(!looks_like_report(b"<!DOCTYPE html><title>404</title>"));
         assert!(!looks_like_report(b"{\"name=\\\"crossprof-report\\\"\": 1}"));

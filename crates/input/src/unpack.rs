@@ -7,7 +7,7 @@
 //!  c.tar.gz            -> c.tar.gz/run/x.xplane.pb
 //! ```
 //!
-//! Containers are recognized by their first bytes. Memory use is limited to a few blocks, independent of the file's
+//! Containers are recognised by their first bytes. Memory use is limited to a few blocks, independent of the file's
 //! size. The number of members and warnings of a file is also limited.
 
 mod quota;

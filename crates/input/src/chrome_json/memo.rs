@@ -7,7 +7,7 @@
 //! next     {"context_id":"$$1","correlation_id":"1437","hlo_op":"fusion.7",...}     equal outside the holes: same set
 //! ```
 //!
-//! If an event fits the template of the last event with the same name and thread, it needs no tokenizing, hashing or
+//! If an event fits the template of the last event with the same name and thread, it needs no parsing, hashing or
 //! lookup. Its bytes are only compared. The parser would return the same values for text that the template accepts, so
 //! the memo changes only the speed. It is a cache of bounded size in which each event has two possible slots.
 

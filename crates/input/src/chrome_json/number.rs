@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_time_is_told_apart() {
+    fn invalid_and_out_of_range_times_differ() {
         for text in [
             "NaN",
             "Infinity",

@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn escapes_become_what_they_stand_for() {
+    fn escapes_become_their_characters() {
         let cases: [(&[u8], &str); 14] = [
             (br#"a\"b\\c\/d\n\t"#, "a\"b\\c/d\n\t"),
             (br"\u00e9\ud83d\ude00!", "é😀!"),

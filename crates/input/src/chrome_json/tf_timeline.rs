@@ -118,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn processes_are_told_by_their_names() {
+    fn processes_are_detected_by_their_names() {
         let stream = |stream: &str| Some(Process::Stream { ordinal: 1, stream: stream.to_owned() });
         for (name, wanted) in [
             ("/job:localhost/replica:0/task:0/device:GPU:0 Compute", Some(Process::Host)),

@@ -59,7 +59,7 @@ fn documents_are_read_at_their_end() {
 }
 
 #[test]
-fn refusals_say_what_it_is() {
+fn refusals_name_the_kind_of_file() {
     assert!(described(b"").starts_with("The file is empty."));
     assert!(described(b"<html>not found</html>").starts_with("This is an HTML page, not a profile."));
     assert!(described(&b"plain words ".repeat(1000)).starts_with("This is plain text"));

@@ -65,7 +65,7 @@ fn every_optional_part_of_the_header() {
 }
 
 #[test]
-fn members_one_after_another_and_padding() {
+fn concatenated_members_and_padding() {
     let mut stored = gzip(b"one ");
     stored.extend(gzip(b""));
     stored.extend(gzip(&text()));
@@ -76,7 +76,7 @@ fn members_one_after_another_and_padding() {
 }
 
 #[test]
-fn foreign_bytes_behind_the_end() {
+fn foreign_bytes_after_the_end() {
     for foreign in [&b"garbage"[..], b"\x1f", b"\x1f\x8b\x08\xff", b"\0\0\x1f\x8bno"] {
         let mut stored = gzip(&text());
         let zeros = foreign.iter().take_while(|byte| **byte == 0).count();
@@ -88,7 +88,7 @@ fn foreign_bytes_behind_the_end() {
 }
 
 #[test]
-fn cut_anywhere_keeps_what_is_there() {
+fn any_truncation_keeps_the_data_before_it() {
     let stored = gzip(&text());
     let mut before = 0;
     for cut in (1..stored.len() - 8).step_by(97) {
@@ -122,7 +122,7 @@ fn a_wrong_checksum_or_size_keeps_all() {
 }
 
 #[test]
-fn a_damaged_stream_keeps_what_is_before() {
+fn a_damaged_stream_keeps_the_data_before_the_damage() {
     // A flush ends in an empty stored block with its length stored twice: 00 00 ff ff. Make the two disagree.
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
     encoder.write_all(&text()).expect("in memory");

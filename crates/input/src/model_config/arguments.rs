@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_and_secrets_are_left_out() {
+    fn values_and_secrets_are_redacted() {
         let words = [
             "/data/train.py",
             "cfg/a.yaml",

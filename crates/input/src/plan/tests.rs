@@ -45,7 +45,7 @@ fn a_run_folder_is_one_run_of_all_its_hosts() {
 }
 
 #[test]
-fn a_dropped_run_folder_is_known_by_its_time() {
+fn a_dropped_run_folder_is_detected_by_its_time() {
     let files = [("2026_01_05_10_00_00/a.xplane.pb", XPlane), ("2026_01_05_10_00_00/b.xplane.pb", XPlane)];
     assert_eq!(
         planned(&files),
@@ -108,7 +108,7 @@ fn model_configurations_belong_to_what_is_below_them() {
 }
 
 #[test]
-fn caches_are_named_and_left_out() {
+fn caches_are_named_and_ignored() {
     let files = [("r/h.hlo_proto.pb", Unknown), ("r/ALL_HOSTS.op_stats_v2.pb", Unknown), ("all.zip", Archive)];
     assert_eq!(planned(&files), ["open all.zip", "ignore r/h.hlo_proto.pb", "ignore r/ALL_HOSTS.op_stats_v2.pb"]);
     assert!(cache_reason("r/x.SSTABLE").is_some());

@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_beside_the_methods_is_one_note() {
+    fn values_next_to_the_methods_give_one_note() {
         let profiles = read(&of_four_gpus()).unwrap();
         assert_eq!(profiles.runs.len(), 2);
         let counts = profiles.runs[0].profile.parameter_counts.as_ref().unwrap();
@@ -397,7 +397,7 @@ mod tests {
     }
 
     #[test]
-    fn paths_tell_devices_and_time() {
+    fn paths_contain_devices_and_time() {
         let told = |path| {
             let TracePathFacts { devices, platform, timestamp } = facts_of_path(path);
             devices

@@ -216,7 +216,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn comments_and_omissions_are_passed_over() {
+    fn comments_and_omissions_are_skipped() {
         let text = br##"// A profile
             {"a": 1, # one
              "b": "x // no comment # here", /* two

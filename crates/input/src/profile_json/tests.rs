@@ -59,7 +59,7 @@ fn the_documented_example_is_per_step_and_kept() {
 }
 
 #[test]
-fn what_is_exported_is_imported_unchanged() {
+fn exports_are_imported_unchanged() {
     let converted = read(documented());
     let exported = serde_json::to_vec(&converted).expect("serialisable");
     assert_eq!(read_profile(&exported, "other.json"), Ok(converted));
@@ -80,7 +80,7 @@ fn shape_a_of_whole_windows_becomes_per_step() {
 }
 
 #[test]
-fn shape_a_above_100_percent_is_no_share() {
+fn shape_a_above_100_percent_is_not_a_share() {
     // Values that the tool printed for the TPU v6e profile of four chips.
     let mut document = documented();
     document["step_timing"] = json!({"num_steps": 100, "total_time_us": 92_571_837.0, "avg_step_time_us": 925_718.37,
@@ -139,7 +139,7 @@ fn shape_b_maps_timeline_coverage() {
 }
 
 #[test]
-fn shape_b_with_a_dropped_step_is_no_share() {
+fn shape_b_with_a_dropped_step_is_not_a_share() {
     let mut document = shape_b();
     document["timeline_coverage"]["timeline_coverage_percent"] = json!(142.9);
     document["timeline_coverage"]["idle_time_us"] = json!(-30.0);
@@ -264,7 +264,7 @@ fn a_current_document_with_wrong_types_is_named() {
 }
 
 #[test]
-fn damaged_json_says_where() {
+fn damaged_json_has_a_position() {
     let error = read_profile(b"{\"step_timing\":{\"num_steps\":5,", "p").expect_err("cut").to_string();
     assert!(error.contains("line 1 column"), "{error}");
     let nested = format!("{{\"step_timing\":{}", "[".repeat(100_000));
@@ -324,7 +324,7 @@ fn current() -> Value {
 }
 
 #[test]
-fn texts_that_drive_a_terminal_are_written_out() {
+fn control_characters_are_escaped() {
     let mut document = current();
     document["warnings"] =
         json!([{"code": "a\u{202e}", "severity": "note", "message": "b", "remedy": "\u{0}\u{1b}[31m"}]);
@@ -336,7 +336,7 @@ fn texts_that_drive_a_terminal_are_written_out() {
 }
 
 #[test]
-fn numbers_beyond_measurement_are_absent() {
+fn numbers_too_large_for_a_measurement_are_absent() {
     let mut old = documented();
     old["step_timing"]["avg_step_time_us"] = json!(1e308);
     let mut new = current();
@@ -353,7 +353,7 @@ fn numbers_beyond_measurement_are_absent() {
 }
 
 #[test]
-fn what_is_nested_too_deeply_says_so() {
+fn deep_nesting_is_refused_with_a_reason() {
     let deep = |levels: usize| format!("{{\"step_timing\":{}{}}}", "[".repeat(levels), "]".repeat(levels));
     let error = |levels: usize| read_profile(deep(levels).as_bytes(), "p").map_err(|error| error.to_string());
     assert!(error(126).is_ok());
@@ -364,7 +364,7 @@ fn what_is_nested_too_deeply_says_so() {
 
 /// A newer version, or another program, may use words that this version does not know.
 #[test]
-fn unknown_words_are_read_as_the_least_and_said() {
+fn unknown_words_are_read_as_the_lowest_with_a_warning() {
     let mut document = serde_json::to_value(UnifiedProfile::default()).unwrap();
     document["metadata"]["schema_version"] = SCHEMA_VERSION.into();
     document["findings"] = json!([

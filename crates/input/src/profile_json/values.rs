@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_beyond_measurement_are_absent() {
+    fn numbers_too_large_for_a_measurement_are_absent() {
         let mut value = json!({"a": [1e308, -1e31, 1e30, u64::MAX], "b": 1e-300, "c": -0.5});
         assert_eq!(take_immeasurable(&mut value), 2);
         assert_eq!(value, json!({"a": [null, null, 1e30, u64::MAX], "b": 0.0, "c": -0.5}));

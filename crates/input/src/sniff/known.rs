@@ -1,4 +1,4 @@
-//! Recognizes files that users open by mistake, by their first bytes.
+//! Recognises files that users open by mistake, by their first bytes.
 
 use super::{DROP_A_PROFILE, Format};
 use base::{Error, out_of_memory};

@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_over_the_limit_is_counted() {
+    fn items_over_the_limit_are_counted() {
         assert_eq!(passed(200), ([200; 4], vec![]));
         let (counts, last) = passed(MAX_MEMBERS + 3);
         assert_eq!(counts, [MAX_MEMBERS, MAX_MEMBERS, MAX_MEMBERS, MAX_WARNINGS]);

@@ -132,7 +132,7 @@ fn unpack_gzip(bytes: &[u8]) -> (Vec<u8>, usize) {
 }
 
 #[test]
-fn unsupported_entries_are_named_and_passed_over() {
+fn unsupported_entries_are_named_and_skipped() {
     let (members, warnings) = unpack_all_ways("a.zip", archive!("bzip2.zip"));
     assert_eq!(members, []);
     assert!(warnings.iter().all(|(code, _)| code == "archive_unsupported"));
@@ -198,7 +198,7 @@ fn a_damaged_tar_header_does_not_hide_the_next() {
 }
 
 #[test]
-fn a_cut_tar_keeps_what_is_before() {
+fn a_cut_tar_keeps_the_entries_before() {
     let (tar, _) = unpack_gzip(archive!("pax.tar.gz"));
     for cut in (512..tar.len() - 20_000).step_by(1711) {
         let (members, _) = unpack_all_ways("a.tar", &tar[..cut]);

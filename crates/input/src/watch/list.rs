@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn every_value_has_a_name_of_its_own() {
+    fn every_value_has_a_unique_name() {
         let mut list = ArgumentList::default();
         [("a", "1"), ("b", "2"), ("a", "1"), ("a", "3"), ("a", "3"), ("a", "4")]
             .iter()
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_long_or_too_much_is_cut_and_said() {
+    fn long_values_and_long_lists_are_cut_with_a_note() {
         let mut list = ArgumentList::default();
         list.add("long", &"é".repeat(MAX_VALUE_BYTES));
         let value = list.finish().remove(0).1;

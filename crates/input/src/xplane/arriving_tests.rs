@@ -71,7 +71,7 @@ fn the_trace_is_the_same_whatever_the_chunks_and_windows() {
 }
 
 #[test]
-fn a_file_that_lost_its_end_since_says_so() {
+fn a_file_that_lost_its_end_gives_a_warning() {
     let file = long_sample(2_000);
     let known = outlines(&file, 4_096);
     let cut = &file[..30_000];

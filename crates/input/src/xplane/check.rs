@@ -111,7 +111,7 @@ fn is_decoded_as_text(head: &[u8]) -> bool {
     framed && replaced >= 4 && binary >= 4
 }
 
-/// Recognizes protobufs that occur next to xplane files, by their first fields.
+/// Recognises protobufs that occur next to xplane files, by their first fields.
 fn other_protobuf(head: &[u8]) -> Option<&'static str> {
     let first = first_field(head)?;
     let inner = first_bytes_field(first.1);

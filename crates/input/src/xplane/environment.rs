@@ -81,7 +81,7 @@ pub(super) fn describe(trace: &mut Trace, planes: &PlaneDecoder, texts: &XSpaceT
     trace.framework = framework(trace, planes.jax);
 }
 
-/// Detects the framework. JAX is recognized by its version or by the names of its compiled functions. A JAX program
+/// Detects the framework. JAX is recognised by its version or by the names of its compiled functions. A JAX program
 /// that also uses TensorFlow for its input is still JAX.
 fn framework(trace: &Trace, named_by_jax: bool) -> Framework {
     let has_stat = |name| trace.planes.iter().any(|plane| trace.plane_stat(plane, name).is_some());

@@ -25,7 +25,7 @@ fn chunks_make_no_difference() {
 }
 
 #[test]
-fn a_cut_anywhere_keeps_what_came_before() {
+fn any_cut_keeps_the_data_before_it() {
     let file = sample();
     let mut kept = 0;
     for length in 20..file.len() {
@@ -69,7 +69,7 @@ fn one_bad_event_costs_one_event() {
 }
 
 #[test]
-fn bytes_after_the_last_plane_are_told() {
+fn bytes_after_the_last_plane_are_reported() {
     let mut file = sample();
     let length = file.len() as u64;
     file.extend([0xff; 50]);
@@ -92,7 +92,7 @@ fn a_length_that_promises_too_much_reserves_nothing() {
 }
 
 #[test]
-fn bad_text_is_kept_as_far_as_it_is_text() {
+fn the_valid_part_of_bad_text_is_kept() {
     let line = message().bytes(2, b"th\xffread").message(4, event(1, 0, 1));
     let plane = message().bytes(2, "/host:CPU").message(3, line).entry(4, 1, message().bytes(2, b"op\xc3"));
     let trace = decode(&message().message(1, plane).0, 64).unwrap();

@@ -209,9 +209,9 @@ impl<'a> RawValue<'a> {
     }
 }
 
-/// Sums the bytes in a `MemoryAccessBreakdown { repeated MemoryAccessed = 1 }`. Each entry is `{ 1 operation (1 read, 2
-/// write), 2 memory space (1 HBM, 2 CMEM, 3 VMEM), 3 bytes }`. Returns `None` if it contains none of these or is
-/// damaged.
+/// Sums the bytes in a `MemoryAccessBreakdown { repeated MemoryAccessed = 1 }`. The fields of each entry are
+/// 1 operation (1 read, 2 write), 2 memory space (1 HBM, 2 CMEM, 3 VMEM) and 3 bytes. Returns `None` if the message
+/// contains none of these or is damaged.
 fn memory_bytes(message: &[u8]) -> Option<MemoryBytes> {
     let mut memory = MemoryBytes::default();
     let mut reader = Reader::new(message);

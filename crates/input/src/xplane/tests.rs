@@ -137,7 +137,7 @@ fn chip_times_win_and_events_without_one_follow_them() {
 }
 
 #[test]
-fn messages_between_slices_tell_their_length_and_bytes() {
+fn messages_between_slices_record_their_length_and_bytes() {
     let own = event(1, 9_000_000, 0).message(4, message().int(1, 1).bytes(5, "all-reduce.273_312"));
     let own = own.message(4, message().int(1, 2).int(3, 50)).message(4, message().int(1, 3).int(3, 32_768));
     let plane = message().bytes(2, "/host:CPU").message(3, message().message(4, own));
@@ -181,7 +181,7 @@ fn absolute_times_are_counted_from_the_first_line() {
 }
 
 #[test]
-fn times_that_make_no_sense_are_left_out() {
+fn impossible_times_are_skipped() {
     let odd = [event(1, i64::MAX, 5), event(1, 0, -5), event(1, i64::MAX - 5_000, 1), event(1, -3, 2)];
     let trace = read(one_line(5, &odd));
     assert_eq!(rows(&trace), [("op", 4_997, 2)]);
@@ -233,7 +233,7 @@ fn missing_names_are_replaced_by_their_numbers() {
 }
 
 #[test]
-fn embedded_modules_are_counted_and_a_quiet_file_says_so() {
+fn embedded_modules_are_counted_and_a_file_without_events_gives_a_warning() {
     let module = message().bytes(2, "f(1)").message(5, message().int(1, 1).bytes(6, [0u8; 100]));
     let plane = message().bytes(2, "/host:metadata").entry(4, -5, module).stat_metadata(1, "Hlo Proto");
     let trace = read(message().message(1, plane.event_metadata(2, "symbols")));
@@ -241,7 +241,7 @@ fn embedded_modules_are_counted_and_a_quiet_file_says_so() {
 }
 
 #[test]
-fn a_known_length_changes_nothing_but_the_room_made() {
+fn a_known_length_changes_only_the_allocation() {
     let plane = message().bytes(2, "/host:CPU").message(3, message().bytes(2, "python").bytes(9, [7u8; 9000]));
     let file = message().message(1, plane).0;
     for expected in [0, 10, file.len() as u64, u64::MAX] {
@@ -275,7 +275,7 @@ fn unknown_fields_are_skipped() {
 }
 
 #[test]
-fn an_xspace_is_told_from_its_first_bytes() {
+fn an_xspace_is_detected_by_its_first_bytes() {
     let file = sample();
     assert!(looks_like_xspace(&file));
     for length in 8..200 {
@@ -301,7 +301,7 @@ fn an_xspace_is_told_from_its_first_bytes() {
 }
 
 #[test]
-fn near_misses_are_named() {
+fn similar_files_are_named() {
     let device = message().int(1, 0).message(2, message().bytes(2, "/host:CPU").bytes(3, "resources"));
     let record = message().int(1, 1).bytes(2, "Device").bytes(3, "IDLE");
     let mangled: Vec<u8> = String::from_utf8_lossy(&sample().repeat(40)).into_owned().into_bytes();
@@ -317,7 +317,7 @@ fn near_misses_are_named() {
 }
 
 #[test]
-fn a_time_after_the_events_is_told_and_not_used() {
+fn a_time_after_the_events_is_reported_and_not_used() {
     let line = message().bytes(2, "python").message(4, event(1, 50, 5)).int(3, 7).message(4, event(1, 90, 5));
     let plane = message().bytes(2, "/host:CPU").message(3, line).event_metadata(1, "step");
     let trace = decode(&message().message(1, plane).0, 64).unwrap();

@@ -20,7 +20,7 @@ fn beside(event: &str) -> (Times, Counts) {
 }
 
 #[test]
-fn shapes_of_the_list_that_are_complete_raise_no_warning() {
+fn complete_lists_of_any_form_raise_no_warning() {
     let shapes = [
         format!("{HEAD}{OP}]}}"),
         format!("{HEAD}{OP},{{}}]}}"),
@@ -47,7 +47,7 @@ fn shapes_of_the_list_that_are_complete_raise_no_warning() {
 }
 
 #[test]
-fn a_list_without_its_end_is_kept_up_to_there() {
+fn a_list_without_its_end_is_kept() {
     let unterminated = decode(format!("[{OP},{OP},")).unwrap();
     assert_eq!(warnings(&unterminated), [("json_unterminated", None)]);
     assert_eq!(unterminated.warnings.first().map(|warning| warning.severity), Some(Severity::Note));
@@ -83,7 +83,7 @@ fn every_truncation_keeps_the_events_before_it() {
 }
 
 #[test]
-fn times_that_are_none_are_counted() {
+fn invalid_times_are_counted() {
     let cases = [
         (r#"{"ph":"X","ts":NaN,"dur":1,"name":"a"}"#, "time_not_a_number"),
         (r#"{"ph":"X","ts":1,"dur":Infinity,"name":"a"}"#, "time_not_a_number"),
@@ -115,7 +115,7 @@ fn times_that_are_none_are_counted() {
 }
 
 #[test]
-fn events_that_mean_nothing_here_are_passed_over_in_silence() {
+fn irrelevant_events_are_skipped_without_a_warning() {
     for event in [
         r#"{"ph":"i","ts":1,"s":"t","name":"x"}"#,
         r#"{"ph":"C","ts":1,"name":"x","args":{"a":1}}"#,
@@ -166,7 +166,7 @@ fn text_is_decoded_and_bad_bytes_replaced() {
 }
 
 #[test]
-fn one_broken_event_does_not_take_the_next_ones_with_it() {
+fn one_broken_event_does_not_hide_the_next_ones() {
     // A missing quote turns strings inside out. The next event is lost too, and the third one is found again.
     let broken = OP.replace("\"fusion.1\",\"args", "\"fusion.1,\"args");
     let trace = decode(format!("{HEAD}{broken},{OP},{OP},{OP}]}}")).unwrap();
@@ -175,7 +175,7 @@ fn one_broken_event_does_not_take_the_next_ones_with_it() {
 }
 
 #[test]
-fn what_is_no_trace_is_refused_with_what_it_is() {
+fn other_files_are_refused_with_their_kind() {
     let cases = [
         ("<html>not found</html>", "neither a JSON object nor a JSON array"),
         ("   \n", "an empty text"),
@@ -209,7 +209,7 @@ fn one_absurd_time_does_not_stretch_the_capture() {
 }
 
 #[test]
-fn a_broken_last_event_is_one_loss_and_no_cut() {
+fn a_broken_last_event_is_one_loss_and_not_a_cut() {
     let trace = decode(format!(r#"{HEAD}{OP},{{"ph":"X" "ts":1}}]}}"#)).unwrap();
     assert_eq!((events(&trace), warnings(&trace)), (vec![FUSION], vec![("event_unreadable", Some(1))]));
     let cut = decode(format!(r#"{HEAD}{OP},{{"ph":"X" "ts":1}},{{"na"#)).unwrap();
@@ -220,7 +220,7 @@ fn a_broken_last_event_is_one_loss_and_no_cut() {
 }
 
 #[test]
-fn text_that_is_not_needed_is_not_held() {
+fn irrelevant_text_is_not_buffered() {
     let mut decoder = ChromeJsonDecoder::new("test.json");
     let push = |decoder: &mut ChromeJsonDecoder, piece: &str| {
         for _ in 0..1000 {
@@ -241,7 +241,7 @@ fn text_that_is_not_needed_is_not_held() {
 }
 
 #[test]
-fn ids_that_occur_once_do_not_stay() {
+fn ids_that_occur_once_are_dropped() {
     let pair = |id: u32| {
         format!(
             r#"{{"ph":"b","cat":"c","id":{id},"ts":{id},"name":"a"}},{{"ph":"e","cat":"c","id":{id},"ts":{id}.5}},"#
@@ -256,7 +256,7 @@ fn ids_that_occur_once_do_not_stay() {
 }
 
 #[test]
-fn nesting_and_length_are_bounded_by_nothing_but_counters() {
+fn nesting_and_length_are_unlimited() {
     let deep = format!("{}{}", "[{\"a\":".repeat(100_000), "}]".repeat(100_000));
     let long = "x".repeat(super::super::scanner::MAX_EVENT + 10);
     let event = |args: &str| OP.replace(r#"{"hlo_op":"fusion.1"}"#, args);

@@ -76,7 +76,7 @@ fn kineto_is_understood() {
 }
 
 #[test]
-fn kineto_tells_what_a_collective_moves() {
+fn kineto_records_the_sizes_of_collectives() {
     let kernel = |args: &str| {
         format!(
             r#"[{{"ph":"X","cat":"kernel","name":"ncclDevKernel_AllReduce","pid":0,"tid":7,"ts":1,"dur":10,"args":{{{args}}}}}]"#
@@ -158,7 +158,7 @@ fn names_may_come_late_and_twice() {
 }
 
 #[test]
-fn the_writer_is_told_by_what_only_it_writes() {
+fn the_writer_is_detected_by_unique_events() {
     let event = |name: &str| format!(r#"{{"ph":"X","pid":3,"tid":2,"ts":1,"dur":1,"name":"{name}"}}"#);
     let xla = |name: &str| format!(r#"{{"metadata":{{"highres-ticks":true}},"traceEvents":[{}]}}"#, event(name));
     assert_eq!(decode(xla("train")).unwrap().framework, Framework::Jax);

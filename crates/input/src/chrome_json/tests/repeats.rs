@@ -118,7 +118,7 @@ proptest! {
 }
 
 #[test]
-fn of_a_repeated_key_the_last_counts() {
+fn the_last_of_repeated_keys_counts() {
     let event = |name: &str, more: &str| {
         format!(r#"{{"ph":"X","tid":1,"ts":1,"dur":1,"name":"{name}","args":{{"hlo_op":"x","run_id":"5"}}{more}}}"#)
     };
