@@ -186,7 +186,7 @@ fn other_files_are_refused_with_their_kind() {
             r#"{"$schema":"x","shared":{"frames":[{"name":"A"}]},"profiles":[]}"#,
             "\"$schema\", \"shared\", \"profiles\"",
         ),
-        (r#"{"shared":{"frames":["#, "cut off"),
+        (r#"{"shared":{"frames":["#, "truncated"),
         (r#"{"traceEvents":7}"#, "without \"traceEvents\""),
     ];
     for (text, part) in cases {
