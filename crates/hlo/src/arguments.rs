@@ -1,7 +1,7 @@
-//! Fate of a program's arguments: whether each is returned updated, unchanged or not at all.
+//! Outcome of a program's arguments: each is returned updated, returned unchanged, or not returned.
 //!
 //! ```text
-//! p = parameter(0)   g = ...   new = fusion(p, g)   ROOT tuple(new, ...)     p is returned updated: an output is computed from it
+//! p = parameter(0)   g = ...   new = fusion(p, g)   ROOT tuple(new, ...)     p is returned updated
 //! p = parameter(0)                    c = copy(p)   ROOT tuple(c, ...)       p is returned unchanged
 //! p = parameter(0)   loss = dot(p, x)               ROOT tuple(loss)         p is not returned
 //! ```
@@ -18,7 +18,7 @@ use base::sort;
 /// Maximum number of instructions to look through for one value, including those inside calls.
 const MOST_STEPS: u32 = 1000;
 
-/// Fate of an argument.
+/// Outcome of an argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// An output is the argument's new value.
@@ -40,7 +40,7 @@ pub struct Argument<'m> {
     pub shape: &'m ArrayShape,
     /// Sharding over the partitions, as HLO text. Empty if unknown.
     pub sharding: &'m str,
-    /// Fate of the argument.
+    /// Outcome of the argument.
     pub outcome: Outcome,
 }
 

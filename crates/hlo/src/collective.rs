@@ -53,14 +53,14 @@ pub fn collective(module: &Module, instruction: &Instruction) -> Option<Collecti
     let attributes = found.attributes();
     let listed = attributes.replica_groups.as_ref().and_then(lists);
     let grouped = !matches!(kind, "collective-permute" | "send" | "recv");
-    let said = attributes.replica_groups.as_ref().and_then(group_size);
+    let recorded = attributes.replica_groups.as_ref().and_then(group_size);
     // Groups that cannot be listed do not mean one group of all devices.
-    let of_all = || if grouped && said.is_none() { everyone(module, found) } else { None };
+    let of_all = || if grouped && recorded.is_none() { everyone(module, found) } else { None };
     let replica_groups = listed.filter(|_| grouped).or_else(of_all);
     let largest = replica_groups.as_ref().and_then(|groups| groups.iter().map(Vec::len).max());
     Some(Collective {
         kind,
-        group_size: largest.and_then(|size| u32::try_from(size).ok()).or(said.filter(|_| grouped)),
+        group_size: largest.and_then(|size| u32::try_from(size).ok()).or(recorded.filter(|_| grouped)),
         replica_groups,
         operand_bytes: operand_bytes(module, kind, found),
         result_bytes: result_bytes(found),

@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn operands_are_told_by_the_expression() {
+    fn operand_types_are_read_from_the_expression() {
         let dot =
             "%dot.3 = f32[8,16]{1,0} dot(bf16[8,4]{1,0:T(8,128)(2,1)} %a, s8[4,16]{1,0} %b), lhs_contracting_dims={1}";
         assert_eq!(types(dot), [("bf16", 32.0), ("s8", 64.0)]);

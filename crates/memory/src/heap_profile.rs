@@ -77,7 +77,7 @@ pub enum HeapKey {
     Stack,
     /// `buffer` or `executable`.
     Kind,
-    /// Device; empty for executables.
+    /// Device. Empty for executables.
     Device,
 }
 
@@ -88,7 +88,7 @@ pub struct HeapSums {
     pub key: Vec<String>,
     /// Memory in the profile.
     pub now: HeapSum,
-    /// Memory in the earlier profile; 0 without one.
+    /// Memory in the earlier profile. Zero without one.
     pub before: HeapSum,
 }
 

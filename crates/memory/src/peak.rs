@@ -1,4 +1,4 @@
-//! Values alive at the peak of a memory, from a compiled program or from the text of an error.
+//! Values alive at the peak of a memory space, from a compiled program or from the text of an error.
 
 use hlo::ArrayShape;
 

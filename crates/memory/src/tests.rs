@@ -64,7 +64,7 @@ fn memory_that_is_shared_counts_once() {
         let lifetimes: Vec<_> = heap.lifetimes.iter().map(|it| (it.buffer, it.start, it.end)).collect();
         assert_eq!((lifetimes, heap.peak.bytes), (vec![(0, 0, Some(4)), (2, 3, Some(5))], 128));
     });
-    // Sharing free memory takes it again, for the sharing buffer.
+    // Sharing freed memory takes it again. It then belongs to the sharing buffer.
     let events = [(ALLOCATE, 1, 0), (FREE, 1, 0), (SHARE, 2, 1), (FREE, 2, 0)];
     three().trace(&events).look(|program| {
         let heap = program.space(MAIN).unwrap().heap.clone().unwrap();

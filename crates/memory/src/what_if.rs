@@ -1,5 +1,5 @@
-//! What-if estimates: the peak of a program with less memory, from the lifetimes of its buffers alone. The real peak
-//! would differ, because the compiler would choose other fusions, another order and other addresses.
+//! What-if estimates: the peak memory of a program after a hypothetical change, from the lifetimes of its buffers.
+//! The real peak would differ, because the compiler would choose other fusions, another order and other addresses.
 //!
 //! ```text
 //! without         these buffers take no memory

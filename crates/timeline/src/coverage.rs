@@ -42,7 +42,7 @@ impl Columns {
         self.len() == 0
     }
 
-    /// Returns the time of a column.
+    /// Returns the time range of a column.
     pub fn time(&self, column: usize) -> Option<Interval> {
         Some(Interval::new(*self.edges.get(column)?, *self.edges.get(column + 1)?))
     }

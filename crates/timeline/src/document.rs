@@ -98,7 +98,7 @@ impl Canvas for Framed<'_> {
         self.canvas.fill(Rect { x: frame.x + x, y: frame.y + y, width, height }, colour, opacity);
     }
 
-    /// Returns a curve is inside the hull of its points, so clipping the points keeps it inside the frame.
+    /// Draws an arrow. A curve is inside the hull of its points, so clipping the points keeps it inside the frame.
     fn arrow(&mut self, arrow: &Arrow, colour: Rgb) {
         let frame = self.frame;
         let place = |(x, y): (i32, i32)| (frame.x + x.clamp(0, frame.width), frame.y + y.clamp(0, frame.height));

@@ -7,7 +7,7 @@
 use base::{Ps, sort};
 use trace::{EventId, LineEvents, StrId};
 
-use crate::order::starting_before;
+use crate::search::starting_before;
 use crate::source::Source;
 
 /// Events whose names match. They are sorted by start, then by line, then by position on the line.
@@ -187,7 +187,7 @@ fn key(source: Source<'_>, event: EventId) -> Option<Key> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::source::Made;
+    use crate::source::Caches;
     use proptest::prelude::*;
     use trace::{ByLine, TraceBuilder};
 
@@ -206,8 +206,8 @@ mod tests {
                 b.event(lines[line], names[name], start, length);
             }
             let trace = b.build();
-            let (by_line, made) = (ByLine::new(&trace), Made::new(&trace));
-            let source = Source::new(&trace, &by_line, &made);
+            let (by_line, caches) = (ByLine::new(&trace), Caches::new(&trace));
+            let source = Source::new(&trace, &by_line, &caches);
             let found = Found::new(source, &|name| name.contains(words[wanted]));
             let key = |id: EventId| super::key(source, id).unwrap();
             let mut expected: Vec<EventId> = trace.events.ids().filter(|id| names[events[id.index()].1].contains(words[wanted])).collect();

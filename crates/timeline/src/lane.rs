@@ -3,7 +3,7 @@
 use base::Ps;
 use trace::{EventId, Interval, LineEvents, Trace};
 
-use crate::order::{partition_point, quick};
+use crate::search::{partition_point, quick};
 
 /// Number of events between two stored sums.
 const BLOCK: usize = 16;
@@ -65,7 +65,7 @@ impl Lane {
         self.events.len()
     }
 
-    /// True without events.
+    /// Returns true if the lane has no events.
     pub fn is_empty(&self) -> bool {
         self.events.is_empty()
     }

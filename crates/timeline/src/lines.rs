@@ -117,10 +117,13 @@ mod tests {
     }
 
     #[test]
-    fn a_pattern_that_means_nothing_is_told_what_there_is() {
+    fn a_pattern_without_a_match_lists_the_lines() {
         let message = chosen_lines(&trace(), "TPU:0").unwrap_err();
-        assert!(message.starts_with("no line fits TPU:0; there are /device:GPU:0/Stream #13(Compute), "), "{message}");
-        assert!(chosen_lines(&Trace::default(), "x").unwrap_err().ends_with("the capture has none"));
+        assert!(
+            message.starts_with("no line matches TPU:0; the capture has /device:GPU:0/Stream #13(Compute), "),
+            "{message}"
+        );
+        assert!(chosen_lines(&Trace::default(), "x").unwrap_err().ends_with("the capture has no lines"));
     }
 
     #[test]

@@ -16,7 +16,7 @@ use metrics::{Context, call_of, for_each_launch};
 use trace::{EventColumn, EventId, FlowBinding, FlowRole, LineId, StrId, Trace};
 
 use crate::lane::Lane;
-use crate::order::partition_point;
+use crate::search::partition_point;
 use crate::source::Source;
 
 /// Maximum number of events of length 0 at one time that are considered for a flow point.
@@ -40,7 +40,7 @@ pub struct Linked {
     pub event: EventId,
     /// True if the linked event follows from the other one.
     pub follows: bool,
-    /// Reason of the link.
+    /// Reason for the link.
     pub kind: LinkKind,
     /// Time from the start of the cause to the start of the effect. Negative if the effect starts earlier.
     pub delay: Ps,

@@ -29,22 +29,22 @@ pub struct Source<'a> {
     pub trace: &'a Trace,
     /// Events of each line, in order.
     pub by_line: &'a ByLine,
-    pub(crate) made: &'a Made,
+    pub(crate) caches: &'a Caches,
 }
 
 /// Data computed once from a trace, on first access.
 #[derive(Debug)]
-pub(crate) struct Made {
+pub(crate) struct Caches {
     pub lanes: Lanes,
     pub stretches: Stretches,
     paints: OnceLock<Vec<Paint>>,
     counts: OnceLock<Vec<u32>>,
 }
 
-impl Made {
-    pub fn new(trace: &Trace) -> Made {
+impl Caches {
+    pub fn new(trace: &Trace) -> Caches {
         let (lanes, stretches) = (Lanes::new(trace.lines.len()), Stretches::new(trace.lines.len(), Limits::USUAL));
-        Made { lanes, stretches, paints: OnceLock::new(), counts: OnceLock::new() }
+        Caches { lanes, stretches, paints: OnceLock::new(), counts: OnceLock::new() }
     }
 
     /// Returns the allocated memory, in bytes.
@@ -54,12 +54,12 @@ impl Made {
 }
 
 impl<'a> Source<'a> {
-    pub(crate) fn new(trace: &'a Trace, by_line: &'a ByLine, made: &'a Made) -> Source<'a> {
-        Source { trace, by_line, made }
+    pub(crate) fn new(trace: &'a Trace, by_line: &'a ByLine, caches: &'a Caches) -> Source<'a> {
+        Source { trace, by_line, caches }
     }
 
     pub(crate) fn painted(self, families: impl FnOnce() -> Vec<Option<OpFamily>>) -> Source<'a> {
-        self.made.paints.get_or_init(|| {
+        self.caches.paints.get_or_init(|| {
             let kinds = self.trace.events.kinds().iter().zip(families());
             kinds
                 .map(|(kind, family)| family.map_or_else(|| hue(self.trace.text(kind.name)), Paint::of_family))
@@ -70,12 +70,12 @@ impl<'a> Source<'a> {
 
     /// Returns the lanes of a line, outermost first.
     pub fn lanes(self, line: LineId) -> &'a [Lane] {
-        self.made.lanes.of_line(self.trace, self.by_line, line)
+        self.caches.lanes.of_line(self.trace, self.by_line, line)
     }
 
     /// Returns the number of events of each kind.
     pub fn counts(self) -> &'a [u32] {
-        self.made.counts.get_or_init(|| {
+        self.caches.counts.get_or_init(|| {
             let mut counts = vec![0; self.trace.events.kinds().len()];
             self.trace.events.for_each_time(self.trace.events.ids(), |_, kind, _| {
                 counts.get_mut(kind).into_iter().for_each(|count| *count += 1);
@@ -86,7 +86,7 @@ impl<'a> Source<'a> {
 
     /// Returns the colour of a kind of event.
     pub fn paint(self, kind: usize) -> Paint {
-        self.made.paints.get().and_then(|paints| paints.get(kind)).copied().unwrap_or_default()
+        self.caches.paints.get().and_then(|paints| paints.get(kind)).copied().unwrap_or_default()
     }
 
     /// Returns the name of a kind of event.

@@ -10,7 +10,7 @@ use crate::derived;
 use crate::links::{Linked, Links};
 use crate::scene::EventRef;
 use crate::scopes::{Flame, Scopes};
-use crate::source::{Made, Origin, Source};
+use crate::source::{Caches, Origin, Source};
 use crate::tracks::{Process, processes};
 
 /// The derived trace with its caches.
@@ -18,13 +18,13 @@ use crate::tracks::{Process, processes};
 struct Derived {
     trace: Trace,
     by_line: ByLine,
-    made: Made,
+    caches: Caches,
 }
 
 /// Caches of a run's timeline. Each is computed on first access and kept as long as the run.
 #[derive(Debug, Default)]
 pub struct Timeline {
-    captured: OnceLock<Made>,
+    captured: OnceLock<Caches>,
     derived: OnceLock<Derived>,
     processes: OnceLock<Vec<Process>>,
     flames: OnceLock<[Scopes; 2]>,
@@ -45,7 +45,7 @@ impl Timeline {
         const PART: usize = 500_000;
         let is_unmade = |origin| {
             let source = self.source(context, origin);
-            source.made.lanes.make_some(source.trace, source.by_line, PART)
+            source.caches.lanes.make_some(source.trace, source.by_line, PART)
         };
         if is_unmade(Origin::Captured) {
             return true;
@@ -55,7 +55,7 @@ impl Timeline {
             return true;
         }
         let captured = self.source(context, Origin::Captured);
-        is_unmade(Origin::Derived) || captured.made.stretches.make_some(captured.trace, captured.by_line, PART)
+        is_unmade(Origin::Derived) || captured.caches.stretches.make_some(captured.trace, captured.by_line, PART)
     }
 
     /// Returns the name scopes and the source lines of the recorded ops, in the order of [`Flame::ALL`].
@@ -78,29 +78,29 @@ impl Timeline {
         match origin {
             Origin::Captured => {
                 let trace = context.captured_trace();
-                let made = self.captured.get_or_init(|| Made::new(trace));
-                Source::new(trace, context.run.by_line(), made).painted(|| families(context))
+                let caches = self.captured.get_or_init(|| Caches::new(trace));
+                Source::new(trace, context.run.by_line(), caches).painted(|| families(context))
             }
             Origin::Derived => {
                 let derived = self.derived.get_or_init(|| {
                     let trace = derived::trace(context);
-                    let (by_line, made) = (ByLine::new(&trace), Made::new(&trace));
-                    Derived { trace, by_line, made }
+                    let (by_line, caches) = (ByLine::new(&trace), Caches::new(&trace));
+                    Derived { trace, by_line, caches }
                 });
-                let Derived { trace, by_line, made } = derived;
+                let Derived { trace, by_line, caches } = derived;
                 let family = |kind: &trace::EventKind| {
                     let line = trace.lines.get(kind.line.index()).map(|line| trace.text(line.name));
                     (line == Some(derived::EXPOSED.0)).then_some(OpFamily::Communication)
                 };
-                Source::new(trace, by_line, made).painted(|| trace.events.kinds().iter().map(family).collect())
+                Source::new(trace, by_line, caches).painted(|| trace.events.kinds().iter().map(family).collect())
             }
         }
     }
 
     /// Returns the allocated memory in bytes, not counting the events of the run.
     pub fn memory_bytes(&self) -> usize {
-        let captured = self.captured.get().map_or(0, Made::memory_bytes);
-        let derived = |derived: &Derived| derived.made.memory_bytes() + derived.trace.events.memory_bytes();
+        let captured = self.captured.get().map_or(0, Caches::memory_bytes);
+        let derived = |derived: &Derived| derived.caches.memory_bytes() + derived.trace.events.memory_bytes();
         captured + self.links.get().map_or(0, Links::memory_bytes) + self.derived.get().map_or(0, derived)
     }
 }

@@ -43,13 +43,13 @@ impl Scene<'_> {
             .iter()
             .zip(0..)
             .find_map(|(of, lane)| Some((lane, of.place_of(source.trace, from.id(), time.start)?)))?;
-        let beside = |place: Option<usize>| {
+        let event_at = |place: Option<usize>| {
             let id = lanes.get(lane)?.event(place?)?;
             Some(EventRef { origin, index: id.get() })
         };
         match step {
-            Step::Next => beside(place.checked_add(1)),
-            Step::Previous => beside(place.checked_sub(1)),
+            Step::Next => event_at(place.checked_add(1)),
+            Step::Previous => event_at(place.checked_sub(1)),
             Step::Cause | Step::Effect => {
                 let linked = self.linked.iter().find(|linked| linked.follows == (step == Step::Effect));
                 linked.map(|linked| EventRef::captured(linked.event))

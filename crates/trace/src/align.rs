@@ -195,7 +195,7 @@ mod tests {
             b.build()
         };
         let (found, by) = shifts(vec![steps(&[(3, 0), (4, 100), (5, 200)]), steps(&[(5, 70_200), (6, 70_300)])]);
-        assert_eq!((found, by.starts_with("1 step that")), (vec![0, -70_000], true));
+        assert_eq!((found, by.starts_with("1 shared step,")), (vec![0, -70_000], true));
         // No step in common.
         let (found, by) = shifts(vec![steps(&[(3, 20)]), steps(&[(5, 70)])]);
         assert_eq!((found, by.starts_with("the first device event")), (vec![0, -50], true));

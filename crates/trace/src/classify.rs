@@ -162,7 +162,7 @@ mod tests {
     use crate::TraceBuilder;
 
     #[test]
-    fn planes_and_lines_are_told_by_their_names() {
+    fn planes_and_lines_are_classified_by_their_names() {
         let tpu = PlaneKind::Device { platform: Platform::Tpu, ordinal: 3 };
         let gpu = PlaneKind::Device { platform: Platform::Gpu, ordinal: 0 };
         assert_eq!(plane_kind("/device:TPU:3"), tpu);

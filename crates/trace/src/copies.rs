@@ -100,8 +100,8 @@ pub fn direction(trace: &Trace, name: StrId, args: ArgsId) -> Option<Direction> 
     }
     let call: String = letters().collect();
     let named = SPELLINGS.iter().find(|(spelling, _)| call.contains(spelling)).map(|&(_, direction)| direction);
-    let told = named.or_else(|| from_details(trace.text(args.memcpy_details)));
-    told.or_else(|| of_call(trace, args.copy_call)).or(Some(Direction::Other))
+    let direction = named.or_else(|| from_details(trace.text(args.memcpy_details)));
+    direction.or_else(|| of_call(trace, args.copy_call)).or(Some(Direction::Other))
 }
 
 /// Returns the direction in the name of a host call: `cuMemcpyHtoDAsync_v2`, `hipMemsetAsync`.
@@ -188,8 +188,9 @@ fn is_incomplete(trace: &Trace, kind: usize) -> bool {
         line.kind == LineKind::DeviceOps && matches!(plane, Some(PlaneKind::Device { platform: Platform::Gpu, .. }))
     });
     on_gpu
-        && direction(trace, kind.name, kind.args)
-            .is_some_and(|told| told == Direction::Other || bytes(trace, &trace.args.get(kind.args)).is_none())
+        && direction(trace, kind.name, kind.args).is_some_and(|direction| {
+            direction == Direction::Other || bytes(trace, &trace.args.get(kind.args)).is_none()
+        })
 }
 
 /// Returns the host number of a line, and true if it is a host line.
@@ -234,12 +235,12 @@ mod tests {
         b.event(stream, "__amd_rocclr_copyBuffer.kd", 50, 4);
         b.event(stream, "gemm", 60, 4).correlation(1);
         let mut trace = b.build();
-        let told = |trace: &Trace| {
+        let directions = |trace: &Trace| {
             let on_stream = trace.events.iter().filter(|event| event.line == stream);
-            let told = |event: super::super::Event| {
+            let of_event = |event: super::super::Event| {
                 (direction(trace, event.name, event.args), bytes(trace, &trace.args_of(&event)))
             };
-            on_stream.map(told).collect::<Vec<_>>()
+            on_stream.map(of_event).collect::<Vec<_>>()
         };
         let expected = [
             (Some(Direction::HostToDevice), Some(64)),
@@ -249,10 +250,14 @@ mod tests {
             (Some(Direction::Other), None),
             (None, None),
         ];
-        assert_eq!(told(&trace), expected);
+        assert_eq!(directions(&trace), expected);
         let sets = trace.args.len();
         complete(&mut trace);
-        assert_eq!((told(&trace).as_slice(), trace.args.len()), (&expected[..], sets), "a second time changes nothing");
+        assert_eq!(
+            (directions(&trace).as_slice(), trace.args.len()),
+            (&expected[..], sets),
+            "a second time changes nothing"
+        );
     }
 
     #[test]

@@ -26,8 +26,8 @@ pub struct CpuOps {
 impl Trace {
     /// Returns the time that an event occupies its thread.
     pub fn on_thread(&self, event: EventId, interval: Interval) -> Interval {
-        let told = self.cpu_ops.as_ref().and_then(|ops| ops.on_thread.get(event));
-        told.map_or(interval, |duration| Interval::new(interval.start, interval.start + Ps::new(duration)))
+        let duration = self.cpu_ops.as_ref().and_then(|ops| ops.on_thread.get(event));
+        duration.map_or(interval, |duration| Interval::new(interval.start, interval.start + Ps::new(duration)))
     }
 
     /// Returns the kind of an event, as an index into [`Events::kinds`](super::Events::kinds), and the time that it

@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_of_one_hash_are_told_apart() {
+    fn values_with_the_same_hash_are_distinguished() {
         let mut index = Index::with_capacity(2);
         (0..1_000u32).for_each(|number| index.insert(u64::from(number / 3) << 40, number));
         assert_eq!(index.len(), 1_000);

@@ -17,7 +17,7 @@ use base::Ps;
 /// `[start, end)`. Empty and reversed intervals have length 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Interval {
-    /// First picosecond inside.
+    /// First picosecond of the interval.
     pub start: Ps,
     /// First picosecond after the interval.
     pub end: Ps,

@@ -126,7 +126,7 @@ pub struct Line {
     pub plane: PlaneId,
     /// Name of the line as in the file (`XLA Ops`, `Stream #13(Compute)`, `python`).
     pub name: StrId,
-    /// Kind of the line; see [`classify()`].
+    /// Kind of the line. See [`classify()`].
     pub kind: LineKind,
     /// Number of the line in the file: a Chrome trace's `tid`, an xplane's line id.
     pub id: Option<i64>,

@@ -50,9 +50,9 @@ pub struct Damaged;
 /// A chunk of a serialized trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Piece {
-    /// The next events.
+    /// A block of events.
     Rows(RowBlock),
-    /// The next bytes.
+    /// Bytes of one frame.
     Bytes(Vec<u8>),
 }
 

@@ -47,7 +47,7 @@ impl<'m> Analysis<'m> {
             return known;
         }
         let Some(computation) = self.module.computation(index) else { return Work::UNKNOWN };
-        // A computation that calls itself is unknown.
+        // The work of a computation that calls itself is unknown.
         self.computations.insert(index, Work::UNKNOWN);
         let mut sum = Work::default();
         for inner in self.module.instructions_of(computation) {

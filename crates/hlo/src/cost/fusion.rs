@@ -57,7 +57,7 @@ fn fused(analysis: &mut Analysis, index: ComputationIndex, computation: &Computa
         return (*work, Rc::clone(needed));
     }
     let module = analysis.module;
-    // A computation that contains itself is unknown.
+    // The work of a computation that contains itself is unknown.
     analysis.fused.insert(index, (Work::UNKNOWN, Rc::new([])));
     let inside = module.instructions_of(computation);
     let works: Vec<Work> = inside.iter().map(|inner| analysis.instruction(inner)).collect();

@@ -114,7 +114,7 @@ fn convolve(module: &Module, instruction: &Instruction, target: &str) -> Work {
 mod tests {
     use super::*;
 
-    /// Returns the configuration that JAX 0.10 writes for `pallas_call(..., cost_estimate=pl.CostEstimate(flops=1234,
+    /// Uses the configuration that JAX 0.10 writes for `pallas_call(..., cost_estimate=pl.CostEstimate(flops=1234,
     /// bytes_accessed=5678, transcendentals=9))`, without the kernel itself.
     #[test]
     fn the_estimate_of_a_pallas_kernel_is_its_cost() {

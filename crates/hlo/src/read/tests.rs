@@ -68,7 +68,7 @@ fn ids_that_carry_their_computation_are_found_without_it() {
 
 /// Checks every opcode that the analyses handle, with operands and computations that do not match it.
 #[test]
-fn instructions_without_what_they_need_are_answered() {
+fn incomplete_instructions_are_handled() {
     let opcodes = "add dot ragged-dot convolution fusion reduce reduce-window select-and-scatter scatter gather sort fft while \
         conditional call map all-reduce all-reduce-start all-gather all-gather-start reduce-scatter all-to-all \
         collective-permute collective-permute-start async-start async-done async-update custom-call cholesky \

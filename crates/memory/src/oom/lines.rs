@@ -50,14 +50,14 @@ impl Reader {
 
     /// Handles a line that states an error, either a new one or the previous one in other words.
     fn error(&mut self, line: &str) {
-        let said = statements::error(line);
+        let stated = statements::error(line);
         // Earlier statements of an allocator belong to this error.
-        if self.is_list || !self.open.agrees(&said) {
+        if self.is_list || !self.open.agrees(&stated) {
             self.end_report();
         }
         self.is_stated = true;
-        self.open.is_survived |= said.is_survived && self.open.statement.is_empty();
-        self.open.complete(said);
+        self.open.is_survived |= stated.is_survived && self.open.statement.is_empty();
+        self.open.complete(stated);
     }
 
     /// Starts a list. A list that follows another without a new error belongs to another memory space.

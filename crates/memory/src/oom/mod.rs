@@ -67,7 +67,7 @@ pub struct Padded {
     pub padded_bytes: u64,
 }
 
-/// Totals in the text, with the names of other tables.
+/// Totals in the text, under the names that other tables use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Figures {
     /// Bytes of arguments.

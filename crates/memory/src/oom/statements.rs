@@ -38,32 +38,32 @@ const REQUESTS: [&str; 7] = [
 
 /// Reads the line that starts an error.
 pub(super) fn error(line: &str) -> OutOfMemory {
-    let mut said = OutOfMemory { statement: statement(line), ..OutOfMemory::default() };
-    said.memory_space = space(line);
-    said.device = device(line);
+    let mut stated = OutOfMemory { statement: statement(line), ..OutOfMemory::default() };
+    stated.memory_space = space(line);
+    stated.device = device(line);
     if let Some((needed, rest)) = behind(line, " Used ").and_then(size) {
-        said.needed_bytes = Some(needed);
-        said.capacity_bytes = size_behind(rest, " of ");
+        stated.needed_bytes = Some(needed);
+        stated.capacity_bytes = size_behind(rest, " of ");
         let exceeded = || behind(rest, "xceeded ").and_then(|rest| size_behind(rest, " by "));
-        said.capacity_bytes = said.capacity_bytes.or_else(|| needed.checked_sub(exceeded()?));
+        stated.capacity_bytes = stated.capacity_bytes.or_else(|| needed.checked_sub(exceeded()?));
     }
-    said.requested_bytes = REQUESTS.iter().find_map(|mark| exact(behind(line, mark)?)).or_else(|| tensor(line));
+    stated.requested_bytes = REQUESTS.iter().find_map(|mark| exact(behind(line, mark)?)).or_else(|| tensor(line));
     // Old PyTorch: 38.44 MiB free. New PyTorch: of which 1.21 GiB is free. TPU: There are 142.58M free.
-    said.free_bytes = [" is free", " free"].iter().find_map(|mark| size_before(line, mark));
-    said.largest_free_bytes = size_before(line, " reservable").or_else(|| largest(line));
-    if said.largest_free_bytes.is_some() && line.contains("If fragmentation is eliminated") {
-        said.largest_free_bytes = size_before(line, " reservable.").or(said.largest_free_bytes);
+    stated.free_bytes = [" is free", " free"].iter().find_map(|mark| size_before(line, mark));
+    stated.largest_free_bytes = size_before(line, " reservable").or_else(|| largest(line));
+    if stated.largest_free_bytes.is_some() && line.contains("If fragmentation is eliminated") {
+        stated.largest_free_bytes = size_before(line, " reservable.").or(stated.largest_free_bytes);
     }
-    said.in_use_bytes = [" memory in use", " already allocated"].iter().find_map(|mark| size_before(line, mark));
-    said.reserved_unused_bytes = size_before(line, " is reserved by PyTorch but unallocated");
+    stated.in_use_bytes = [" memory in use", " already allocated"].iter().find_map(|mark| size_before(line, mark));
+    stated.reserved_unused_bytes = size_before(line, " is reserved by PyTorch but unallocated");
     let capacity = [" total capacity", " limit", " available on"].iter().find_map(|mark| size_before(line, mark));
     let limits = ["total capacity of ", "max allowed: ", "and limit ", "exceeding available bytes: "];
     let capacity = capacity.or_else(|| limits.iter().find_map(|mark| size_behind(line, mark)));
-    said.capacity_bytes = said.capacity_bytes.or(capacity);
-    cores(line, &mut said);
-    killed(line, &mut said);
-    said.is_survived = line.contains("not a failure");
-    said
+    stated.capacity_bytes = stated.capacity_bytes.or(capacity);
+    cores(line, &mut stated);
+    killed(line, &mut stated);
+    stated.is_survived = line.contains("not a failure");
+    stated
 }
 
 /// Reads a line near an error: statistics of an allocator, and totals.
@@ -138,7 +138,7 @@ fn largest(line: &str) -> Option<u64> {
 }
 
 /// Reads the usage of the two cores of a TPU, which share its memory.
-fn cores(line: &str, said: &mut OutOfMemory) {
+fn cores(line: &str, stated: &mut OutOfMemory) {
     let usage = |core: &str| {
         let rest = behind(line, core)?;
         size(rest.trim_start_matches(':')).map(|(bytes, _)| bytes)
@@ -146,19 +146,19 @@ fn cores(line: &str, said: &mut OutOfMemory) {
     let parts = [("TensorCore", usage("TensorCore Hbm usage")), ("SparseCore", usage("SparseCore Hbm usage"))];
     for (core, bytes) in parts {
         let Some(bytes) = bytes else { continue };
-        said.memory_space = "hbm".to_owned();
-        said.needed_bytes = Some(said.needed_bytes.unwrap_or(0).saturating_add(bytes));
-        said.sums.push((core.to_owned(), bytes));
+        stated.memory_space = "hbm".to_owned();
+        stated.needed_bytes = Some(stated.needed_bytes.unwrap_or(0).saturating_add(bytes));
+        stated.sums.push((core.to_owned(), bytes));
     }
 }
 
 /// Recognizes the messages of Linux, Kubernetes, Python and C++: `Out of memory: Killed process 12 (python3)
 /// total-vm:9kB, anon-rss:8kB`.
-fn killed(line: &str, said: &mut OutOfMemory) {
+fn killed(line: &str, stated: &mut OutOfMemory) {
     let is_of_host = ["Killed process ", "OOMKilled", "bad_alloc"].iter().any(|word| line.contains(word));
     if is_of_host || (line.contains("MemoryError") && !line.contains("OutOfMemoryError")) {
-        said.memory_space = HOST.to_owned();
-        said.in_use_bytes = size_behind(line, "anon-rss:").or(said.in_use_bytes);
+        stated.memory_space = HOST.to_owned();
+        stated.in_use_bytes = size_behind(line, "anon-rss:").or(stated.in_use_bytes);
     }
 }
 

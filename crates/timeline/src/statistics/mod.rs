@@ -175,7 +175,7 @@ enum Part<'a> {
 fn for_each_part(source: Source<'_>, line: LineId, range: Interval, mut visit: impl FnMut(Part<'_>)) {
     let mut from = range.start;
     let events = |from, to| Part::Events(EventsIn::new(source, line, Interval::new(from, to)));
-    source.made.stretches.for_each_in(line, range, |time, stretch| {
+    source.caches.stretches.for_each_in(line, range, |time, stretch| {
         if from < time.start {
             visit(events(from, time.start));
         }

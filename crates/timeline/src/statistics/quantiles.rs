@@ -92,7 +92,7 @@ impl<T: Copy + Default, F: Fn(Ps) -> T> Lengths<T, F> {
     #[inline(never)]
     fn add_stretch(&mut self, source: Source<'_>, line: LineId, stretch: &StretchSums<'_>) {
         // If the line has only one lane, the lane has its events in the same order, with contiguous lengths.
-        let lane = source.made.lanes.known(line).and_then(|lanes| if let [lane] = lanes { Some(lane) } else { None });
+        let lane = source.caches.lanes.known(line).and_then(|lanes| if let [lane] = lanes { Some(lane) } else { None });
         let events = source.by_line.events.get(line.index());
         for (kind, places) in stretch.places() {
             let length = |place: &u16| {

@@ -134,11 +134,11 @@ impl Stretches {
 
 impl LineStretches {
     fn new(trace: &Trace, events: &LineEvents, limits: Limits) -> LineStretches {
-        let mut making = Making::new(limits);
-        trace.for_each_on_thread(events, |kind, at| making.add(kind as u32, at));
+        let mut builder = StretchBuilder::new(limits);
+        trace.for_each_on_thread(events, |kind, at| builder.add(kind as u32, at));
         // The last stretch ends a picosecond after its events, so that an event of length 0 at their end is inside.
-        making.end(making.until + Ps::new(1));
-        let mut made = making.made;
+        builder.end(builder.until + Ps::new(1));
+        let mut made = builder.made;
         made.list.shrink_to_fit();
         made.sums.shrink_to_fit();
         made.by_kind.shrink_to_fit();
@@ -152,7 +152,7 @@ impl LineStretches {
 
 /// A stretch that is being built from the events of a line.
 #[derive(Debug)]
-struct Making {
+struct StretchBuilder {
     limits: Limits,
     made: LineStretches,
     /// Position of the next event in the order of the line.
@@ -172,10 +172,10 @@ struct Making {
     is_given_up: bool,
 }
 
-impl Making {
-    fn new(limits: Limits) -> Making {
+impl StretchBuilder {
+    fn new(limits: Limits) -> StretchBuilder {
         let before = Ps::new(i64::MIN);
-        Making {
+        StretchBuilder {
             limits,
             made: LineStretches::default(),
             place: 0,

@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 
 use super::*;
-use crate::source::Made;
+use crate::source::Caches;
 use metrics::Percentiles;
 use proptest::prelude::*;
 use trace::{ByLine, TraceBuilder};
@@ -25,18 +25,18 @@ fn trace(events: &[Given]) -> Trace {
 
 fn with_source<T>(trace: &Trace, ask: impl Fn(Source<'_>) -> T) -> T {
     let by_line = ByLine::new(trace);
-    let made = Made::new(trace);
-    ask(Source::new(trace, &by_line, &made))
+    let caches = Caches::new(trace);
+    ask(Source::new(trace, &by_line, &caches))
 }
 
 /// Returns the result computed with stretches of a few events.
 fn with_stretches<T>(trace: &Trace, ask: impl Fn(Source<'_>) -> T) -> T {
     let by_line = ByLine::new(trace);
     let stretches = Stretches::new(trace.lines.len(), Limits { of_a_kind: 2, fewest: 3, most: 12 });
-    let mut made = Made::new(trace);
-    made.stretches = stretches;
-    while made.stretches.make_some(trace, &by_line, 1) {}
-    ask(Source::new(trace, &by_line, &made))
+    let mut caches = Caches::new(trace);
+    caches.stretches = stretches;
+    while caches.stretches.make_some(trace, &by_line, 1) {}
+    ask(Source::new(trace, &by_line, &caches))
 }
 
 fn range(from: i64, to: i64) -> Interval {

@@ -40,7 +40,7 @@ use track::Track;
 /// Alignment of a device's clock with the host's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ChipClock {
-    /// Added to the chip's times to get the trace's.
+    /// Shift that converts the chip's times to the trace's, in picoseconds.
     pub shift: Ps,
     /// Time that the host's clock gains on the chip's, in units of 2^-40 of the elapsed time. Zero if no drift is
     /// measurable.

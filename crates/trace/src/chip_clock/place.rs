@@ -12,7 +12,7 @@ use base::Ps;
 pub(crate) struct Unplaced {
     /// Index of the plane.
     pub plane: u32,
-    /// Added to chip times.
+    /// Shift added to chip times, in picoseconds.
     pub shift: i64,
     /// Mapping from event times to chip times. Without stretches, event times stay unchanged.
     pub warp: Warp,

@@ -147,7 +147,7 @@ fn events_without_a_chip_time_follow_the_ops_around_them() {
 }
 
 #[test]
-fn squeezed_ops_are_told_apart_and_their_program_holds_them() {
+fn squeezed_ops_are_distinguished_and_stay_inside_their_program() {
     let mut b = TraceBuilder::new();
     let modules = b.line("/device:TPU:0", "XLA Modules");
     let ops = b.line("/device:TPU:0", "XLA Ops");
@@ -198,7 +198,7 @@ fn all_lines_of_a_device_are_moved_by_one_shift_and_devices_each_by_their_own() 
         push(&mut b, lines[0], "op", (n * MS, US), Some((S + n * MS, US)));
         push(&mut b, other, "op", (n * MS + 7, US), Some((3 * S + n * MS, US)));
     }
-    // Its event time is wrong by 40 us, which one more line cannot decide.
+    // Its event time is wrong by 40 us. A single event on another line must not change the shift.
     push(&mut b, lines[1], "jit_f", (40 * US, 9 * MS), Some((S, 10 * MS)));
     let trace = b.build();
     assert_eq!(times(&trace)[20], (0, 10 * MS));
