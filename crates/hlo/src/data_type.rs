@@ -96,7 +96,7 @@ mod tests {
         for row in TYPES {
             assert_eq!(DataType::from_proto(i64::from(row.0)), DataType::from_name(row.1), "{}", row.1);
         }
-        assert_eq!(DataType::from_proto(13), None, "a tuple is no array");
+        assert_eq!(DataType::from_proto(13), None, "a tuple is not an array");
         assert_eq!(DataType::from_name("bf16").map(|t| (t.bits(), t.bytes(), t.is_floating())), Some((16, 2, true)));
         assert_eq!(DataType::from_name("s4").map(|t| (t.bits(), t.bytes(), t.is_floating())), Some((4, 1, false)));
     }

@@ -140,7 +140,7 @@ pub struct ColumnValues {
 impl ColumnValues {
     /// Sets or removes the value of a column.
     #[inline]
-    #[expect(clippy::indexing_slicing, reason = "the array has one entry a column")]
+    #[expect(clippy::indexing_slicing, reason = "the array has one entry per column")]
     pub fn set(&mut self, column: EventColumn, value: Option<i64>) {
         let bit = 1 << column as u32;
         self.given = if value.is_some() { self.given | bit } else { self.given & !bit };
@@ -149,14 +149,14 @@ impl ColumnValues {
 
     /// Returns the value of a column.
     #[inline]
-    #[expect(clippy::indexing_slicing, reason = "the array has one entry a column")]
+    #[expect(clippy::indexing_slicing, reason = "the array has one entry per column")]
     pub fn get(&self, column: EventColumn) -> Option<i64> {
         (self.given & 1 << column as u32 != 0).then_some(self.values[column as usize])
     }
 
     /// Returns the columns that have a value, with their values, in order. Most events have one or none.
     #[inline]
-    #[expect(clippy::indexing_slicing, reason = "the array has one entry a column")]
+    #[expect(clippy::indexing_slicing, reason = "the array has one entry per column")]
     pub fn iter(&self) -> impl Iterator<Item = (EventColumn, i64)> {
         let mut given = self.given;
         std::iter::from_fn(move || {

@@ -421,14 +421,14 @@ impl Events {
 
     /// Returns a sparse column.
     #[inline]
-    #[expect(clippy::indexing_slicing, reason = "the array has one entry a column")]
+    #[expect(clippy::indexing_slicing, reason = "the array has one entry per column")]
     pub fn column(&self, column: EventColumn) -> &SparseColumn {
         &self.columns[column as usize]
     }
 
     /// Adds a value of the event `id`. Events must be added in ascending order, each at most once per column.
     #[inline]
-    #[expect(clippy::indexing_slicing, reason = "the array has one entry a column")]
+    #[expect(clippy::indexing_slicing, reason = "the array has one entry per column")]
     pub fn push_value(&mut self, id: EventId, column: EventColumn, value: i64) {
         self.columns[column as usize].push(id, value);
     }

@@ -205,6 +205,6 @@ mod tests {
         assert_eq!((strings.len(), strings.left_out), (6, 76));
         let warning = strings.take_warning().unwrap();
         assert_eq!((warning.code.as_str(), warning.count), ("too_many_names", Some(76)));
-        assert_eq!(strings.take_warning(), None, "it is said once");
+        assert_eq!(strings.take_warning(), None, "it is reported once");
     }
 }
