@@ -1,13 +1,13 @@
-//! What is to be said of the devices' clocks: where the times of events are far from those of the chips that ran them.
+//! Warns about device clocks: the times of some events differ widely from the clocks of the chips that ran them.
 
 use super::devices::{Device, Devices};
 use base::{Ps, Warning, WarningCode, format};
 use trace::ChipClock;
 
-/// From here on the distance is said: shorter ones are shorter than steps (ours).
+/// Smallest difference that is reported. Smaller ones are shorter than steps (our choice).
 const WARPED: Ps = Ps::new(1_000_000_000);
 
-/// Warnings on the clocks of the used devices.
+/// Returns the warnings about the clocks of the used devices.
 pub fn warnings(devices: &Devices) -> Vec<Warning> {
     let clocks: Vec<(&Device, ChipClock)> =
         devices.used.iter().filter_map(|device| Some((device, device.clock?))).collect();

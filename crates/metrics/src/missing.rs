@@ -1,6 +1,6 @@
-//! What a capture lacks, counted against what it has: runs of programs without ops, launches without kernels, steps without device
-//! ops, ops inside command buffers; and ops whose times cannot be true. What is missing is no idle time: the warnings of this file take
-//! the ground from findings that would read it so (see [`base::Cut`]).
+//! Detects data that a capture lacks: runs of programs without ops, launches without kernels, steps without device ops,
+//! ops inside command buffers. Also detects ops whose times are impossible. Missing data is not idle time: the warnings
+//! from this file suppress findings that would treat it as idle (see [`base::Cut`]).
 
 use crate::devices::{Device, Devices};
 use crate::launches::{CallIndex, for_each_op};
@@ -10,13 +10,14 @@ use base::format::{count, printable, shorten, time_us};
 use base::{Ps, Warning, WarningCode};
 use trace::{EventId, Interval, LineKind, Platform, StrId, Trace, in_blocks};
 
-/// The least share in percent that must be missing to be no accident of the capture's edges (ours).
+/// Minimum share in percent that must be missing. Less may be due to the edges of the capture (our choice).
 const LEAST_PERCENT: u64 = 2;
 
-/// XLA's name of an op that stands for a CUDA graph.
+/// XLA's name of an op that runs a CUDA graph.
 const COMMAND_BUFFER: &str = "command_buffer";
 
-/// What is missing from the whole capture, whose launch calls are `calls`. What a capture that is known to be cut lacks is explained by that.
+/// Returns the warnings about data that is missing from the whole capture. `calls` are its launch calls. If the capture
+/// is cut, missing steps and launches are explained by that.
 pub(crate) fn warnings(
     trace: &Trace,
     captured: &Devices,
@@ -35,7 +36,7 @@ pub(crate) fn warnings(
     found.into_iter().chain(of_streams).flatten().collect()
 }
 
-/// The share of what is missing, where it is worth a word.
+/// Returns true if the missing share is large enough for a warning.
 fn is_notable(missing: u64, all: u64) -> bool {
     missing > 0 && missing.saturating_mul(100) >= all.saturating_mul(LEAST_PERCENT)
 }
@@ -44,8 +45,8 @@ fn warning(code: WarningCode, missing: u64, message: String) -> Warning {
     Warning::new(code, message).with_remedy(code.remedy()).with_count(missing)
 }
 
-/// False if the devices are on several hosts, of which only what they did together says how their clocks differ: then no difference of
-/// starts is known.
+/// Returns true if the starts of all devices can be compared. False if the devices are on several hosts whose clocks
+/// were aligned only by the work of the devices.
 pub(crate) fn has_common_clock(trace: &Trace, devices: &Devices) -> bool {
     let mut hosts = devices.used.iter().map(|device| device.host);
     let first = hosts.next();
@@ -53,13 +54,13 @@ pub(crate) fn has_common_clock(trace: &Trace, devices: &Devices) -> bool {
         || !trace.warnings.iter().any(|warning| warning.is(WarningCode::HostClocksNotAligned))
 }
 
-/// Runs of programs without ops, and all runs.
+/// Returns the number of program runs without ops, and of all runs.
 fn runs(devices: &Devices) -> (u64, u64) {
     let unrecorded = devices.used.iter().map(|device| &device.unrecorded);
     unrecorded.fold((0, 0), |(without, runs), it| (without + it.without_ops, runs + it.runs))
 }
 
-/// True if so many runs of programs have no ops that rates over the time of the devices mean nothing.
+/// Returns true if so many program runs have no ops that rates over the devices' time are meaningless.
 pub(crate) fn lacks_ops(devices: &Devices) -> bool {
     let (without, all) = runs(devices);
     is_notable(without, all)
@@ -104,7 +105,8 @@ fn steps_without_ops(trace: &Trace, captured: &Devices, steps: &Steps) -> Option
     is_some.then(|| warning(WarningCode::StepsWithoutOps, missing, message))
 }
 
-/// Launch calls of a GPU in whose name others started ops.
+/// Counts the launch calls of a GPU without ops. Considers only calls of names that started ops elsewhere in the
+/// capture.
 fn launches_without_ops(trace: &Trace, captured: &Devices, calls: &CallIndex) -> Option<Warning> {
     if captured.platform != Some(Platform::Gpu) || calls.is_empty() {
         return None;
@@ -116,7 +118,7 @@ fn launches_without_ops(trace: &Trace, captured: &Devices, calls: &CallIndex) ->
         }
     });
     let recorded = Recorded::new(trace);
-    // By name: launches with ops and without.
+    // By name: number of launches with ops and without.
     let mut of_name: Vec<(StrId, u64, u64)> = Vec::new();
     for (call, has_ops) in calls.events().zip(has_ops) {
         let Some(event) = trace.events.get(call) else { continue };
@@ -149,7 +151,8 @@ fn launches_without_ops(trace: &Trace, captured: &Devices, calls: &CallIndex) ->
     is_notable(missing, all).then(|| warning(WarningCode::LaunchesWithoutOps, missing, message))
 }
 
-/// When each thread records calls into a graph, which start nothing: between `cudaStreamBeginCapture` and `cudaStreamEndCapture`.
+/// Times when each thread records calls into a graph, which start nothing: between `cudaStreamBeginCapture` and
+/// `cudaStreamEndCapture`.
 struct Recorded(Vec<(usize, Interval)>);
 
 impl Recorded {
@@ -182,18 +185,18 @@ impl Recorded {
     }
 }
 
-/// What the streams of GPUs hold that hides ops or cannot be.
+/// Problems on the streams of GPUs: ops that hide other ops, and impossible times.
 #[derive(Default)]
 struct Streams {
-    /// Command buffers, and their time.
+    /// Number and time of command buffers.
     buffers: (u64, Ps),
-    /// Ops that lie inside another of their stream.
+    /// Number of ops that are inside another op of their stream.
     covered: u64,
-    /// The one that covers most others, and how many.
+    /// The op that covers the most others, and their number.
     worst: Option<(EventId, u64)>,
 }
 
-/// An op that is running on a stream, and how many lie in it.
+/// An op that is running on a stream, and the number of ops inside it.
 #[derive(Default)]
 struct Running {
     op: Option<(EventId, Interval)>,
@@ -204,7 +207,7 @@ impl Streams {
     fn new(trace: &Trace, captured: &Devices) -> Streams {
         let mut found = Streams::default();
         let is_buffer = |name: StrId| trace.text(name).starts_with(COMMAND_BUFFER);
-        // Told once for each kind of event, not for each of the million events.
+        // Checked once for each kind of event, not for each of a million events.
         let any_buffer = trace.events.kinds().iter().any(|kind| is_buffer(kind.name));
         let of_graph: Vec<bool> = (0..trace.args.len())
             .map(|index| {
@@ -227,7 +230,8 @@ impl Streams {
         }
     }
 
-    /// Kernels of a graph are on one stream in the file, whichever ran them, and what the exporter derived from streams nests.
+    /// Counts ops that overlap on a stream. Skips kernels of a graph, which the file puts on one stream wherever they
+    /// ran, and lines that the exporter derived from streams, whose ops nest.
     fn add_overlaps(&mut self, trace: &Trace, device: &Device, of_graph: &[bool]) {
         let is_stream = |line: usize| {
             let line = trace.lines.get(line);

@@ -1,4 +1,4 @@
-//! Numbers that a run cannot have, each with the reason and what to do about it.
+//! Lists the numbers that a run lacks, each with the reason and a remedy.
 //!
 //! Only headline numbers are listed: those that the page and the text report would show.
 
@@ -9,7 +9,8 @@ use base::WarningCode;
 use report::{NotMeasured, UnifiedProfile};
 use trace::{Framework, SourceFormat, Trace};
 
-/// What is absent from `profile`, which was made from `trace`; `utilization` says why MFU and HFU are. In the order of the report's sections.
+/// Returns the numbers that are absent from `profile`, in the order of the report's sections. `trace` is the profile's
+/// trace; `utilization` has the reasons for a missing MFU and HFU.
 pub fn not_measured(profile: &UnifiedProfile, trace: &Trace, utilization: &Utilization) -> Vec<NotMeasured> {
     let mut list = List(Vec::new());
     metadata(profile, trace, &mut list);
@@ -22,7 +23,7 @@ pub fn not_measured(profile: &UnifiedProfile, trace: &Trace, utilization: &Utili
     list.0
 }
 
-/// A trace JSON of XLA is an export: the xplane of the same run holds more. Of a file of PyTorch there is no better one.
+/// Returns true if the file is an export of an xplane file, which contains more. PyTorch writes only the JSON.
 fn is_export(trace: &Trace) -> bool {
     trace.format == Some(SourceFormat::ChromeJson) && trace.framework != Framework::PyTorch
 }
@@ -71,8 +72,8 @@ fn model(profile: &UnifiedProfile, list: &mut List) {
 fn steps(profile: &UnifiedProfile, remedy: &str, list: &mut List) {
     let timed = profile.step_timing.avg_step_time_us.is_some();
     if !timed && profile.step_timing.num_steps == 0 {
-        let told = profile.warnings.iter().find(|warning| warning.is(WarningCode::StepsUnknown));
-        let reason = told.map_or("No steps found.", |warning| warning.message.as_str());
+        let warned = profile.warnings.iter().find(|warning| warning.is(WarningCode::StepsUnknown));
+        let reason = warned.map_or("No steps found.", |warning| warning.message.as_str());
         list.add("step_timing.avg_step_time_us", reason, remedy);
     } else if !timed && profile.window.as_ref().is_some_and(|window| window.chosen.is_some()) {
         let reason = "No whole step lies in the chosen window.";
@@ -183,7 +184,7 @@ fn devices(profile: &UnifiedProfile, trace: &Trace, list: &mut List) {
     }
 }
 
-/// How long devices waited for each other.
+/// Adds the reason if waits between devices are unknown.
 fn communication(profile: &UnifiedProfile, trace: &Trace, list: &mut List) {
     let Some(communication) = profile.communication.as_ref().filter(|it| it.num_collectives > 0) else { return };
     if communication.wait_time_us.is_some() {
@@ -203,7 +204,7 @@ fn communication(profile: &UnifiedProfile, trace: &Trace, list: &mut List) {
     list.add("communication.wait_time_us", reason, remedy);
 }
 
-/// MFU and HFU.
+/// Adds the reasons if MFU or HFU are unknown.
 fn flops(profile: &UnifiedProfile, trace: &Trace, utilization: &Utilization, list: &mut List) {
     for (field, share) in [("roofline.mfu_percent", utilization.mfu), ("roofline.hfu_percent", utilization.hfu)] {
         let Err(reason) = share else { continue };

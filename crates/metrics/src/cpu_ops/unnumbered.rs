@@ -1,4 +1,4 @@
-//! End markers of a trace that does not number them: a Chrome trace JSON.
+//! Reads the end markers of a trace that does not number them: a Chrome trace JSON.
 
 use rustc_hash::FxHashMap;
 
@@ -6,7 +6,8 @@ use super::{OpEvent, Role};
 use base::Ps;
 use trace::{END_MARKER, StrId, Trace};
 
-/// Does some op go on after its event? The marker of one that does not lies in its event, on its thread.
+/// Returns true if an op continues after its event. Otherwise the marker of each op is inside its event, on the same
+/// thread.
 pub(super) fn some_op_goes_on(trace: &Trace, roles: &[Role], ops: &[OpEvent]) -> bool {
     let mut events: FxHashMap<(usize, StrId), Vec<(Ps, Ps)>> = FxHashMap::default();
     for op in ops {

@@ -1,4 +1,4 @@
-//! Parts of a device's time, on timelines small enough to count by hand. Times are microseconds.
+//! Tests the parts of a device's time on timelines that are small enough to count by hand. Times are microseconds.
 
 use super::*;
 use base::Ps;

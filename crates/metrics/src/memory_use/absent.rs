@@ -1,4 +1,4 @@
-//! Why figures of memory are absent, and the line of Python that would record them.
+//! Explains why figures of memory are absent, and gives the line of Python that would record them.
 
 use report::{NotMeasured, UnifiedProfile};
 use trace::{Framework, SourceFormat};
@@ -13,7 +13,7 @@ const ALLOCATOR: &str = "`options = jax.profiler.ProfileOptions(); options.host_
                          profiler_options=options)`, with a step that allocates in the capture.";
 const SAVE: &str = "`jax.profiler.save_device_memory_profile(\"memory.prof\")` says what lives at one moment.";
 
-/// What is absent from the section `memory` of a profile, or the section itself.
+/// Lists the values that are absent from the section `memory` of a report, or the section itself.
 pub(crate) fn not_measured(profile: &UnifiedProfile, run: &Run) -> Vec<NotMeasured> {
     let mut list = Vec::new();
     let mut add = |field: &str, reason: &str, remedy: &str| {

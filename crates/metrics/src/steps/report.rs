@@ -1,4 +1,4 @@
-//! The step sections of the report: timing, one row per step, and the means that utilisation is made of.
+//! Builds the step sections of the report: timing, one row per step, and the means on which utilisation is based.
 
 use super::measure::{measure, ops_starting_in};
 use super::{Relation, StepSource, Steps, StepsTogether, Tie, flags};
@@ -9,19 +9,19 @@ use base::{Ps, Warning, WarningCode, format};
 use report::{Step, StepTiming};
 use trace::{Interval, IntervalSet, Trace};
 
-/// Everything that is said of the steps.
+/// The report's data about the steps.
 #[derive(Clone, Debug, Default)]
 pub struct StepReport {
     /// `step_timing`.
     pub timing: StepTiming,
-    /// `steps`: empty where no device op shows what happened in them, or where the user's count proves them wrong.
+    /// `steps`. Empty if no device op shows the work in the steps, or if the user's count contradicts them.
     pub rows: Vec<Step>,
-    /// What the reader should know about the steps.
+    /// Warnings about the steps.
     pub warnings: Vec<Warning>,
 }
 
-/// Reports on `steps`, with the user's own count `num_steps` where given; `times` is what the devices do, `compile` when the
-/// host compiled. Where the user chose which steps count, `chosen` says it of each.
+/// Reports on `steps`. `num_steps` is the user's own count; `times` is the activity of the devices; `compile` are the
+/// times when the host compiled. If the user chose which steps count, `chosen` has one flag per step.
 pub fn report(
     trace: &Trace,
     devices: &Devices,
@@ -134,14 +134,15 @@ fn found(
     }
 }
 
-/// Mean time between the starts of annotations that follow each other, over the counted steps; `None` where no counted step has a next one.
+/// Returns the mean time between the starts of consecutive annotations, over the counted steps. `None` if no counted
+/// step has a next one.
 fn host_step_time_us(rows: &[Step]) -> Option<f64> {
     let following = rows.iter().zip(rows.iter().skip(1)).filter(|(row, _)| row.counted);
     let times: Vec<f64> = following.filter_map(|(row, next)| Some(next.host_start_us? - row.host_start_us?)).collect();
     statistics::mean(&times)
 }
 
-/// What the reader should know of where the steps come from, and of how the devices run them.
+/// Returns the warnings about the source of the steps, and about the way in which the devices run them.
 fn remarks(trace: &Trace, steps: &Steps, devices: &Devices) -> Vec<Warning> {
     let mut warnings = match steps.source {
         StepSource::Unknown => unknown_steps(trace, steps),
@@ -191,10 +192,10 @@ fn repeating_numbers(steps: &Steps) -> Option<Warning> {
     Some(Warning::new(WarningCode::StepNumbersRepeat, message))
 }
 
-/// The least share of ops without a known launch that is worth a warning (ours), in percent.
+/// Minimum share of ops without a known launch for a warning, in percent (our choice).
 const UNTIED_PERCENT: f64 = 1.0;
 
-/// What is to be known where device work cannot be tied to the steps that launched it.
+/// Warns if device work cannot be assigned to the steps that launched it.
 fn untied(steps: &Steps) -> Option<Warning> {
     let message = match (steps.tie?, steps.remarks.by_time) {
         (Tie::Time, _) => {
@@ -213,7 +214,7 @@ fn untied(steps: &Steps) -> Option<Warning> {
     Some(Warning::new(WarningCode::StepsTiedByTime, message))
 }
 
-/// What is to be known where a step is not one of all devices.
+/// Warns if a step does not run on all devices together.
 fn apart(relation: &Relation, devices: &Devices) -> Option<Warning> {
     let count = format::count(devices.used.len() as u64);
     let skew = relation.start_skew.map(|skew| format::time_us(skew.as_us()));
@@ -241,7 +242,7 @@ fn apart(relation: &Relation, devices: &Devices) -> Option<Warning> {
     }
 }
 
-/// How a capture of this framework comes to have steps.
+/// Returns the instruction for marking steps in captures of this framework.
 pub fn mark_steps(trace: &Trace) -> String {
     format!("{} when capturing, or give the number of steps on the Model page.", trace.framework.words().mark_steps)
 }
@@ -255,8 +256,8 @@ fn unknown_steps(trace: &Trace, steps: &Steps) -> Vec<Warning> {
     vec![Warning::new(WarningCode::StepsUnknown, message).with_remedy(mark_steps(trace))]
 }
 
-/// The user's count where the trace says otherwise: only means can be given, over the time in which the found steps (or
-/// else all ops) ran.
+/// Reports the user's count if it differs from the steps that were found. Only means are available, over the time in
+/// which the found steps (or all ops if none were found) ran.
 fn overridden(trace: &Trace, devices: &Devices, steps: &Steps, count: u64) -> StepReport {
     let extents = extents(devices, steps);
     let total_us = mean_length_us(&extents);
@@ -285,7 +286,8 @@ fn overridden(trace: &Trace, devices: &Devices, steps: &Steps, count: u64) -> St
     StepReport { timing, rows: Vec::new(), warnings: vec![Warning::new(WarningCode::NumStepsOverridden, message)] }
 }
 
-/// First step's start to last step's end of every device; its active span where no step was found.
+/// Returns the time from the first step's start to the last step's end on every device. If no step was found, returns
+/// each device's active span.
 pub fn extents(devices: &Devices, steps: &Steps) -> Vec<Option<Interval>> {
     if steps.is_empty() {
         return devices.used.iter().map(|device| Some(device.span)).collect();
