@@ -258,7 +258,7 @@ fn copy_category(direction: Direction) -> &'static str {
 /// jit(step)/jit(main)/layer_0/attn/jit(ragged_paged_attention)/RPA-bq_32-bkvp_32/pallas_call
 ///                     |            |
 ///                     scopes may   the function
-///                     hold anything
+///                     have any name
 /// ```
 fn custom_call(name: &str, path: &str) -> Option<&'static str> {
     let of_kernel = |text: &str| {

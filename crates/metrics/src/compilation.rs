@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn without_spans_of_the_host_nobody_knows_whether_something_was_compiled() {
+    fn without_spans_of_the_host_compilation_is_unknown() {
         let mut b = TraceBuilder::new();
         let python = b.line("/host:CPU", "python");
         let worker = b.line("/host:CPU", "tf_XLAEigen/1");

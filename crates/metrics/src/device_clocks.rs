@@ -17,9 +17,10 @@ pub fn warnings(devices: &Devices) -> Vec<Warning> {
         let time = |time: Ps| format::time_us(time.as_us());
         let placed = clocks.iter().map(|(_, clock)| clock.uncertainty).max().unwrap_or_default();
         let message = format!(
-            "The event times of {} of {} {} differ from the chips' own clocks by up to {} (95th percentile {}, both on {}): the \
-             profiler realigned them with the host's clock during the capture. All times of devices are the chips' own here, placed \
-             against the host's to within {}; other tools may show the event times.",
+            "The event times of {} of {} {} differ from the chips' own clocks by up to {} (95th percentile {}, both \
+             on {}): the profiler realigned them with the host's clock during the capture. Device times in this \
+             report come from the chips' own clocks, aligned with the host's clock to within {}. Other tools may show \
+             the event times.",
             warped.len(),
             devices.used.len(),
             if devices.used.len() == 1 { "device" } else { "devices" },
@@ -34,12 +35,13 @@ pub fn warnings(devices: &Devices) -> Vec<Warning> {
     let refused: u64 = clocks.iter().map(|(_, clock)| clock.refused).sum();
     if refused > 0 {
         let message = format!(
-            "{refused} event(s) have a time of the chip's clock that does not follow those before: the clock was reset, or the values are \
-             damaged. Their event times are used instead, which the profiler aligned with the host's clock."
+            "{refused} event(s) have chip clock times that do not follow the earlier ones: the clock was reset, or \
+             the values are damaged. Their event times, which the profiler aligned with the host's clock, are used \
+             instead."
         );
         warnings.push(
             Warning::new(WarningCode::ChipClockBroken, message)
-                .with_remedy("Capture again; compare durations and not times around the break.")
+                .with_remedy("Capture again. Across the break, compare only durations.")
                 .with_count(refused),
         );
     }

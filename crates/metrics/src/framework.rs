@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn a_library_on_top_of_jax_is_told_by_its_files_and_programs() {
+    fn files_and_programs_identify_a_library_on_top_of_jax() {
         let flax = "/x/flax/linen/linear.py:287";
         assert_eq!(framework_of(Framework::Jax, flax, "", "jit_f(1)", "main"), "Flax");
         assert_eq!(

@@ -363,7 +363,7 @@ mod tests {
     /// executor                                     [launch  )
     /// ```
     #[test]
-    fn the_more_telling_work_of_a_thread_wins() {
+    fn the_more_informative_work_of_a_thread_takes_precedence() {
         let mut b = TraceBuilder::new();
         let python = b.line("/host:CPU", "python");
         let executor = b.line("/host:CPU", "py_xla_execute/1");
@@ -389,7 +389,7 @@ mod tests {
     }
 
     #[test]
-    fn workers_of_the_pipeline_do_not_hold_up_who_feeds_the_device() {
+    fn workers_of_the_pipeline_do_not_delay_the_thread_that_feeds_the_device() {
         let mut b = TraceBuilder::new();
         let python = b.line("/host:CPU", "python");
         let worker = b.line("/host:CPU", "tf_data_private_threadpool/1");

@@ -327,7 +327,7 @@ mod tests {
 
     /// The timeline above, in microseconds from 0 to 60. Events of a worker thread are ignored.
     #[test]
-    fn idle_time_is_told_by_the_innermost_range() {
+    fn idle_time_belongs_to_the_innermost_range() {
         let mut b = TraceBuilder::new();
         let python = b.line("/host:CPU", "python");
         let worker = b.line("/host:CPU", "tf_data/1");

@@ -216,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn the_device_is_named_as_far_as_the_profile_tells() {
+    fn the_device_is_named_by_the_profile() {
         let capability =
             |major, minor| [("compute_cap_major", StatValue::Int(major)), ("compute_cap_minor", StatValue::Int(minor))];
         assert_eq!(device_type(&gpu(&capability(9, 4), Some("AMD"))), "AMD GPU gfx942");
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn the_user_names_what_the_profile_does_not() {
+    fn the_user_names_an_unnamed_device() {
         let with = |run: &Run, chosen| metadata(run, &Devices::of(&run.trace), "JAX", Some(chosen)).device_type;
         let nameless = gpu(&[], None);
         assert_eq!(with(&nameless, "a100-sxm-40gb"), "A100 SXM 40 GB");
@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_kit_noted_stands_in_for_what_a_trace_json_lacks() {
+    fn notes_of_the_kit_supply_what_a_trace_json_lacks() {
         let note = |name: &str, text: &str| (name.to_owned(), text.to_owned());
         let noted = BTreeMap::from([
             note("wall_clock_ns", "1779266702889805563"),

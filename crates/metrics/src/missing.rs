@@ -70,12 +70,12 @@ fn runs_without_ops(captured: &Devices) -> Option<Warning> {
     let (without, runs) = runs(captured);
     let ops: u64 = captured.used.iter().map(|device| device.ops.len() as u64).sum();
     let how_many = if ops == 0 {
-        format!("The file holds {} module runs and no ops", count(runs))
+        format!("The file has {} module runs and no ops", count(runs))
     } else {
         format!("{} of {} module runs have no ops", count(without), count(runs))
     };
     let message = format!(
-        "{how_many}: the profiler did not record them. Such a run counts as busy time; what ran in it is unknown."
+        "{how_many}: the profiler did not record them. Such a run counts as busy time, but its ops are unknown."
     );
     is_notable(without, runs).then(|| warning(WarningCode::RunsWithoutOps, without, message))
 }
@@ -96,7 +96,8 @@ fn steps_without_ops(trace: &Trace, captured: &Devices, steps: &Steps) -> Option
     let is_only_the_last = matches!(empty.as_slice(), [only] if only + 1 == steps.len());
     let (missing, all) = (empty.len() as u64, steps.len() as u64);
     let message = format!(
-        "{} of {} steps have no {} op: the profiler did not record them, or the program computed nothing there. Idle time is not judged.",
+        "{} of {} steps have no {} op: the profiler did not record them, or the program computed nothing there. Idle \
+         time is not judged.",
         count(missing),
         count(all),
         platform.label()
@@ -142,8 +143,8 @@ fn launches_without_ops(trace: &Trace, captured: &Devices, calls: &CallIndex) ->
     let all = missing + of_name.iter().map(|(_, with, _)| with).sum::<u64>();
     let name = of_name.iter().max_by_key(|(.., without)| *without).map_or("", |(name, ..)| trace.text(*name));
     let message = format!(
-        "{} of {} launches have no kernel in the capture (most of them {}): the profiler did not record what they started. Idle time is \
-         not judged.",
+        "{} of {} launches have no kernel in the capture (most of them {}): the profiler did not record their \
+         kernels. Idle time is not judged.",
         count(missing),
         count(all),
         printable(&shorten(name, 60))
@@ -263,7 +264,7 @@ impl Streams {
     fn command_buffers(&self) -> Option<Warning> {
         let (buffers, time) = self.buffers;
         let message = format!(
-            "{} ops of {} in all are command buffers (CUDA graphs): the ops inside them were not recorded.",
+            "{} ops with a total time of {} are command buffers (CUDA graphs): the ops inside them were not recorded.",
             count(buffers),
             time_us(time.as_us())
         );
@@ -274,8 +275,8 @@ impl Streams {
         let (op, covers) = self.worst?;
         let event = trace.events.get(op)?;
         let message = format!(
-            "{} ops lie inside another op of their stream, which runs one at a time: {} of {} covers {}. A start or duration is wrong, and \
-             with it every number that rests on these ops.",
+            "{} ops are inside another op of their stream, although a stream runs one op at a time: {} ({}) covers \
+             {}. A start or duration is wrong, and so is every number based on these ops.",
             count(self.covered),
             printable(&shorten(trace.text(event.name), 60)),
             time_us(event.duration.as_us()),

@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn a_label_tells_a_device_and_other_processes_are_called_processes() {
+    fn a_label_marks_a_device_and_other_processes_are_processes() {
         let of = |plane, label, format| {
             let found = found(capture(plane), label, format);
             found.into_iter().map(|device| (device.name, device.kind)).collect::<Vec<_>>()
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn processes_are_not_listed_beside_devices_of_a_known_kind() {
+    fn processes_are_not_listed_with_devices_of_a_known_kind() {
         let mut b = capture("renderer");
         let ops = b.line("/device:TPU:0", "XLA Ops");
         b.event(ops, "fusion", 0, 10);

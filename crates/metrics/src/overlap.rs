@@ -3,7 +3,7 @@
 //! ```text
 //! compute         [=====)     [====)
 //! communication      [-----------)
-//! hidden             [--)     [--)        in flight 12, hidden 6: 50 %
+//! overlapped         [--)     [--)        in flight 12, overlapped 6: 50 %
 //! ```
 
 use super::device_time::DeviceTime;
@@ -65,7 +65,7 @@ mod tests {
     /// stream 3                   [D2H )
     /// ```
     #[test]
-    fn what_runs_beside_a_computation_is_hidden() {
+    fn communication_overlaps_with_computation() {
         let mut b = TraceBuilder::new();
         let [one, two, three] = [1, 2, 3].map(|n| b.line("/device:GPU:0", &format!("Stream #{n}(Compute)")));
         b.event(one, "gemm_f32", 0, 20);

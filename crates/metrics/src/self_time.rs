@@ -39,7 +39,7 @@ pub fn for_each_self_interval(trace: &Trace, device: &Device, give: impl FnMut(u
 /// while.1   [-------------------------)
 /// dot.1        [--------)                    run by while.1
 /// dot.2            [---------)               run by while.1
-/// given      w [1-------)      w w w w       and all of dot.2
+/// assigned   w [1-------)      w w w w       and all of dot.2
 /// ```
 fn for_each_in_tree(trace: &Trace, ops: &[EventId], parents: &[u32], mut give: impl FnMut(usize, Interval)) {
     let mut runs_others = vec![false; ops.len()];
@@ -84,8 +84,8 @@ fn for_each_in_tree(trace: &Trace, ops: &[EventId], parents: &[u32], mut give: i
 /// ```text
 /// while.1   [-------------------------)
 /// fusion.1       [------)                    nested in while.1
-/// copy.1             [------)                sticks out of fusion.1: it started later, so it goes on
-/// given      w w w f f f c c c w w w w
+/// copy.1             [------)                outlasts fusion.1: it started later, so it gets the time
+/// assigned   w w w f f f c c c w w w w
 /// ```
 ///
 /// Each line keeps a stack of open ops. When an op starts, those that have ended are closed from the top; each gets the
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn a_child_that_sticks_out_keeps_its_time() {
+    fn a_child_that_outlasts_its_parent_keeps_its_time() {
         assert_eq!(self_us(&[(0, 0, 10), (0, 5, 10)]), [5, 10]);
         assert_eq!(self_us(&[(0, 0, 30), (0, 5, 10), (0, 12, 6), (0, 16, 1)]), [17, 7, 5, 1]);
     }

@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn directions_are_told_by_every_producers_names() {
+    fn names_of_every_producer_have_directions() {
         assert_eq!(directions(&["MemcpyH2D", "MEMCPYHtoD", "Memcpy HtoD (Pageable -> Device)"]), ["h2d"; 3]);
         assert_eq!(directions(&["MemcpyD2H", "Memcpy DtoH (Device -> Pinned)", "CopyDeviceToHost"]), ["d2h"; 3]);
         assert_eq!(directions(&["MemcpyD2D", "Memcpy DtoD (Device -> Device)"]), ["d2d"; 2]);
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn details_tell_the_direction_where_the_name_does_not() {
+    fn details_have_the_direction_if_the_name_lacks_it() {
         let details = "kind_src:device kind_dst:pinned size:8 dest:0 async:1";
         assert_eq!(operations(&[("copy.1", details, 0)]).d2h_count, Some(1));
         assert_eq!(operations(&[("copy.1", "kind:Unknown size:0 dest:512 async:1", 0)]).total_memory_ops, 1);
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn the_call_tells_what_the_copy_does_not() {
+    fn the_call_has_the_details_that_the_copy_lacks() {
         let mut b = TraceBuilder::new();
         let stream = b.line("/device:GPU:0", "Stream #1");
         let thread = b.line("/host:CPU", "python");

@@ -3,7 +3,7 @@
 //! ```text
 //! XLA Modules   [step  )  [step  )  [step  )  [step  )
 //! XLA Ops       [a)[b  )  [a)[b  )
-//! busy          [==)[==)  [==)[==)  [======)  [======)      with what, the last two runs do not say
+//! busy          [==)[==)  [==)[==)  [======)  [======)      the ops of the last two runs are unknown
 //! ```
 //!
 //! The device was not idle then: such a run counts as busy time, but not as an op.

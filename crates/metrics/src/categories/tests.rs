@@ -77,7 +77,7 @@ fn a_custom_call_is_what_its_kernel_or_its_function_computes() {
 }
 
 #[test]
-fn instructions_are_told_by_their_names() {
+fn instructions_are_recognised_by_their_names() {
     for (name, expected) in [
         ("convolution_add_fusion", "convolution"),
         ("convolution.3", "convolution"),
@@ -109,7 +109,7 @@ fn instructions_are_told_by_their_names() {
 }
 
 #[test]
-fn the_framework_op_explains_what_the_names_do_not() {
+fn the_framework_op_decides_if_names_do_not() {
     assert_eq!(category_of("fusion_44", "fusion.44", "jit(f)/jit(main)/reduce_sum:"), "reduction");
     assert_eq!(category_of("vendor_kernel", "custom-call.1", "jit(f)/dot_general"), "matmul");
     assert_eq!(category_of("vendor_kernel", "", "block_1/conv:Conv2DBackpropFilter"), "convolution");

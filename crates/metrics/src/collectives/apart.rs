@@ -2,8 +2,8 @@
 //!
 //! ```text
 //! XLA Ops         [start)[fusion      )[done   )     counted: from the start to the end of the wait
-//! Async XLA Ops   [all-gather-start            )     apart: the same in flight, as the profiler saw it
-//! host            ....................|Receive       apart: a message of another slice, which took so long until here
+//! Async XLA Ops   [all-gather-start            )     separate: the same work in flight, as the profiler recorded it
+//! host            ....................|Receive       separate: a message from another slice, which ends here
 //! ```
 //!
 //! Reads the lines `Async XLA Ops` of used devices, and the marks that megascale writes on host threads when a message

@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn kinds_are_told_by_instructions_and_kernels() {
+    fn instructions_and_kernels_have_kinds() {
         assert_eq!(of_instruction("all-reduce-start.3"), Some("all-reduce"));
         assert_eq!(of_instruction("ragged-all-to-all.1"), Some("ragged-all-to-all"));
         assert_eq!(of_instruction("all-gather fusion"), Some("all-gather"));

@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn an_expression_tells_bytes_and_groups() {
+    fn an_expression_contains_bytes_and_groups() {
         let text = "%all-reduce = f32[5,1024]{1,0:T(8,128)} all-reduce(f32[5,1024]{1,0:T(8,128)} %bitcast), \
                     channel_id=7, replica_groups=[4,2]<=[2,4]T(1,0), use_global_device_ids=true, to_apply=%region";
         let message = of_text("all-reduce", text);

@@ -4,7 +4,7 @@
 //! ```text
 //! device 0   [======= all-reduce =======)      wait 6, transfer 4
 //! device 1         [==== all-reduce ====)      wait 3, transfer 4
-//! device 2               [ all-reduce  )       wait 0: it came last
+//! device 2               [ all-reduce  )       wait 0: it arrived last
 //! ```
 //!
 //! A collective ends on all devices of a group at the same time. So the device with the shortest run arrived last, and

@@ -35,7 +35,7 @@ fn all_reduce(b: &mut TraceBuilder, line: LineId, groups: &str, start: i64, dura
 }
 
 #[test]
-fn the_last_to_arrive_waits_for_nobody() {
+fn the_last_to_arrive_does_not_wait() {
     let mut b = TraceBuilder::new();
     // The clock of chip 1 is 900 us ahead of the others: only durations may be compared.
     for (chip, shift, durations) in [(0, 0, [10, 12]), (1, 900, [4, 5]), (2, 0, [7, 9])] {
@@ -208,7 +208,7 @@ fn bandwidth_and_matrix_follow_from_bytes_and_groups() {
 }
 
 #[test]
-fn messages_of_one_pytorch_kernel_are_told_apart() {
+fn messages_of_one_pytorch_kernel_are_distinguished() {
     let mut b = TraceBuilder::new();
     let line = b.line("/device:GPU:0", "stream 7");
     for (start, elements) in [(0, 1000), (20, 1000), (40, 9000)] {
@@ -226,7 +226,7 @@ fn messages_of_one_pytorch_kernel_are_told_apart() {
 
 /// A gather that is two ops and a span in flight, and two messages. One message does not state its bytes at first.
 #[test]
-fn what_repeats_an_op_or_is_none_is_part_of_no_sum() {
+fn communication_that_repeats_an_op_is_in_no_sum() {
     let mut b = TraceBuilder::new();
     let line = b.line("/device:TPU:0", "XLA Ops");
     let flight = b.line("/device:TPU:0", "Async XLA Ops");

@@ -10,7 +10,7 @@ fn measure(b: TraceBuilder) -> Copies {
 }
 
 #[test]
-fn rows_are_told_apart_by_direction_memory_and_waiting() {
+fn rows_differ_by_direction_memory_and_waiting() {
     let mut b = TraceBuilder::new();
     let host = b.line("/host:CPU", "python");
     let stream = b.line("/device:GPU:0", "Stream #14(MemcpyH2D)");
@@ -33,7 +33,7 @@ fn rows_are_told_apart_by_direction_memory_and_waiting() {
 }
 
 #[test]
-fn a_copy_that_runs_as_a_kernel_is_told_by_its_call() {
+fn a_copy_that_runs_as_a_kernel_is_found_by_its_call() {
     let mut b = TraceBuilder::new();
     let host = b.line("/host:CPU", "Host Threads/1");
     let stream = b.line("/device:GPU:0", "Stream #17(Kernel)");
@@ -49,7 +49,7 @@ fn a_copy_that_runs_as_a_kernel_is_told_by_its_call() {
 }
 
 #[test]
-fn names_of_kineto_tell_the_memory() {
+fn names_of_kineto_contain_the_memory() {
     let mut b = TraceBuilder::new();
     let stream = b.line("/device:GPU:0", "stream 7");
     b.event(stream, "Memcpy DtoH (Device -> Pageable)", 0, 10).args(|args| args.copy_bytes = Some(4));

@@ -22,7 +22,7 @@ struct Before {
 
 /// Returns, for each op, the start of the executor's span that directly precedes the op's marker on its thread. The op
 /// had ended by then. `None` for ops that end within their event.
-pub(super) fn went_on_with(trace: &Trace, ops: &[OpEvent], marked: &[Option<Marker>]) -> Vec<Option<Ps>> {
+pub(super) fn starts_of_next_spans(trace: &Trace, ops: &[OpEvent], marked: &[Option<Marker>]) -> Vec<Option<Ps>> {
     let mut found = vec![None; ops.len()];
     let mut wanted: Vec<Vec<(Ps, usize)>> = vec![Vec::new(); trace.lines.len()];
     for (at, (op, marker)) in ops.iter().zip(marked).enumerate() {

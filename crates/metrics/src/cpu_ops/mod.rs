@@ -9,10 +9,10 @@
 //!
 //! ```text
 //! thread 1   [dot  )                                         the event: only the start
-//! thread 2   ...compute...|[ThunkExecutor::Execute      )|   begins as dot ends, and the marker follows it at once
+//! thread 2   ...compute...|[ThunkExecutor::Execute      )|   begins when dot ends; the marker follows directly
 //!                          [add    ) [uses dot      )    end: dot
 //!                         |          |                   |
-//!                         1          2                   3   1: what its thread goes on with, 2: the first use of its
+//!                         1          2                   3   1: the next span of its thread, 2: the first use of its
 //!                                                            result, 3: its marker; 4: the end of the op that it runs in
 //! ```
 //!
@@ -99,16 +99,16 @@ pub(crate) fn undo(trace: &mut Trace) {
 }
 
 fn later(count: u64) -> Warning {
-    let message = "Ops of XLA's CPU backend that compute on other threads go on after their event has ended. Each is taken to \
-                   end at its end marker, at the first op that uses its result, or at what its thread does next, whichever \
-                   comes first: it ended then or before, so their times are upper bounds.";
+    let message = "Ops of XLA's CPU backend that compute on other threads may outlast their events. The end of each is taken as \
+                   the earliest of its end marker, the first op that uses its result and the next event of its thread, so \
+                   its time is an upper bound.";
     Warning::new(WarningCode::CpuOpEndsAreBounds, message).with_count(count)
 }
 
 fn unknown_ends() -> Warning {
-    let message = "Ops of XLA's CPU backend that compute on other threads go on after their event has ended, and a trace JSON \
-                   does not say when: they look shorter than they were, and the device idler.";
-    Warning::new(WarningCode::CpuOpEndsUnknown, message).with_remedy("Analyse the *.xplane.pb beside it.")
+    let message = "Ops of XLA's CPU backend that compute on other threads may outlast their events, and a trace JSON does not \
+                   record their ends. They appear too short, and the device's idle time too long.";
+    Warning::new(WarningCode::CpuOpEndsUnknown, message).with_remedy("Analyse the *.xplane.pb next to it.")
 }
 
 /// Returns the role of each [kind](trace::Events::kinds) of event. Empty if an accelerator ran ops, because the
@@ -171,7 +171,7 @@ fn find(trace: &Trace, roles: &[Role], modules: &Modules) -> OpEnds {
         |op: &OpEvent| markers.get(&(host(op.line)?, trace.events.column(EventColumn::Producer).get(op.id)?)).copied();
     let marked: Vec<Option<Marker>> = ops.iter().map(marker_of).collect();
     let runs = Runs::new(trace, modules, &ops, &|line| host(line).unwrap_or(0));
-    let ready = bounds::went_on_with(trace, &ops, &marked);
+    let ready = bounds::starts_of_next_spans(trace, &ops, &marked);
     let nested = bounds::on_thread_of(&ops, trace.lines.len());
     let mut ends: Vec<Ps> = Vec::with_capacity(ops.len());
     let mut parents: Vec<Option<usize>> = Vec::with_capacity(ops.len());
@@ -198,7 +198,7 @@ fn find(trace: &Trace, roles: &[Role], modules: &Modules) -> OpEnds {
         parents.push(around);
     }
     let unnumbered = trace.format == Some(SourceFormat::ChromeJson) && markers.is_empty();
-    let ends_unknown = unnumbered && unnumbered::some_op_goes_on(trace, roles, &ops);
+    let ends_unknown = unnumbered && unnumbered::some_op_outlasts_its_event(trace, roles, &ops);
     let mut found = OpEnds { ends_unknown, ..OpEnds::default() };
     let id = |at: usize| ops.get(at).map(|op| i64::from(op.id.get()));
     for at in places.into_iter().map(|place| place as usize) {

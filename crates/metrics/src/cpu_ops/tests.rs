@@ -102,7 +102,7 @@ fn an_op_ends_at_its_marker_where_nothing_uses_it_before() {
 
 /// The marker follows the span that the thread ran after it completed the op, with nothing between them.
 #[test]
-fn an_op_ended_before_what_its_thread_went_on_with() {
+fn an_op_ended_before_the_next_span_of_its_thread() {
     for (between, end) in [(None, 40), (Some(55), 60)] {
         let mut t = Timeline::new();
         let dot = t.op(1, 0, "ynn_fusion", 10, 2);
@@ -171,7 +171,7 @@ fn what_a_loop_runs_on_another_thread_runs_in_it() {
 }
 
 #[test]
-fn ops_that_run_beside_each_other_keep_their_times() {
+fn ops_that_run_in_parallel_keep_their_times() {
     let mut t = Timeline::new();
     let dot = t.op(1, 0, "ynn_fusion", 10, 2);
     t.op(1, 0, "wrapped_add", 20, 30);
@@ -215,7 +215,7 @@ fn several_events_of_one_execution_are_one() {
 
 /// A JSON's markers have no numbers: the report warns if a marker is outside its op's event.
 #[test]
-fn a_json_says_that_ends_are_not_told() {
+fn a_json_warns_that_ends_are_unknown() {
     for (marker, warned) in [(11, false), (12, false), (60, true)] {
         let mut t = Timeline::new();
         t.op(1, 0, "ynn_fusion", 10, 2);

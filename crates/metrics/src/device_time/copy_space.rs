@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn offloaded_arrays_tell_the_direction() {
+    fn offloaded_arrays_have_a_direction() {
         let device = "f32[5,1024]{1,0:T(8,128)}";
         let host = "f32[5,1024]{1,0:T(8,128)S(5)}";
         let start = |target: &str, source: &str| {
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn other_text_tells_nothing() {
+    fn other_text_has_no_spaces() {
         for text in ["", "copy.3", "%a = f32[] add(f32[] %b)", "%c = ( copy-start(", "%c = (f32[], copy-start(x)"] {
             assert!(spaces(text).is_none_or(|both| both == (Space::Device, Space::Device)), "{text}");
         }

@@ -46,7 +46,7 @@ impl DeviceTime {
     ///             [all-reduce)   [fusion)
     /// self     [C-)[M--------)[C-)[C----)[C----)
     /// line 2              [copy---)
-    /// exposed  [C-)[M--------)[C---------------)     the copy is hidden
+    /// exposed  [C-)[M--------)[C---------------)     the copy is overlapped
     /// ```
     fn new(trace: &Trace, devices: &Devices, device: &Device, parts: &mut OpParts) -> DeviceTime {
         let mut lines: PerLine<Box<LineWork>> = PerLine::default();
@@ -108,7 +108,7 @@ fn exposed(work: [IntervalSet; StepPart::NUM_WORK]) -> Vec<(StepPart, IntervalSe
 ///
 /// ```text
 /// XLA Ops         [start)[fusion      )[done   )
-/// Async XLA Ops   [all-reduce-start            )      in flight all the time, hidden under the fusion
+/// Async XLA Ops   [all-reduce-start            )      in flight all the time, overlapped by the fusion
 /// ```
 fn in_flight(
     trace: &Trace,

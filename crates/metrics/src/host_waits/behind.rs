@@ -3,8 +3,8 @@
 //!
 //! ```text
 //! device    [op )                                    [op )
-//! python    [block_until_ready                     )            waits as the device does
-//! runtime         [BufferSequencingEvent::Execute)              what both wait for
+//! python    [block_until_ready                     )            waits like the device
+//! runtime         [BufferSequencingEvent::Execute)              the work that both wait for
 //!
 //! device    [op )                                    [op )
 //! python        [$core.py:9 bind    )[cudaMalloc   )            no range of the user: frames of libraries, calls of the runtime
@@ -136,9 +136,9 @@ fn for_each_span(
         for_each_self_kind(trace, events, |kind, interval| {
             let (Some(role), Some(event)) = (roles.get(kind).copied().flatten(), kinds.get(kind)) else { return };
             let waits = role == HostRole::Wait;
-            let says = !watches && if feeds { !is_users(trace.text(event.name)) } else { !waits };
+            let counts = !watches && if feeds { !is_users(trace.text(event.name)) } else { !waits };
             let outside_only = feeds && matches!(role, HostRole::Wait | HostRole::Python);
-            visit(says.then_some(((event.name, outside_only), at, waits)), interval);
+            visit(counts.then_some(((event.name, outside_only), at, waits)), interval);
         });
     }
 }

@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn an_impossible_value_is_absent_and_takes_none_beside_it() {
+    fn an_impossible_value_is_absent_and_the_others_stay() {
         let unset =
             LaunchShape::parse(" regs:2191500840 grid:3072,1,1 block:256,1,1 private_mem:0 group_mem:32768 occ_pct:0");
         let kept = (unset.grid, unset.block, unset.private_bytes, unset.shared_bytes());

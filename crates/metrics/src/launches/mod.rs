@@ -5,7 +5,7 @@
 //!          '-- host --'-- delay --.
 //! stream                          [=== op 7 ===][ op 8 ]
 //!                                 '-- device --'
-//! queue    0  1           2       1             0           calls made whose op has not started
+//! queue    0  1           2       1             0           calls whose op has not started
 //! ```
 //!
 //! Reads host events that have the correlation id of a device op (GPU), or the run id of a module's run (TPU). A CPU

@@ -10,7 +10,7 @@ fn measure(b: TraceBuilder) -> (Trace, Launches) {
 }
 
 #[test]
-fn a_launch_is_its_call_and_what_it_started() {
+fn a_launch_is_its_call_and_its_op() {
     let mut b = TraceBuilder::new();
     let host = b.line("/host:CPU", "launcher");
     let stream = b.line("/device:GPU:0", "Stream #7(Compute)");
@@ -105,7 +105,7 @@ fn a_tpu_program_is_launched_by_the_call_with_its_run_id() {
 }
 
 #[test]
-fn an_op_that_starts_before_its_call_tells_the_clocks_apart() {
+fn an_op_that_starts_before_its_call_shows_that_clocks_differ() {
     let mut b = TraceBuilder::new();
     let host = b.line("/host:CPU", "launcher");
     let stream = b.line("/device:GPU:0", "Stream #7(Compute)");

@@ -94,7 +94,7 @@ fn above_capacity(device: &mut DeviceMemory) -> Option<Warning> {
     let capacity = device.capacity_bytes.filter(|_| device.source == "allocator")?;
     let peak = device.lifetime_peak_bytes.take_if(|peak| *peak > capacity)?;
     let message = format!(
-        "The allocator of {} reports a peak of {} since the process began, but has {} only. That peak is left out.",
+        "The allocator of {} reports a peak of {} since the start of the process, but has only {}. The peak is left out.",
         device.device_name,
         base::format::bytes(peak),
         base::format::bytes(capacity),
@@ -106,7 +106,7 @@ fn above_capacity(device: &mut DeviceMemory) -> Option<Warning> {
 fn of_heap_profile(profile: &HeapProfile) -> MemoryUse {
     let damaged = (!profile.problems.is_empty()).then(|| {
         let message =
-            format!("Parts of the device memory profile cannot be read, the rest counts: {}.", profile.problems);
+            format!("Parts of the device memory profile cannot be read and are left out: {}.", profile.problems);
         Warning::new(WarningCode::MemoryProfileDamaged, message)
             .with_remedy("Save it again with jax.profiler.save_device_memory_profile, and copy it as a binary file.")
     });

@@ -1,7 +1,7 @@
 //! Computes op statistics: the time and cost of every op of every program, over all devices.
 //!
 //! ```text
-//! device ops --one walk--> Tallies (name, arguments) --resolve--> Ops (one row per instruction)
+//! device ops --one pass--> Tallies (name, arguments) --resolve--> Ops (one row per instruction)
 //!                                                        ^  HLO: category, expression, path, source, FLOPs, bytes
 //! ```
 //!

@@ -35,7 +35,7 @@ fn nested_ops_take_their_time_out_of_their_parent_and_async_lines_do_not_count()
 
 /// Counted by hand: 10 µs of 20 µs busy, in the 100 µs from the first op to the last.
 #[test]
-fn the_share_of_an_op_is_of_busy_time_and_of_measured_time() {
+fn an_op_has_shares_of_busy_time_and_of_measured_time() {
     let mut b = TraceBuilder::new();
     let line = b.line("/device:TPU:0", "XLA Ops");
     b.event(line, "fusion.1", 0, 10).hlo_category("loop fusion");
@@ -83,7 +83,7 @@ fn an_op_of_several_kernels_is_what_most_of_its_time_is() {
 }
 
 #[test]
-fn stalls_add_up_and_are_absent_where_no_op_tells_them() {
+fn stalls_add_up_and_are_absent_if_no_op_has_them() {
     let mut b = TraceBuilder::new();
     let line = b.line("/device:TPU:0", "XLA Ops");
     let ids = [0, 20, 40].map(|start| b.event(line, "fusion.1", start, 10).id());

@@ -5,7 +5,7 @@
 //!   |           ____________________
 //!   |         /          .           compute efficiency = FLOP/s / roof
 //!   |       /  HBM x     |           memory utilisation = bytes/s / bandwidth, of each level
-//!   |     /              |           roofline efficiency = the greatest of them: what bounds it
+//!   |     /              |           roofline efficiency = the largest of them, which gives the limiting resource
 //!   |   /                v
 //!   +---------------------------- FLOPs/byte
 //! ```

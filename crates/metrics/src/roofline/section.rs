@@ -44,7 +44,8 @@ pub fn warnings(roofline: &Roofline) -> Vec<Warning> {
 fn assumption(peaks: &Peaks) -> Option<Warning> {
     let assumed = peaks.facts.filter(|_| !peaks.others.is_empty())?;
     let message = format!(
-        "The profile does not say which product its devices are. Peaks are those of the {}; it may also be the {}.",
+        "The profile does not name the exact product of its devices. Peaks are those of the {}; the devices may also \
+         be the {}.",
         assumed.label,
         peaks.others.join(" or the ")
     );
@@ -56,12 +57,13 @@ fn missing_costs(roofline: &Roofline) -> Option<Warning> {
     let calls = roofline.unknown_custom_call_percent.filter(|&share| share >= UNKNOWN_CALLS_PERCENT)?;
     let counted = roofline.known_time_percent.unwrap_or(0.0);
     let message = format!(
-        "Custom calls of unknown FLOPs and bytes take {} of the op time. MFU and HFU count {} of it; the roofline, rates and \
-         utilisation leave these calls out.",
+        "Custom calls with unknown FLOPs and bytes take {} of the op time. MFU and HFU cover {} of it; the roofline, \
+         rates and utilisation leave these calls out.",
         format::percent(calls),
         format::percent(counted)
     );
-    let remedy = "Give the kernel an estimate: pallas_call(..., cost_estimate=pl.CostEstimate(flops=..., bytes_accessed=..., transcendentals=...)).";
+    let remedy = "Give the kernel an estimate: pallas_call(..., cost_estimate=pl.CostEstimate(flops=..., \
+        bytes_accessed=..., transcendentals=...)).";
     Some(Warning::new(WarningCode::CustomCallsWithoutCost, message).with_remedy(remedy))
 }
 

@@ -154,7 +154,7 @@ fn a_tpu_states_its_peaks_and_the_facts_add_the_other_types() {
 }
 
 #[test]
-fn the_users_choice_replaces_what_the_profile_says() {
+fn the_users_choice_replaces_the_profiles_device() {
     let (trace, devices) = h100();
     let chosen = peaks(&trace, &devices, Some("A100-SXM-80GB")).unwrap();
     close(chosen.rates.get(Arithmetic::Tf32), 156e12);
@@ -249,7 +249,7 @@ fn levels_of_a_tpus_memory_bound_too() {
 }
 
 #[test]
-fn mfu_is_time_at_peak_of_time_at_hand() {
+fn mfu_is_time_at_peak_per_available_time() {
     let (trace, devices) = h100();
     let peaks = peaks(&trace, &devices, Some("h100-sxm")).unwrap();
     // 100 us at the bf16 peak, 50 us at the fp8 peak, 40 us of recomputed bf16.

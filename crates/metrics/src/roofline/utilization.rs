@@ -2,7 +2,7 @@
 //! types, as a share of the available time.
 //!
 //! ```text
-//!        sum over ops of the window of (model FLOPs / peak of the op's data type)
+//!        sum over ops in the window of (model FLOPs / peak of the op's data type)
 //! MFU = --------------------------------------------------------------------------
 //!        sum over devices of the length of the window
 //! ```
@@ -19,9 +19,10 @@ use base::Ps;
 pub type Share = Result<f64, &'static str>;
 
 const NO_OPS: &str = "No op ran on a device.";
-const NOT_RECORDED: &str = "Some module runs have no ops: the profiler did not record the work of that time.";
+const NOT_RECORDED: &str = "Some module runs have no ops: the profiler did not record their work.";
 const NO_PEAK: &str = "The device's peak is unknown.";
-const NO_FLOPS: &str = "No FLOPs are known: the profile holds neither costs of ops nor compiled programs, or only elementwise GPU kernels, whose cost is in cycles, and custom calls whose author gives no estimate.";
+const NO_FLOPS: &str = "No FLOPs are known: the profile contains neither op costs nor compiled programs, or only \
+    elementwise GPU kernels, whose cost is in cycles, and custom calls without an estimate by their author.";
 const RECOMPUTE_UNKNOWN: &str = "Neither names nor framework paths show which ops are recomputed.";
 
 /// MFU and HFU of a run.
@@ -183,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_said() {
+    fn missing_data_have_a_reason() {
         assert_eq!(measure(Some(100), |_| None).mfu, Err(NO_FLOPS));
         assert_eq!(measure(Some(100), |name| cost(name).filter(|_| name == "warm_up")).mfu, Err(NO_FLOPS));
     }

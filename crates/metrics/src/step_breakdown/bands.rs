@@ -3,7 +3,7 @@
 //! ```text
 //! step     [                                             )
 //! device   [op 1   )  [all-reduce )                 [op 3)
-//! bands    [compute)-h[communicat.)-compile-|-host--[comp)     the causes of one gap follow each other in the order of the parts
+//! bands    [compute)-h[communicat.)-compile-|-host--[comp)     the causes of a gap are in the order of the parts
 //! ```
 //!
 //! The bands of a part add up to that part of the step exactly. Work is shown for the whole capture, idle time only

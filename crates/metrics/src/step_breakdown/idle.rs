@@ -4,14 +4,14 @@
 //! follows from the time when the next op was launched:
 //!
 //! ```text
-//! device   [op 1     )                       [op 2   )        launched late: the host held it up
+//! device   [op 1     )                       [op 2   )        launched late: the host delayed it
 //! host        [compile       )  [launch 2)
 //! cause               CCCCCCCHHHHHHHHHHHHHHHH                 compile, then host_bound
 //!
-//! device   [op 1     )  [op 2   )                             launched in time: kernel_wait where short, else other
+//! device   [op 1     )  [op 2   )                             launched in time: kernel_wait if short, otherwise other
 //! host      [launch 2)
 //!
-//! device   [op 1     )                       [op 2   )        launched late, and then held up by something else
+//! device   [op 1     )                       [op 2   )        launched late, then delayed by something else
 //! host           [launch 2)
 //! cause               HHHHHOOOOOOOOOOOOOOOOOO                 host_bound until the call ends, then other
 //! ```
@@ -93,18 +93,18 @@ impl Causes {
             parts.add(part, time);
             left = left - time;
         }
-        let held_up = held_up(gap, launch).and_then(|part| part.clip(inside)).map_or(Ps::ZERO, |part| {
+        let delayed = delayed(gap, launch).and_then(|part| part.clip(inside)).map_or(Ps::ZERO, |part| {
             let barrier = self.barrier.length_within(part);
             part.length() - barrier
         });
-        parts.add(StepPart::OtherIdle, held_up);
-        parts.add(rest, left - held_up);
+        parts.add(StepPart::OtherIdle, delayed);
+        parts.add(rest, left - delayed);
     }
 }
 
 /// Returns the end of a gap in which an op that was launched late did not start, although its call had ended long
 /// before.
-fn held_up(gap: Interval, launch: Launch) -> Option<Interval> {
+fn delayed(gap: Interval, launch: Launch) -> Option<Interval> {
     let Launch::At(call) = launch else { return None };
     let is_late = call.start > gap.start;
     (is_late && gap.end - call.end > LONGEST_START).then(|| Interval::new(call.end, gap.end))

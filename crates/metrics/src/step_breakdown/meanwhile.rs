@@ -130,7 +130,7 @@ mod tests {
 
     /// Two steps of 100 us in a capture of 10 ms. The host spends most of it in `setup` before them.
     #[test]
-    fn whatever_is_measured_they_are_of_the_steps_that_the_breakdown_is_of() {
+    fn ranges_cover_the_steps_of_the_breakdown_in_any_window() {
         let mut b = TraceBuilder::new();
         let python = b.line("/host:CPU", "python");
         let stream = b.line("/device:GPU:0", "Stream #1(Compute)");

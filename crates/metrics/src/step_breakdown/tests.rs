@@ -122,7 +122,7 @@ fn a_long_gap_after_a_timely_launch_is_not_the_hosts() {
 /// cause        HHHHHHHHHHHHHH      IIIIIHHHHHHOOOOOOOOOOOO
 /// ```
 #[test]
-fn what_was_launched_late_and_waits_long_after_its_call_is_not_the_hosts() {
+fn an_op_that_waits_long_after_a_late_launch_is_not_host_bound() {
     let mut b = TraceBuilder::new();
     let python = b.line("/host:CPU", "python");
     let stream = b.line("/device:GPU:0", "stream 2");

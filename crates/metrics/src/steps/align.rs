@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn global_keys_tell_which_steps_a_device_missed() {
+    fn global_keys_show_the_steps_that_a_device_missed() {
         let aligned = by_key(&[row(&[4, 5, 6]), row(&[5, 6, 7]), row(&[])]);
         let missed = vec![None; 4];
         assert_eq!(
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn run_ids_of_devices_that_count_apart_are_aligned_by_rank() {
+    fn run_ids_of_devices_that_count_separately_are_aligned_by_rank() {
         let aligned = by_rank(&[row(&[6, 7, 8]), row(&[4, 5, 6])]);
         assert_eq!(keys(&aligned), [vec![Some(6), Some(7), Some(8)], vec![Some(4), Some(5), Some(6)]]);
         let aligned = by_rank(&[row(&[100, 101]), row(&[4, 5, 6])]);
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn shared_run_ids_tell_which_run_a_device_missed() {
+    fn shared_run_ids_show_the_run_that_a_device_missed() {
         let aligned = by_rank(&[row(&[1, 2, 3, 4]), row(&[2, 3, 4])]);
         assert_eq!(keys(&aligned)[1], [None, Some(2), Some(3), Some(4)]);
     }

@@ -2,7 +2,7 @@
 //! shows the steps.
 //!
 //! ```text
-//! device  a b b c  a b b c  a b b c  a b       the same four ops again and again; the last repeat is cut
+//! device  a b b c  a b b c  a b b c  a b       the same four ops repeat; the last repeat is cut
 //! ```
 //!
 //! All ops of a device must follow the sequence. Layers of one step repeat too, but the ops before and after them do

@@ -37,7 +37,7 @@ pub fn report(
             let mut report = found();
             report.warnings.push(Warning::new(
                 WarningCode::NumStepsIgnored,
-                "The given number of steps is 0, which no capture has; it was ignored.",
+                "The given number of steps is 0, which is invalid. It was ignored.",
             ));
             report
         }
@@ -173,8 +173,8 @@ fn from_host(trace: &Trace, steps: &Steps) -> Vec<Warning> {
 fn from_devices(trace: &Trace, steps: &Steps) -> Vec<Warning> {
     let why = steps.remarks.modules.as_ref().map(|why| format!(" and {why}")).unwrap_or_default();
     let message = format!(
-        "No step markers found{why}. The steps are {}: every device runs the same sequence of ops again and again. A step is taken to \
-         begin after the longest pause in it.",
+        "No step markers found{why}. The steps are {}: every device repeats the same sequence of ops. Each step is \
+         assumed to begin after the longest pause in the sequence.",
         steps.marker.as_deref().unwrap_or_default()
     );
     vec![Warning::new(WarningCode::StepsFromDeviceOps, message).with_remedy(mark_steps(trace))]
@@ -183,7 +183,8 @@ fn from_devices(trace: &Trace, steps: &Steps) -> Vec<Warning> {
 fn repeating_numbers(steps: &Steps) -> Option<Warning> {
     let distinct = steps.remarks.distinct_numbers?;
     let message = format!(
-        "The numbers of the steps begin again: {} {} have {} different {}. Each annotation is a step, and steps are numbered by their position.",
+        "The step numbers repeat: {} {} have {} different {}. Each annotation is a step, and steps are numbered by \
+         their position.",
         format::count(steps.len() as u64),
         steps.marker.as_deref().unwrap_or("annotations"),
         format::count(distinct),
@@ -199,13 +200,13 @@ const UNTIED_PERCENT: f64 = 1.0;
 fn untied(steps: &Steps) -> Option<Warning> {
     let message = match (steps.tie?, steps.remarks.by_time) {
         (Tie::Time, _) => {
-            "Nothing in the trace ties device work to the steps that launched it: no correlation ids, no run ids, and not as many runs of a \
-             program as calls. Ops belong to the step in which they run. If devices run behind the host, that is a later step than the one \
-             that launched them."
+            "The trace does not connect device work with the steps that launched it: it has no correlation ids and no \
+             run ids, and the runs of a program do not match its calls. Each op is assigned to the step in which it \
+             runs. If devices run behind the host, that is a later step than the one that launched it."
                 .to_owned()
         }
         (_, Some([ops, by_time])) if 100.0 * by_time as f64 >= UNTIED_PERCENT * ops as f64 && by_time > 0 => format!(
-            "{} of {} ops in the steps have no launch in the trace. They belong to the step in which they run.",
+            "{} of {} ops in the steps have no launch in the trace. They are assigned to the step in which they run.",
             format::count(by_time),
             format::count(ops)
         ),
@@ -221,22 +222,23 @@ fn apart(relation: &Relation, devices: &Devices) -> Option<Warning> {
     let first = skew.as_ref().map_or_else(String::new, |skew| format!(", and the first steps start {skew} apart"));
     let skew = skew.unwrap_or_default();
     let rate = relation.steps_per_sec().map_or_else(String::new, |rate| {
-        format!(" While any of them runs a step, all together finish {} steps/s.", format::number(rate))
+        format!(" Together they finish {} steps/s while any of them runs a step.", format::number(rate))
     });
     match relation.together {
         StepsTogether::StepsTogether => None,
         StepsTogether::Independent => Some(Warning::new(
             WarningCode::StepsIndependent,
             format!(
-                "The {count} devices do not run their steps together: no collective ties them, and the same step \
-                 starts {skew} apart on them, more than a step. Step time and steps/s are means over the devices, of one device each.{rate}"
+                "The {count} devices do not run their steps together: no collective connects them, and the starts of \
+                 the same step differ by {skew}, more than a step. Step time and steps/s are per device, averaged \
+                 over the devices.{rate}"
             ),
         )),
         StepsTogether::OneAfterAnother => Some(Warning::new(
             WarningCode::StepsOneAfterAnother,
             format!(
-                "The {count} devices run their steps one after another: no collective ties them{first}. Each \
-                 step is of one device only; step time and steps/s are those of one device.{rate}"
+                "The {count} devices run their steps one after another: no collective connects them{first}. \
+                 Each step belongs to one device; step time and steps/s are those of one device.{rate}"
             ),
         )),
     }
@@ -250,8 +252,8 @@ pub fn mark_steps(trace: &Trace) -> String {
 fn unknown_steps(trace: &Trace, steps: &Steps) -> Vec<Warning> {
     let modules = steps.remarks.modules.as_deref().unwrap_or("there are no module runs");
     let message = format!(
-        "No steps found: there are no step annotations and no Steps line, {modules}, and nothing on the host repeats over most of \
-         the time."
+        "No steps found: there are no step annotations and no Steps line, {modules}, and no span on the host repeats \
+         for most of the time."
     );
     vec![Warning::new(WarningCode::StepsUnknown, message).with_remedy(mark_steps(trace))]
 }

@@ -134,7 +134,7 @@ fn a_long_single_run_is_not_the_step_of_a_loop() {
 }
 
 #[test]
-fn runs_of_a_cpu_backend_are_told_by_the_ops() {
+fn ops_identify_runs_of_a_cpu_backend() {
     let mut b = TraceBuilder::new();
     let python = b.line("/host:CPU", "python");
     let lines = [b.line("/host:CPU", "tf_XLAEigen/1"), b.line("/host:CPU", "tf_XLAEigen/2")];
@@ -327,7 +327,7 @@ fn without_annotations_a_run_begins_with_the_call_that_compiled_for_it() {
 
 /// Two devices of four runs each. The second device starts after the first has finished.
 #[test]
-fn steps_of_devices_that_run_one_after_another_are_told_apart() {
+fn steps_of_devices_that_run_one_after_another_are_separated() {
     let mut b = TraceBuilder::new();
     for device in 0..2 {
         let modules = b.line(&format!("/device:TPU:{device}"), "XLA Modules");
@@ -358,7 +358,7 @@ fn steps_of_devices_that_run_one_after_another_are_told_apart() {
 
 /// Devices whose steps start more than a step apart, with and without a collective in them.
 #[test]
-fn a_collective_ties_devices_whatever_their_clocks_say() {
+fn a_collective_connects_devices_with_any_clocks() {
     let relation = |op: &str| {
         let mut b = TraceBuilder::new();
         for device in 0..2 {

@@ -9,7 +9,7 @@
 //!                     device 1   [=0==][=1==][=2==]
 //! independent         device 0  [=0==][=1==][=2==][=3==]    a step starts more than a step apart
 //!                     device 1        [=0==][=1==][=2==]
-//! one after another   device 0  [=0==][=1==]                the devices hardly ever run steps at once
+//! one after another   device 0  [=0==][=1==]                the devices rarely run steps at the same time
 //!                     device 1                [=2==][=3==]
 //! ```
 //!

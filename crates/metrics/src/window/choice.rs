@@ -35,13 +35,14 @@ pub enum WindowChoice {
 }
 
 /// Description of valid choices, for error messages.
-const EXPECTED: &str = "A window is main, all, active, steps:FIRST-LAST (or steps:N), or FROM-TO in microseconds from the start of the capture.";
+const EXPECTED: &str = "A window is main, all, active, steps:FIRST-LAST (or steps:N), or FROM-TO in microseconds from \
+    the start of the capture.";
 
 impl FromStr for WindowChoice {
     type Err = String;
 
     fn from_str(text: &str) -> Result<WindowChoice, String> {
-        let wrong = || format!("\"{}\" is no window. {EXPECTED}", shorten(text, 60));
+        let wrong = || format!("\"{}\" is not a window. {EXPECTED}", shorten(text, 60));
         match text {
             "main" => return Ok(WindowChoice::Main),
             "all" => return Ok(WindowChoice::All),
@@ -114,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_window_is_refused() {
+    fn an_invalid_window_is_refused() {
         for text in ["", "steps", "steps:", "steps:3-", "7-3", "3-3", "-3-7", "3", "inf-inf", "a-b", "steps:3 -4"] {
             assert!(text.parse::<WindowChoice>().is_err(), "{text}");
         }

@@ -150,7 +150,7 @@ mod tests {
         /// At every whole microsecond of the window, the same ops run as in the whole trace. On each stream the last
         /// started op has the time. An op counts if it starts in the window.
         #[test]
-        fn what_is_left_is_what_lies_in_the_window(
+        fn the_ops_in_the_window_are_left(
             events in prop::collection::vec((0usize..2, 0i64..60, 0i64..25), 1..40),
             parts in prop::collection::vec((0i64..90, 1i64..20), 0..4),
         ) {

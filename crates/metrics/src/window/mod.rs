@@ -90,7 +90,7 @@ pub fn chosen_steps(
 ) -> Result<Option<Vec<bool>>, Box<Warning>> {
     match choice {
         WindowChoice::Steps { .. } if given.is_some_and(|given| given > 0 && given != steps.len() as u64) => {
-            Err(ignored("With a number of steps given by hand it is not known where one begins."))
+            Err(ignored("If the number of steps is given by hand, their starts are unknown."))
         }
         WindowChoice::Steps { first, last } => {
             let (first_step, last_step) = (steps.find_step(first), steps.find_step(last));
@@ -105,7 +105,7 @@ pub fn chosen_steps(
         }
         WindowChoice::Range { .. } => {
             let Some(range) = range(choice, devices) else {
-                return Err(ignored("Its range lies outside of the capture."));
+                return Err(ignored("Its range is outside the capture."));
             };
             let is_inside = |step: usize| {
                 let mut windows = steps.windows.iter().filter_map(|row| row.get(step).copied().flatten()).peekable();
@@ -119,7 +119,7 @@ pub fn chosen_steps(
 }
 
 fn ignored(reason: &str) -> Box<Warning> {
-    let message = format!("The chosen window was not used. {reason} Numbers are of the main window.");
+    let message = format!("The chosen window was not used. {reason} Numbers cover the main window.");
     Box::new(Warning::new(WarningCode::WindowIgnored, &message))
 }
 

@@ -60,7 +60,7 @@ fn work_percent(window: &Window, captured: &Devices) -> Option<f64> {
 /// small.
 fn caution(active: Option<f64>, work: Option<f64>, active_time: &str, captured_time: &str) -> Option<String> {
     let active = active.map(|_| format!("The devices worked for {active_time} of {captured_time} captured."));
-    let work = work.map(|share| format!("Only {} of what the devices did lies in the window.", format::percent(share)));
+    let work = work.map(|share| format!("Only {} of the devices' work is inside the window.", format::percent(share)));
     let said: Vec<String> = active.into_iter().chain(work).collect();
     (!said.is_empty()).then(|| said.join(" "))
 }
@@ -77,7 +77,7 @@ fn sentence(window: &Window, choice: &WindowChoice, captured: &Devices, captured
             format!("{counted}s {first} to {last}: {}, {length} of {captured_time} captured.", steps(count))
         }
         (WindowKind::GivenSteps, _, Some(count)) => {
-            format!("{}, as you said: {length} of {captured_time} captured.", steps(count))
+            format!("{} (given): {length} of {captured_time} captured.", steps(count))
         }
         (WindowKind::Capture, ..) => format!("The whole capture: {captured_time}."),
         (WindowKind::Range, ..) => format!("The chosen time range: {length} of {captured_time} captured."),

@@ -16,7 +16,7 @@ fn names_are_those_of_cppfilt() {
 }
 
 #[test]
-fn what_is_not_mangled_or_not_known_stays_as_it_is() {
+fn unmangled_and_unsupported_names_stay() {
     for name in [
         "",
         "loop_add_fusion",
