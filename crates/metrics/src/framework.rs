@@ -2,7 +2,7 @@
 //! profilers. A library on top of JAX (Flax, PAXml, Haiku) is found if the profile names one of its files or programs.
 //!
 //! Reads the source files of ops, their call stacks, the files of the compiled programs that ran, frames of Python
-//! tracers that name a path, and the names of programs. Names of scopes and classes are no evidence, since users choose
+//! tracers that name a path, and the names of programs. Names of scopes and classes are not evidence, since users choose
 //! them.
 
 use rustc_hash::FxHashSet;

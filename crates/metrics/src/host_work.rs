@@ -121,7 +121,7 @@ mod tests {
         b.event(pool, "HLO passes after layout assignment (jit_f)", 10, 5);
         b.event(pool, "HLO passes after scheduling (jit_f)", 20, 5);
         b.event(pool, "HLO passes after scheduling (jit_later)", 200, 5);
-        // This span is no compilation.
+        // This span is not a compilation.
         b.event(pool, "CommonPjRtLoadedExecutable::Execute (jit_g)", 30, 5);
         let trace = b.build();
         let us = |us: i64| Ps::new(us * 1_000_000);

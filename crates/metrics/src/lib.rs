@@ -150,7 +150,7 @@ pub struct Run {
     pub warnings: Vec<Warning>,
     /// Uncompressed device memory profile (pprof). `None` for a run with events or programs.
     pub heap_profile: Option<Arc<[u8]>>,
-    /// The device memory profile that was given before this one. `None` if this run is no memory profile or the first
+    /// The device memory profile that was given before this one. `None` if this run is not a memory profile or the first
     /// one.
     pub earlier_heap_profile: Option<EarlierHeapProfile>,
     /// Text of an out-of-memory error. `None` for a run with events or programs.

@@ -15,7 +15,7 @@ pub(crate) enum Space {
 /// Layout suffix of the host's memory in XLA.
 const HOST: &str = "S(5)";
 
-/// Returns `(source, target)` of the copy with this expression, or `None` if it is no copy or is truncated.
+/// Returns `(source, target)` of the copy with this expression, or `None` if it is not a copy or is truncated.
 ///
 /// ```text
 /// %copy-start = (target, source, context) copy-start(source %x)

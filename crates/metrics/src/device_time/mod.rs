@@ -2,7 +2,7 @@
 //!
 //! Reads the ops of a device and, on TPUs, its `Async XLA Ops` line, which records when a copy or a collective is in
 //! flight. Work on that line is never busy time, because the chip runs other ops meanwhile. An asynchronous wrapper
-//! (`async-start`) is taken for a copy: its category does not reveal the wrapped op.
+//! (`async-start`) is treated as a copy: its category does not reveal the wrapped op.
 
 pub(super) mod async_pairs;
 pub(super) mod copy_space;

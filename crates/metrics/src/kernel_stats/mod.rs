@@ -1,6 +1,6 @@
 //! Computes kernel statistics: GPU kernels by name, launch shape and op, grouped as in XProf.
 //!
-//! A *kernel* is an op of a GPU stream that is no copy or fill. Copies that ROCm runs as kernels
+//! A *kernel* is an op of a GPU stream that is neither a copy nor a fill. Copies that ROCm runs as kernels
 //! (`__amd_rocclr_copyBuffer`) count as kernels of the family `data_movement`, since they occupy the compute units. On
 //! a TPU and for a CPU backend the ops take the place of kernels, without the fields that only a GPU launch has.
 //! Kernels without a duration are left out, as in XProf.
@@ -256,7 +256,7 @@ type Distinct = (u16, StrId, ArgsId);
 /// Sums of a kernel with one name and set of arguments on one host.
 struct KernelTally {
     of: Distinct,
-    /// True for copies and fills, which are no kernels.
+    /// True for copies and fills, which are not kernels.
     is_copy: bool,
     occurrences: Occurrences,
 }

@@ -168,7 +168,7 @@ impl<'a> Resolver<'a> {
     }
 }
 
-/// Returns true for a copy or fill of a GPU, which is no kernel.
+/// Returns true for a copy or fill of a GPU, which is not a kernel.
 pub(super) fn is_copy(trace: &Trace, name: StrId, args: ArgsId) -> bool {
     let details = trace.args.set(args.index()).map_or(StrId::EMPTY, |args| args.kernel_details);
     details.is_empty() && direction(trace, name, args).is_some()

@@ -132,7 +132,7 @@ fn replicated(module: &hlo::Module) -> Replicated {
         };
         // Arguments in the memory of the host do not fill the device's.
         let memory_space = argument.shape.layout.as_ref().map_or(MAIN, |layout| layout.memory_space);
-        // Arguments whose name shows that they are no parameter, state or gradient are replicated on purpose.
+        // Arguments whose name shows that they are not a parameter, state or gradient are replicated on purpose.
         let is_state =
             !matches!(hlo::NamedRole::of(argument.name), Some(hlo::NamedRole::Inputs | hlo::NamedRole::Other));
         let bytes = argument.shape.bytes() as u64;

@@ -22,7 +22,7 @@ pub enum CustomCall {
 }
 
 impl CustomCall {
-    /// Returns the custom call of an op, or `None` if it is no custom call. Uses the instruction if the program is in
+    /// Returns the custom call of an op, or `None` if it is not a custom call. Uses the instruction if the program is in
     /// the file, otherwise XLA's category and the expression.
     pub(super) fn of(program: Option<(&Module, &Instruction)>, category: &str, expression: &str) -> Option<CustomCall> {
         let Some((module, instruction)) = program else {

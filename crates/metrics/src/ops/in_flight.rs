@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! XLA Ops   [copy-start.3)[fusion      )[copy-done.3)
-//!            0.004 us                    0 us              4 GiB in 0.004 us is no rate of anything
+//!            0.004 us                    0 us              4 GiB in 0.004 us is not a rate
 //! work      [---------------------------------------)      4 GiB in this time is one
 //! ```
 //!

@@ -140,7 +140,7 @@ impl Resolver<'_> {
     }
 
     /// Sets the category of an op with several kernels to that of most of its time: attention whose workspace is
-    /// cleared first is no fill.
+    /// cleared first is not a fill.
     fn lead(&mut self, at: usize, name: StrId, args_id: ArgsId, tally: &Tally) {
         let category = self.categorizer.of(name, args_id);
         let text = self.category(category);

@@ -39,7 +39,7 @@ use trace::{Platform, Trace};
 /// A step on one device. If steps are unknown, the window of a device.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StepRow {
-    /// Index of the step, from 0. `None` for a window that is no step.
+    /// Index of the step, from 0. `None` for a window that is not a step.
     pub step: Option<u32>,
     /// Index into [`Devices::used`].
     pub device: u32,

@@ -1,4 +1,4 @@
-//! Finds the begin of a step on a device: not its first op, but the time from which the device waits for the step.
+//! Finds the start of a step on a device: not its first op, but the time from which the device waits for the step.
 //!
 //! The device waits between the last op of one step and the first op of the next. After the host has begun the next
 //! step, the device waits for that step: for its dispatch, its input or its compilation. So a step begins when the host

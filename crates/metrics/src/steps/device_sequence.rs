@@ -19,7 +19,7 @@ use trace::{Interval, StrId, Trace, in_blocks};
 
 /// Minimum number of repeats.
 const FEWEST: usize = 4;
-/// Minimum length of the sequence: a single op that repeats is no step.
+/// Minimum length of the sequence: a single op that repeats is not a step.
 const SHORTEST: usize = 2;
 
 /// The repeats on every used device.

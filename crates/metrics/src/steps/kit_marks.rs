@@ -3,7 +3,7 @@
 //! `crossprof.capture` marks the end of the last step, after the devices have finished all work. In short steps the
 //! pauses between annotations are significant, and no op shows the host's work after the last annotation.
 //!
-//! `crossprof.trace` marks the begin of the block, and its end after the devices have finished all work. If a program
+//! `crossprof.trace` marks the start of the block, and its end after the devices have finished all work. If a program
 //! ran once in the block, the block is the step: the run alone lacks the host's work before it, and its end is not
 //! recorded.
 //!

@@ -1,4 +1,4 @@
-//! Finds the steps of a run: the begin and end of each on every device, and its work.
+//! Finds the steps of a run: the start and end of each on every device, and its work.
 //!
 //! Sources by descending precedence (the report names the one that was used):
 //!
@@ -149,7 +149,7 @@ pub struct Steps {
 /// Reasons why better sources gave no steps, and the evidence for the chosen source.
 #[derive(Clone, Debug, Default)]
 struct Remarks {
-    /// Reason why the runs of the module that takes the most time are no steps.
+    /// Reason why the runs of the module that takes the most time are not steps.
     modules: Option<String>,
     /// Share in percent: of the device work that the host's spans launch if the flag is true, otherwise of the time
     /// that they cover.

@@ -224,7 +224,7 @@ fn the_users_count_wins() {
     assert_eq!((other.timing.kernels_per_step, other.rows.len()), (Some(3.0), 0));
     let warning = &other.warnings[0];
     assert!(warning.code == "num_steps_overridden" && warning.message.contains("3 (train annotations)"), "{warning:?}");
-    // Zero is no valid count.
+    // Zero is not a valid count.
     assert_eq!(report_of(&trace, Some(0)).1.warnings[0].code, "num_steps_ignored");
 }
 
@@ -441,7 +441,7 @@ fn ranges_that_repeat_on_the_host_are_the_steps_where_nothing_else_is() {
         // The work in each is the same, whatever the host does between.
         assert_eq!(report_of(&trace(body, &[100, 900, 100, 3000, 100]), None).0.source, StepSource::HostSpans);
     }
-    // Three spans show no rhythm. Functions and spans of libraries are no steps of a user.
+    // Three spans show no rhythm. Functions and spans of libraries are not steps of a user.
     assert_eq!(report_of(&trace("update", &[100; 3]), None).0.source, StepSource::Unknown);
     for body in ["$api.py:3105 block_until_ready", "$train.py:3 _inner", "PjRtClient::Execute", "np.asarray(jax.Array)"]
     {

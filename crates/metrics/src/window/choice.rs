@@ -66,7 +66,7 @@ impl FromStr for WindowChoice {
     }
 }
 
-/// Splits a text at the first `-` that is no sign.
+/// Splits a text at the first `-` that is not a sign.
 fn pair(text: &str) -> Option<(&str, &str)> {
     let (at, _) = text.char_indices().skip(1).find(|(_, c)| *c == '-')?;
     let (first, rest) = text.split_at(at);

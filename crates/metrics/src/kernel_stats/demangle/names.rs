@@ -111,7 +111,7 @@ impl Parser<'_> {
             match self.peek()? {
                 b'E' => {
                     self.at += 1;
-                    // The whole name is no prefix. If it is a type, `any_type` remembers it.
+                    // The whole name is not a prefix. If it is a type, `any_type` remembers it.
                     self.substitutions.pop();
                     return Some(Name { qualifiers, ..name });
                 }
