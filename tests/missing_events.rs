@@ -163,7 +163,7 @@ fn ops_inside_a_command_buffer_are_said_to_be_missing() {
     assert_eq!((alone.metadata.platform.as_str(), alone.metadata.num_devices), ("GPU", 1));
     assert_eq!(alone.step_timing.avg_step_time_us, Some(1000.0));
     near(busy(&alone), 79.0);
-    assert!(message(&alone, "command_buffer_ops").starts_with("5 ops of 3.95 ms in all are command buffers"));
+    assert!(message(&alone, "command_buffer_ops").starts_with("5 ops with a total time of 3.95 ms are command buffers"));
     let with_kernels = command_buffers(true);
     near(busy(&with_kernels), 72.0);
     assert_eq!(warning(&with_kernels, "command_buffer_ops"), None);
@@ -313,7 +313,7 @@ fn ops_that_lie_inside_another_of_their_stream_are_said() {
     let with = |first: Value| kineto(std::iter::once(first).chain(gemms()).collect());
     let profile = with(kernel("fmha_bwd", 1000.0, 1_600_000.0, 7));
     let message = message(&profile, "ops_overlap_on_stream");
-    assert!(message.starts_with("3 ops lie inside another op of their stream"), "{message}");
+    assert!(message.starts_with("3 ops are inside another op of their stream"), "{message}");
     assert!(message.contains("fmha_bwd of 1.60 s covers 3"), "{message}");
     // On another stream it is what streams are for; that the next starts early, while the last blocks end, is no error either.
     for first in [kernel("fmha_bwd", 1000.0, 1_600_000.0, 8), kernel("fmha_bwd", 1000.0, 105.0, 7)] {
