@@ -64,7 +64,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         }
         None => {
             let place = numbers.host_side().and_then(HostSide::place);
-            let place = place.map_or(String::new(), |place| format!(", mostly while the host runs {place}"));
+            let place = place.map_or(String::new(), |place| format!(", mostly while the host is in {place}"));
             format!("Devices are idle for {} of the time{place}", format::percent(idle))
         }
     };

@@ -16,9 +16,9 @@ pub struct MainWindow {
     /// The user's selection (`all`, `active`, `steps:3-98`, `1500-2500`). Absent if the user did not select a window.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chosen: Option<String>,
-    /// Window in words: `Counted steps 3 to 98: 95 steps, 74.5 s of 98.0 s captured.` All numbers cover the window, unless they
-    /// are said to cover the whole capture. Users select another window with Measure on the page, or with `--window` on the
-    /// command line.
+    /// Part of the capture that all numbers cover, unless they are said to cover the whole capture; select another one with
+    /// Measure on the page or `--window` on the command line. In words: `Counted steps 3 to 98: 95 steps, 74.5 s of 98.0 s
+    /// captured.`
     pub sentence: String,
     /// Caution before all other text. Present if the active spans of the devices cover less than half of the capture (`The
     /// devices worked for 67 ms of 2.3 s captured.`), or if a window that the user did not select contains less than a quarter of
