@@ -8,15 +8,14 @@ use crossprof::{Severity, WarningCode};
 
 const ABOUT: &str = "# Warnings
 
-What was lost or odd while a profile was read and measured. Every report lists its warnings (`warnings` in the JSON, `crossprof table
-warnings`, the list on the overview), each with a code that never changes, a severity, a sentence, what to do, the file and the byte.
+Warnings report lost or inconsistent data in an input. Every report lists its warnings (`warnings` in the JSON, `crossprof table warnings`, the list on
+the overview). Each has a code that never changes, a severity, a message, a remedy, the file and the byte offset.
 
-* **note**: worth knowing; no number is affected.
-* **caution**: the file was read whole, but numbers may not mean what one expects.
+* **note**: useful to know; no number is affected.
+* **caution**: crossprof read the whole file, but numbers may have another meaning than expected.
 * **damage**: bytes or events were lost. The profile is partial, and the command line exits with 1.
 
-Profiles of other programs may have other codes; they are shown as they are. This page is made from
-`crates/base/src/warning/code.rs`.
+Profiles from other programs may have other codes, which are shown unchanged. This page is generated from `crates/base/src/warning/code.rs`.
 ";
 
 fn all() -> impl Iterator<Item = WarningCode> {
