@@ -192,7 +192,7 @@ fn errors_of_one_line_state_what_was_asked_and_what_was_free() {
     assert_says(
         "RESOURCE_EXHAUSTED: XLA:TPU compile permanent error. Ran out of memory in memory space vmem. Used 98.04M of 64.00M vmem. \
          Exceeded vmem capacity by 34.04M.",
-        &["A kernel needs more VMEM than the chip has", "98.0 MiB of 64.0 MiB VMEM"],
+        &["A kernel needs more VMEM than is available", "98.0 MiB of 64.0 MiB VMEM"],
     );
     assert_says(
         "2022-10-25 21:52:08.219469: W external/org_tensorflow/tensorflow/tsl/framework/bfc_allocator.cc:479] Allocator (GPU_1_bfc) ran \

@@ -32,7 +32,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     message.push_str(&numbers.host_meanwhile());
     if let Some(gap) = timeline.longest_gaps.first().filter(|_| gap::dominant(numbers).is_none()) {
         message.push_str(&format!(
-            " The longest takes {} on {}, {}.",
+            " The longest gap takes {} on {}, {}.",
             format::time_us(gap.duration_us),
             shown(&gap.device_name),
             gap::place(gap)

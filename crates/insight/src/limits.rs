@@ -1,4 +1,6 @@
 //! Limits that rules, headlines and the checklist share. Each quantity has its limit declared once.
+//!
+//! Comments name the source of a limit. "Ours" marks a limit that no source defines, followed by the reason for our choice.
 
 use report::UnifiedProfile;
 

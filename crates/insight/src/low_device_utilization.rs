@@ -30,7 +30,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     };
     let idle = window.idle_percent();
     let mut message = format!(
-        "Devices are idle for {} of {} and busy for {} ({}).",
+        "Devices are idle for {} of {}, and busy for {} ({}).",
         format::time_us(window.us(idle)),
         window.words(),
         format::time_us(window.us(busy)),

@@ -120,7 +120,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
 fn title(error: &OutOfMemory, cause: Cause) -> String {
     let space = error.space_name();
     match cause {
-        Cause::OnChip => format!("A kernel needs more {space} than the chip has"),
+        Cause::OnChip => format!("A kernel needs more {space} than is available"),
         Cause::Host => "The host's memory ran out".to_owned(),
         Cause::Padding => {
             let share = percent(error.padding_bytes(), error.program_bytes().unwrap_or(0));

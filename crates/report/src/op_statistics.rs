@@ -44,7 +44,7 @@ pub struct TopOp {
     /// if XLA added the op (such as a copy) without a line.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
-    /// Number of events. On GPUs the number of kernels, of which one execution of the op may launch several.
+    /// Number of events. On GPUs, the number of kernels; one execution of the op may launch several.
     pub occurrences: u64,
     /// Number of executions of the instruction; see the [table of ops](#table-ops). Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -68,7 +68,7 @@ pub struct TopOp {
     /// Source of FLOPs and bytes: `profile`, `hlo` or `from shapes`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_source: Option<String>,
-    /// Limit of which the op uses the largest share; see [Roofline](#roofline). Absent if its cost or the device's peaks are
+    /// Limit that the op is closest to; see [Roofline](#roofline). Absent if its cost or the device's peaks are
     /// unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bound_by: Option<String>,

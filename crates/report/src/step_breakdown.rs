@@ -44,8 +44,8 @@ pub struct StepBreakdown {
     /// Share of the window in which a TPU chip works, by XProf's definition (`device_duty_cycle_percent`): waiting for the host
     /// does not count as work. It is the union over all chips of `XLA Ops` except infeed, outfeed, host sends and receives,
     /// `async-done` and megacore fusions. XProf's window is the span of `XLA Ops` and `XLA Modules` by event times
-    /// ([Clocks](#clocks)), which is the active span here. With `--window active`, the number equals all digits of the percentage
-    /// that XProf prints. `compute_utilization` contains crossprof's own busy share. SparseCores do not count.
+    /// ([Clocks](#clocks)), which is the active span here. With `--window active`, the number equals the percentage that
+    /// XProf prints. `compute_utilization` contains crossprof's own busy share. SparseCores do not count.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duty_cycle_percent: Option<f64>,
     /// Idle share of the window, as XProf defines `device_idle_time_percent`. `100 * (1 - union of the ops / window)`. TPU only.
