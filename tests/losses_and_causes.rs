@@ -188,7 +188,11 @@ fn what_host_and_devices_wait_for_is_named() {
     assert!(found.title.contains("wait for transfers (BufferSequencingEvent::Execute)"), "{}", found.title);
     assert!(found.message.contains("waits too: it is in block_until_ready for 94"), "{}", found.message);
     assert!(found.message.contains("(thread se_gpu_worker)"), "{}", found.message);
-    assert!(!found.remedy.contains("do not read results") && found.remedy.contains("Transfer less data"), "{}", found.remedy);
+    assert!(
+        !found.remedy.contains("do not read results") && found.remedy.contains("Transfer less data"),
+        "{}",
+        found.remedy
+    );
 }
 
 #[test]

@@ -87,10 +87,7 @@ fn assert_says(text: &str, words: &[&str]) {
 
 #[test]
 fn padding_without_which_the_program_fits_is_the_cause() {
-    assert_says(
-        TPU,
-        &["45.9 % of the program's memory is padding", "18.5 GiB of 15.5 GiB HBM", "f32[4,16777216]"],
-    );
+    assert_says(TPU, &["45.9 % of the program's memory is padding", "18.5 GiB of 15.5 GiB HBM", "f32[4,16777216]"]);
     let profile = profile(TPU);
     let memory = profile.memory.as_ref().unwrap();
     for classes in [&memory.devices[0].by_class, &memory.programs[0].by_class] {
@@ -168,7 +165,10 @@ Peak buffers:
     assert_says(gpu, &["Memory ran out although the program is small", "12.0 MiB", "6.00 MiB"]);
     // With the allocator's words: 9 of 16 GiB in use are not the program's.
     let in_use = "Limit: 17179869184\nInUse: 17179869000\n";
-    assert_says(&format!("{in_use}{gpu}"), &["Other programs, arrays or processes used the memory", "12.0 MiB of 16.0 GiB", "in use 16.0 GiB"]);
+    assert_says(
+        &format!("{in_use}{gpu}"),
+        &["Other programs, arrays or processes used the memory", "12.0 MiB of 16.0 GiB", "in use 16.0 GiB"],
+    );
     let large = gpu.replace("12.00MiB", "15.00GiB");
     assert!(!finding(&large).contains("Other programs"));
 }

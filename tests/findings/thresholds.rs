@@ -152,7 +152,8 @@ fn recompilation() {
     fine(compiling(900, 0), "recompilation");
     // By hand: 10 later steps of 1 ms each compile for 5 µs; the last one ends with its kernel, after 0.9 ms and before it compiles.
     let few = finding(compiling(900, 5), "recompilation").message;
-    let said = "50.0 µs of the 10.9 ms after the first step (0.5 %): 10 compilations, in steps 1, 2, 3, 4, 5 and 5 more.";
+    let said =
+        "50.0 µs of the 10.9 ms after the first step (0.5 %): 10 compilations, in steps 1, 2, 3, 4, 5 and 5 more.";
     assert!(few.contains(said), "{few}");
     // The first step may compile.
     let first = gpu_steps(12, |b, at| {
