@@ -328,10 +328,10 @@ fn a_program_without_hlo_is_named() {
     let run = Run { trace: b.build(), ..Default::default() };
     let profile = insight::examine(&run, &Settings::default()).profile;
     let finding = profile.findings.iter().find(|it| it.id == "no_hlo").unwrap();
-    assert_eq!(finding.title, "The file holds no HLO for jit_matmul");
+    assert_eq!(finding.title, "The file contains no HLO for jit_matmul");
     // 60 of 90 us.
     assert!(finding.message.contains("whose ops take 66.7 % of the op time"), "{}", finding.message);
-    assert!(finding.remedy.contains("compiling for the CPU"), "{}", finding.remedy);
+    assert!(finding.remedy.contains("compile nothing for the CPU"), "{}", finding.remedy);
     assert!(!format!("{profile:?}").contains("jit_never"));
 }
 
