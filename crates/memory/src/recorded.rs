@@ -31,7 +31,7 @@ pub struct Recorded {
     pub hosts: Vec<String>,
     /// The compiled programs that its files embed, in their order.
     pub programs: Vec<RecordedProgram>,
-    /// What allocators reported, by host and name.
+    /// What allocators reported, by host, device and kind of memory.
     pub allocators: Vec<Allocator>,
     /// The bytes of a device memory profile (pprof), where this is one.
     heap: Option<RecordedHeap>,

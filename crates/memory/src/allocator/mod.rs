@@ -11,6 +11,7 @@
 //! | the rest | allocated before the capture | "unused preallocated device memory" |
 
 mod read;
+mod title;
 pub mod xprof;
 
 use std::collections::BTreeMap;
@@ -101,6 +102,8 @@ impl AllocatorEvent {
 pub struct Allocator {
     /// Name of the allocator as the file has it: `GPU_0_bfc`, or the number of its device.
     pub name: String,
+    /// Name for people: `device 0 HBM`, `device 0 pinned host`; the file's name if it says neither device nor kind.
+    pub title: String,
     /// Index of the allocator's host.
     pub host: u16,
     /// What the allocator's events say beyond numbers, each once.
