@@ -267,6 +267,11 @@ pub fn run_folder(path: &str) -> Option<&str> {
     None
 }
 
+/// Returns when the run of a path was captured, by the name of its folder; texts compare as times do.
+pub fn capture_time(path: &str) -> Option<&str> {
+    path.split('/').rfind(|part| is_capture_time(part))
+}
+
 /// True for `YYYY_MM_DD_HH_MM_SS`, with or without a suffix after it.
 fn is_capture_time(name: &str) -> bool {
     let pattern = b"dddd_dd_dd_dd_dd_dd";
