@@ -1,7 +1,9 @@
-//! The page's addresses: `#/ops?run=2&q=fusion&sort.ops=-total_time_us&by.group=category&table=self-time`. Pure text in, pure
-//! text out.
+//! The page's addresses: `#/ops?run=2&q=fusion&sort.ops=-total_time_us&by.group=category&table=self-time&row.ops=3-fusion.1`. Pure
+//! text in, pure text out.
 //!
 //! Routes stand behind the `#`, so that any static host serves them and no click asks it for anything.
+
+use std::collections::BTreeMap;
 
 use crossprof::pages::{self, Link, PageQuery};
 use crossprof::table::Sort;
@@ -73,6 +75,25 @@ pub struct Route {
     pub query: PageQuery,
     /// Charts that are shown as tables, by [`key_of`] their titles.
     pub as_tables: Vec<String>,
+    /// The row of each table whose details are open, see [`RowKey`].
+    pub rows: BTreeMap<String, RowKey>,
+}
+
+/// A row of a table: its index when it was opened, and its name, by which it is found in another order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RowKey {
+    /// Index of the row.
+    pub index: usize,
+    /// First text of the row.
+    pub name: String,
+}
+
+impl RowKey {
+    /// Reads `3-fusion.1`.
+    fn parse(text: &str) -> Option<RowKey> {
+        let (index, name) = text.split_once('-')?;
+        Some(RowKey { index: index.parse().ok()?, name: name.to_owned() })
+    }
 }
 
 impl Route {
@@ -111,6 +132,8 @@ impl Route {
                 _ => {
                     if let Some(table) = key.strip_prefix("sort.") {
                         route.query.sorts.set(&decode(table), Some(Sort::parse(&decode(value))));
+                    } else if let Some(table) = key.strip_prefix("row.") {
+                        route.rows.extend(RowKey::parse(&decode(value)).map(|row| (decode(table), row)));
                     } else if let Some(option) = key.strip_prefix("by.") {
                         route.query.options.insert(decode(option), decode(value));
                     }
@@ -135,6 +158,9 @@ impl Route {
         }
         for (option, value) in &self.query.options {
             pairs.push(format!("by.{}={}", encode(option), encode(value)));
+        }
+        for (table, RowKey { index, name }) in &self.rows {
+            pairs.push(format!("row.{}={index}-{}", encode(table), encode(name)));
         }
         if !self.as_tables.is_empty() {
             pairs.push(format!("table={}", self.as_tables.join(",")));
