@@ -44,6 +44,23 @@ for (const [what, name] of [["a TPU", TPU], ["a GPU and its host", "kineto/rank-
   });
 }
 
+test("the timeline keeps most of the window's height when something is selected", async ({ page, site }) => {
+  await open(page, site);
+  await page.locator(".example").first().click();
+  await page.locator(".page.overview .card").first().waitFor();
+  for (const [width, height] of [[1280, 800], [390, 844]]) {
+    await page.setViewportSize({ width, height });
+    await timeline(page);
+    await page.locator(".timeline-scroll").focus();
+    await page.keyboard.press("ArrowRight");
+    await page.locator(".timeline-details h2").first().waitFor();
+    const [picture, details] = await Promise.all([".timeline-scroll", ".timeline-details"].map((it) => page.locator(it).boundingBox()));
+    assert.ok(picture.height >= 0.6 * height, `${picture.height} of ${height} at ${width}`);
+    assert.ok(details.y < height - 60, `the details begin at ${details.y} of ${height}`);
+    await view(page, "overview");
+  }
+});
+
 test("picture and strip take the system's theme as it changes, and the page's own", async ({ page, site }) => {
   const path = trace(TPU);
   if (!path) return;
