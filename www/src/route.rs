@@ -209,6 +209,7 @@ mod tests {
         assert_eq!(Route::parse("#/overview?run=x&q=100%&").query.filter, "100%");
         assert_eq!(Route::parse("#/overview?q=%+f%zz%ff").query.filter, "%+f%zz\u{fffd}");
         assert_eq!(Route::parse("#/steps?table=step-by-step,,<b>").as_tables, ["step-by-step", "b"]);
+        assert!(Route::parse("#/ops?row.ops=x-fusion&row.steps=3").rows.is_empty());
         assert_eq!(key_of("Bytes sent, from A to B"), "bytes-sent-from-a-to-b");
     }
 
@@ -221,6 +222,7 @@ mod tests {
                 route.query.sorts.set("ops", Some(Sort { column: "name".into(), descending: false }));
                 route.query.options.insert("group".into(), "name scope".into());
                 route.as_tables = vec![key_of("Time by kind, all devices"), key_of("(µs) a/b")];
+                route.rows.insert("ops".into(), RowKey { index: 3, name: filter.into() });
                 assert_eq!(Route::parse(&route.href()), route);
             }
         }

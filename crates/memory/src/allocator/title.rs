@@ -25,11 +25,12 @@ impl Kind {
     fn of(name: &str) -> Kind {
         let name = name.to_ascii_lowercase();
         let has = |word: &str| name.contains(word);
+        let is_number = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_digit());
         if has("host") || has("pinned") {
             Kind::PinnedHost
         } else if has("collective") {
             Kind::Collective
-        } else if has("gpu_") || has("tpu_") || has("hbm") || name.bytes().all(|byte| byte.is_ascii_digit()) {
+        } else if has("gpu_") || has("tpu_") || has("hbm") || is_number {
             Kind::Hbm
         } else {
             Kind::Other
