@@ -11,7 +11,7 @@ test("ops, scopes and events are found by name, and Enter leads to them", async 
   await view(page, "ops");
   const name = await page.locator("tr[data-row='0'] td.fixed bdi").first().innerText();
   const lines = page.locator("#palette [role=option]");
-  const found = (kind) => page.locator("#palette [role=option]", { has: page.locator(".kind", { hasText: kind }) });
+  const found = (kind) => page.locator("#palette [role=option]", { has: page.locator(".kind", { hasText: new RegExp(`^${kind}$`) }) });
   const search = async (text) => {
     await page.keyboard.press("Control+k");
     await page.locator("#palette input:focus").waitFor();

@@ -88,7 +88,15 @@ pub struct RowKey {
     pub name: String,
 }
 
+/// Characters of a name in the address.
+const KEY_CHARS: usize = 120;
+
 impl RowKey {
+    /// Names the row with this index by a text of it.
+    pub fn new(index: usize, name: &str) -> RowKey {
+        RowKey { index, name: crossprof::format::shorten(name, KEY_CHARS) }
+    }
+
     /// Reads `3-fusion.1`.
     fn parse(text: &str) -> Option<RowKey> {
         let (index, name) = text.split_once('-')?;

@@ -100,7 +100,7 @@ fn go_to(state: State, found: &Found) {
     if found.kind == FoundKind::Op {
         // The table then has this row alone, whatever was chosen on its page.
         route.query.options.remove("rows");
-        route.rows.insert("ops".to_owned(), RowKey { index: 0, name: found.name.clone() });
+        route.rows.insert("ops".to_owned(), RowKey::new(0, &found.name));
     }
     browser::go(&route);
 }

@@ -3,7 +3,6 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use crossprof::format;
 use crossprof::pages::{Page, TableBlock};
 use crossprof::table::{Cell, Query};
 use leptos::prelude::*;
@@ -15,13 +14,10 @@ use crate::components::live::follow;
 use crate::route::RowKey;
 use crate::state::{Run, State};
 
-/// Characters of a name in the address.
-const KEY_CHARS: usize = 120;
-
 /// Names a row in the address: by its first text.
 pub(super) fn key_of(table: &TableBlock, index: usize) -> Option<RowKey> {
-    let first = |cell: &Cell| if let Cell::Text(text) = cell { Some(format::shorten(text, KEY_CHARS)) } else { None };
-    Some(RowKey { index, name: table.rows.get(index)?.iter().find_map(first).unwrap_or_default() })
+    let first = |cell: &Cell| if let Cell::Text(text) = cell { Some(RowKey::new(index, text)) } else { None };
+    Some(table.rows.get(index)?.iter().find_map(first).unwrap_or_else(|| RowKey::new(index, "")))
 }
 
 /// Shows the details of the row that the address names, and closes them if it names none.
