@@ -120,7 +120,7 @@ mod tests {
         assert_eq!(short(3.2, Unit::GigaflopsPerSecond), "3.20 GFLOP/s");
         assert_eq!(precise(33_123.456_789_012_34, Unit::TimeUs), "33.12 ms");
         assert_eq!(precise(12.345_678_901, Unit::Percent), "12.35 %");
-        assert_eq!(precise(4936.123_456_789, Unit::GibibytesPerSecond), "5.300 TB/s");
+        assert_eq!(precise(4_936.123_456_789, Unit::GibibytesPerSecond), "5.300 TB/s");
         assert_eq!(precise(1.234_567_890_123_45, Unit::Number), "1.235");
         assert_eq!(precise(1_234_567.0, Unit::Bytes), "1\u{202f}234\u{202f}567 bytes");
         assert_eq!(full(3.25, Unit::GibibytesPerSecond), "3.25 GiB/s");

@@ -167,3 +167,17 @@ fn over_time(allocator: &Allocator) -> Scatter {
         lines,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::of_process;
+
+    #[test]
+    fn a_peak_of_the_process_below_that_of_the_capture_explains_itself() {
+        const GIB: u64 = 1 << 30;
+        let reserved = of_process(10 * GIB, 20 * GIB, 10 * GIB);
+        assert_eq!(reserved, "given out since the process began; the peak also counts 10.0 GiB reserved for programs");
+        assert!(of_process(10 * GIB, 20 * GIB, 0).contains("leaves out part of what is in use here"));
+        assert!(of_process(20 * GIB, 20 * GIB, 0).starts_with("the most that was given out since the process began"));
+    }
+}

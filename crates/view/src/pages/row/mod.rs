@@ -129,9 +129,8 @@ impl ChosenRow<'_> {
     fn folded(&self, op: Option<&op::Op<'_>>) -> Option<Block> {
         let facts: Vec<Fact> = self.cells_of(op, false).filter_map(fact).collect();
         let title = format!("{} of the table", counted(facts.len() as u64, "more column"));
-        let blocks = vec![Block::Facts(Facts { title: String::new(), facts })];
-        let has_facts = matches!(blocks.as_slice(), [Block::Facts(Facts { facts, .. })] if !facts.is_empty());
-        has_facts.then_some(Block::Fold { title, blocks })
+        (!facts.is_empty())
+            .then(|| Block::Fold { title, blocks: vec![Block::Facts(Facts { title: String::new(), facts })] })
     }
 
     /// Cells of the columns that lead, or of those that do not. What the code of an op says is in neither.
