@@ -211,7 +211,6 @@ test("a filter is completed by keyboard, with columns as they are called on the 
   await page.locator(".page.overview .card").first().waitFor();
   await view(page, "ops");
   await rowsOf(page).nth(2).waitFor();
-  const all = await rowsOf(page).count();
   const field = page.getByRole("combobox", { name: "Filter Ops" });
   const offered = page.locator(".completions [role=option]");
   assert.equal(await field.getAttribute("aria-expanded"), "false");
@@ -238,7 +237,7 @@ test("a filter is completed by keyboard, with columns as they are called on the 
   await page.keyboard.press("ArrowDown");
   await page.keyboard.press("Enter");
   await until("the value is in the filter", async () => (await field.inputValue()).includes(value));
-  await until("fewer rows pass", async () => (await rowsOf(page).count()) < all && (await rowsOf(page).count()) > 0);
+  await until("fewer rows pass", async () => / of /.test(await counted(page)) && (await rowsOf(page).count()) > 0);
   assert.equal(await page.evaluate(() => document.activeElement?.getAttribute("role")), "combobox", "the focus stays");
   await page.keyboard.press("Escape");
   await until("Escape without a list clears the filter", async () => (await field.inputValue()) === "");
