@@ -154,6 +154,14 @@ impl LoadedRun {
         }
     }
 
+    /// When the run was captured, as ISO 8601.
+    pub(super) fn captured_at(&self) -> Option<String> {
+        match self {
+            LoadedRun::Traced(traced) => metrics::captured_at(&traced.run),
+            LoadedRun::Imported(run) => run.profile.metadata.timestamp.clone(),
+        }
+    }
+
     pub(super) fn report(&mut self, settings: &Settings) -> UnifiedProfile {
         match self {
             LoadedRun::Traced(traced) => traced.analyse(settings).profile.copied(),

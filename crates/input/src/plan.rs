@@ -269,6 +269,11 @@ pub fn run_folder(path: &str) -> Option<&str> {
     None
 }
 
+/// Returns the folder of a path that is named after the time of a capture. Such names sort by time.
+pub fn capture_time(path: &str) -> Option<&str> {
+    path.split('/').rfind(|part| is_capture_time(part))
+}
+
 /// Returns true for `YYYY_MM_DD_HH_MM_SS`, with or without a suffix.
 fn is_capture_time(name: &str) -> bool {
     let pattern = b"dddd_dd_dd_dd_dd_dd";

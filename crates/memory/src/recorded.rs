@@ -32,7 +32,7 @@ pub struct Recorded {
     pub hosts: Vec<String>,
     /// Compiled programs that the run's files embed, in file order.
     pub programs: Vec<RecordedProgram>,
-    /// Allocators with their events, by host and name.
+    /// Allocators with their events, by host, device and kind of memory.
     pub allocators: Vec<Allocator>,
     /// Device memory profile (pprof), if the run is one.
     heap: Option<RecordedHeap>,

@@ -82,7 +82,7 @@ pub use kernel_stats::demangle::demangle;
 pub use kernel_stats::{KernelColumns, KernelRow, KernelStats, KernelSum, Occurrences, SHORT_KERNEL};
 pub use kernels::kernels;
 pub use launches::{Call, LaunchGroup, LaunchStatistics, Launches, call_of, for_each_launch};
-pub use metadata::{EMBEDDED_SIDECAR, is_amd, matrix_units, name_device};
+pub use metadata::{EMBEDDED_SIDECAR, captured_at, is_amd, matrix_units, name_device};
 pub use ops::tree::{OpNode, OpTree};
 pub use ops::{
     Coverage, Grouping, NodeText, Op, OpColumns, OpText, Ops, PROGRAM, Tallies, Text, Texts, TreeColumns, WorkTime,

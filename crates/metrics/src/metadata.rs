@@ -23,20 +23,24 @@ const NOTED_START: &str = "wall_clock_ns";
 const NOTED_FRAMEWORK: &str = "framework";
 const NOTED_DEVICE: &str = "device_kind";
 
+/// Returns when a run was captured: the time in its files, or else the time in the name of its folder.
+pub fn captured_at(run: &Run) -> Option<String> {
+    let noted_start = || run.capture_notes.get(NOTED_START)?.parse().ok();
+    let start = run.trace.capture.start_unix_ns.or_else(noted_start).map(iso_8601_utc);
+    start.or_else(|| iso_8601_of_run_name(&run.name))
+}
+
 /// Builds the `metadata` of a run. `framework` comes from [`super::framework`]; `chosen` is the device that the user
 /// names.
 pub fn metadata(run: &Run, devices: &Devices, framework: &str, chosen: Option<&str>) -> Metadata {
     let trace = &run.trace;
     let platform = devices.platform.map_or("Unknown", |platform| platform.label());
     let model = || devices.used.iter().find_map(|device| device_model(trace, trace.planes.get(device.plane)?));
-    let noted_start = || run.capture_notes.get(NOTED_START)?.parse().ok();
-    let start = trace.capture.start_unix_ns.or_else(noted_start).map(iso_8601_utc);
-    let start = start.or_else(|| iso_8601_of_run_name(&run.name));
     // The kit recorded which library the program had imported. A trace JSON often names no file of the library.
     let noted_framework = run.capture_notes.get(NOTED_FRAMEWORK).filter(|_| ["JAX", "Unknown"].contains(&framework));
     let framework = noted_framework.map_or(framework, String::as_str);
     let mut metadata = Metadata {
-        timestamp: start,
+        timestamp: captured_at(run),
         platform: platform.to_owned(),
         device_type: model().unwrap_or_else(|| platform.to_owned()),
         trace_file: run.files.first().map(|file| file.path.clone()).unwrap_or_default(),

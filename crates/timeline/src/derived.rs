@@ -164,7 +164,7 @@ impl Derived {
             let is_host = |plane: &Plane| plane.kind == PlaneKind::Host && plane.host == allocator.host;
             let plane = device.map(|it| it.plane).or_else(|| whole.planes.iter().position(is_host));
             let Some(&plane) = plane.and_then(|plane| self.planes.get(plane)) else { continue };
-            let name = format!("{} of {} (bytes)", MEMORY.0, allocator.name);
+            let name = format!("{}: {} (bytes)", MEMORY.0, allocator.title);
             let name = self.trace.strings.intern(&name);
             let times = allocator.events.iter().map(|event| event.time).collect();
             let values = allocator.events.iter().map(|event| event.used_bytes() as f64).collect();

@@ -3,7 +3,7 @@
 
 use crossprof::metrics::Settings;
 use crossprof::pages::timeline::Outcome;
-use crossprof::pages::{Page, PageQuery, View};
+use crossprof::pages::{Found, Page, PageQuery, View};
 use crossprof::table::Query;
 use crossprof::tables::{AreaQuery, TableName};
 use js_sys::Array;
@@ -32,6 +32,8 @@ pub enum AnalystRequest {
     Table(TableRequest),
     /// See [`RowRequest`].
     Row(RowRequest),
+    /// See [`SearchRequest`].
+    Search(SearchRequest),
     /// See [`DocumentRequest`].
     Document(DocumentRequest),
     /// See [`ComparisonPageRequest`].
@@ -126,6 +128,24 @@ pub struct RowRequest {
     pub query: Query,
     /// Index of the row among those that pass.
     pub index: u32,
+}
+
+/// Find ops, name scopes and events by name.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SearchRequest {
+    /// Number of the run within this load.
+    pub run: u32,
+    /// Words that the names hold.
+    pub text: String,
+}
+
+/// The runs that the decoder handed over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Received {
+    /// How many they are.
+    pub runs: u32,
+    /// Number of the one that was captured last.
+    pub newest: u32,
 }
 
 /// Runs to be compared, whoever analysed them. Attached: the unified profile of each subject, in their order; for a report then the
@@ -245,11 +265,12 @@ macro_rules! requests {
 
 requests! {
     Rehearse(RehearseRequest) -> ();
-    Analyse(AnalyseRequest) -> u32;
+    Analyse(AnalyseRequest) -> Packed<Received>;
     Report(ReportRequest) -> RunReport;
     Page(PageRequest) -> Packed<Page>;
     Table(TableRequest) -> Document;
     Row(RowRequest) -> Packed<Page>;
+    Search(SearchRequest) -> Packed<Vec<Found>>;
     Prepare(PrepareRequest) -> Left;
     Strip(StripRequest) -> StripPicture;
     Picture(PictureRequest) -> Document;

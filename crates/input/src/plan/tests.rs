@@ -169,3 +169,10 @@ fn thousands_of_runs_with_a_configuration_each_are_planned_in_linear_time() {
     // It used to take minutes.
     assert!(start.elapsed() < std::time::Duration::from_secs(10), "{:?}", start.elapsed());
 }
+
+#[test]
+fn a_path_says_when_its_run_was_captured() {
+    assert_eq!(capture_time("log/plugins/profile/2026_01_05_10_00_00/h.pb"), Some("2026_01_05_10_00_00"));
+    assert_eq!(capture_time("log/2026/h.pb"), None);
+    assert!(capture_time("2026_01_05_10_00_00/h.pb") < capture_time("2026_01_05_10_00_01/h.pb"));
+}

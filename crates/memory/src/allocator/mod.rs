@@ -11,6 +11,7 @@
 //! | the rest | allocated before the capture | "unused preallocated device memory" |
 
 mod read;
+mod title;
 pub mod xprof;
 
 use std::collections::BTreeMap;
@@ -103,6 +104,8 @@ impl AllocatorEvent {
 pub struct Allocator {
     /// Name of the allocator in the file: `GPU_0_bfc`, or the number of its device.
     pub name: String,
+    /// Name for people: `device 0 HBM`, `device 0 pinned host`; the file's name if it says neither device nor kind.
+    pub title: String,
     /// Index of the allocator's host.
     pub host: u16,
     /// Distinct labels of the allocator's events.

@@ -12,7 +12,7 @@ use super::{Activity, Allocator, AllocatorEvent, Labels};
 const ALLOCATION: &str = "MemoryAllocation";
 const RELEASE: &str = "MemoryDeallocation";
 
-/// Returns the allocators of a trace, by host and name. Empty if the capture has no such events. Times are relative
+/// Returns the allocators of a trace, by host, device and kind of memory. Empty if the capture has no such events. Times are relative
 /// to `start`, the start of the capture.
 pub fn allocators(trace: &Trace, start: Ps) -> Vec<Allocator> {
     let (allocation, release) = (trace.strings.find(ALLOCATION), trace.strings.find(RELEASE));
@@ -45,11 +45,15 @@ pub fn allocators(trace: &Trace, start: Ps) -> Vec<Allocator> {
     });
     let allocator = |((host, name), found): ((u16, String), Found)| Allocator {
         name,
+        title: String::new(),
         host,
         labels: found.labels,
         events: ordered(found.events),
     };
-    found.into_iter().map(allocator).collect()
+    let mut all: Vec<Allocator> = found.into_iter().map(allocator).collect();
+    all.iter_mut().for_each(|allocator| allocator.title = allocator.titled());
+    all.sort_by_cached_key(Allocator::order);
+    all
 }
 
 /// An allocator whose events are being collected.

@@ -46,7 +46,7 @@ pub(super) fn devices(
         found.push(finished(usage, &programs, || capacity(run, device, named)));
     }
     let others = of_allocators.iter().filter_map(|allocator| {
-        Some(finished(DeviceMemory { device_name: allocator.name.clone(), ..of_allocator(allocator)? }, &[], || None))
+        Some(finished(DeviceMemory { device_name: allocator.title.clone(), ..of_allocator(allocator)? }, &[], || None))
     });
     found.extend(others);
     found

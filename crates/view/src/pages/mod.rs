@@ -25,6 +25,7 @@ mod overview;
 mod roofline;
 mod row;
 mod run_facts;
+mod search;
 mod source;
 mod steps;
 mod table_block;
@@ -41,6 +42,7 @@ pub use colour::ColourClass;
 pub use columns::option as columns_option;
 pub use link::Link;
 pub use row::row;
+pub use search::{Found, FoundKind, search};
 pub use source::Source;
 pub use table_block::{ColumnBlock, RowName, TableBlock};
 
