@@ -9,6 +9,17 @@ pub fn without_home(text: &str) -> String {
     if unix.contains(":\\") { replaced(&unix, ':', windows_home) } else { unix }
 }
 
+/// The text with `~` for home folders. It is copied only if it has any.
+pub fn shared(text: String) -> String {
+    if may_have(&text) { without_home(&text) } else { text }
+}
+
+/// May the text name a home folder? False for almost every text, and quick.
+pub fn may_have(text: &str) -> bool {
+    text.bytes().any(|byte| byte == b'/' || byte == b'\\')
+        && ["/home/", "/Users/", "/root", ":\\"].iter().any(|start| text.contains(start))
+}
+
 /// Replaces the homes that `home` finds at the places of `sign`: how many bytes before and after the place belong to it.
 fn replaced(text: &str, sign: char, home: fn(&str, &str) -> Option<(usize, usize)>) -> String {
     let mut made = String::with_capacity(text.len());
