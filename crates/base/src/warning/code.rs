@@ -86,7 +86,7 @@ codes! {
             "A file in an archive is damaged or no profile and was not read; the others were. Only the page says so."
             "See the reason in the message.";
         RepeatedFileNotRead "repeated_file_not_read" Note
-            "A file holds the same events as another file of the same host, and the one that holds more was read."
+            "A file holds the same events as another file of the same host, and the one that holds more was read. A trace JSON beside an xplane is named only if the xplane is damaged."
             "Nothing.";
     }
     "Trace JSON" {
