@@ -19,8 +19,9 @@ def blocks(file: str) -> list[str]:
 def test_every_block_of_python_runs(run, tmp_path: Path, file: str) -> None:
     texts = blocks(file)
     assert len(texts) >= 2
-    # What the reader has already: a training, and two captures of it.
+    # What the reader has already: a training, two captures of it, and a budget.
     text = """
+    open("budget.toml", "w").write('limits = ["step_timing.avg_step_time_us < 60 s"]')
     state = params = jnp.ones((64, 64))
     data = range(30)
     def train_step(state, batch):
