@@ -184,9 +184,9 @@ fn reports_lead_with_the_memory() {
         "Live memory  1.08 KiB (1.07 KiB in 3 arrays, 99.4 %, 7 B in 1 program, 0.6 %)",
         "cuda:0: live 1.07 KiB",
         "Not included A device memory profile holds no compiled programs",
-        "/home/me/train.py:12  train     1.06 KiB  97.8 %",
-        "Largest call stack of /home/me/train.py:12",
-        "train (/home/me/train.py:12) > asarray (jax/numpy.py:50)",
+        "~/train.py:12  train     1.06 KiB  97.8 %",
+        "Largest call stack of ~/train.py:12",
+        "train (~/train.py:12) > asarray (jax/numpy.py:50)",
     ] {
         assert!(text.contains(said), "{said}\n{text}");
     }

@@ -151,3 +151,20 @@ impl Environment {
         self.program("python")
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wheel_takes_only_a_folder_with_a_page() {
+        let folder = std::env::temp_dir().join(format!("crossprof-page-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        assert!(built_page(&folder).unwrap_err().contains("holds no page"));
+        std::fs::write(folder.join("index.html"), "").unwrap();
+        assert_eq!(built_page(&folder).unwrap(), std::fs::canonicalize(&folder).unwrap());
+        std::fs::remove_dir_all(&folder).unwrap();
+        assert!(built_page(&folder).is_err());
+        assert!(command(&["--pages".to_owned()]).unwrap_err().contains("--page DIR"));
+    }
+}
