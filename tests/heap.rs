@@ -210,7 +210,7 @@ fn a_comparison_of_two_says_what_grew() {
         ]
     );
     let text = export::comparison::text(&comparison);
-    for said in ["Live memory", "+90 B, 1 more, at train (/home/me/train.py:41)", "-24 B, 1 fewer, at train"] {
+    for said in ["Live memory", "+90 B, 1 more, at train (~/train.py:41)", "-24 B, 1 fewer, at train"] {
         assert!(text.contains(said), "{said}\n{text}");
     }
     for absent in ["Fairness", "step", "device ops"] {
