@@ -68,7 +68,7 @@ impl Columns {
         made.sort_by_key(|(place, _)| *place);
         let mut columns = Vec::with_capacity(declared.len());
         for (column, (_, data)) in declared.iter().zip(made) {
-            let data = data.map_err(|error| misfit(&column.key, column.kind, &error))?;
+            let data = data.map_err(|error| misfit(column.key, column.kind, &error))?;
             let about = About {
                 key: column.key.to_owned(),
                 title: column.title.to_owned(),

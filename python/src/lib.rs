@@ -160,13 +160,16 @@ fn read(
     }
 }
 
-/// The comparison of these runs as JSON text. Each run comes with the batch size and the sequence length that it has instead of its own, if any.
+/// A run, and the batch size and the sequence length that it has instead of its own, if any.
+type ComparedRun<'py> = (PyRef<'py, Runs>, usize, Option<u64>, Option<u64>);
+
+/// The comparison of these runs as JSON text.
 #[pyfunction]
 #[pyo3(signature = (runs, *, names, power, price, baseline, weak_scaling, threshold, output))]
 #[expect(clippy::too_many_arguments, reason = "what a user can say of a comparison")]
 fn compare(
     py: Python<'_>,
-    runs: Vec<(PyRef<'_, Runs>, usize, Option<u64>, Option<u64>)>,
+    runs: Vec<ComparedRun<'_>>,
     names: Vec<String>,
     power: Vec<f64>,
     price: Vec<f64>,
