@@ -163,7 +163,9 @@ fn ops_inside_a_command_buffer_are_said_to_be_missing() {
     assert_eq!((alone.metadata.platform.as_str(), alone.metadata.num_devices), ("GPU", 1));
     assert_eq!(alone.step_timing.avg_step_time_us, Some(1000.0));
     near(busy(&alone), 79.0);
-    assert!(message(&alone, "command_buffer_ops").starts_with("5 ops with a total time of 3.95 ms are command buffers"));
+    assert!(
+        message(&alone, "command_buffer_ops").starts_with("5 ops with a total time of 3.95 ms are command buffers")
+    );
     let with_kernels = command_buffers(true);
     near(busy(&with_kernels), 72.0);
     assert_eq!(warning(&with_kernels, "command_buffer_ops"), None);

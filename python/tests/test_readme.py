@@ -20,8 +20,9 @@ def blocks(files: str) -> list[str]:
 def test_every_block_of_python_runs(run, tmp_path: Path, files: str) -> None:
     texts = blocks(files)
     assert texts
-    # The reader has a training, and two captures of it.
+    # The reader has a training, two captures of it, and a budget.
     text = """
+    open("budget.toml", "w").write('limits = ["step_timing.avg_step_time_us < 60 s"]')
     state = params = jnp.ones((64, 64))
     data = range(30)
     def train_step(state, batch):

@@ -9,6 +9,17 @@ pub fn without_home(text: &str) -> String {
     if unix.contains(":\\") { replaced(&unix, ':', windows_home) } else { unix }
 }
 
+/// Returns the text with `~` for home folders. Every exporter ends with this. A text without home folders is not copied.
+pub fn shared(text: String) -> String {
+    if may_have(&text) { without_home(&text) } else { text }
+}
+
+/// Returns false, quickly, for almost every text without a home folder.
+pub fn may_have(text: &str) -> bool {
+    text.bytes().any(|byte| byte == b'/' || byte == b'\\')
+        && ["/home/", "/Users/", "/root", ":\\"].iter().any(|start| text.contains(start))
+}
+
 /// Calls `home` at each occurrence of `sign` and replaces the home folder that it finds. `home` returns the number of
 /// bytes that the folder covers before and after that position.
 fn replaced(text: &str, sign: char, home: fn(&str, &str) -> Option<(usize, usize)>) -> String {

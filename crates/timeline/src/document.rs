@@ -1,5 +1,7 @@
 //! Pictures for documents: names and events of one run, or of several runs below each other, as one SVG.
 
+use base::home::shared;
+
 use crate::canvas::{Arrow, Canvas, Rect, TextStyle};
 use crate::paint::{Change, Paint, Rgb};
 use crate::scene::{AXIS_HEIGHT, Scene};
@@ -55,7 +57,7 @@ impl Document {
 
     /// Returns the SVG.
     pub fn finish(self) -> String {
-        self.svg.finish(self.width, self.height, &format!("Timeline of {}", self.titles.join(" and ")))
+        shared(self.svg.finish(self.width, self.height, &format!("Timeline of {}", self.titles.join(" and "))))
     }
 }
 

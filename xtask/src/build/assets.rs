@@ -102,12 +102,8 @@ mod tests {
             profile: Some("p".into()),
             wasm_opt: ["-O4", "--x=1", "--y"].map(str::to_owned).to_vec(),
         };
-        let expected = [
-            Asset::Css("a.css".into()),
-            Asset::File("b".into()),
-            Asset::Folder("c".into()),
-            Asset::Program(program),
-        ];
+        let expected =
+            [Asset::Css("a.css".into()), Asset::File("b".into()), Asset::Folder("c".into()), Asset::Program(program)];
         assert_eq!(assets, expected);
     }
 

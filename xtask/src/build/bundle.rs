@@ -11,8 +11,8 @@
 use super::Variant;
 use super::assets::{self, Asset, Program};
 use super::steps::Steps;
-use crate::tools::WasmOpt;
 use crate::toolchain::{TARGET, Toolchain};
+use crate::tools::WasmOpt;
 use crate::{Result, cache, process, sources};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -50,7 +50,9 @@ pub fn bundle(out: &Path, variant: Variant, tools: &Tools, id: &str, steps: &mut
         let html = match &link.asset {
             Asset::Css(file) => style_sheet(&root.join(file), out)?,
             Asset::File(file) => copy(&root.join(file), &out.join(name(file))).map(|()| String::new())?,
-            Asset::Folder(folder) => copy_folder(&root.join(folder), &out.join(name(folder))).map(|()| String::new())?,
+            Asset::Folder(folder) => {
+                copy_folder(&root.join(folder), &out.join(name(folder))).map(|()| String::new())?
+            }
             Asset::Program(program) => {
                 let built = built.next().ok_or("A program was not built.")?;
                 if program.is_worker {

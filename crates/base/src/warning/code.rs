@@ -86,7 +86,7 @@ codes! {
             "A file in an archive was not read, because it is damaged or not a profile. The other files were read. Only the page gives this warning."
             "See the reason in the message.";
         RepeatedFileNotRead "repeated_file_not_read" Note
-            "Two files of a host contain the same events. The file with more data was read."
+            "Two files of a host contain the same events. The file with more data was read. A trace JSON next to an xplane is named only if the xplane is damaged."
             "Nothing.";
     }
     "Trace JSON" {

@@ -75,7 +75,7 @@ pub fn section(
             family: op.family.label().to_owned(),
             module: text(op.module).map(|module| module.split('(').next().unwrap_or(module).to_owned()),
             framework_op: group.path.clone(),
-            source: text(op.source).map(|source| without_folders(source).to_owned()),
+            source: text(op.source).map(without_folders),
             fingerprint: text(op.expression).map(hlo::fingerprint),
             self_time_us: mean.time_us(of(&|_, op| op.self_time)),
             stddev_us: stddevs.get(at).copied(),
@@ -95,10 +95,11 @@ pub fn section(
 }
 
 /// Returns the file and its folder. The full path is omitted because it may reveal a home folder to readers of the
-/// report.
-fn without_folders(source: &str) -> &str {
+/// report. A home folder itself, which has the name of a user, is `~`.
+fn without_folders(source: &str) -> String {
+    let source = base::home::without_home(source);
     let mut slashes = source.rmatch_indices('/');
-    slashes.nth(1).map_or(source, |(at, _)| source.get(at + 1..).unwrap_or(source))
+    slashes.nth(1).and_then(|(at, _)| source.get(at + 1..)).unwrap_or(&source).to_owned()
 }
 
 /// Returns the operands of the ops by type, from their expressions.
@@ -177,4 +178,21 @@ fn kernels(trace: &Trace, tallies: &Tallies, mean: Mean) -> Vec<StepKernel> {
         occurrences: mean.count(count),
     };
     sums.iter().map(kernel).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sources_have_their_folder_but_no_user() {
+        for (source, expected) in [
+            ("/home/jo.smith/train.py:42", "~/train.py:42"),
+            ("/home/jo.smith/a/train.py:42", "a/train.py:42"),
+            ("/srv/models/llama/train.py:7", "llama/train.py:7"),
+            ("train.py:7", "train.py:7"),
+        ] {
+            assert_eq!(without_folders(source), expected);
+        }
+    }
 }

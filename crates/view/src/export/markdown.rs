@@ -5,6 +5,7 @@ use super::{findings, host, memory, text};
 use crate::table::{Cell, Table, Unit};
 use crate::tables::{TableName, of_report, top_ops_or_kernels};
 use base::format;
+use base::home::shared;
 use report::UnifiedProfile;
 
 /// A table with a heading row; numbers as people read them, right-aligned.
@@ -27,7 +28,7 @@ pub fn to_markdown(table: &Table) -> String {
             .collect();
         push_row(&mut text, &cells);
     }
-    text
+    shared(text)
 }
 
 /// The headline figures and the main tables of a run.
@@ -48,7 +49,7 @@ pub fn report(profile: &UnifiedProfile) -> String {
             text.push_str(&format!("\n### {heading}\n\n{}", to_markdown(&table)));
         }
     }
-    text
+    shared(text)
 }
 
 fn push_row(text: &mut String, cells: &[String]) {

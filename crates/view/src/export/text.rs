@@ -6,6 +6,7 @@ use super::{findings, host, memory};
 use crate::table::{Cell, Column, Table, Unit};
 use crate::tables::{TableName, of_report, top_ops_or_kernels};
 use base::format::{self, optional_percent, optional_time_us, percent, printable, shorten, time_us};
+use base::home::shared;
 use base::{Severity, Warning};
 use report::{LayerFreezing, Tracing, UnifiedProfile, distinct_names};
 
@@ -25,13 +26,13 @@ const DEVICES: usize = 8;
 
 /// The report of one run.
 pub fn report(profile: &UnifiedProfile) -> String {
-    format::with_plain_spaces(&report_called(profile, &title(profile)))
+    shared(format::with_plain_spaces(&report_called(profile, &title(profile))))
 }
 
 /// The reports of several runs, each under a name that no other has.
 pub fn reports(profiles: &[UnifiedProfile]) -> String {
     let reports = profiles.iter().zip(titles(profiles)).map(|(profile, title)| report_called(profile, &title));
-    format::with_plain_spaces(&reports.collect::<Vec<_>>().join("\n"))
+    shared(format::with_plain_spaces(&reports.collect::<Vec<_>>().join("\n")))
 }
 
 fn report_called(profile: &UnifiedProfile, title: &str) -> String {
@@ -90,7 +91,7 @@ pub fn table_text(table: &Table, for_terminal: bool) -> String {
         "warnings" => aligned(table, "", SENTENCE),
         _ => aligned(table, "", if for_terminal { NAME } else { usize::MAX }),
     };
-    format::with_plain_spaces(&text)
+    shared(format::with_plain_spaces(&text))
 }
 
 /// Name, device and origin of a run in one line.
@@ -411,7 +412,7 @@ fn one_screen(table: &Table) -> String {
 
 /// Columns side by side; numbers to the right, names of more than `most` characters cut in the middle.
 fn aligned(table: &Table, indent: &str, most: usize) -> String {
-    let cell = |column: &Column, cell: &Cell| shorten(&display(cell, column.unit), most);
+    let cell = |column: &Column, cell: &Cell| shorten(&shared(display(cell, column.unit)), most);
     let mut lines: Vec<Vec<String>> = vec![table.columns.iter().map(|column| column.title.to_owned()).collect()];
     for row in &table.rows {
         lines.push(table.columns.iter().zip(row).map(|(column, value)| cell(column, value)).collect());

@@ -5,6 +5,7 @@ use super::words::{self, Judgement};
 use super::{check_title, chosen, name_of, others, scaled, unfair};
 use crate::export::markdown::escape;
 use base::format;
+use base::home::shared;
 use compare::{Cause, Change, ComparedMetric, Comparison, FairnessStatus};
 
 /// Rows of a table of ops.
@@ -53,7 +54,7 @@ pub fn markdown(comparison: &Comparison) -> String {
         let warnings: String = comparison.warnings.iter().map(|it| format!("- {}\n", escape(it))).collect();
         push_folded(&mut text, "Warnings", &warnings);
     }
-    text
+    shared(text)
 }
 
 /// What fills the memory of the runs, and which buffers came and went.

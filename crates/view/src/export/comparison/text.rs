@@ -6,6 +6,7 @@ use super::{check_title, chosen, name_of, others, scaled, unfair};
 use crate::export::columns::aligned;
 use crate::export::findings::wrapped;
 use base::format::{self, printable, shorten};
+use base::home::shared;
 use compare::{Change, ComparedMetric, Comparison, FairnessStatus, MatchedBy};
 
 /// Columns of the terminal that this is made for.
@@ -66,7 +67,7 @@ pub fn text(comparison: &Comparison) -> String {
     push_scaling(&mut text, comparison);
     push_trend(&mut text, comparison);
     push_warnings(&mut text, comparison);
-    format::with_plain_spaces(&text)
+    shared(format::with_plain_spaces(&text))
 }
 
 fn clean(name: &str, width: usize) -> String {

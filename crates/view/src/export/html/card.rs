@@ -3,6 +3,7 @@
 use super::document::{STYLE, visible};
 use super::{findings, headlines};
 use base::format::printable;
+use base::home::shared;
 use maud::{DOCTYPE, PreEscaped, html};
 use report::UnifiedProfile;
 
@@ -35,7 +36,7 @@ pub fn card(profile: &UnifiedProfile, step: Option<&str>) -> String {
             }
         }
     };
-    page.into_string()
+    shared(page.into_string())
 }
 
 #[cfg(test)]
