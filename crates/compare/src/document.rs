@@ -18,7 +18,8 @@ pub const COMPARISON_VERSION: &str = "1.0.0";
 pub struct Comparison {
     /// Version of this shape: `1.0.0`.
     pub comparison_version: String,
-    /// What kind of comparison the runs allow: `same_platform`, `across_platforms`, `scaling` or `trend`.
+    /// What kind of comparison the runs allow: `same_platform`, `across_platforms` (platforms or frameworks, which name ops differently),
+    /// `scaling` or `trend`.
     pub kind: ComparisonKind,
     /// The answer in sentences, most important first.
     pub summary: Vec<String>,
@@ -50,6 +51,10 @@ pub struct Comparison {
     /// The difference of the typical steps, part by part: the deltas of one run add up to `step_time[].typical_delta_us`, to the picosecond.
     /// Where the batch sizes differ, of the times of a token or sample.
     pub waterfall: Vec<PartChange>,
+    /// The typical step by what it does, where the runs name their ops differently (another platform or framework): the times of one run add
+    /// up to those of `waterfall`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub phases: Vec<PhaseChange>,
     /// What explains the difference, largest first.
     pub causes: Vec<Cause>,
     /// Time by class of op (matmul, communication, ...).
@@ -323,6 +328,28 @@ pub struct PartChange {
     pub delta_us_per_step: f64,
 }
 
+/// One phase of a step beside the baseline's.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PhaseChange {
+    /// Index of the run.
+    pub run: u32,
+    /// Name of the phase: `matmul`, `convolution`, `matmul_or_convolution`, `attention`, `norm_elementwise`, `other_compute`,
+    /// `communication`, `copies`, `idle` or `not_attributed`.
+    pub phase: String,
+    /// The phase's name for people.
+    pub title: String,
+    /// Colour class.
+    pub class: String,
+    /// What the phase's times are for: a `step`, or where the batch sizes differ a `token` or `sample`.
+    pub per: WorkUnit,
+    /// The baseline's time, per device.
+    pub baseline_us: f64,
+    /// The run's time, per device.
+    pub run_us: f64,
+    /// The run's time over the baseline's. Absent where one of them is 0.
+    pub ratio: Option<f64>,
+}
+
 /// One thing that explains a part of the difference.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Cause {
@@ -493,7 +520,7 @@ pub struct ScalingPoint {
     pub series: Option<String>,
     /// Devices.
     pub devices: u64,
-    /// Mean step time.
+    /// Typical step time.
     pub step_time_us: f64,
     /// The reference's step time over this, times the growth of the work (1 for strong scaling).
     pub speedup: f64,
@@ -542,7 +569,7 @@ pub struct TrendPoint {
     pub run: u32,
     /// Place of the run in time (`1000` of `step_00001000`, or a timestamp).
     pub label: String,
-    /// Mean step time; absent where steps are unknown.
+    /// Typical step time; absent where steps are unknown.
     pub step_time_us: Option<f64>,
     /// Half the width of the 95 % confidence interval of the mean. Absent with fewer than two steps.
     pub margin_us: Option<f64>,
@@ -555,9 +582,9 @@ pub struct TrendPoint {
 pub struct ChangePoint {
     /// Index of the first run after it.
     pub run: u32,
-    /// Mean step time of the runs before it, back to the last change.
+    /// Mean of the typical step times of the runs before it, back to the last change.
     pub before_us: f64,
-    /// Mean step time of the runs from it on, up to the next change.
+    /// Mean of the typical step times of the runs from it on, up to the next change.
     pub after_us: f64,
     /// Medians of the mean step times of both groups of runs.
     #[serde(default)]

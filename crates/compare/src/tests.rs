@@ -87,7 +87,7 @@ fn twice_as_fast_is_two_times_faster_for_the_fast_one() {
     assert_eq!((speed.ratios[0], speed.winner), (Some(2.0), None));
     let groups = compare(&[twice(&gpu), twice(&tpu)], &Options { baseline: 1, ..Options::default() });
     assert_eq!(metric(&groups, "throughput.steps_per_sec").winner, Some(0));
-    assert_eq!(metric(&found, "step_timing.avg_step_time_us").ratios[0], Some(2.0));
+    assert_eq!(metric(&found, "step_time.typical_us").ratios[0], Some(2.0));
     assert!(found.summary[0].starts_with("g (GPU x) is 2.00x faster than t (TPU x)"), "{:?}", found.summary);
     let found = compare(&[gpu, tpu], &Options::default());
     assert!(found.summary[0].starts_with("t (TPU x) is 2.00x slower than g (GPU x)"), "{:?}", found.summary);
@@ -118,7 +118,7 @@ fn a_number_of_unequal_work_has_no_winner() {
     let mut b = subject("b", "TPU", 50.0, 0.0, 5, [50.0, 0.0, 0.0]);
     (a.profile.model_config.batch_size, b.profile.model_config.batch_size) = (Some(16), Some(8));
     let found = compare(&[a, b], &Options::default());
-    let step = metric(&found, "step_timing.avg_step_time_us");
+    let step = metric(&found, "step_time.typical_us");
     assert_eq!((step.winner, step.comparable, step.ratios[1]), (None, false, Some(2.0)));
     assert!(step.spoiled_by.contains(&"batch_size".to_owned()));
     assert!(found.summary[0].contains("do not do the same work (they differ in batch size)"), "{}", found.summary[0]);
@@ -158,7 +158,7 @@ fn verdicts_are_of_each_run_and_say_what_is_noise() {
     let verdicts = |path: &str| {
         metric(&found, path).verdicts.iter().map(|it| it.map_or("", MetricVerdict::label)).collect::<Vec<_>>()
     };
-    assert_eq!(verdicts("step_timing.avg_step_time_us"), ["", "within_noise", "worse", "equal"]);
+    assert_eq!(verdicts("step_time.typical_us"), ["", "within_noise", "worse", "equal"]);
     assert_eq!(verdicts("throughput.steps_per_sec"), ["", "within_noise", "worse", "equal"]);
     // Nothing against nothing is the same; something against nothing has no ratio, and is worse all the same.
     let communication = metric(&found, "step_breakdown.parts.communication_us");
@@ -177,7 +177,7 @@ fn equal_steps_at_half_the_price_are_twice_the_work_a_dollar() {
         (dollar.ratios[1], dollar.winner, dollar.verdicts[1]),
         (Some(2.0), Some(1), Some(MetricVerdict::Better))
     );
-    assert_eq!(metric(&found, "step_timing.avg_step_time_us").winner, None);
+    assert_eq!(metric(&found, "step_time.typical_us").winner, None);
 }
 
 fn op(name: &str, family: &str, time_us: f64) -> StepOp {
@@ -329,7 +329,7 @@ fn nobody_is_faster_while_the_work_is_unknown_or_another() {
     let a = with_ops(subject("a", "GPU", 100.0, 0.1, 20, [100.0, 0.0, 0.0]), vec![op("dot", "matmul", 90.0)], 0.0);
     let b = with_ops(subject("b", "GPU", 200.0, 0.1, 20, [200.0, 0.0, 0.0]), vec![op("dot", "matmul", 180.0)], 0.0);
     let found = |a: &Subject, b: &Subject| compare(&[twice(a), twice(b)], &Options::default());
-    let winner = |found: &Comparison| metric(found, "step_timing.avg_step_time_us").winner;
+    let winner = |found: &Comparison| metric(found, "step_time.typical_us").winner;
     let said = |found: &Comparison| (found.step_time[0].work.label(), found.step_time[0].work_evidence.join(" "));
     // The same ops, as often.
     let same = found(&a, &b);
@@ -340,7 +340,7 @@ fn nobody_is_faster_while_the_work_is_unknown_or_another() {
     more.profile.step_ops.as_mut().unwrap().ops.push(op("gemm", "matmul", 20.0));
     let unknown = found(&a, &more);
     assert_eq!((said(&unknown), winner(&unknown)), (("unknown", String::new()), None));
-    assert_eq!(metric(&unknown, "step_timing.avg_step_time_us").verdicts, [None, None]);
+    assert_eq!(metric(&unknown, "step_time.typical_us").verdicts, [None, None]);
     assert_eq!((unknown.step_time[0].verdict, unknown.causes.is_empty()), (StepTimeVerdict::Slower, false));
     assert!(
         unknown.summary[0].starts_with("It is not known whether b and a do the same work:"),
@@ -432,7 +432,7 @@ fn steps_of_other_batches_are_compared_by_their_tokens() {
         found.summary
     );
     assert!(found.summary[0].contains("a step has 200 tokens against 100"), "{:?}", found.summary);
-    assert_eq!(metric(&found, "step_timing.avg_step_time_us").winner, None);
+    assert_eq!(metric(&found, "step_time.typical_us").winner, None);
     assert_eq!(metric(&found, "throughput.tokens_per_sec").winner, Some(1));
     // 8 us of computation for a token instead of 6.5, 2 us of waiting instead of 1.
     let parts: Vec<(WorkUnit, f64, f64)> =
