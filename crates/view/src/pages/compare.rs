@@ -355,7 +355,7 @@ fn changes(title: &str, changes: &[Change], comparison: &Comparison, filter: Opt
         vec![
             GridCell {
                 note: how,
-                ..GridCell::text(&if is_class { words::class(&change.name) } else { change.name.clone() })
+                ..GridCell::text(&if is_class { words::class(&change.name) } else { change.title() })
             },
             GridCell::text(&name(comparison, change.run)),
             GridCell { note: often, ..GridCell::text(&words::change(change)) },

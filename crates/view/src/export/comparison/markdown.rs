@@ -248,7 +248,7 @@ fn push_changes(text: &mut String, comparison: &Comparison, run: u32, what: &str
             &[
                 format!("{} {}", Judgement::of_change(change).symbol(), words::delta_us(delta)),
                 escape(&words::change(change)),
-                escape(&format::shorten(&change.name, 80)),
+                escape(&format::shorten(&change.title(), 80)),
                 escape(&words::class(&change.family)),
                 format::time_us(change.time_us[1]),
                 format::time_us(change.time_us[0]),

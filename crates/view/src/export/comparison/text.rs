@@ -230,7 +230,7 @@ fn push_changes(text: &mut String, comparison: &Comparison, run: u32, what: &str
             vec![
                 format!("{} {}", Judgement::of_change(change).symbol(), words::delta_us(change.delta_us_per_step)),
                 words::change(change),
-                clean(&change.name, 44),
+                clean(&change.title(), 44),
                 format!("{} -> {}", format::time_us(change.time_us[1]), format::time_us(change.time_us[0])),
                 match change.matched_by {
                     MatchedBy::None => String::new(),
