@@ -21,8 +21,15 @@ pub struct Comparison {
     /// What kind of comparison the runs allow: `same_platform`, `across_platforms` (platforms or frameworks, which name ops differently),
     /// `scaling` or `trend`.
     pub kind: ComparisonKind,
-    /// The answer in sentences, most important first.
+    /// The answer in sentences, most important first: `answer` as one list.
     pub summary: Vec<String>,
+    /// The answer by what its sentences are for.
+    #[serde(default)]
+    pub answer: Answer,
+    /// What a million tokens (or samples, or a thousand steps) cost in money and in energy, where the user gives price and power: of the
+    /// typical step, as the verdict.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub costs: Vec<ComparedMetric>,
     /// The runs.
     pub runs: Vec<ComparedRun>,
     /// Index of the run that the others are compared with.
@@ -135,6 +142,24 @@ pub struct ComparedCapture {
     pub typical_us: Option<f64>,
     /// Steps that this is of.
     pub steps: u64,
+}
+
+/// The answer of a comparison.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Answer {
+    /// Who is faster, by how much, for what and how sure that is: a sentence for each run other than the baseline.
+    pub verdict: Vec<String>,
+    /// What limits the verdict. No other part of a report repeats them.
+    pub caveats: Vec<String>,
+    /// What explains the difference of two runs, the three most important sentences.
+    pub causes: Vec<String>,
+}
+
+impl Answer {
+    /// All sentences, most important first.
+    pub(crate) fn sentences(&self) -> Vec<String> {
+        self.verdict.iter().chain(&self.causes).chain(&self.caveats).cloned().collect()
+    }
 }
 
 /// One condition of a fair comparison.

@@ -181,7 +181,8 @@ pub fn compare(subjects: &[Subject], options: &Options) -> Comparison {
     let unit = rates::unit(subjects);
     comparison.memory = memory::memory(subjects, baseline);
     if is_of_memory {
-        comparison.summary = live_memory::sentences(comparison.memory.as_ref(), subjects, baseline);
+        comparison.answer.verdict = live_memory::sentences(comparison.memory.as_ref(), subjects, baseline);
+        comparison.summary = comparison.answer.sentences();
         return comparison;
     }
     let detailed = comparison.detailed();
@@ -212,8 +213,10 @@ pub fn compare(subjects: &[Subject], options: &Options) -> Comparison {
     if comparison.kind == ComparisonKind::Trend {
         sentences.extend(comparison.trend.iter().flat_map(|it| trend::sentences(it, subjects)));
     }
-    sentences.extend(summary::summary(&comparison, subjects));
-    comparison.summary = sentences;
+    comparison.answer = summary::answer(&comparison, subjects);
+    comparison.answer.verdict.splice(..0, sentences);
+    comparison.summary = comparison.answer.sentences();
+    comparison.costs = scored::costs(subjects, &comparison);
     comparison
 }
 

@@ -271,15 +271,8 @@ pub fn definitions() -> impl Iterator<Item = (&'static str, Definition)> {
 
 /// The scored numbers, and those that are only shown. A number that no run has is in neither.
 pub fn metrics(subjects: &[Subject], comparison: &Comparison) -> (Vec<ComparedMetric>, Vec<ComparedMetric>) {
-    let Comparison { fairness, threshold, .. } = comparison;
-    let mut common = vec![CommonWork::Steps; subjects.len()];
-    for change in &comparison.step_time {
-        if let Some(common) = common.get_mut(change.run as usize) {
-            *common = CommonWork::of(change);
-        }
-    }
-    let baseline = comparison.baseline as usize;
-    let runs = &Runs { subjects, baseline, fairness, threshold: *threshold, common: &common };
+    let common = common_work(subjects, comparison);
+    let runs = &Runs::new(subjects, comparison, &common);
     let across = are_of_several_platforms(subjects);
     let compared = |metrics: &[Metric], scored: bool| -> Vec<ComparedMetric> {
         let one = |metric: &Metric| {
@@ -300,6 +293,48 @@ pub fn metrics(subjects: &[Subject], comparison: &Comparison) -> (Vec<ComparedMe
     common.extend(others);
     (common, Vec::new())
 }
+
+/// What each run has in common with the baseline.
+fn common_work(subjects: &[Subject], comparison: &Comparison) -> Vec<CommonWork> {
+    let mut common = vec![CommonWork::Steps; subjects.len()];
+    for change in &comparison.step_time {
+        if let Some(common) = common.get_mut(change.run as usize) {
+            *common = CommonWork::of(change);
+        }
+    }
+    common
+}
+
+/// Money and energy for a million tokens or samples, or a thousand steps: the reciprocals of work per dollar and per joule.
+pub fn costs(subjects: &[Subject], comparison: &Comparison) -> Vec<ComparedMetric> {
+    let common = common_work(subjects, comparison);
+    let of = |metric: ComparedMetric| {
+        let (work, per) = metric.metric.strip_prefix("efficiency.")?.split_once("_per_")?;
+        let (many, amount) = if work == "steps" { ("thousand", 1e3) } else { ("million", 1e6) };
+        let (what, unit, factor) = match per {
+            "dollar" => ("Cost", "$", amount),
+            _ => ("Energy", "Wh", amount / JOULES_PER_WH),
+        };
+        let cost = |rate: f64| factor / rate;
+        let values: Vec<Option<f64>> = metric.values.iter().map(|rate| rate.map(cost)).collect();
+        let base = values.get(comparison.baseline as usize).copied().flatten();
+        let is_told = |run: usize| metric.ratios.get(run).is_some_and(Option::is_some);
+        let difference = |(run, value): (usize, &Option<f64>)| Some((*value)? - base?).filter(|_| is_told(run));
+        Some(ComparedMetric {
+            title: format!("{what} per {many} {work}"),
+            metric: format!("efficiency.{}_per_{many}_{work}", if per == "dollar" { "dollars" } else { "watt_hours" }),
+            unit: unit.to_owned(),
+            direction: Direction::Lower,
+            differences: values.iter().enumerate().map(difference).collect(),
+            values,
+            spreads: metric.spreads.iter().map(|it| it.map(|[least, most]| [cost(most), cost(least)])).collect(),
+            ..metric
+        })
+    };
+    efficiency(&Runs::new(subjects, comparison, &common)).into_iter().filter_map(of).rev().collect()
+}
+
+const JOULES_PER_WH: f64 = 3600.0;
 
 /// Work per energy and per money, where the user gives power or price: of tokens where all runs have them, else of samples, else of
 /// steps.
@@ -362,6 +397,13 @@ struct Runs<'a> {
     threshold: f64,
     /// What each run has in common with the baseline.
     common: &'a [CommonWork],
+}
+
+impl<'a> Runs<'a> {
+    fn new(subjects: &'a [Subject], comparison: &'a Comparison, common: &'a [CommonWork]) -> Runs<'a> {
+        let Comparison { fairness, threshold, baseline, .. } = comparison;
+        Runs { subjects, baseline: *baseline as usize, fairness, threshold: *threshold, common }
+    }
 }
 
 /// What two runs do alike.
