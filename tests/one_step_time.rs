@@ -130,7 +130,7 @@ fn headline_tables_and_files_have_one_step_time() {
 fn real_pairs_have_one_step_time() {
     let pairs = [
         ["tpu-qwen3-runs/run-a.trace.json.gz", "tpu-qwen3-runs/run-b.trace.json.gz"],
-        ["mi300x-8gpu-conv/tw003.xplane.pb", "tpu-v6e-4chip/tpu_inference_2.xplane.pb"],
+        ["mi300x-8gpu-conv/tw003.xplane.pb", "tpu-v6e-4chip/host.xplane.pb"],
         ["mi300x-8gpu-conv/tw003.xplane.pb", "mi300x-elementwise/tw003.xplane.pb"],
     ];
     let mut all = 0;

@@ -219,11 +219,12 @@ fn other_measure(measure: &RateMeasure, unit: WorkUnit, first: StepTimeVerdict, 
         (StepTimeVerdict::Faster, StepTimeVerdict::Slower) | (StepTimeVerdict::Slower, StepTimeVerdict::Faster)
     );
     let begin = if is_contrary { "but per" } else { "per" };
-    let per_second = if measure.per == WorkPer::DeviceSecond { "/s" } else { "" };
-    format!(
-        "; {begin} {thing} {who} does {ratio:.2}x the {unit}s of {whose} ({} against {}{per_second})",
-        values[0], values[1]
-    )
+    // What a token costs in energy and money is listed below the verdict.
+    let numbers = match measure.per {
+        WorkPer::DeviceSecond => format!(" ({} against {}/s)", values[0], values[1]),
+        _ => String::new(),
+    };
+    format!("; {begin} {thing} {who} does {ratio:.2}x the {unit}s of {whose}{numbers}")
 }
 
 /// Where the steps are of other batches: the part of a token's or sample's time that differs most.

@@ -15,6 +15,7 @@ fn one(block: &Block) -> Markup {
             h3 { (text) }
             @if let Some(note) = note { p.note { (note) } }
         },
+        Block::Note { text } if text.lines().count() == 1 => html! { p { (text) } },
         Block::Note { text } => html! { ol { @for sentence in text.lines() { li { (sentence) } } } },
         Block::Grid(grid) => html! {
             h3 { (grid.title) }
@@ -26,7 +27,7 @@ fn one(block: &Block) -> Markup {
 }
 
 fn table(grid: &Grid) -> Table {
-    let align = |at: usize| if at == 0 { Align::Name } else { Align::Right };
+    let align = |at: usize| if at == 0 { Align::Left } else { Align::Right };
     let columns: Vec<(&str, Align)> =
         grid.columns.iter().enumerate().map(|(at, column)| (column.as_str(), align(at))).collect();
     let mut table = Table::new(&columns);

