@@ -455,14 +455,14 @@ fn another_winner_by_price_or_device_is_said() {
     assert!(said.starts_with("b is 2.00x faster than a per token:"), "{said}");
     assert!(said.contains("; but per dollar a does 2.00x the tokens of b"), "{said}");
     assert!(said.contains("; per joule b does 2.00x the tokens of a"), "{said}");
-    // 10 samples take 500 us on one device: 4 dollars an hour, 400 W.
+    // 10 samples take 500 us on two devices of 4 dollars an hour and 400 W each.
     let costs = compare(&[a.clone(), b.clone()], &Options::default()).costs;
     let told: Vec<_> = costs.iter().map(|it| (it.title.as_str(), it.unit.as_str(), it.values[1].unwrap())).collect();
     let [(first, "$", dollars), (second, "Wh", energy)] = told[..] else { panic!("{told:?}") };
     assert_eq!([first, second], ["Cost per million tokens", "Energy per million tokens"]);
     let tokens_per_second = 1e6 / 500.0 * 100.0;
-    assert!((dollars / (1e6 / tokens_per_second * 4.0 / 3600.0) - 1.0).abs() < 1e-9, "{dollars}");
-    assert!((energy / (1e6 / tokens_per_second * 400.0 / 3600.0) - 1.0).abs() < 1e-9, "{energy}");
+    assert!((dollars / (1e6 / tokens_per_second * 2.0 * 4.0 / 3600.0) - 1.0).abs() < 1e-9, "{dollars}");
+    assert!((energy / (1e6 / tokens_per_second * 2.0 * 400.0 / 3600.0) - 1.0).abs() < 1e-9, "{energy}");
     // Twice the devices for twice the speed are no faster device.
     b.profile.metadata.num_devices = 4;
     let said = compare(&[a, b], &Options::default()).summary.join(" ");
