@@ -165,6 +165,10 @@ pub struct Subjects {
 pub struct SubjectEntry {
     /// What the run is called.
     pub name: String,
+    /// Sequences of a step, where the user gives them here.
+    pub batch_size: Option<u64>,
+    /// Tokens of a sequence, where the user gives them here.
+    pub seq_length: Option<u64>,
     /// Power of a device, in watts.
     pub watts_per_device: Option<f64>,
     /// Price of a device, in dollars per hour.

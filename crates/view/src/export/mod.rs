@@ -4,6 +4,7 @@
 //! What is exported is made to be shared: each exporter ends with [`shared`](base::home::shared), which writes home folders as `~`. A line of a
 //! source file is still found by that.
 
+mod blocks;
 pub mod chrome_trace;
 pub mod columns;
 pub mod comparison;
