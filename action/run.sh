@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# What the action does between fetching the base branch's profile and storing this one:
+# Runs between fetching the base branch's profile and storing this one:
 #
-#   .crossprof/base/profile.json   the profile of the base branch, where one was stored; then that of this change
+#   .crossprof/base/profile.json   the profile of the base branch, if one was stored; then that of this change
 #   .crossprof/report/             summary.md, report.html, profile.json, and with a baseline comparison.html and comparison.json
 #
 # PROFILE, BUDGET, BASELINE and FAIL_ON are the action's inputs.
@@ -16,12 +16,12 @@ if [ -z "$baseline" ] && [ -f "$stored" ]; then
 fi
 
 status=0
-# The first failure decides; what follows still runs, for the report.
+# Keeps the first failure. The remaining commands still run, for the report.
 note() {
     if [ "$status" -eq 0 ]; then status=$1; fi
 }
 
-# 1 is a profile with damage, which the report shows.
+# Exit status 1 is a damaged profile; the report shows the damage.
 crossprof analyze "$PROFILE" --output-json "$report/profile.json" --output "$report/report.html" --format markdown \
     > "$report/summary.md" || [ $? -eq 1 ]
 if [ -n "${BUDGET:-}" ]; then

@@ -40,7 +40,7 @@
 #![forbid(unsafe_code)]
 #![deny(missing_docs)]
 
-pub use base::{fields, format, json, json_text, number, sort};
+pub use base::{fields, format, home, json, json_text, number, sort};
 pub use view::{export, metric, pages, table, tables};
 pub use {compare, facts, hlo, input, insight, memory, metrics, report, timeline, trace};
 

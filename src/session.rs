@@ -174,6 +174,13 @@ impl Session {
         self.runs.iter().enumerate().map(|(index, run)| run.summary(index)).collect()
     }
 
+    /// Returns the index of the run that was captured last; the first if no capture states its time.
+    pub fn newest(&self) -> u32 {
+        let times = self.runs.iter().zip(0..).map(|(run, index)| (run.captured_at(), index));
+        let newest = times.reduce(|newest, it| if it.0 > newest.0 { it } else { newest });
+        newest.map_or(0, |(_, index)| index)
+    }
+
     /// The report of a run (its index in [`Session::runs`]); `None` where there is no such run.
     pub fn report(&mut self, run: u32, settings: &Settings) -> Option<UnifiedProfile> {
         self.runs.get_mut(run as usize).map(|run| run.report(settings))

@@ -97,8 +97,17 @@ fn a_folder_is_walked_and_the_xplane_preferred() {
     let profile: serde_json::Value = serde_json::from_str(&stdout(&output)).expect("one run, one document");
     assert_eq!(profile["metadata"]["source_format"], "xplane");
     assert_eq!(profile["metadata"]["platform"], "CPU");
-    let codes: Vec<_> = profile["warnings"].as_array().expect("a note").iter().map(|w| w["code"].clone()).collect();
-    assert!(codes.contains(&"repeated_file_not_read".into()), "{codes:?}");
+    let codes: Vec<_> = profile["warnings"].as_array().into_iter().flatten().map(|w| w["code"].clone()).collect();
+    assert!(!codes.contains(&"repeated_file_not_read".into()), "{codes:?}");
+    // The same JSON twice is worth a word.
+    let folder = scratch("repeated_json").join("plugins/profile/2026_01_05_10_00_00");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    for name in ["host.trace.json.gz", "host.trace.json"] {
+        std::fs::copy(samples::root().join(TPU), folder.join(name)).expect("a copy");
+    }
+    let warnings =
+        stdout(&crossprof(&["table", "warnings", folder.to_str().expect("a plain path"), "--format", "json"]));
+    assert!(warnings.contains("repeated_file_not_read"), "{warnings}");
 }
 
 #[test]
@@ -172,6 +181,13 @@ fn wrong_calls_exit_with_2() {
         (&["analyze", empty], "This folder holds no profile"),
         (&["analyze"], "Usage"),
         (&["table", "nonsense", TPU], "the tables are steps, step-breakdown"),
+        (&["table", "ops", TPU, "--sort", "total_self_time"], "Did you mean total_self_time_us"),
+        (&["table", "kernel", TPU], "Did you mean kernels?"),
+        (&["analyze", TPU, "--device", "mi301x"], "Did you mean mi300x"),
+        (&["compare", TPU, TPU, "--device", "abacus"], "The devices are tpu-v2"),
+        (&["anlyze", TPU], "no command and no file anlyze. Did you mean analyze?"),
+        (&["completions", "tcsh"], "[possible values: bash,"),
+        (&["table", "--columns", "opps"], "Did you mean ops"),
         (&["analyze", TPU, "--num-steps", "0"], "num-steps"),
         (&["analyze", TPU, "--model-config", "Cargo.toml"], "Cargo.toml: "),
     ] {
@@ -179,6 +195,63 @@ fn wrong_calls_exit_with_2() {
         assert_eq!(output.status.code(), Some(2), "{arguments:?}");
         assert_eq!(stdout(&output), "", "{arguments:?}");
         assert!(stderr(&output).contains(sentence), "{arguments:?}: {}", stderr(&output));
+    }
+}
+
+#[test]
+fn columns_of_a_table_are_listed_without_a_file() {
+    let list = |arguments: &[&str]| -> Vec<serde_json::Value> {
+        let output = crossprof(&[&["table"], arguments, &["--format", "json"]].concat());
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        serde_json::from_str(&stdout(&output)).expect("JSON")
+    };
+    let ops = list(&["--columns", "ops"]);
+    assert_eq!(list(&["ops", "--columns"]), ops);
+    let keys: Vec<&str> = ops.iter().filter_map(|row| row["key"].as_str()).collect();
+    let rows = stdout(&crossprof(&["table", "ops", TPU, "--top", "1", "--format", "csv"]));
+    assert_eq!(rows.lines().next().expect("a header").split(',').collect::<Vec<_>>(), keys);
+    let time = ops.iter().find(|row| row["key"] == "total_self_time_us").expect("the column");
+    assert_eq!((time["unit"].as_str(), time["type"].as_str()), (Some("µs"), Some("double")));
+    assert_eq!(time["heading"], "Self time");
+    assert!(time["description"].as_str().is_some_and(|text| text.ends_with('.')));
+    let tables: std::collections::BTreeSet<String> =
+        list(&["--columns"]).iter().map(|row| row["table"].as_str().expect("a table").to_owned()).collect();
+    assert_eq!(tables.len(), crossprof::TableName::ALL.len());
+    // Forms have columns of their own.
+    assert!(list(&["--columns", "collectives", "--by", "run"]).iter().any(|row| row["key"] == "device_name"));
+    let text = stdout(&crossprof(&["table", "--columns", "steps"]));
+    assert!(text.starts_with("Table") && text.contains("duration_us"), "{text}");
+    let both = crossprof(&["table", "ops", TPU, "--columns"]);
+    assert_eq!(both.status.code(), Some(2), "{}", stdout(&both));
+}
+
+#[test]
+fn colours_are_for_terminals_and_for_those_who_ask() {
+    let colours = |variables: &[(&str, &str)]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_crossprof"));
+        for name in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE"] {
+            command.env_remove(name);
+        }
+        let output =
+            command.envs(variables.iter().copied()).args(["analyze", TPU]).current_dir(samples::root()).output();
+        stdout(&output.expect("the tool starts"))
+    };
+    let plain = colours(&[]);
+    assert!(!plain.contains('\x1b'));
+    let forced = colours(&[("CLICOLOR_FORCE", "1")]);
+    assert!(forced.contains("\x1b[33mwarning\x1b[0m") && forced.contains("\x1b[1mDevices\x1b[0m"), "{forced}");
+    assert_eq!(colours(&[("NO_COLOR", "1")]), plain);
+}
+
+#[test]
+fn shells_complete_commands_tables_and_devices() {
+    for shell in ["bash", "zsh", "fish"] {
+        let output = crossprof(&["completions", shell]);
+        assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+        let script = stdout(&output);
+        for word in ["crossprof", "timeline", "op-tree", "h100-sxm", "batch-size"] {
+            assert!(script.contains(word), "{shell}: {word}");
+        }
     }
 }
 

@@ -75,11 +75,11 @@ fn twice_as_fast_is_said_and_swapping_inverts_it() {
     assert!(stdout(&crossprof(&folder, &["compare", NEW, MAIN])).contains("▼ 2.00x slower (+50.0 ms)"));
 
     let there = json(&folder, &[MAIN, NEW]);
-    let time = metric(&there, "step_timing.avg_step_time_us");
+    let time = metric(&there, "step_time.typical_us");
     // One capture of each does not tell what the programs differ by.
     assert_eq!((time["ratios"][1].as_f64(), time["winner"].as_u64()), (Some(2.0), None), "{time}");
     let other = json(&folder, &[MAIN, NEW, "--baseline", "1"]);
-    let time = metric(&other, "step_timing.avg_step_time_us");
+    let time = metric(&other, "step_time.typical_us");
     assert_eq!((time["ratios"][0].as_f64(), time["winner"].as_u64()), (Some(0.5), None), "{time}");
     assert_eq!(other, json(&folder, &[MAIN, NEW, "--baseline", "new"]));
 }
@@ -107,7 +107,7 @@ fn groups_of_captures_are_compared_by_what_they_differ_by() {
     // scipy.stats.ttest_ind([90, 91, 89], [100, 102, 98]): half of the 95 % interval is 3.584 ms, and 1.17 times that here.
     let margin = change["margin_us"].as_f64().unwrap();
     assert!((margin - 1.17 * 3584.0).abs() < 5.0, "{margin}");
-    let time = metric(&found, "step_timing.avg_step_time_us");
+    let time = metric(&found, "step_time.typical_us");
     assert_eq!((time["winner"].as_u64(), &time["spreads"][0]), (Some(1), &serde_json::json!([98_000.0, 102_000.0])));
     assert_eq!(json(&folder, &["report.html"]), found);
     // Swapped, the same difference.

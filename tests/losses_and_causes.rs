@@ -139,7 +139,7 @@ fn losses_have_their_causes_and_the_largest_is_first() {
     let (_, profile) = read(&json.finish());
     let found = finding(&profile, "step_time_variation");
     assert_eq!(found.title, "Step 8 loses 900 µs: compute in loop_fusion_7");
-    assert!(found.message.contains("Step 5 takes 1.50 ms (median 1.00 ms), 500 µs longer than the median step: it has 600 µs of input wait in load_batch on the thread python, 500 µs more than usual"), "{}", found.message);
+    assert!(found.message.contains("Step 5 takes 1.50 ms (median 1.00 ms), 500 µs longer than the median step. It has 600 µs of input wait in load_batch on the thread python, 500 µs more than usual"), "{}", found.message);
 }
 
 // Host and devices.
@@ -188,7 +188,11 @@ fn what_host_and_devices_wait_for_is_named() {
     assert!(found.title.contains("wait for transfers (BufferSequencingEvent::Execute)"), "{}", found.title);
     assert!(found.message.contains("waits too: it is in block_until_ready for 94"), "{}", found.message);
     assert!(found.message.contains("(thread se_gpu_worker)"), "{}", found.message);
-    assert!(!found.remedy.contains("read no result") && found.remedy.contains("Move less data"), "{}", found.remedy);
+    assert!(
+        !found.remedy.contains("do not read results") && found.remedy.contains("Transfer less data"),
+        "{}",
+        found.remedy
+    );
 }
 
 #[test]
@@ -196,12 +200,12 @@ fn a_wait_of_the_runtime_and_a_copy_are_named_too() {
     let (_, profile) = read(&waiting(&[("cudaStreamSynchronize", 800)], Some("async_copy_to_device")));
     let found = idle(&profile);
     assert!(found.title.contains("wait for transfers (async_copy_to_device)"), "{}", found.title);
-    assert!(!found.remedy.contains("read no result"), "{}", found.remedy);
+    assert!(!found.remedy.contains("do not read results"), "{}", found.remedy);
     // Nothing shows what the host waits for: no advice to wait less.
     let (_, profile) = read(&waiting(&[("cudaStreamSynchronize", 800)], None));
     let found = idle(&profile);
     assert!(found.title.starts_with("Devices and host both wait"), "{}", found.title);
-    assert!(!found.remedy.contains("read no result"), "{}", found.remedy);
+    assert!(!found.remedy.contains("do not read results"), "{}", found.remedy);
 }
 
 #[test]
@@ -211,7 +215,7 @@ fn the_host_is_named_by_whatever_the_file_has() {
     let found = idle(&profile);
     assert!(!found.message.contains("annotated"), "{}", found.message);
     assert!(found.message.contains("in bind (thread python) for 58"), "{}", found.message);
-    assert!(found.remedy.contains("read no result"), "{}", found.remedy);
+    assert!(found.remedy.contains("do not read results"), "{}", found.remedy);
     // A thread of the runtime, and nothing of Python.
     let (_, profile) = read(&waiting(&[], Some("Allocate")));
     let found = idle(&profile);
@@ -241,7 +245,7 @@ fn the_annotation_of_the_step_is_no_cause() {
     }
     let (_, profile) = read(&json.finish());
     let found = idle(&profile);
-    assert!(found.message.contains("in the step, outside of any range inside it, for"), "{}", found.message);
+    assert!(found.message.contains("in the step but outside any range inside it for"), "{}", found.message);
     for found in fired(&profile) {
         assert!(!format!("{} {}", found.title, found.message).contains("in train"), "{found:#?}");
     }
@@ -272,6 +276,6 @@ fn work_outside_of_the_steps_is_a_finding() {
     near(window.work_percent, 100.0 * 900.0 * counted / (5.0 * 900.0 + 200.0 * 990.0));
     let found = finding(&profile, "outside_window");
     assert_eq!(found.severity, FindingSeverity::Warning);
-    assert!(found.title.ends_with("of the device work lies outside of the window"), "{}", found.title);
+    assert!(found.title.ends_with("of the device work is outside the window"), "{}", found.title);
     assert!(window.caution.as_ref().is_some_and(|caution| found.message.starts_with(caution.as_str())));
 }

@@ -48,6 +48,7 @@ mod memory_what_if;
 mod metrics_docs;
 mod metrics_properties;
 mod missing_events;
+mod one_step_time;
 mod one_value;
 mod ops_of_real_traces;
 mod overview_links;

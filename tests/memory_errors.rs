@@ -87,10 +87,7 @@ fn assert_says(text: &str, words: &[&str]) {
 
 #[test]
 fn padding_without_which_the_program_fits_is_the_cause() {
-    assert_says(
-        TPU,
-        &["45.9 % of the memory that did not fit is padding", "18.5 GiB of 15.5 GiB HBM", "f32[4,16777216]"],
-    );
+    assert_says(TPU, &["45.9 % of the program's memory is padding", "18.5 GiB of 15.5 GiB HBM", "f32[4,16777216]"]);
     let profile = profile(TPU);
     let memory = profile.memory.as_ref().unwrap();
     for classes in [&memory.devices[0].by_class, &memory.programs[0].by_class] {
@@ -135,7 +132,7 @@ fn the_text_adds_up_its_padding_itself() {
         // 64.00 GiB - 896 MiB, of 64.00 GiB.
         assert_says(
             text,
-            &["98.6 % of the memory that did not fit is padding", "64.0 GiB of 15.5 GiB HBM", "63.1 GiB", "896 MiB"],
+            &["98.6 % of the program's memory is padding", "64.0 GiB of 15.5 GiB HBM", "63.1 GiB", "896 MiB"],
         );
         let mut session = open("train.log", text.as_bytes());
         let [buffer] = table(&mut session, TableName::Buffers, "").try_into().unwrap();
@@ -165,12 +162,15 @@ Peak buffers:
 \t\tShape: f32[4096,128,3]
 \t\t==========================
 "#;
-    assert_says(gpu, &["the program is small: memory was held elsewhere", "12.0 MiB", "6.00 MiB"]);
+    assert_says(gpu, &["Memory ran out although the program is small", "12.0 MiB", "6.00 MiB"]);
     // With the allocator's words: 9 of 16 GiB in use are not the program's.
     let in_use = "Limit: 17179869184\nInUse: 17179869000\n";
-    assert_says(&format!("{in_use}{gpu}"), &["held elsewhere", "12.0 MiB of 16.0 GiB", "in use 16.0 GiB"]);
+    assert_says(
+        &format!("{in_use}{gpu}"),
+        &["Other programs, arrays or processes used the memory", "12.0 MiB of 16.0 GiB", "in use 16.0 GiB"],
+    );
     let large = gpu.replace("12.00MiB", "15.00GiB");
-    assert!(!finding(&large).contains("elsewhere"));
+    assert!(!finding(&large).contains("Other programs"));
 }
 
 #[test]
@@ -183,7 +183,7 @@ fn errors_of_one_line_state_what_was_asked_and_what_was_free() {
     assert_says(
         "Attempting to reserve 12.05G at the bottom of memory. That was not possible. There are 13.98G free, 0B reserved, and 9.98G \
          reservable.",
-        &["in pieces", "the largest free piece 9.98 GiB", "free 14.0 GiB"],
+        &["fragmented", "largest free block 9.98 GiB", "free 14.0 GiB"],
     );
     assert_says(
         "RESOURCE_EXHAUSTED: TPU TensorCore Hbm usage: 34.82G, SparseCore Hbm usage 174.10G, exceeding available bytes: 95.74G",
@@ -192,7 +192,7 @@ fn errors_of_one_line_state_what_was_asked_and_what_was_free() {
     assert_says(
         "RESOURCE_EXHAUSTED: XLA:TPU compile permanent error. Ran out of memory in memory space vmem. Used 98.04M of 64.00M vmem. \
          Exceeded vmem capacity by 34.04M.",
-        &["A kernel needs more VMEM than there is", "98.0 MiB of 64.0 MiB VMEM"],
+        &["A kernel needs more VMEM than is available", "98.0 MiB of 64.0 MiB VMEM"],
     );
     assert_says(
         "2022-10-25 21:52:08.219469: W external/org_tensorflow/tensorflow/tsl/framework/bfc_allocator.cc:479] Allocator (GPU_1_bfc) ran \
@@ -204,13 +204,13 @@ fn errors_of_one_line_state_what_was_asked_and_what_was_free() {
     assert_says(
         "W bfc_allocator.cc:501] Allocator (GPU_0_bfc) ran out of memory trying to allocate 2.00GiB (rounded to 2147483648)\nStats:\n\
          Limit: 12884901888\nInUse: 10737418240\nLargestFreeBlock: 536870912\n",
-        &["in pieces", "the largest free piece 512 MiB"],
+        &["fragmented", "largest free block 512 MiB"],
     );
     assert_says(
         "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 1.50 GiB. GPU 0 has a total capacity of 79.50 GiB of which \
          1.25 GiB is free. Including non-PyTorch memory, this process has 78.25 GiB memory in use. Of the allocated memory 70.00 GiB is \
          allocated by PyTorch, and 5.75 GiB is reserved by PyTorch but unallocated.",
-        &["in pieces", "reserved by the allocator and unused 5.75 GiB", "failed on GPU 0"],
+        &["fragmented", "reserved by the allocator but unused 5.75 GiB", "failed on GPU 0"],
     );
 }
 

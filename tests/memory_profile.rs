@@ -32,8 +32,12 @@ fn the_timeline_counts_memory_as_xprof_does() {
         let output = xprof::output(&folder, "memory_profile");
         let theirs = output["memoryProfilePerAllocator"].as_object().unwrap();
         let ours = counters(&folder);
+        let mut titles = BTreeMap::new();
+        with_allocators(&folder, |ours, _| {
+            titles = ours.iter().map(|it| (it.name.clone(), it.title.clone())).collect()
+        });
         for (name, profile) in theirs {
-            let (samples, largest) = ours[&format!("Memory in use of {name} (bytes)")];
+            let (samples, largest) = ours[&format!("Memory in use: {} (bytes)", titles[name])];
             assert_eq!(
                 samples as usize,
                 profile["sampledTimelineSnapshots"].as_array().unwrap().len(),

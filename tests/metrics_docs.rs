@@ -151,7 +151,7 @@ fn the_document_states_every_definition() {
     );
     let entries: Vec<&str> = current.lines().filter(|line| line.starts_with("* `")).collect();
     let has = |start: &str| entries.iter().any(|line| line.starts_with(start));
-    assert!(has("* `steps[].duration_us`: Start to the next step's start"), "fields are missing");
+    assert!(has("* `steps[].duration_us`: Time from the start of the step"), "fields are missing");
     assert!(has("* `total_self_time_us` (µs; XProf: `total_self_time`): "), "columns are missing");
     assert!(entries.len() > 700, "{}", entries.len());
 }

@@ -220,7 +220,7 @@ fn the_example_of_the_schema_is_read_as_printed() {
         // The page for people is called by the file and says why it is short.
         let text = succeeds(&folder, name);
         assert!(text.starts_with(name.trim_end_matches(".json")), "{text}");
-        assert!(text.contains("name several possibilities") && text.contains("comments"), "{text}");
+        assert!(text.contains("list several possibilities") && text.contains("comments"), "{text}");
     }
 }
 

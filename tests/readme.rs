@@ -1,18 +1,47 @@
-//! The README's commands work as they stand there.
+//! The commands of the README and of the task pages in docs/ work as printed, and their links lead somewhere.
 
-use std::path::Path;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Lines of the README's code blocks that call the command-line tool.
-fn commands() -> Vec<String> {
-    let readme = include_str!("../README.md");
-    // `view` goes on until it is ended: tests/view.rs starts it.
-    let is_tried = |line: &&str| line.starts_with("crossprof ") && !line.starts_with("crossprof view ");
-    let calls = readme.lines().filter(is_tried);
-    calls.map(str::to_owned).collect()
+use crate::support::cli;
+use crate::support::samples::root;
+
+/// Pages whose `crossprof` commands are run.
+const PAGES: [&str; 7] = [
+    "README.md",
+    "docs/capture.md",
+    "docs/compare.md",
+    "docs/gate.md",
+    "docs/performance.md",
+    "docs/read.md",
+    "docs/share.md",
+];
+
+fn page(name: &str) -> String {
+    std::fs::read_to_string(root().join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
-/// The words of a command; what stands in quotation marks is one.
+/// Lines of a page's code blocks that call the command-line tool.
+///
+/// `view` runs until it is stopped (tests/view.rs starts it) and `scale` needs JAX (python/tests). A block with a language is
+/// no command of a shell.
+fn commands(text: &str) -> Vec<&str> {
+    let mut commands = Vec::new();
+    let mut fence = None;
+    for line in text.lines() {
+        match (line.strip_prefix("```"), fence) {
+            (Some(_), Some(_)) => fence = None,
+            (Some(language), None) => fence = Some(language),
+            (None, Some("")) if line.starts_with("crossprof ") => commands.push(line),
+            _ => {}
+        }
+    }
+    commands.retain(|line| !line.starts_with("crossprof view ") && !line.starts_with("crossprof scale "));
+    commands
+}
+
+/// The words of a command. Text in double quotation marks is one word.
 fn words(command: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut is_quoted = false;
@@ -27,36 +56,87 @@ fn words(command: &str) -> Vec<String> {
     words
 }
 
-#[test]
-fn every_crossprof_command_of_the_readme_succeeds() {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("readme");
-    std::fs::create_dir_all(&folder).unwrap();
-    let commands = commands();
-    assert!(commands.len() >= 3, "the README shows the tool");
-    for command in commands {
-        let words = words(&command).into_iter().skip(1).map(|word| match word.as_str() {
-            // Inputs are the repository's; outputs go to a folder of the test's own.
-            "profile.json" | "report.html" | "summary.md" | "comparison.json" | "step.svg" => {
-                folder.join(&word).display().to_string()
-            }
-            _ if word.starts_with("www/") => Path::new(env!("CARGO_MANIFEST_DIR")).join(&word).display().to_string(),
-            _ => word,
-        });
-        let output = Command::new(env!("CARGO_BIN_EXE_crossprof")).args(words).output().unwrap();
-        assert!(output.status.success(), "{command}\n{}", String::from_utf8_lossy(&output.stderr));
-        assert!(!output.stdout.is_empty(), "{command} printed nothing");
+/// A folder with the profiles and the budget that the pages name.
+fn prepared() -> PathBuf {
+    let folder = cli::scratch("readme", "pages");
+    let examples = root().join("www/assets/examples");
+    let captures = ["profiles", "main", "new", "main-0", "main-1", "main-2", "new-0", "new-1", "new-2"];
+    for capture in captures {
+        let run = folder.join(capture).join("plugins/profile/2026_01_31_12_00_00");
+        std::fs::create_dir_all(&run).unwrap();
+        let [from, to] = ["gpu-training.trace.json.gz", "host.trace.json.gz"];
+        std::fs::copy(examples.join(from), run.join(to)).unwrap();
     }
+    let budget =
+        page("docs/gate.md").split("```toml\n").nth(1).and_then(|rest| rest.split("```").next()).map(str::to_owned);
+    std::fs::write(folder.join("budget.toml"), budget.expect("docs/gate.md has a budget")).unwrap();
+    folder
 }
 
 #[test]
-fn every_file_that_the_documents_link_to_exists() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    for document in ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"] {
-        let text = std::fs::read_to_string(root.join(document)).unwrap();
-        for link in text.split("](").skip(1).filter_map(|rest| rest.split(')').next()) {
-            if !link.contains("://") {
-                let path = link.split('#').next().unwrap_or(link);
-                assert!(root.join(path).exists(), "{document} links to {link}");
+fn every_crossprof_command_of_the_pages_succeeds() {
+    let folder = prepared();
+    let mut seen = BTreeSet::new();
+    for name in PAGES {
+        let text = page(name);
+        for command in commands(&text) {
+            let words = words(command).into_iter().skip(1).map(|word| match word.as_str() {
+                _ if word.starts_with("www/") => root().join(&word).display().to_string(),
+                _ => word,
+            });
+            let output =
+                Command::new(env!("CARGO_BIN_EXE_crossprof")).args(words).current_dir(&folder).output().unwrap();
+            assert!(output.status.success(), "{name}: {command}\n{}", cli::stderr(&output));
+            assert!(!output.stdout.is_empty(), "{name}: {command} printed nothing");
+            seen.insert(command.to_owned());
+        }
+    }
+    assert!(seen.len() >= 25, "the pages show the tool: {}", seen.len());
+}
+
+#[test]
+fn the_readme_fits_on_two_screens() {
+    assert!(page("README.md").lines().count() <= 120);
+    let words = page("ARCHITECTURE.md").split_whitespace().count();
+    assert!(words <= 1_500, "ARCHITECTURE.md has {words} words: decisions belong to docs/decisions");
+}
+
+/// All Markdown files of the project's documentation, relative to the root.
+fn documents() -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for folder in ["", "docs", "docs/decisions", "python", "tests/data", "www/assets/examples"] {
+        let entries = std::fs::read_dir(root().join(folder)).unwrap().flatten();
+        let names = entries.map(|entry| Path::new(folder).join(entry.file_name()));
+        found.extend(names.filter(|name| name.extension().is_some_and(|extension| extension == "md")));
+    }
+    found
+}
+
+/// The anchor that GitHub gives a heading.
+fn anchor(heading: &str) -> String {
+    let kept = heading.trim().to_lowercase();
+    kept.chars().filter(|c| c.is_alphanumeric() || " -_".contains(*c)).map(|c| if c == ' ' { '-' } else { c }).collect()
+}
+
+#[test]
+fn every_link_of_the_documents_leads_somewhere() {
+    let documents = documents();
+    assert!(documents.len() > 15, "{documents:?}");
+    for document in documents {
+        let text = std::fs::read_to_string(root().join(&document)).unwrap();
+        let links = text.split("](").skip(1).filter_map(|rest| rest.split(')').next());
+        for link in links.filter(|link| !link.contains("://") && !link.contains(char::is_whitespace)) {
+            let (path, place) = link.split_once('#').unwrap_or((link, ""));
+            let target = match path {
+                "" => root().join(&document),
+                path => root().join(&document).parent().unwrap().join(path),
+            };
+            assert!(target.exists(), "{} links to {link}", document.display());
+            if !place.is_empty() && target.extension().is_some_and(|extension| extension == "md") {
+                let text = std::fs::read_to_string(&target).unwrap();
+                let headings = text.lines().filter(|line| line.starts_with('#'));
+                let found = headings.map(|line| anchor(line.trim_start_matches('#'))).any(|anchor| anchor == place);
+                assert!(found, "{} links to {link}, which has no such heading", document.display());
             }
         }
     }

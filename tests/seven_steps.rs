@@ -158,7 +158,7 @@ fn a_share_of_a_step_is_a_time_of_a_step() {
     for window in [WindowChoice::Main, WindowChoice::All, WindowChoice::Active] {
         let profile = report(window);
         let waiting = profile.findings.iter().find(|finding| finding.id == "host_overhead").unwrap();
-        let said = "Devices wait 575 µs of each 1.00 ms step for the host (57.5 %)";
+        let said = "Devices wait for the host for 575 µs of each 1.00 ms step (57.5 %)";
         assert!(waiting.message.starts_with(said), "{}", waiting.message);
     }
 }

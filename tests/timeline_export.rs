@@ -35,7 +35,8 @@ fn held(trace: &Trace, zero: Ps, range: Interval) -> Held {
                 if text.starts_with(prefix) { "" } else { text }
             }
             let (process, thread) = (named("process ", process), named("thread ", trace.text(line.name)));
-            let key = [process, thread, trace.text(kind.name)].map(str::to_owned);
+            // Exports have no home folders.
+            let key = [process, thread, trace.text(kind.name)].map(crossprof::home::without_home);
             let entry = held.events.entry(key.into()).or_default();
             *entry = (entry.0 + 1, entry.1 + (end - start).as_ps());
         }

@@ -136,7 +136,9 @@ fn a_session_says_what_is_wrong_with_an_area() {
     assert_eq!(ask(Some(i64::MIN), Some(i64::MAX), LineQuery::All), Ok(4));
     assert_eq!(ask(None, None, LineQuery::Indices(Vec::new())), Ok(0));
     assert!(ask(Some(7), Some(7), LineQuery::All).unwrap_err().contains("before"));
-    assert!(ask(None, None, LineQuery::Patterns(vec!["TPU".to_owned()])).unwrap_err().starts_with("no line fits TPU"));
+    assert!(
+        ask(None, None, LineQuery::Patterns(vec!["TPU".to_owned()])).unwrap_err().starts_with("no line matches TPU")
+    );
 }
 
 #[test]
@@ -152,8 +154,8 @@ fn wrong_calls_are_told_in_one_sentence() {
         ),
         (
             &["range", "--line", "TPU:0"],
-            "crossprof: --line: no line fits TPU:0; there are /device:GPU:0/Stream #1(Compute), /device:GPU:0/Stream #2(Compute), \
-             /host:CPU/python\n",
+            "crossprof: --line: no line matches TPU:0; the capture has /device:GPU:0/Stream #1(Compute), \
+             /device:GPU:0/Stream #2(Compute), /host:CPU/python\n",
         ),
         (
             &["range", "--by", "thread"],

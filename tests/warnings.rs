@@ -1,4 +1,4 @@
-//! The codes of warnings: documented in docs/warnings.md, and each of them is given by some code.
+//! Tests that docs/warnings.md lists all codes of warnings, and that the code gives each of them.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -8,14 +8,14 @@ use crossprof::{Severity, WarningCode};
 
 const ABOUT: &str = "# Warnings
 
-What was lost or odd while a profile was read and measured. Every report lists its warnings (`warnings` in the JSON, `crossprof table
-warnings`, the list on the overview), each with a code that never changes, a severity, a sentence, what to do, the file and the byte.
+Warnings report lost or unusual data in a profile. Every report lists them (`warnings` in the JSON, `crossprof table warnings`, the
+list on the overview). A warning has a code that never changes, a severity, a message, a remedy, the file, and the byte offset.
 
-* **note**: worth knowing; no number is affected.
-* **caution**: the file was read whole, but numbers may not mean what one expects.
+* **note**: for information only. No number is affected.
+* **caution**: the file was read completely, but numbers may be misleading.
 * **damage**: bytes or events were lost. The profile is partial, and the command line exits with 1.
 
-Profiles of other programs may have other codes; they are shown as they are. This page is made from
+Profiles of other programs may contain other codes, which are shown unchanged. This page is generated from
 `crates/base/src/warning/code.rs`.
 ";
 

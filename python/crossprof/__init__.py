@@ -14,6 +14,8 @@ Analysing::
     profile = crossprof.open("profiles")
     profile.report["step_timing"]["avg_step_time_us"]
     profile.table("ops", sort="-total_self_time_us", top=10).pandas()
+    crossprof.compare("main", "new", price=2.5)["summary"]
+    crossprof.check(profile, limits="step_timing.avg_step_time_us < 150 ms")["holds"]
 
 Importing this package imports neither JAX nor anything else that takes time.
 """
@@ -28,7 +30,10 @@ _PLACES = {
     "_capture": ("Capture", "capture"),
     "_trace": ("Trace", "trace"),
     "_names": ("CaptureError",),
-    "_profile": ("Column", "Profile", "ProfileError", "Profiles", "Table", "compare", "open", "open_all"),
+    "_compare": ("check", "compare"),
+    "_errors": ("ColumnError", "ProfileError"),
+    "_profile": ("Profile", "Profiles", "open", "open_all", "tables"),
+    "_table": ("Column", "Table", "TableInfo"),
     "_parameters": ("parameter_counts",),
     "_show": ("Shown", "show"),
     "_window": ("Captured",),

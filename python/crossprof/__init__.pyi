@@ -4,10 +4,18 @@ from ._capture import (
     Capture as Capture,
     capture as capture,
 )
+from ._compare import (
+    check as check,
+    compare as compare,
+)
 from ._environment import (
     ProfilingConfig as ProfilingConfig,
     get_profiling_config as get_profiling_config,
     maybe_profile as maybe_profile,
+)
+from ._errors import (
+    ColumnError as ColumnError,
+    ProfileError as ProfileError,
 )
 from ._flops import (
     FlopCounter as FlopCounter,
@@ -34,14 +42,11 @@ from ._parameters import (
     parameter_counts as parameter_counts,
 )
 from ._profile import (
-    Column as Column,
     Profile as Profile,
-    ProfileError as ProfileError,
     Profiles as Profiles,
-    Table as Table,
-    compare as compare,
     open as open,
     open_all as open_all,
+    tables as tables,
 )
 from ._show import (
     Shown as Shown,
@@ -51,6 +56,11 @@ from ._step_profiler import (
     Profiler as Profiler,
     add_arguments as add_arguments,
     from_args as from_args,
+)
+from ._table import (
+    Column as Column,
+    Table as Table,
+    TableInfo as TableInfo,
 )
 from ._timing import (
     benchmark_function as benchmark_function,

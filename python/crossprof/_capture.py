@@ -13,15 +13,15 @@ from typing import Any
 from . import _compiles, _triggers
 from ._log import log
 from ._names import claim_session
-from ._processes import chosen, identity, next_number
+from ._processes import chosen, identity, next_number, requested_session
 from ._profiler import Recording, is_foreign_start, mark, wait_for_devices
 from ._schedule import Schedule
 from ._settings import Settings, Workload, settings
 from ._window import FOREIGN_STOP, Captured, Timing, Window
 
 _NEVER = 1 << 62
-#: In place of a session's name: that of a capture which this process alone was asked for.
-_OWN = ""
+#: In place of the time of a request: only this process was asked.
+_OWN = 0
 
 
 class Capture:
@@ -48,7 +48,7 @@ class Capture:
         self._next = 0
         self._queue: list[tuple[int, Callable[[Any], None]]] = []
         self._index = 0
-        self._request: tuple[int | None, str | None] | None = None
+        self._request: tuple[int | None, int] | None = None
         self._lock = threading.RLock()
         self._is_ended = False
         self._reset()
@@ -82,9 +82,10 @@ class Capture:
                     self._tokens.append(tokens)
                 self._act(value)
 
-    def request(self, steps: int | None = None, session: str | None = None) -> None:
+    def request(self, steps: int | None = None, requested_ns: int = _OWN) -> None:
         """Asks for a capture of the next steps, beside those of the schedule; as many as its ``active`` where none are given. Any
-        thread may. While a window is recorded, the request waits for its end.
+        thread may. While a window is recorded, the request waits for its end. Processes that are asked with the same time record into one
+        folder.
 
         Raises:
             ValueError: It is no number of steps.
@@ -92,7 +93,7 @@ class Capture:
         if steps is not None and (type(steps) is not int or steps < 1):
             raise ValueError(f"steps is a whole number of steps from 1 on, not {steps!r}.")
         if not self._is_ended:
-            self._request = (steps, session)
+            self._request = (steps, requested_ns)
 
     def begin(self, step: int, steps: int, subfolder: str = "") -> None:
         """Records from now on so many steps, the first of which has the number ``step``, whatever the schedule says. Does nothing while a
@@ -176,14 +177,14 @@ class Capture:
             self._index += 1
         self._next = self._queue[0][0] if self._queue else _NEVER
 
-    def _plan(self, baseline: int, start: int, active: int, session: str | None) -> None:
+    def _plan(self, baseline: int, start: int, active: int, requested_ns: int | None) -> None:
         record = start + self._schedule.warmup
         self._queue = []
         if baseline < start:
             self._queue += [(baseline, self._begin_baseline), (start, self._end_baseline)]
         if record > start:
             self._queue += [(start, self._begin_warmup), (record, self._end_warmup)]
-        self._queue += [(record, lambda value: self._record(record + active, session)), (record + active, self._finish)]
+        self._queue += [(record, lambda value: self._record(record + active, requested_ns)), (record + active, self._finish)]
 
     def _act(self, value: Any) -> None:
         with self._lock:
@@ -203,12 +204,11 @@ class Capture:
             self._next_step()
         is_idle = self._window is None and self._warmup is None
         if self._request is not None and is_idle:
-            (steps, session), self._request = self._request, None
-            session = session or _OWN
+            (steps, requested_ns), self._request = self._request, None
             active = steps or self._schedule.active
             # A scheduled window that is about to begin gives way.
             self._index -= bool(self._queue)
-            self._plan(self._done, self._done + min(active, self._schedule.active), active, session)
+            self._plan(self._done, self._done + min(active, self._schedule.active), active, requested_ns)
         while self._queue and self._queue[0][0] <= self._done:
             self._queue.pop(0)[1](value)
         if self._queue:
@@ -269,21 +269,21 @@ class Capture:
             warmup, self._warmup = self._warmup, None
             warmup.discard()
 
-    def _record(self, end: int, session: str | None) -> None:
+    def _record(self, end: int, requested_ns: int | None) -> None:
         if not self._takes_part():
             return
         first = self._first_step + self._done
         label = f"steps_{first:06}-{self._first_step + end - 1:06}"
         for problem in [*_triggers.listen_to_end(), *(_triggers.listen_to_requests() if self._listens_to_requests else [])]:
             self._say(problem)
-        if session is None:
+        if requested_ns is None:
             window = Window(self._window_settings, label, key=f"{self._number}/{first}")
-        elif session == _OWN or identity()[1] == 1:
+        elif requested_ns == _OWN or identity()[1] == 1:
             # The other processes were asked for nothing.
             own = claim_session(self._settings.folder, f"{label}_requested")
             window = Window(self._settings, label, session=own, is_alone=True)
         else:
-            window = Window(self._settings, label, session=session)
+            window = Window(self._settings, label, session=requested_session(requested_ns, label))
         last = self._first_step + end - 1
         window.start(f"step {first}" if first == last else f"steps {first} to {last}")
         self._window = window

@@ -85,6 +85,26 @@ def agreed(key: str, is_leader: bool, make: Callable[[], str]) -> str:
         return make()
 
 
+def requested_session(requested_ns: int, label: str) -> str:
+    """Returns the name of the session that several processes record because of one request: its time and the ``label`` of the process that comes
+    first. Their steps may differ by one, but the name may not. Without a connection the name has no label."""
+    name = time.strftime("%Y_%m_%d_%H_%M_%S", time.localtime(requested_ns / 1e9))
+    connection = client()
+    if connection is None:
+        return f"{name}_requested_{requested_ns % 1_000_000_000:09}"
+    key, own = f"crossprof/request/{requested_ns}", f"{name}_{label}_requested"
+    try:
+        # Fails if another process was here before.
+        connection.key_value_set(key, own)
+        return own
+    except Exception:
+        try:
+            return str(connection.blocking_key_value_get(key, _PATIENCE_MS))
+        except Exception as error:
+            log.error("The processes could not agree on one folder (%s): this one captures into its own.", error)
+            return own
+
+
 def clock_offsets(key: str, process: int, count: int) -> dict[str, Any] | None:
     """How far the clocks of the processes are ahead of that of process 0, and by how much that may be wrong, in seconds. None without a connection.
 

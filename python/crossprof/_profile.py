@@ -4,123 +4,54 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Union, overload
 
 from . import _native
+from ._errors import ProfileError, checked_count, sentence
+from ._log import log
+from ._paths import Paths, expanded
 from ._progress import Bar
-
-
-class ProfileError(ValueError):
-    """A file is no profile, or there is no such run, table or column. The message says what to do."""
-
-
-@dataclass(frozen=True)
-class Column:
-    """A column of a table."""
-
-    #: Name in files and in rows.
-    key: str
-    #: Heading for people.
-    title: str
-    #: Unit of its numbers; empty where they have none.
-    unit: str
-    #: What it means.
-    description: str
-
-
-class Table:
-    """Rows under columns. Values that were not measured are None (in pandas and Arrow: missing)."""
-
-    def __init__(self, name: str, columns: _native.Columns) -> None:
-        self.name = name
-        about = columns.about()
-        #: What the columns mean, in their order.
-        self.columns = [Column(*words) for *words, _ in about]
-        self._has_values = [has_values for *_, has_values in about]
-        self._places = {column.key: place for place, column in enumerate(self.columns)}
-        self._native = columns
-
-    def __len__(self) -> int:
-        return len(self._native)
-
-    def __getitem__(self, key: str) -> list[Any]:
-        """The values of a column, by its key.
-
-        Raises:
-            KeyError: There is no such column.
-        """
-        return self._native.values(self._places[key], len(self))
-
-    def rows(self) -> list[dict[str, Any]]:
-        """Each row as a dict by the keys of the columns."""
-        keys = [column.key for column in self.columns]
-        return [dict(zip(keys, values)) for values in zip(*(self[key] for key in keys))]
-
-    def __iter__(self) -> Iterator[dict[str, Any]]:
-        return iter(self.rows())
-
-    def arrow(self) -> Any:
-        """The table as ``pyarrow.Table``; nothing is copied. The metadata of each field are its title, unit and description.
-
-        Raises:
-            ImportError: pyarrow is not installed.
-        """
-        import pyarrow
-
-        return pyarrow.table(self)
-
-    def __arrow_c_array__(self, requested_schema: object = None) -> tuple[object, object]:
-        """The table for whatever knows Arrow's interface, without a copy: ``polars.DataFrame(table)``, ``pyarrow.record_batch(table)``."""
-        return self._native.__arrow_c_array__(requested_schema)
-
-    def pandas(self) -> Any:
-        """The table as ``pandas.DataFrame``, with the keys of the columns.
-
-        Raises:
-            ImportError: pandas is not installed.
-        """
-        import pandas
-
-        return pandas.DataFrame({column.key: self[column.key] for column in self.columns})
-
-    def __repr__(self) -> str:
-        return f"<crossprof table {self.name}: {len(self)} rows, {len(self.columns)} columns>"
-
-    def _repr_html_(self) -> str:
-        """The first rows, for a notebook."""
-        import html
-
-        most = 20
-        shown = [column for column, has_values in zip(self.columns, self._has_values) if has_values]
-        head = "".join(
-            f'<th title="{html.escape(column.description)}">{html.escape(column.title)}'
-            f"{f' ({html.escape(column.unit)})' if column.unit else ''}</th>"
-            for column in shown
-        )
-        rows = zip(*(self._native.values(self._places[column.key], most) for column in shown))
-        body = "".join("<tr>" + "".join(f"<td>{html.escape(_shown(value))}</td>" for value in row) + "</tr>" for row in rows)
-        more = f"<p>{len(self) - most} more rows</p>" if len(self) > most else ""
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
-
-
-def _shown(value: Any) -> str:
-    if value is None:
-        return ""
-    return f"{value:,.4g}" if isinstance(value, float) else str(value)
+from ._table import Table, TableInfo
 
 
 class Profile:
     """One run."""
 
-    def __init__(self, runs: _native.Runs, index: int, paths: tuple[Path, ...]) -> None:
+    def __init__(self, runs: _native.Runs, index: int, paths: tuple[Path, ...], known: dict[str, Any] | None = None) -> None:
         #: The files and folders that were read, this run's among them.
         self.paths = paths
-        self._runs = runs
+        self._loaded: _native.Runs | None = runs
         self._index = index
+        self._known = known or {}
+
+    @property
+    def _runs(self) -> _native.Runs:
+        if self._loaded is None:
+            self._loaded = self._read_again()
+        return self._loaded
+
+    def _read_again(self) -> _native.Runs:
+        """A pickled run: that of its files if they still give the same report, else what the report itself holds."""
+        document = json.dumps(self.report)
+        try:
+            runs = _native.read([os.fspath(path) for path in self.paths], lambda done, total: None, **self._known)
+            if self._index < len(runs) and json.loads(runs.report(self._index)) == self.report:
+                return runs
+        except ValueError:
+            pass
+        self._index = 0
+        return _native.of_document(document)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"paths": self.paths, "index": self._index, "known": self._known, "report": self.report}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.paths, self._index, self._known = state["paths"], state["index"], state["known"]
+        self._loaded = None
+        self.__dict__["report"] = state["report"]
 
     @cached_property
     def report(self) -> dict[str, Any]:
@@ -140,6 +71,16 @@ class Profile:
         found: list[dict[str, Any]] = self.report.get("findings", [])
         return found
 
+    @property
+    def warnings(self) -> list[dict[str, Any]]:
+        """What was lost, damaged or odd: each with ``code``, ``severity`` and ``message``."""
+        found: list[dict[str, Any]] = self.report.get("warnings", [])
+        return found
+
+    def tables(self) -> list[TableInfo]:
+        """The tables that :meth:`table` gives, each with one line about it. A run may have no rows for some of them."""
+        return tables()
+
     def table(self, name: str, *, by: str = "", filter: str = "", sort: str | None = None, top: int | None = None) -> Table:  # noqa: A002
         """A table of the run, as ``crossprof table`` has it.
 
@@ -151,12 +92,71 @@ class Profile:
             top: At most so many rows.
 
         Raises:
-            ProfileError: There is no such table, form or column.
+            ProfileError: There is no such table, form or column, the filter makes no sense for it, or ``top`` is less than 0.
         """
+        checked_count("top", top, least=0)
+        if not isinstance(name, str):
+            raise ProfileError(f"A table has a name, which is not {name!r}: see tables().")
         try:
             return Table(name, self._runs.table(self._index, name, by, filter, sort, top))
         except ValueError as error:
-            raise ProfileError(str(error)) from None
+            raise sentence(error) from None
+
+    def timeline(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        step: str | int | None = None,
+        start: str | float | None = None,
+        end: str | float | None = None,
+        lines: Iterable[str] = (),
+        width: int = 1600,
+        dark: bool = False,
+        hosts: bool = False,
+    ) -> str:
+        """The timeline of a step or a range as an SVG, as ``crossprof timeline`` draws it.
+
+        Args:
+            path: Also write it to this file: an SVG, or the range as a Chrome trace if the name ends with ``.json`` or ``.json.gz``.
+            step: A step by its name, else by its index.
+            start: Draw from this time on, which counts from the start of the capture: ``"1.2s"``, ``"15ms"``; a number is microseconds.
+            end: Draw up to this time.
+            lines: Only lines of these names: ``"GPU:0/Stream*"``.
+            width: In pixels, 400 to 20,000.
+            dark: Draw on a dark ground.
+            hosts: Draw the threads of the hosts, too, where devices ran.
+
+        Returns:
+            The SVG. Of a Chrome trace that was written, the empty text.
+
+        Raises:
+            ProfileError: There is no such step, range or line, or the profile is a document without events.
+        """
+        if step is not None and (start is not None or end is not None):
+            raise ProfileError("step cannot be given with start and end.")
+        if isinstance(width, bool) or not isinstance(width, int) or not 400 <= width <= 20_000:
+            raise ProfileError(f"width is a whole number from 400 to 20000, not {width!r}.")
+        try:
+            content, left_out = self._runs.timeline(
+                self._index,
+                step=None if step is None else str(step),
+                start=None if start is None else str(start),
+                end=None if end is None else str(end),
+                lines=[lines] if isinstance(lines, str) else list(lines),
+                width=width,
+                dark=dark,
+                hosts=hosts,
+                output=None if path is None else os.fspath(path),
+            )
+        except ValueError as error:
+            raise sentence(error) from None
+        for problem in left_out:
+            log.warning("%s", problem)
+        if path is not None:
+            Path(path).expanduser().write_bytes(content)
+            if str(path).endswith((".json", ".json.gz")):
+                return ""
+        return content.decode()
 
     def html(self) -> str:
         """The report of the run as an HTML page that fetches nothing."""
@@ -165,7 +165,7 @@ class Profile:
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the report: ``.html`` the page, anything else the profile's JSON, which crossprof reads like a profile."""
         text = self.html() if str(path).lower().endswith((".html", ".htm")) else self._runs.report(self._index)
-        Path(path).write_text(text, encoding="utf-8")
+        Path(path).expanduser().write_text(text, encoding="utf-8")
 
     def __repr__(self) -> str:
         metadata = self.report["metadata"]
@@ -184,23 +184,34 @@ class Profile:
 class Profiles(Sequence[Profile]):
     """The runs of some files. What a single one of them is asked, the first answers."""
 
-    def __init__(self, runs: _native.Runs, paths: tuple[Path, ...]) -> None:
-        self._profiles = [Profile(runs, index, paths) for index in range(len(runs))]
+    def __init__(self, runs: _native.Runs, paths: tuple[Path, ...], known: dict[str, Any] | None = None) -> None:
+        self._profiles = [Profile(runs, index, paths, known) for index in range(len(runs))]
         #: Files that could not be read, each as a sentence.
         self.problems: list[str] = runs.problems()
 
     def __len__(self) -> int:
         return len(self._profiles)
 
-    def __getitem__(self, index: Any) -> Any:
+    @overload
+    def __getitem__(self, index: int) -> Profile: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> list[Profile]: ...
+
+    def __getitem__(self, index: int | slice) -> Profile | list[Profile]:
         return self._profiles[index]
 
     def __repr__(self) -> str:
         return f"<crossprof profiles: {', '.join(profile.name for profile in self)}>"
 
 
+def tables() -> list[TableInfo]:
+    """Every table that :meth:`Profile.table` gives, with one line about it."""
+    return [TableInfo(name, description, tuple(forms)) for name, description, forms in _native.tables()]
+
+
 def open_all(
-    *paths: str | os.PathLike[str],
+    *paths: Paths,
     num_steps: int | None = None,
     batch_size: int | None = None,
     seq_length: int | None = None,
@@ -210,49 +221,87 @@ def open_all(
     progress: bool | None = None,
 ) -> Profiles:
     """Reads every run below some files and folders; :func:`open` has the arguments and errors."""
-    if not paths:
+    for name, value in (("num_steps", num_steps), ("batch_size", batch_size), ("seq_length", seq_length)):
+        checked_count(name, value)
+    try:
+        found = [path for each in paths for path in expanded(each)]
+    except ValueError as error:
+        raise sentence(error) from None
+    if not found:
         raise ProfileError("There is nothing to read: give a file or a folder.")
+    known: dict[str, Any] = {
+        "num_steps": num_steps,
+        "batch_size": batch_size,
+        "seq_length": seq_length,
+        "device": device,
+        "model_config": None if model_config is None else os.fspath(Path(model_config).expanduser()),
+        "window": window,
+    }
     try:
         with Bar(progress) as bar:
-            runs = _native.read(
-                [os.fspath(path) for path in paths],
-                bar,
-                num_steps=num_steps,
-                batch_size=batch_size,
-                seq_length=seq_length,
-                device=device,
-                model_config=model_config,
-                window=window,
-            )
+            runs = _native.read([os.fspath(path) for path in found], bar, **known)
     except ValueError as error:
-        raise ProfileError(str(error)) from None
-    return Profiles(runs, tuple(Path(path).absolute() for path in paths))
+        raise sentence(error) from None
+    return Profiles(runs, tuple(path.absolute() for path in found), known)
 
 
-def open(path: str | os.PathLike[str], **known: Any) -> Profile:  # noqa: A001
+def open(  # noqa: A001
+    path: Paths,
+    *,
+    num_steps: int | None = None,
+    batch_size: int | None = None,
+    seq_length: int | None = None,
+    device: str | None = None,
+    model_config: str | os.PathLike[str] | None = None,
+    window: str | None = None,
+    progress: bool | None = None,
+) -> Profile:
     """Reads a run: a profile, an archive, or a folder, of which the last run by name is taken (:func:`open_all` gives all).
 
     Args:
-        path: ``*.xplane.pb``, ``*.trace.json.gz``, a log folder, a profile's JSON, a report.
-        **known: What the file cannot know: ``batch_size`` and ``seq_length`` (samples per step over all devices, tokens per sample),
-            ``num_steps``, ``device``, ``model_config`` (a file), ``window`` (``"steps:2-4"``). And ``progress``: whether a bar says how far a
-            long read is; without it on a terminal and in a notebook.
+        path: ``*.xplane.pb``, ``*.trace.json.gz``, a log folder, a profile's JSON, a report; a list of them (the files of several hosts), or a
+            pattern (``"~/runs/*/profiles"``).
+        num_steps: Steps in the capture, instead of the number found in it.
+        batch_size: Samples per step over all devices.
+        seq_length: Tokens per sample.
+        device: The device whose peaks to compare with.
+        model_config: A file that describes the model.
+        window: What is measured: ``"steps:2-4"``.
+        progress: Whether a bar says how far a long read is; without it on a terminal and in a notebook.
 
     Raises:
-        ProfileError: There is no run.
+        ProfileError: There is no run, or an argument is wrong.
     """
-    profiles = open_all(path, **known)
-    latest: Profile = max(profiles, key=lambda profile: profile.name) if len(profiles) > 1 else profiles[0]
-    return latest
+    profiles = open_all(
+        path,
+        num_steps=num_steps,
+        batch_size=batch_size,
+        seq_length=seq_length,
+        device=device,
+        model_config=model_config,
+        window=window,
+        progress=progress,
+    )
+    return max(profiles, key=lambda profile: profile.name) if len(profiles) > 1 else profiles[0]
 
 
-def compare(*profiles: Profile) -> dict[str, Any]:
-    """Compares runs with the first: the document of ``crossprof compare --format json`` (``crossprof schema comparison``).
+#: A run, the runs of some files, or files.
+Runs = Union[Profile, Profiles, Paths]
+
+
+def profiles_of(runs: Runs) -> list[Profile]:
+    """The runs that a caller means; files are read.
 
     Raises:
-        ProfileError: There are fewer than two.
+        ProfileError: There is no run in a file.
     """
-    if len(profiles) < 2:
-        raise ProfileError("A comparison needs two runs or more.")
-    made: dict[str, Any] = json.loads(_native.compare([(profile._runs, profile._index) for profile in profiles]))
-    return made
+    if isinstance(runs, Profile):
+        return [runs]
+    if isinstance(runs, Profiles):
+        return list(runs)
+    if not isinstance(runs, (str, os.PathLike)) and isinstance(runs, Iterable):
+        return [profile for each in runs for profile in profiles_of(each)]
+    try:
+        return [open(runs)]
+    except TypeError:
+        raise ProfileError(f"A profile, or the path of one, is needed, not {runs!r}.") from None

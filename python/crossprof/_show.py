@@ -11,7 +11,8 @@ import sys
 from pathlib import Path
 from urllib.parse import urljoin, urlsplit
 
-from ._profile import Profile, ProfileError
+from ._errors import ProfileError
+from ._profile import Profile
 
 
 class Shown:

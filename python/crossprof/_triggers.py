@@ -23,7 +23,7 @@ _POLL_S = 0.5
 class Listener(Protocol):
     """Can be asked for a capture."""
 
-    def request(self, steps: int | None = None, session: str | None = None) -> None: ...
+    def request(self, steps: int | None = None, requested_ns: int = 0) -> None: ...
 
     def end(self, reason: str) -> None: ...
 
@@ -131,9 +131,8 @@ def _watch(listener: weakref.ref[Any], file: Path, known: int | None) -> None:
         if asked is None:
             return
         if now is not None and now != known:
-            # All processes that see the file come to the same name.
-            session = time.strftime("%Y_%m_%d_%H_%M_%S", time.localtime(now / 1e9)) + f"_requested_{now % 1_000_000_000:09}"
-            asked.request(_steps(file), session)
+            # All processes that see the file see the same time.
+            asked.request(_steps(file), now)
         known = now
         del asked
 

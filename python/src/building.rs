@@ -3,24 +3,23 @@
 use arrow_buffer::{BooleanBufferBuilder, Buffer, NullBufferBuilder};
 use arrow_data::ArrayData;
 use arrow_schema::{ArrowError, DataType};
-use crossprof::table::CellRef;
+use crossprof::home::{may_have, without_home};
+use crossprof::table::{CellRef, Kind};
 
-/// A column that is built. Its type is that of its values; whole numbers among real ones count as these. Where there is no value stands a 0 or an
-/// empty text.
+/// Real numbers below this are exact as whole ones, and fit.
+const WHOLE_BELOW: f64 = 9_007_199_254_740_992.0;
+
+/// A column that is built. Its type is that of its declaration, whatever the values. A row without a value has a 0 or an empty text.
 pub struct Builder {
-    /// Number of rows.
-    rows: usize,
     is_there: NullBufferBuilder,
     values: Values,
-    /// A table's columns have values of one kind; this one had others.
-    is_mixed: bool,
+    /// The first value that the type cannot hold.
+    misfit: Option<String>,
 }
 
 enum Values {
-    /// No cell has had a value yet, of this many.
-    None(usize),
     Floats(Vec<f64>),
-    Ints(Vec<u64>),
+    Ints(Vec<i64>),
     Flags(BooleanBufferBuilder),
     /// The texts one after the other, and where each begins and the last one ends.
     Texts {
@@ -31,33 +30,41 @@ enum Values {
 
 impl Builder {
     /// A builder for `rows` rows.
-    pub fn new(rows: usize) -> Builder {
-        Builder { rows, is_there: NullBufferBuilder::new(rows), values: Values::None(0), is_mixed: false }
+    pub fn new(kind: Kind, rows: usize) -> Builder {
+        let values = match kind {
+            Kind::Float => Values::Floats(Vec::with_capacity(rows)),
+            Kind::Int => Values::Ints(Vec::with_capacity(rows)),
+            Kind::Flag => Values::Flags(BooleanBufferBuilder::new(rows)),
+            Kind::Text => {
+                let mut ends = Vec::with_capacity(rows + 1);
+                ends.push(0);
+                Values::Texts { text: Vec::new(), ends }
+            }
+        };
+        Builder { is_there: NullBufferBuilder::new(rows), values, misfit: None }
     }
 
-    /// The next row's cell.
+    /// Adds the next row's cell.
     #[inline]
     pub fn push(&mut self, cell: CellRef<'_>) {
         match (&mut self.values, cell) {
             (_, CellRef::Absent) => return self.push_nothing(),
             (Values::Floats(all), CellRef::Float(value)) => all.push(value),
             (Values::Floats(all), CellRef::Int(value)) => all.push(value as f64),
-            (Values::Ints(all), CellRef::Int(value)) => all.push(value),
+            (Values::Ints(all), CellRef::Int(value)) if i64::try_from(value).is_ok() => all.push(value.cast_signed()),
+            (Values::Ints(all), CellRef::Float(value)) if value.abs() < WHOLE_BELOW && value.fract() == 0.0 => {
+                all.push(value as i64);
+            }
             (Values::Flags(all), CellRef::Flag(value)) => all.append(value),
             (Values::Texts { text, ends }, CellRef::Text(value)) => {
-                text.extend_from_slice(value.as_bytes());
+                if may_have(value) {
+                    text.extend_from_slice(without_home(value).as_bytes());
+                } else {
+                    text.extend_from_slice(value.as_bytes());
+                }
                 ends.push(text.len() as i64);
             }
-            (Values::None(so_far), _) => {
-                let so_far = *so_far;
-                self.begin(so_far, cell);
-                return self.push(cell);
-            }
-            (Values::Ints(all), CellRef::Float(value)) => {
-                let reals = all.iter().map(|&whole| whole as f64).chain([value]);
-                self.values = Values::Floats(reals.collect());
-            }
-            _ => self.is_mixed = true,
+            _ => return self.reject(cell),
         }
         self.is_there.append_non_null();
     }
@@ -65,10 +72,6 @@ impl Builder {
     #[inline]
     fn push_nothing(&mut self) {
         match &mut self.values {
-            Values::None(so_far) => {
-                *so_far += 1;
-                return;
-            }
             Values::Floats(all) => all.push(0.0),
             Values::Ints(all) => all.push(0),
             Values::Flags(all) => all.append(false),
@@ -77,45 +80,34 @@ impl Builder {
         self.is_there.append_null();
     }
 
-    /// Takes the type of the first value; the `so_far` rows before it have none.
     #[cold]
-    fn begin(&mut self, so_far: usize, first: CellRef<'_>) {
-        self.values = match first {
+    fn reject(&mut self, cell: CellRef<'_>) {
+        let value = match cell {
+            CellRef::Int(value) => value.to_string(),
+            CellRef::Float(value) => value.to_string(),
+            CellRef::Flag(value) => value.to_string(),
+            CellRef::Text(text) => format!("{text:?}"),
             CellRef::Absent => return,
-            CellRef::Float(_) => Values::Floats(zeros(self.rows, so_far)),
-            CellRef::Int(_) => Values::Ints(zeros(self.rows, so_far)),
-            CellRef::Text(_) => Values::Texts { text: Vec::new(), ends: zeros(self.rows + 1, so_far + 1) },
-            CellRef::Flag(_) => {
-                let mut flags = BooleanBufferBuilder::new(self.rows);
-                flags.append_n(so_far, false);
-                Values::Flags(flags)
-            }
         };
-        // Even none at all would make it write a bit for each row from here on.
-        if so_far > 0 {
-            self.is_there.append_n_nulls(so_far);
-        }
+        self.misfit.get_or_insert(value);
+        self.push_nothing();
     }
 
     /// The column.
+    ///
+    /// # Errors
+    ///
+    /// The type of the column cannot hold one of the values: a whole number above 2^63-1, or a value of another type.
     pub fn finish(mut self) -> Result<ArrayData, ArrowError> {
-        if self.is_mixed {
-            return Err(ArrowError::SchemaError("A column has values of several kinds".to_owned()));
+        if let Some(value) = self.misfit {
+            return Err(ArrowError::InvalidArgumentError(value));
         }
         let (kind, buffers) = match self.values {
-            Values::None(rows) => return ArrayData::builder(DataType::Null).len(rows).build(),
             Values::Floats(all) => (DataType::Float64, vec![Buffer::from_vec(all)]),
-            Values::Ints(all) => (DataType::UInt64, vec![Buffer::from_vec(all)]),
+            Values::Ints(all) => (DataType::Int64, vec![Buffer::from_vec(all)]),
             Values::Flags(mut all) => (DataType::Boolean, vec![all.finish().into_inner()]),
             Values::Texts { text, ends } => (DataType::LargeUtf8, vec![Buffer::from_vec(ends), Buffer::from_vec(text)]),
         };
         ArrayData::builder(kind).len(self.is_there.len()).nulls(self.is_there.finish()).buffers(buffers).build()
     }
-}
-
-/// A list for `rows` rows, of which the first `so_far` are zeros.
-fn zeros<T: Clone + Default>(rows: usize, so_far: usize) -> Vec<T> {
-    let mut values = Vec::with_capacity(rows);
-    values.resize(so_far, T::default());
-    values
 }

@@ -9,10 +9,10 @@ use arrow_data::ArrayData;
 use arrow_data::ffi::FFI_ArrowArray;
 use arrow_schema::ffi::FFI_ArrowSchema;
 use arrow_schema::{ArrowError, DataType, Field, Schema};
-use crossprof::Column;
 use crossprof::table::unit::word;
-use crossprof::table::{CellRef, Rows};
-use pyo3::exceptions::{PyIndexError, PyRuntimeError};
+use crossprof::table::{CellRef, Kind, Rows};
+use crossprof::{Column, TableName};
+use pyo3::exceptions::{PyIndexError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyList};
 
@@ -27,63 +27,134 @@ const ROWS_OF_A_THREAD: usize = 16_384;
 /// Threads at most. Each walks all rows: more would wait for memory.
 const MOST_THREADS: usize = 8;
 
+/// What a column is called and means. A table that was pickled brings its own.
+#[derive(Clone)]
+pub struct About {
+    key: String,
+    title: String,
+    unit: String,
+    description: String,
+}
+
 /// The columns of a table, each with as many rows.
 #[pyclass(frozen)]
 pub struct Columns {
-    name: &'static str,
+    name: String,
     rows: usize,
-    columns: Vec<(Column, ArrayData)>,
+    columns: Vec<(About, ArrayData)>,
 }
 
 impl Columns {
-    /// Columns of the rows with these indices.
-    pub fn of(table: &dyn Rows, asked: &[u32]) -> Result<Columns, ArrowError> {
+    /// The declared columns of the rows with these indices. Those that the table of this run lacks are without values.
+    ///
+    /// # Errors
+    ///
+    /// A value does not fit the type of its column: a sentence.
+    pub fn of(name: TableName, declared: &[Column], table: &dyn Rows, asked: &[u32]) -> Result<Columns, String> {
+        let places: Vec<Place> = declared
+            .iter()
+            .map(|column| Place { kind: column.kind, at: table.columns().iter().position(|it| it.key == column.key) })
+            .collect();
         let cores = available_parallelism().map_or(1, usize::from).min(MOST_THREADS);
         let threads = cores.min(asked.len() / ROWS_OF_A_THREAD).max(1);
-        let made = thread::scope(|scope| {
-            let start = |first| scope.spawn(move || share(table, asked, first, threads));
+        let mut made: Vec<_> = thread::scope(|scope| {
+            let places = &places;
+            let start = |first| scope.spawn(move || share(table, places, asked, first, threads));
             let others: Vec<_> = (1..threads).map(start).collect();
-            let own = share(table, asked, 0, threads);
+            let own = share(table, places, asked, 0, threads);
             let others = others.into_iter().map(|other| other.join().unwrap_or_else(|panic| resume_unwind(panic)));
-            std::iter::once(own).chain(others).collect::<Result<Vec<_>, _>>()
-        })?;
-        let mut made: Vec<_> = made.into_iter().flatten().collect();
+            std::iter::once(own).chain(others).flatten().collect()
+        });
         made.sort_by_key(|(place, _)| *place);
-        let columns = table.columns().iter().copied().zip(made.into_iter().map(|(_, data)| data));
-        Ok(Columns { name: table.name(), rows: asked.len(), columns: columns.collect() })
+        let mut columns = Vec::with_capacity(declared.len());
+        for (column, (_, data)) in declared.iter().zip(made) {
+            let data = data.map_err(|error| misfit(column.key, column.kind, &error))?;
+            let about = About {
+                key: column.key.to_owned(),
+                title: column.title.to_owned(),
+                unit: word(column.unit).to_owned(),
+                description: column.definition.to_owned(),
+            };
+            columns.push((about, data));
+        }
+        Ok(Columns { name: name.key().to_owned(), rows: asked.len(), columns })
     }
 
     fn schema(&self) -> Schema {
         let fields = self.columns.iter().map(|(column, data)| {
-            let about = [("title", column.title), ("unit", word(column.unit)), ("description", column.definition)];
-            Field::new(column.key, data.data_type().clone(), true).with_metadata(metadata(&about))
+            let about = [("title", &column.title), ("unit", &column.unit), ("description", &column.description)];
+            Field::new(&column.key, data.data_type().clone(), true).with_metadata(metadata(&about))
         });
-        Schema::new_with_metadata(fields.collect::<Vec<_>>(), metadata(&[("table", self.name)]))
+        Schema::new_with_metadata(fields.collect::<Vec<_>>(), metadata(&[("table", &self.name)]))
+    }
+
+    /// The value of a cell.
+    fn cell<'a>(&self, data: &'a ArrayData, row: usize) -> CellRef<'a> {
+        if !data.is_valid(row) {
+            return CellRef::Absent;
+        }
+        match data.data_type() {
+            DataType::Float64 => CellRef::float(data.buffer::<f64>(0).get(row).copied()),
+            DataType::Int64 => match data.buffer::<i64>(0).get(row) {
+                Some(&value) => u64::try_from(value).map_or(CellRef::Float(value as f64), CellRef::Int),
+                None => CellRef::Absent,
+            },
+            DataType::LargeUtf8 => text(data, row).map_or(CellRef::Absent, CellRef::Text),
+            _ => {
+                let bits = data.buffers().first().map(|bits| BooleanBuffer::new(bits.clone(), 0, self.rows));
+                CellRef::flag(bits.map(|bits| bits.value(row)))
+            }
+        }
     }
 }
 
-fn metadata(entries: &[(&str, &str)]) -> HashMap<String, String> {
-    entries.iter().map(|&(name, text)| (name.to_owned(), text.to_owned())).collect()
+/// Where a table has a declared column, if it does.
+struct Place {
+    kind: Kind,
+    at: Option<usize>,
 }
 
-/// Every column whose place is `first`, `first + step`, ..., with its place.
-fn share(table: &dyn Rows, asked: &[u32], first: usize, step: usize) -> Result<Vec<(usize, ArrayData)>, ArrowError> {
+/// The sentence about a value that its column cannot hold.
+fn misfit(key: &str, kind: Kind, error: &ArrowError) -> String {
+    match error {
+        ArrowError::InvalidArgumentError(value) => format!(
+            "The column {key} has the value {value}, which does not fit its type, {}. The file is probably damaged; crossprof table \
+             --format csv prints such values.",
+            kind.name()
+        ),
+        other => format!("{other}. This is a mistake of crossprof."),
+    }
+}
+
+fn metadata(entries: &[(&str, &String)]) -> HashMap<String, String> {
+    entries.iter().map(|&(name, text)| (name.to_owned(), text.clone())).collect()
+}
+
+/// A column and its place.
+type Made = (usize, Result<ArrayData, ArrowError>);
+
+/// Every column whose place is `first`, `first + step`, ...
+fn share(table: &dyn Rows, places: &[Place], asked: &[u32], first: usize, step: usize) -> Vec<Made> {
     let texts = table.shared_texts();
-    let places = (first..table.columns().len()).step_by(step);
-    let mut columns: Vec<_> =
-        places.map(|place| (place, table.shared_column(place), Builder::new(asked.len()))).collect();
+    let own = places.iter().enumerate().skip(first).step_by(step);
+    let mut columns: Vec<_> = own
+        .map(|(index, place)| {
+            let shared = place.at.and_then(|at| table.shared_column(at));
+            (index, place.at, shared, Builder::new(place.kind, asked.len()))
+        })
+        .collect();
     for rows in asked.chunks(BLOCK) {
-        for (place, shared, builder) in &mut columns {
+        for (_, place, shared, builder) in &mut columns {
             for row in rows.iter().map(|&row| row as usize) {
-                builder.push(match shared.map(|shared| shared.number(row)) {
-                    None => table.cell(row, *place),
-                    Some(0) => CellRef::Absent,
-                    Some(number) => CellRef::text(texts.get(number as usize)),
+                builder.push(match (shared.map(|shared| shared.number(row)), &place) {
+                    (None, Some(place)) => table.cell(row, *place),
+                    (None, None) | (Some(0), _) => CellRef::Absent,
+                    (Some(number), _) => CellRef::text(texts.get(number as usize)),
                 });
             }
         }
     }
-    columns.into_iter().map(|(place, _, builder)| Ok((place, builder.finish()?))).collect()
+    columns.into_iter().map(|(index, _, _, builder)| (index, builder.finish())).collect()
 }
 
 #[pymethods]
@@ -93,11 +164,51 @@ impl Columns {
         self.rows
     }
 
-    /// Key, title, unit and description of each column, and whether any cell has a value.
-    fn about(&self) -> Vec<(&'static str, &'static str, &'static str, &'static str, bool)> {
-        let about = |(column, data): &(Column, ArrayData)| {
-            let has_values = *data.data_type() != DataType::Null;
-            (column.key, column.title, word(column.unit), column.definition, has_values)
+    /// Columns of values as [`Columns::values`] gives them: of each its key, title, unit and description, the name of its type, and the values.
+    #[staticmethod]
+    fn rebuilt(name: String, rows: usize, columns: Vec<(Words, Bound<'_, PyList>)>) -> PyResult<Columns> {
+        let mut made = Vec::with_capacity(columns.len());
+        for ((key, title, unit, description, kind), values) in columns {
+            if values.len() != rows {
+                return Err(PyValueError::new_err(format!(
+                    "The column {key} has {} values for {rows} rows.",
+                    values.len()
+                )));
+            }
+            let data = match kind.as_str() {
+                "double" => filled(&values, Kind::Float, |value: &f64| CellRef::Float(*value)),
+                "bool" => filled(&values, Kind::Flag, |value: &bool| CellRef::Flag(*value)),
+                "int64" => filled(&values, Kind::Int, |value: &i64| {
+                    u64::try_from(*value).map_or(CellRef::Float(*value as f64), CellRef::Int)
+                }),
+                _ => filled(&values, Kind::Text, |value: &String| CellRef::Text(value)),
+            }?;
+            made.push((About { key, title, unit, description }, data));
+        }
+        Ok(Columns { name, rows, columns: made })
+    }
+
+    /// Rows `start`, `start + step`, ..., `count` of them.
+    fn part(&self, start: usize, step: isize, count: usize) -> PyResult<Columns> {
+        let mut columns = Vec::with_capacity(self.columns.len());
+        for (about, data) in &self.columns {
+            let mut builder = Builder::new(kind_of(data), count);
+            for index in 0..count {
+                let row = start.saturating_add_signed(step.saturating_mul(index.cast_signed()));
+                builder.push(if row < self.rows { self.cell(data, row) } else { CellRef::Absent });
+            }
+            columns
+                .push((about.clone(), builder.finish().map_err(|error| PyRuntimeError::new_err(error.to_string()))?));
+        }
+        Ok(Columns { name: self.name.clone(), rows: count, columns })
+    }
+
+    /// Key, title, unit, description and type of each column, and whether any cell has a value.
+    fn about<'a>(&'a self) -> Vec<(&'a str, &'a str, &'a str, &'a str, &'static str, bool)> {
+        let about = |(about, data): &'a (About, ArrayData)| {
+            let About { key, title, unit, description } = about;
+            let has_values = data.null_count() < data.len();
+            (key.as_str(), title.as_str(), unit.as_str(), description.as_str(), kind_of(data).name(), has_values)
         };
         self.columns.iter().map(about).collect()
     }
@@ -108,13 +219,12 @@ impl Columns {
         let rows = most.min(self.rows);
         match data.data_type() {
             DataType::Float64 => list(py, data, rows, |row| data.buffer::<f64>(0).get(row).copied()),
-            DataType::UInt64 => list(py, data, rows, |row| data.buffer::<u64>(0).get(row).copied()),
+            DataType::Int64 => list(py, data, rows, |row| data.buffer::<i64>(0).get(row).copied()),
             DataType::LargeUtf8 => list(py, data, rows, |row| text(data, row)),
-            DataType::Boolean => {
+            _ => {
                 let bits = data.buffers().first().map(|bits| BooleanBuffer::new(bits.clone(), 0, self.rows));
                 list(py, data, rows, |row| bits.as_ref().map(|bits| bits.value(row)))
             }
-            _ => PyList::new(py, vec![None::<bool>; rows]),
         }
     }
 
@@ -142,6 +252,36 @@ impl Columns {
             ArrayData::builder(DataType::Struct(schema.fields.clone())).len(self.rows).child_data(columns).build()?;
         Ok((FFI_ArrowSchema::try_from(&schema)?, FFI_ArrowArray::new(&batch)))
     }
+}
+
+/// The type of a column.
+fn kind_of(data: &ArrayData) -> Kind {
+    match data.data_type() {
+        DataType::Float64 => Kind::Float,
+        DataType::Int64 => Kind::Int,
+        DataType::Boolean => Kind::Flag,
+        _ => Kind::Text,
+    }
+}
+
+/// Key, title, unit and description of a column, and the name of its type.
+type Words = (String, String, String, String, String);
+
+/// A column of these values; None is no value.
+fn filled<T: for<'a, 'py> FromPyObject<'a, 'py, Error: Into<PyErr>>>(
+    values: &Bound<'_, PyList>,
+    kind: Kind,
+    cell: impl for<'a> Fn(&'a T) -> CellRef<'a>,
+) -> PyResult<ArrayData> {
+    let mut builder = Builder::new(kind, values.len());
+    for value in values {
+        if value.is_none() {
+            builder.push(CellRef::Absent);
+        } else {
+            builder.push(cell(&value.extract::<T>().map_err(Into::into)?));
+        }
+    }
+    builder.finish().map_err(|error| PyValueError::new_err(error.to_string()))
 }
 
 fn list<'py, T: IntoPyObject<'py>>(

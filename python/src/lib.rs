@@ -7,10 +7,11 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 use std::time::Duration;
 
-use crossprof::cli::open::{Known, Opened, Watched, compared, peak_flops};
-use crossprof::{Query, Sort, UnifiedProfile, export};
-use pyo3::exceptions::{PyKeyError, PyRuntimeError, PyValueError};
+use crossprof::cli::open::{Asked, Drawing, Known, Opened, Said, Watched, checked, compared, peak_flops};
+use crossprof::{Query, Sort, TableName, UnifiedProfile, export};
+use pyo3::exceptions::{PyKeyError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
 
 use columns::Columns;
 
@@ -74,10 +75,48 @@ impl Runs {
         top: Option<u32>,
     ) -> PyResult<Columns> {
         let query = Query { filter: filter.to_owned(), sort: sort.map(Sort::parse), top };
-        let columns =
-            py.detach(|| self.opened().rows(run, name, by, &query, Columns::of)).map_err(PyValueError::new_err)?;
-        columns.map_err(|error| PyRuntimeError::new_err(format!("{error}. This is a mistake of crossprof.")))
+        let columns = py.detach(|| self.opened().rows(run, name, by, &query, Columns::of));
+        columns.and_then(|columns| columns).map_err(PyValueError::new_err)
     }
+
+    /// A range of a run as an SVG, or as a Chrome trace, and sentences about what was left out.
+    #[pyo3(signature = (run, *, step, start, end, lines, width, dark, hosts, output))]
+    #[expect(clippy::too_many_arguments, reason = "the options of a picture")]
+    fn timeline<'py>(
+        &self,
+        py: Python<'py>,
+        run: usize,
+        step: Option<String>,
+        start: Option<String>,
+        end: Option<String>,
+        lines: Vec<String>,
+        width: u32,
+        dark: bool,
+        hosts: bool,
+        output: Option<PathBuf>,
+    ) -> PyResult<(Bound<'py, PyBytes>, Vec<String>)> {
+        let drawing = Drawing { step, start, end, lines, width, dark, hosts, output };
+        let (bytes, left_out) = py.detach(|| self.opened().timeline(run, &drawing)).map_err(PyValueError::new_err)?;
+        Ok((PyBytes::new(py, &bytes), left_out))
+    }
+}
+
+/// The run of a profile's JSON.
+#[pyfunction]
+fn of_document(py: Python<'_>, text: &str) -> PyResult<Runs> {
+    py.detach(|| Opened::of_document(text)).map(|opened| Runs(Mutex::new(opened))).map_err(PyValueError::new_err)
+}
+
+/// Name, forms and one line about each table.
+#[pyfunction]
+fn tables() -> Vec<(&'static str, &'static str, Vec<&'static str>)> {
+    TableName::ALL.into_iter().map(|table| (table.key(), table.about(), table.forms().to_vec())).collect()
+}
+
+/// ` Did you mean ...?` with the words that are nearest to one; empty if none is near.
+#[pyfunction]
+fn suggestion(word: &str, known: Vec<String>) -> String {
+    crossprof::cli::open::suggestion(word, &known)
 }
 
 /// Reads and analyses files and folders. Ctrl+C ends the waiting. `watch` is called with the bytes that are read and the bytes of all files, 0 while
@@ -121,17 +160,63 @@ fn read(
     }
 }
 
-/// The comparison of these runs as JSON text; the first is the baseline.
+/// A run, and the batch size and the sequence length that it has instead of its own, if any.
+type ComparedRun<'py> = (PyRef<'py, Runs>, usize, Option<u64>, Option<u64>);
+
+/// The comparison of these runs as JSON text.
 #[pyfunction]
-fn compare(py: Python<'_>, runs: Vec<(PyRef<'_, Runs>, usize)>) -> PyResult<String> {
-    let profiles = runs.iter().map(|(runs, run)| runs.profile(*run)).collect::<PyResult<Vec<_>>>()?;
-    Ok(py.detach(|| compared(&profiles)))
+#[pyo3(signature = (runs, *, names, power, price, baseline, weak_scaling, threshold, output))]
+#[expect(clippy::too_many_arguments, reason = "what a user can say of a comparison")]
+fn compare(
+    py: Python<'_>,
+    runs: Vec<ComparedRun<'_>>,
+    names: Vec<String>,
+    power: Vec<f64>,
+    price: Vec<f64>,
+    baseline: Option<String>,
+    weak_scaling: Option<bool>,
+    threshold: Option<f64>,
+    output: Option<PathBuf>,
+) -> PyResult<String> {
+    let mut profiles = Vec::with_capacity(runs.len());
+    for (runs, run, batch_size, seq_length) in &runs {
+        let profile = runs.opened().profile_of(*run, *batch_size, *seq_length);
+        profiles.push(profile.ok_or_else(|| PyKeyError::new_err(format!("There is no run {run}.")))?);
+    }
+    let said = Said { names, power, price, baseline, weak_scaling, threshold };
+    py.detach(|| compared(&profiles, &said, output.as_ref())).map_err(PyValueError::new_err)
 }
+
+/// A run and the file that it is called by.
+type NamedRun<'py> = (PyRef<'py, Runs>, usize, String);
+
+/// The document of a check of these runs.
+#[pyfunction]
+#[pyo3(signature = (runs, *, budget, limits, baseline, baseline_run))]
+fn check(
+    py: Python<'_>,
+    runs: Vec<NamedRun<'_>>,
+    budget: Option<PathBuf>,
+    limits: Vec<String>,
+    baseline: Option<Vec<NamedRun<'_>>>,
+    baseline_run: Option<String>,
+) -> PyResult<String> {
+    let profiles = |runs: &[NamedRun<'_>]| -> PyResult<Vec<_>> {
+        runs.iter().map(|(runs, run, file)| Ok((runs.profile(*run)?, file.clone()))).collect()
+    };
+    let (runs, baseline) = (profiles(&runs)?, baseline.as_deref().map(profiles).transpose()?);
+    let asked = Asked { budget, limits, baselines: Vec::new(), baseline_run };
+    py.detach(|| checked(&runs, &asked, baseline.as_deref())).map_err(PyValueError::new_err)
+}
+
+/// Commands of the tool that Python files answer: name and help.
+const PYTHON_COMMANDS: [(&str, &str); 1] =
+    [("scale", "Run a program on 1, 2, 4, ... devices, capture each, and compare them: how well it scales")];
 
 /// Runs the command-line tool with these arguments, the first of which is its name, and returns its exit status.
 #[pyfunction]
 fn main(py: Python<'_>, arguments: Vec<std::ffi::OsString>) -> u8 {
-    py.detach(|| crossprof::cli::run(arguments.into_iter()))
+    py.detach(|| crossprof::cli::run_with(arguments.into_iter(), &PYTHON_COMMANDS))
 }
 
 /// The dense bf16 peak of a device in FLOP/s, by what JAX calls it.
@@ -145,8 +230,13 @@ fn device_peak(device: &str) -> Option<f64> {
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add_class::<Runs>()?;
+    module.add_class::<Columns>()?;
     module.add_function(wrap_pyfunction!(read, module)?)?;
     module.add_function(wrap_pyfunction!(compare, module)?)?;
+    module.add_function(wrap_pyfunction!(check, module)?)?;
+    module.add_function(wrap_pyfunction!(of_document, module)?)?;
+    module.add_function(wrap_pyfunction!(tables, module)?)?;
+    module.add_function(wrap_pyfunction!(suggestion, module)?)?;
     module.add_function(wrap_pyfunction!(main, module)?)?;
     module.add_function(wrap_pyfunction!(device_peak, module)?)
 }

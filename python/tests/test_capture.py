@@ -188,6 +188,32 @@ def test_processes_of_one_job_capture_into_one_folder(program, tmp_path: Path) -
         assert len(list(session.glob("*_p001.capture.json"))) == 1
 
 
+def test_a_touched_file_asks_all_processes_and_the_folder_has_their_steps(program, tmp_path: Path) -> None:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    text = """
+    with crossprof.capture("profiles", wait=None, active=2) as capture:
+        for step in range(400):
+            capture.step(train_step(x))
+            if step == 20 and jax.process_index() == 0:
+                open("profiles/capture-now", "w").write("3")
+            if capture.captures:
+                break
+            time.sleep(0.01)
+    assert capture.errors == [], capture.errors
+    """
+    jobs = [program(text, JOB=f"{port} {number}") for number in range(2)]
+    for job in jobs:
+        job.end()
+    (session,) = sessions(tmp_path / "profiles")
+    xplanes = sorted(session.glob("*.xplane.pb"))
+    assert [path.name.split("_p")[-1] for path in xplanes] == ["000.xplane.pb", "001.xplane.pb"]
+    # The processes run freely: the name has the steps of the one that came first.
+    names = [f"_steps_{numbers[0]:06}-{numbers[-1]:06}_requested" for numbers in map(step_numbers, xplanes)]
+    assert session.name.endswith(tuple(names)), (session.name, names)
+
+
 def test_an_exception_inside_the_window_saves_it_and_goes_on(program, tmp_path: Path) -> None:
     text = """
     with crossprof.capture("profiles", wait=3, warmup=0, active=10) as capture:

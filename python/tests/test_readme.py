@@ -1,4 +1,4 @@
-"""The README's Python works as it stands there."""
+"""The Python of the documents works."""
 
 from __future__ import annotations
 
@@ -11,16 +11,18 @@ from conftest import sessions
 ROOT = Path(__file__).parents[2]
 
 
-def blocks(file: str) -> list[str]:
-    return re.findall(r"```python\n(.*?)```", (ROOT / file).read_text(), flags=re.DOTALL)
+def blocks(files: str) -> list[str]:
+    texts = [(ROOT / file).read_text() for file in files.split()]
+    return re.findall(r"```python\n(.*?)```", "\n".join(texts), flags=re.DOTALL)
 
 
-@pytest.mark.parametrize("file", ["README.md", "python/README.md"])
-def test_every_block_of_python_runs(run, tmp_path: Path, file: str) -> None:
-    texts = blocks(file)
-    assert len(texts) >= 2
-    # What the reader has already: a training, and two captures of it.
+@pytest.mark.parametrize("files", ["README.md", "docs/capture.md docs/read.md docs/compare.md", "python/README.md"])
+def test_every_block_of_python_runs(run, tmp_path: Path, files: str) -> None:
+    texts = blocks(files)
+    assert texts
+    # The reader has a training, two captures of it, and a budget.
     text = """
+    open("budget.toml", "w").write('limits = ["step_timing.avg_step_time_us < 60 s"]')
     state = params = jnp.ones((64, 64))
     data = range(30)
     def train_step(state, batch):
@@ -31,10 +33,11 @@ def test_every_block_of_python_runs(run, tmp_path: Path, file: str) -> None:
                 capture.step(jax.block_until_ready(train_step(state, 0)))
     """
     prelude = "\n".join(line[4:] for line in text.splitlines())
-    # Not everybody has pandas.
+    # pandas may be missing.
     program = "\n".join(texts).replace(".pandas()", ".rows()")
     run(prelude + program)
-    assert len(sessions(tmp_path / "profiles")) == 1
+    captures = re.findall(r"crossprof\.(?:capture|trace)\(\"profiles\"", program)
+    assert captures and len(sessions(tmp_path / "profiles")) == len(captures)
 
 
 def test_the_first_command_is_pip_install() -> None:

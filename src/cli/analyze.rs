@@ -11,7 +11,7 @@ use super::load::{self, Loaded};
 use super::output::{self, Outputs};
 use super::output_format::OutputFormat;
 use super::progress::Progress;
-use super::{DAMAGED, FAILED, FOUND, READ, complain, print_result};
+use super::{DAMAGED, FAILED, FOUND, READ, complain, print_result, print_text};
 
 /// Reads, reports, and returns the exit status.
 pub fn run(command: &Analyze) -> u8 {
@@ -44,6 +44,7 @@ pub fn run(command: &Analyze) -> u8 {
         }
     }
     match command.format.of_runs(&reports.profiles) {
+        Ok(text) if command.format == OutputFormat::Text => status = print_text(&text, status),
         Ok(text) => status = print_result(&text, status),
         Err(message) => complain(&message),
     }

@@ -8,12 +8,13 @@ use super::time::Time;
 
 /// What the command says; what is wrong with it.
 pub fn asked(command: &Table) -> Result<AreaQuery, String> {
-    let Table { table, from, to, line, .. } = command;
+    let Table { from, to, line, .. } = command;
+    let table = command.name();
     let given = [("--from", from.is_some()), ("--to", to.is_some()), ("--line", !line.is_empty())];
     if let Some((flag, _)) = given.iter().find(|(_, given)| *given && !table.is_of_area()) {
         return Err(format!("{flag}: the table {} takes no range; --window chooses what is measured", table.key()));
     }
-    if command.arguments && *table != TableName::Events {
+    if command.arguments && table != TableName::Events {
         return Err("--arguments: only the table events has one event per row".to_owned());
     }
     if let (Some(Time(from_ps)), Some(Time(to_ps))) = (from, to)

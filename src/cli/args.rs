@@ -1,12 +1,14 @@
 //! What the command line accepts.
 
 mod compare;
+mod named;
 #[cfg(feature = "view")]
 mod view;
 
-use base::suggest;
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+use base::suggest;
 
 pub use compare::{Compare, Group, Scaling};
 #[cfg(feature = "view")]
@@ -15,6 +17,8 @@ pub use view::View;
 use super::output_format::OutputFormat;
 use super::time::Time;
 use crossprof::report::FindingSeverity;
+pub use named::known_device;
+use named::{Device, Tables};
 
 use clap::{Parser, Subcommand, ValueEnum};
 
@@ -90,8 +94,25 @@ pub enum Command {
     View(View),
     /// Print the JSON Schema of the documents that --output-json writes
     Schema(Schema),
+    /// Print the script that completes words of this command in a shell
+    #[command(after_help = COMPLETIONS_HELP)]
+    Completions(Completions),
     /// Print the licences of the software that this program contains
     Notices,
+}
+
+const COMPLETIONS_HELP: &str = "\
+Examples:
+  crossprof completions bash > ~/.local/share/bash-completion/completions/crossprof
+  crossprof completions zsh > ~/.zfunc/_crossprof          (a folder of fpath)
+  crossprof completions fish > ~/.config/fish/completions/crossprof.fish";
+
+/// `crossprof completions`.
+#[derive(Debug, clap::Args)]
+pub struct Completions {
+    /// The shell
+    #[arg(value_enum)]
+    pub shell: clap_complete::Shell,
 }
 
 /// What to read.
@@ -116,7 +137,7 @@ impl Inputs {
 }
 
 /// What the trace cannot know.
-#[derive(Clone, Debug, clap::Args)]
+#[derive(Clone, Debug, Default, clap::Args)]
 pub struct Model {
     /// Number of steps in the capture, instead of the number found in it
     #[arg(long, alias = "num_steps", value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
@@ -128,7 +149,7 @@ pub struct Model {
     #[arg(long, alias = "seq_length", value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub seq_length: Option<u64>,
     /// Device whose peaks to compare with, instead of what the profile says (`h100-sxm`, `tpu-v5e`, `v4-8`; see docs/metrics.md)
-    #[arg(long, value_name = "DEVICE")]
+    #[arg(long, value_name = "DEVICE", value_parser = Device, hide_possible_values = true)]
     pub device: Option<String>,
     /// Model configuration: a Hugging Face config.json or a crossprof.json
     #[arg(long, alias = "model_config", value_name = "FILE")]
@@ -166,10 +187,15 @@ pub struct Analyze {
 
 /// `crossprof table`.
 #[derive(Debug, clap::Args)]
+#[command(mut_arg("files", |files| files.required_unless_present("columns")))]
 pub struct Table {
     /// The table to print
-    #[arg(value_name = "TABLE", value_parser = table_name)]
-    pub table: crossprof::TableName,
+    #[arg(value_name = "TABLE", value_parser = Tables, hide_possible_values = true, required_unless_present = "columns")]
+    pub table: Option<crossprof::TableName>,
+    /// Print the columns of this table, or of all tables, instead: key, heading, unit, type and meaning. No FILE is read
+    #[arg(long, value_name = "TABLE", num_args = 0..=1, default_missing_value = "", hide_possible_values = true,
+        value_parser = named::OneOrAll, conflicts_with_all = ["files", "trace_file"])]
+    pub columns: Option<named::OneOrAllTables>,
     /// What to read.
     #[command(flatten)]
     pub inputs: Inputs,
@@ -206,6 +232,14 @@ pub struct Table {
     /// How to print the table
     #[arg(long, value_enum, default_value_t = TableFormat::Text)]
     pub format: TableFormat,
+}
+
+impl Table {
+    /// The table to print.
+    pub fn name(&self) -> crossprof::TableName {
+        // One is required unless columns are asked for.
+        self.table.unwrap_or(crossprof::TableName::Steps)
+    }
 }
 
 /// Which tables have several forms, and which.
@@ -371,35 +405,30 @@ pub enum TableFormat {
     Json,
 }
 
-fn table_name(key: &str) -> Result<crossprof::TableName, String> {
-    crossprof::TableName::from_key(key).ok_or_else(|| {
-        let keys: Vec<&str> = crossprof::TableName::ALL.iter().map(|name| name.key()).collect();
-        format!("the tables are {}.{}", keys.join(", "), suggest::question(&suggest::words(key, &keys)))
-    })
-}
-
-/// The arguments with `analyze` put in front where no command is named: `crossprof FILE`, `crossprof --trace_file FILE`.
-pub fn with_default_command(arguments: impl Iterator<Item = OsString>) -> Vec<OsString> {
+/// The arguments with `analyze` put in front where no command is named: `crossprof FILE`, `crossprof --trace_file FILE`. `commands` are the
+/// names of all commands.
+///
+/// # Errors
+///
+/// The first word is neither a command nor a file, and near to a command: a sentence.
+pub fn with_default_command(
+    arguments: impl Iterator<Item = OsString>,
+    commands: &[&str],
+) -> Result<Vec<OsString>, String> {
     let mut arguments: Vec<OsString> = arguments.collect();
-    let known = [
-        "analyze",
-        "table",
-        "check",
-        "compare",
-        "timeline",
-        "view",
-        "schema",
-        "notices",
-        "help",
-        "-h",
-        "--help",
-        "-V",
-        "--version",
-    ];
-    if arguments.get(1).is_some_and(|first| !known.iter().any(|known| first == known)) {
+    let Some(first) = arguments.get(1) else { return Ok(arguments) };
+    let others = ["help", "-h", "--help", "-V", "--version"];
+    if !commands.iter().chain(&others).any(|known| first == known) {
+        if let Some(word) = first.to_str().filter(|_| !Path::new(first).exists()) {
+            let is_name = word.chars().all(|letter| letter.is_ascii_alphabetic());
+            let near = if is_name { suggest::words(word, commands) } else { Vec::new() };
+            if !near.is_empty() {
+                return Err(format!("There is no command and no file {word}.{}", suggest::question(&near)));
+            }
+        }
         arguments.insert(1, "analyze".into());
     }
-    arguments
+    Ok(arguments)
 }
 
 #[cfg(test)]
@@ -407,7 +436,8 @@ mod tests {
     use super::*;
 
     fn parse(line: &str) -> Result<Args, clap::Error> {
-        Args::try_parse_from(with_default_command(line.split(' ').map(OsString::from)))
+        let commands = ["analyze", "table"];
+        Args::try_parse_from(with_default_command(line.split(' ').map(OsString::from), &commands).unwrap())
     }
 
     #[test]
@@ -421,6 +451,18 @@ mod tests {
             assert_eq!(analyze.inputs.paths().collect::<Vec<_>>(), [&PathBuf::from("t.json")], "{line}");
             assert_eq!(analyze.inputs.model.num_steps, Some(5));
             assert_eq!(analyze.output_json, Some(PathBuf::from("o.json")));
+        }
+    }
+
+    #[test]
+    fn a_word_that_is_nearly_a_command_is_no_file() {
+        let parse = |word: &str| {
+            with_default_command(["crossprof", word].map(OsString::from).into_iter(), &["analyze", "table"])
+        };
+        let message = parse("anlyze").unwrap_err();
+        assert!(message.contains("no command and no file anlyze. Did you mean analyze?"), "{message}");
+        for word in ["tables.json", "Cargo.toml", "logs", "--num-steps=2"] {
+            assert_eq!(parse(word).unwrap()[1], "analyze", "{word}");
         }
     }
 

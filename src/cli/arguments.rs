@@ -5,6 +5,7 @@ use std::fs::File;
 use std::io::{ErrorKind, Read};
 use std::path::Path;
 
+use crossprof::home::shared;
 use crossprof::input::{ArgumentsReader, EventArguments, NOT_FOUND};
 use crossprof::session::EventInFile;
 use crossprof::table::{Cell, Column, Unit, column};
@@ -90,7 +91,7 @@ pub fn with_column(mut table: Table, arguments: &[Arguments]) -> Table {
 pub fn json(table: &Table, arguments: &[Arguments]) -> String {
     let rows = table.rows.iter().zip(arguments);
     let rows: Vec<Row<'_>> = rows.map(|(cells, arguments)| Row { columns: &table.columns, cells, arguments }).collect();
-    json_text::pretty(&rows) + "\n"
+    shared(json_text::pretty(&rows) + "\n")
 }
 
 struct Object<'a>(&'a [(String, String)]);

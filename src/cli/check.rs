@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use crossprof::budget::file::BudgetFile;
-use crossprof::budget::{self, Catalogue, CheckReport, Document, Limit, RuleError};
+use crossprof::budget::{self, Catalogue, CheckReport, Document, Limit, RuleError, RunReport};
 use crossprof::format::printable;
 
 use super::analyze::{self, Reports};
@@ -41,23 +41,70 @@ fn complain_lines(message: &str) {
     }
 }
 
-/// What was asked for.
-struct Budget {
-    limits: Vec<Limit>,
-    baselines: Vec<PathBuf>,
+/// What runs are held against.
+#[derive(Debug, Default)]
+pub struct Asked {
+    /// A budget file.
+    pub budget: Option<PathBuf>,
+    /// Limits beside those of the file.
+    pub limits: Vec<String>,
+    /// Paths of the baseline, instead of those of the file.
+    pub baselines: Vec<PathBuf>,
+    /// Name of the baseline's run, or a pattern.
+    pub baseline_run: Option<String>,
+}
+
+/// What was asked for, once it is read.
+pub struct Budget {
+    /// The limits of the file, then the others.
+    pub limits: Vec<Limit>,
+    /// Paths of the baseline.
+    pub baselines: Vec<PathBuf>,
     baseline_run: Option<String>,
+}
+
+impl Budget {
+    /// Does any limit mention the baseline?
+    pub fn needs_baseline(&self) -> bool {
+        self.limits.iter().any(Limit::needs_baseline)
+    }
+
+    /// The sentence about a baseline that is needed and not given; `how` says how to give one.
+    pub fn lacks_baseline(&self, how: &str) -> String {
+        let rule = self.limits.iter().find(|limit| limit.needs_baseline()).map_or("", |limit| &limit.text);
+        format!("\"{rule}\" needs a baseline: {how}, or write baseline = \"FILE\" in the budget.")
+    }
+
+    /// Holds each of the runs against the limits. `baselines` are the runs of each path of the baseline.
+    ///
+    /// # Errors
+    ///
+    /// The baseline has no run to compare with: a sentence.
+    pub fn judge(&self, runs: &[Document], baselines: &[Vec<Document>]) -> Result<Vec<RunReport>, String> {
+        let mut judged = Vec::new();
+        for run in runs {
+            let mut group = Vec::new();
+            for runs in baselines {
+                group.extend(paired(runs, run, self.baseline_run.as_deref())?);
+            }
+            judged.push(budget::check(&self.limits, run, &group));
+        }
+        Ok(judged)
+    }
 }
 
 /// The result, or every mistake that keeps it from being made. The budget comes first: it is wrong whatever the profile says.
 fn check(command: &Check) -> Result<CheckReport, Vec<String>> {
-    let budget = read_budget(command)?;
+    let budget = read_budget(&Asked {
+        budget: command.budget.clone(),
+        limits: command.limit.clone(),
+        baselines: command.baseline.clone(),
+        baseline_run: command.baseline_run.clone(),
+    })?;
     let only = |message: String| vec![message];
-    let needs_baseline = budget.limits.iter().any(Limit::needs_baseline);
+    let needs_baseline = budget.needs_baseline();
     if needs_baseline && budget.baselines.is_empty() {
-        let rule = budget.limits.iter().find(|limit| limit.needs_baseline()).map_or("", |limit| &limit.text);
-        return Err(only(format!(
-            "\"{rule}\" needs a baseline: give --baseline FILE, or write baseline = \"FILE\" in the budget."
-        )));
+        return Err(only(budget.lacks_baseline("give --baseline FILE")));
     }
     if !needs_baseline && !command.baseline.is_empty() {
         complain("--baseline is not used: no limit mentions the baseline.");
@@ -71,19 +118,16 @@ fn check(command: &Check) -> Result<CheckReport, Vec<String>> {
         let inputs = Inputs { files: vec![path.clone()], trace_file: Vec::new(), model: command.inputs.model.clone() };
         baselines.push(documents(&inputs, &outputs).map_err(only)?);
     }
-    let mut judged = Vec::new();
-    for run in &runs {
-        let mut group = Vec::new();
-        for runs in &baselines {
-            group.extend(paired(runs, run, budget.baseline_run.as_deref()).map_err(only)?);
-        }
-        judged.push(budget::check(&budget.limits, run, &group));
-    }
+    let judged = budget.judge(&runs, &baselines).map_err(only)?;
     Ok(CheckReport::new(command.budget.as_ref().map(|path| path.display().to_string()), judged))
 }
 
-/// The limits of the file, then those of the command line.
-fn read_budget(command: &Check) -> Result<Budget, Vec<String>> {
+/// Reads the limits of the file, then the others.
+///
+/// # Errors
+///
+/// Every mistake in them, the place of each in later lines.
+pub fn read_budget(asked: &Asked) -> Result<Budget, Vec<String>> {
     let mut catalogue = Catalogue::of_profile();
     // The schema does not know the names of the rules; this program does.
     if let Ok(path) = budget::Path::parse("findings[*].id") {
@@ -92,14 +136,14 @@ fn read_budget(command: &Check) -> Result<Budget, Vec<String>> {
     }
     let mut mistakes = Vec::new();
     let mut found = BudgetFile::default();
-    if let Some(path) = &command.budget {
+    if let Some(path) = &asked.budget {
         let text = budget_text(path).map_err(|error| vec![format!("{}: cannot be read: {error}", path.display())])?;
         match BudgetFile::parse(&text, &catalogue) {
             Ok(file) => found = file,
             Err(wrong) => mistakes.extend(wrong.iter().map(|mistake| format!("{}:{mistake}", path.display()))),
         }
     }
-    for rule in &command.limit {
+    for rule in &asked.limits {
         match Limit::parse(rule, &catalogue) {
             Ok(limit) => found.limits.push(limit),
             Err(error) => mistakes.push(format!("--limit: {}", marked(rule, &error))),
@@ -108,15 +152,15 @@ fn read_budget(command: &Check) -> Result<Budget, Vec<String>> {
     if !mistakes.is_empty() {
         return Err(mistakes);
     }
-    let folder = command.budget.as_deref().and_then(Path::parent).unwrap_or(Path::new(""));
+    let folder = asked.budget.as_deref().and_then(Path::parent).unwrap_or(Path::new(""));
     Ok(Budget {
         limits: found.limits,
         // The file's own baseline is distinguished from where the file is, so that the job can run anywhere.
-        baselines: match command.baseline.as_slice() {
+        baselines: match asked.baselines.as_slice() {
             [] => found.baselines.iter().map(|path| folder.join(path)).collect(),
             given => given.to_vec(),
         },
-        baseline_run: command.baseline_run.clone().or(found.baseline_run),
+        baseline_run: asked.baseline_run.clone().or(found.baseline_run),
     })
 }
 

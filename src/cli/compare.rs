@@ -12,7 +12,7 @@ use super::analyze;
 use super::args::{Compare, Group, Inputs, Scaling};
 use super::output::{self, Outputs};
 use super::output_format::OutputFormat;
-use super::{FAILED, FOUND, READ, complain, print_result};
+use super::{FAILED, FOUND, READ, complain, print_result, print_text};
 
 /// Reads, compares, writes, prints, and returns the exit status.
 pub fn run(command: &Compare) -> u8 {
@@ -42,35 +42,72 @@ fn compared(command: &Compare) -> Result<(u8, Comparison, Vec<Subject>), String>
             "A comparison needs two runs or more, and {found}: give another FILE, or a folder of several."
         ));
     }
-    if command.name.len() > runs {
-        return Err(format!("--name: {} names are given for {runs} runs.", command.name.len()));
+    let comparison = of_subjects(&said(command), &mut subjects)?;
+    Ok((status, comparison, subjects))
+}
+
+/// What the user says of the runs of a comparison.
+#[derive(Debug, Default)]
+pub struct Said {
+    /// Names of the first runs.
+    pub names: Vec<String>,
+    /// Watts of one device: of each run, or one value of all.
+    pub power: Vec<f64>,
+    /// Dollars an hour of one device: of each run, or one value of all.
+    pub price: Vec<f64>,
+    /// Index or name of the run that the others are compared with.
+    pub baseline: Option<String>,
+    /// The work grows with the devices, or stays the same.
+    pub weak_scaling: Option<bool>,
+    /// Share from which on a difference counts.
+    pub threshold: Option<f64>,
+}
+
+fn said(command: &Compare) -> Said {
+    Said {
+        names: command.name.clone(),
+        power: command.power.clone(),
+        price: command.price.clone(),
+        baseline: command.baseline.clone(),
+        weak_scaling: command.scaling.map(|kind| kind == Scaling::Weak),
+        threshold: command.threshold,
     }
-    for (subject, name) in subjects.iter_mut().zip(&command.name) {
+}
+
+/// Compares runs, of which two or more are given.
+///
+/// # Errors
+///
+/// What is said does not fit the runs, or they are too many: a sentence.
+pub fn of_subjects(said: &Said, subjects: &mut [Subject]) -> Result<Comparison, String> {
+    let runs = subjects.len();
+    if said.names.len() > runs {
+        return Err(format!("--name: {} names are given for {runs} runs.", said.names.len()));
+    }
+    for (subject, name) in subjects.iter_mut().zip(&said.names) {
         subject.name = name.clone();
     }
-    let power = of_each(&command.power, runs, "--power")?;
-    let price = of_each(&command.price, runs, "--price")?;
+    let power = of_each(&said.power, runs, "--power")?;
+    let price = of_each(&said.price, runs, "--price")?;
     for ((subject, watts), dollars) in subjects.iter_mut().zip(power).zip(price) {
         subject.watts_per_device = watts.or(subject.watts_per_device);
         subject.dollars_per_device_hour = dollars.or(subject.dollars_per_device_hour);
     }
     // What a report was made with holds unless it is said otherwise.
-    let mut options = Options::of(&subjects);
-    if let Some(given) = &command.baseline {
-        options.baseline = baseline(given, &subjects)?;
+    let mut options = Options::of(subjects);
+    if let Some(given) = &said.baseline {
+        options.baseline = baseline(given, subjects)?;
     }
-    if let Some(kind) = command.scaling {
-        options.weak_scaling = Some(kind == Scaling::Weak);
-    }
-    options.threshold = command.threshold.or(options.threshold);
-    let comparison = compare(&subjects, &options);
+    options.weak_scaling = said.weak_scaling.or(options.weak_scaling);
+    options.threshold = said.threshold.or(options.threshold);
+    let comparison = compare(subjects, &options);
     if runs > MOST_RUNS && comparison.trend.is_none() {
         return Err(format!(
             "There are {runs} runs, and at most {MOST_RUNS} can be compared. More are shown only over time: runs whose names hold \
              their training step (step_00001000), or whose profiles say when they were captured."
         ));
     }
-    Ok((status, comparison, subjects))
+    Ok(comparison)
 }
 
 /// The runs of every path, each path on its own: the same file twice is two runs, and only one is in memory at a time. What is found
@@ -248,5 +285,6 @@ fn deliver(command: &Compare, comparison: &Comparison, subjects: &[Subject]) -> 
             status = FAILED;
         }
     }
-    print_result(&command.format.of_comparison(&comparison.focused(command.focus.into()), subjects), status)
+    let print = if command.format == OutputFormat::Text { print_text } else { print_result };
+    print(&command.format.of_comparison(&comparison.focused(command.focus.into()), subjects), status)
 }

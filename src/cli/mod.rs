@@ -8,6 +8,7 @@ mod area;
 mod args;
 mod arguments;
 mod check;
+mod colour;
 mod compare;
 mod input;
 mod load;
@@ -25,10 +26,10 @@ mod view;
 use std::ffi::OsString;
 use std::io::{ErrorKind, Write};
 
-use clap::Parser;
+use clap::{CommandFactory, FromArgMatches};
 use crossprof::format::{printable, shorten};
 
-use args::{Args, Command};
+use args::{Args, Command, Completions};
 
 /// The files were read.
 const READ: u8 = 0;
@@ -45,7 +46,24 @@ const NOTICES: &str = include_str!("../../docs/third-party-notices.txt");
 
 /// Runs the tool with the given arguments (the first is its own name) and returns its exit status.
 pub fn run(arguments: impl Iterator<Item = OsString>) -> u8 {
-    let arguments = match Args::try_parse_from(args::with_default_command(arguments)) {
+    run_with(arguments, &[])
+}
+
+/// Runs the tool like [`run`]. `others` are commands that the caller answers itself, each with its help: they are listed and completed.
+pub fn run_with(arguments: impl Iterator<Item = OsString>, others: &[(&'static str, &'static str)]) -> u8 {
+    let command = others
+        .iter()
+        .fold(Args::command(), |command, &(name, help)| command.subcommand(clap::Command::new(name).about(help)));
+    let names: Vec<&str> = command.get_subcommands().map(clap::Command::get_name).collect();
+    let arguments = match args::with_default_command(arguments, &names) {
+        Ok(arguments) => arguments,
+        Err(message) => {
+            complain(&message);
+            return FAILED;
+        }
+    };
+    let parsed = command.clone().try_get_matches_from(arguments);
+    let arguments = match parsed.and_then(|matches| Args::from_arg_matches(&matches)) {
         Ok(arguments) => arguments,
         Err(message) => {
             // Help and version are results; anything else is a wrong call.
@@ -71,8 +89,18 @@ pub fn run(arguments: impl Iterator<Item = OsString>) -> u8 {
             };
             print_result(schema, READ)
         }
+        Command::Completions(Completions { shell }) => {
+            let mut script = Vec::new();
+            clap_complete::generate(shell, &mut command.clone(), "crossprof", &mut script);
+            print_result(&String::from_utf8_lossy(&script), READ)
+        }
         Command::Notices => print_result(NOTICES, READ),
     }
+}
+
+/// Writes a text for people to standard output, in colours where these are wanted, and returns the exit status.
+fn print_text(text: &str, status: u8) -> u8 {
+    if colour::is_wanted() { print_result(&colour::coloured(text), status) } else { print_result(text, status) }
 }
 
 /// Writes a result to standard output and returns the exit status: `status`, or that of a failure. A reader that stops early

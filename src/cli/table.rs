@@ -1,5 +1,7 @@
 //! `crossprof table`: one table of every run.
 
+mod columns;
+
 use std::io::IsTerminal;
 
 use crossprof::export::{csv, json, text};
@@ -12,12 +14,16 @@ use crossprof::{Column, Query, Sort, TableName};
 use super::analyze::Reports;
 use super::args::{Table, TableFormat};
 use super::output::Outputs;
-use super::{DAMAGED, FAILED, READ, area, arguments, complain, print_result};
+use super::{DAMAGED, FAILED, READ, area, arguments, complain, print_result, print_text};
 
 /// Reads, prints the table, and returns the exit status.
 pub fn run(command: &Table) -> u8 {
+    if let Some(asked) = &command.columns {
+        return columns::run(command, asked.0.or(command.table));
+    }
+    let name = command.name();
     let form = command.change.as_deref().unwrap_or(&command.by);
-    if let Err(message) = known_form(command.table, &command.by).and_then(|()| known_change(command)) {
+    if let Err(message) = known_form(name, &command.by).and_then(|()| known_change(command)) {
         complain(&message);
         return FAILED;
     }
@@ -42,14 +48,14 @@ pub fn run(command: &Table) -> u8 {
         Query { filter: command.filter.clone(), sort: command.sort.as_deref().map(Sort::parse), top: command.top };
     let mut is_lost = false;
     let titles = text::titles(&reports.profiles);
-    let runs = asked_runs(command.table, &mut reports, &titles);
+    let runs = asked_runs(name, &mut reports, &titles);
     let several = runs.len() > 1;
     let is_terminal = std::io::stdout().is_terminal();
     for (index, (run, title)) in runs.into_iter().enumerate() {
         let settings = &reports.settings;
         let listed = if command.arguments { reports.session.listed_events(run, settings, &area, &query) } else { None };
         let asked = listed.or_else(|| {
-            let table = reports.session.table_of_area(run, settings, command.table, form, &area, &query)?;
+            let table = reports.session.table_of_area(run, settings, name, form, &area, &query)?;
             Some(table.map(|table| (table, Vec::new())))
         });
         let (table, events) = match asked {
@@ -86,11 +92,12 @@ pub fn run(command: &Table) -> u8 {
             TableFormat::Csv => format!("{}{}", if index > 0 { "\r\n" } else { "" }, csv::to_csv(&table)),
             TableFormat::Json => as_json,
         };
-        if print_result(&text, READ) == FAILED {
+        let print = if command.format == TableFormat::Text { print_text } else { print_result };
+        if print(&text, READ) == FAILED {
             return FAILED;
         }
     }
-    if command.table != TableName::Warnings {
+    if name != TableName::Warnings {
         reports.print_warnings();
     }
     match reports.status() {
@@ -127,8 +134,8 @@ pub fn known_form(name: TableName, by: &str) -> Result<(), String> {
 /// A change that cannot be understood is a wrong call, and so is one of a table that has none.
 fn known_change(command: &Table) -> Result<(), String> {
     match &command.change {
-        Some(_) if command.table != TableName::MemoryWhatIf => {
-            Err(format!("--change: the table {} is of what is; memory-what-if is of changes", command.table.key()))
+        Some(_) if command.name() != TableName::MemoryWhatIf => {
+            Err(format!("--change: the table {} is of what is; memory-what-if is of changes", command.name().key()))
         }
         // Whether a program has a batch size is seen when it is read.
         Some(change) => Change::parse(change, Some(1)).map(drop).map_err(|message| format!("--change: {message}")),

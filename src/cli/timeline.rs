@@ -48,43 +48,69 @@ fn draw(command: &Timeline) -> Result<u8, String> {
         return Ok(FAILED);
     }
     let (titles, settings) = (crossprof::export::text::titles(&reports.profiles), reports.settings.clone());
-    let mut ranges = Vec::new();
-    for (run, title) in (0..).zip(&titles) {
-        let range = reports.session.timeline(run, &settings, |context, _| range(command, context));
-        ranges.push(range.ok_or_else(|| format!("{title} is an earlier result, which has no events to draw"))??);
-    }
-    if let Some(path) = command.output.as_ref().filter(|path| is_trace(path)) {
-        let [range] = ranges.as_slice() else {
-            return Err("a trace holds one run; several are drawn as an SVG".to_owned());
-        };
-        let write = |context: Context<'_>, kept: &Kept| write_trace(command, context, kept, *range, path);
-        reports.session.timeline(0, &settings, write).unwrap_or(Ok(()))?;
-        let printed = format!("{}: {} of {}\n", path.display(), time_us(range.length().as_us()), titles.join(" and "));
-        reports.print_warnings();
-        return Ok(print_result(&printed, reports.status()));
-    }
-    // Of several runs, steps begin below each other and have one scale.
-    let longest = ranges.iter().map(|range| range.length()).max().unwrap_or_default();
-    let mut document = Document::default();
-    let comparison = compared(command, &reports.profiles)?;
-    for ((run, title), range) in (0..).zip(&titles).zip(ranges) {
-        let shown = Interval::new(range.start, range.start + longest);
-        let comparison = comparison.as_ref().map(|comparison| (comparison, run));
-        let draw = |context: Context<'_>, kept: &Kept| {
-            add(&mut document, command, context, kept, Drawn { title, range: shown, comparison })
-        };
-        reports.session.timeline(run, &settings, draw).unwrap_or(Ok(()))?;
-    }
-    let svg = document.finish();
+    let runs: Vec<u32> = (0..).take(titles.len()).collect();
+    let mut complaints = Vec::new();
+    let drawn = drawn(command, (&mut reports.session, &settings), &runs, &reports.profiles, &mut complaints)?;
+    complaints.iter().for_each(|message| complain(message));
     let printed = match &command.output {
         Some(path) => {
-            output::write(path, &svg)?;
-            format!("{}: {} of {}\n", path.display(), time_us(longest.as_us()), titles.join(" and "))
+            output::write(path, &drawn.bytes)?;
+            format!("{}: {} of {}\n", path.display(), time_us(drawn.longest.as_us()), titles.join(" and "))
         }
-        None => svg,
+        None => String::from_utf8_lossy(&drawn.bytes).into_owned(),
     };
     reports.print_warnings();
     Ok(print_result(&printed, reports.status()))
+}
+
+/// A picture, or a trace.
+pub struct DrawnTimeline {
+    /// The file.
+    pub bytes: Vec<u8>,
+    /// Length of the longest range in it.
+    longest: crossprof::Ps,
+}
+
+/// The picture of the `runs` of a session, which these profiles belong to, as an SVG; their range as a Chrome trace if the name of the output
+/// asks for one. `complaints` gets a sentence for each picture that is cut.
+///
+/// # Errors
+///
+/// A sentence: the range or the lines do not exist, or a run has no events.
+pub fn drawn(
+    command: &Timeline,
+    (session, settings): (&mut Session, &Settings),
+    runs: &[u32],
+    profiles: &[UnifiedProfile],
+    complaints: &mut Vec<String>,
+) -> Result<DrawnTimeline, String> {
+    let titles = crossprof::export::text::titles(profiles);
+    let mut ranges = Vec::new();
+    for (&run, title) in runs.iter().zip(&titles) {
+        let range = session.timeline(run, settings, |context, _| range(command, context));
+        ranges.push(range.ok_or_else(|| format!("{title} is an earlier result, which has no events to draw"))??);
+    }
+    let longest = ranges.iter().map(|range| range.length()).max().unwrap_or_default();
+    if let Some(path) = command.output.as_ref().filter(|path| is_trace(path)) {
+        let ([range], [run]) = (ranges.as_slice(), runs) else {
+            return Err("a trace holds one run; several are drawn as an SVG".to_owned());
+        };
+        let write = |context: Context<'_>, kept: &Kept| trace_bytes(command, context, kept, *range, path);
+        let bytes = session.timeline(*run, settings, write).unwrap_or(Ok(Vec::new()))?;
+        return Ok(DrawnTimeline { bytes, longest });
+    }
+    // Of several runs, steps begin below each other and have one scale.
+    let mut document = Document::default();
+    let comparison = compared(command, profiles)?;
+    for (((&run, title), range), index) in runs.iter().zip(&titles).zip(ranges).zip(0..) {
+        let shown = Interval::new(range.start, range.start + longest);
+        let comparison = comparison.as_ref().map(|comparison| (comparison, index));
+        let draw = |context: Context<'_>, kept: &Kept| {
+            add(&mut document, command, context, kept, Drawn { title, range: shown, comparison })
+        };
+        complaints.extend(session.timeline(run, settings, draw).unwrap_or(Ok(None))?);
+    }
+    Ok(DrawnTimeline { bytes: document.finish().into_bytes(), longest })
 }
 
 /// The median step of a run as an SVG, without the threads of hosts; none where the run has no steps, or no device ran them.
@@ -110,14 +136,14 @@ fn is_trace(path: &Path) -> bool {
     name.ends_with(".json") || name.ends_with(".json.gz")
 }
 
-/// Writes a range as a Chrome trace, compressed where the name of the file says so.
-fn write_trace(
+/// A range as a Chrome trace, compressed if the name of the file says so.
+fn trace_bytes(
     command: &Timeline,
     context: Context<'_>,
     kept: &Kept,
     range: Interval,
     path: &Path,
-) -> Result<(), String> {
+) -> Result<Vec<u8>, String> {
     let lines = match command.line.is_empty() {
         true => None,
         false => Some(lines(context, &command.line)?),
@@ -129,8 +155,7 @@ fn write_trace(
         // Fails only for lack of memory.
         let _ = if is_compressed { packed.write_all(text.as_bytes()) } else { plain.write_all(text.as_bytes()) };
     });
-    let bytes = if is_compressed { packed.finish().map_err(|error| error.to_string())? } else { plain };
-    output::write(path, &bytes)
+    if is_compressed { packed.finish().map_err(|error| error.to_string()) } else { Ok(plain) }
 }
 
 /// A run in the picture.
@@ -161,13 +186,14 @@ fn compared(command: &Timeline, profiles: &[UnifiedProfile]) -> Result<Option<Co
     }
 }
 
+/// Adds the picture of a run; returns a sentence if it is cut.
 fn add(
     document: &mut Document,
     command: &Timeline,
     context: Context<'_>,
     kept: &Kept,
     Drawn { title, range, comparison }: Drawn<'_>,
-) -> Result<(), String> {
+) -> Result<Option<String>, String> {
     let processes = kept.processes(context);
     let has_devices = processes.iter().any(|process| !process.is_host);
     let hides = |is_host: bool| is_host && has_devices && !command.hosts;
@@ -185,11 +211,12 @@ fn add(
     stage.changes = changes.map(|changes| colours(kept.source(context, Origin::Captured), &changes));
     let scene = stage.scene(kept, context, &sight, &|_, _| true);
     let height = scene.full_height();
-    if height > MOST_HEIGHT {
-        complain(&format!(
+    let is_cut = height > MOST_HEIGHT;
+    let complaint = is_cut.then(|| {
+        format!(
             "{title}: the first {MOST_HEIGHT} of {height} pixels are drawn. Choose lines with --line, or a shorter range with --from and --to."
-        ));
-    }
+        )
+    });
     let size = (sight.width, height.min(MOST_HEIGHT));
     // Times on the axis count from the start of the step, or of the capture.
     let zero = if command.step.is_some() { range.start } else { scene.zero };
@@ -198,7 +225,7 @@ fn add(
         document.add_changes_legend(&scene, command.width);
     }
     document.add(title, &Scene { size, viewport, zero, ..scene }, NAMES_WIDTH);
-    Ok(())
+    Ok(complaint)
 }
 
 /// The tracks that no pattern means.

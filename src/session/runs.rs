@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use super::intake::{Content, Member};
 use super::programs;
-use base::{Ps, Warning, WarningCode};
+use base::{Ps, Severity, Warning, WarningCode};
 use input::plan::{self, Candidate, FileKind, Plan, PlannedRun};
 use input::{NamedProfile, Sidecar};
 use memory::Recorded;
@@ -151,6 +151,14 @@ impl LoadedRun {
                 events: run.profile.metadata.num_events.unwrap_or(0),
                 imported: true,
             },
+        }
+    }
+
+    /// When the run was captured, as ISO 8601.
+    pub(super) fn captured_at(&self) -> Option<String> {
+        match self {
+            LoadedRun::Traced(traced) => metrics::captured_at(&traced.run),
+            LoadedRun::Imported(run) => run.profile.metadata.timestamp.clone(),
         }
     }
 
@@ -373,7 +381,12 @@ fn build_runs(members: &mut [Member], planned: &PlannedRun) -> Vec<LoadedRun> {
     }
     for repeated in &planned.repeated {
         let (Some(unread), Some(read)) = (members.get(repeated.file), members.get(repeated.instead)) else { continue };
-        run.warnings.push(repeated_note(unread, read));
+        // Every capture of JAX has a trace JSON beside its xplane: worth a word only if the xplane is damaged.
+        let is_export = (unread.kind, read.kind) == (FileKind::TraceJson, FileKind::XPlane);
+        let is_damaged = run.warnings.iter().any(|it| it.severity == Severity::Damage);
+        if !is_export || is_damaged {
+            run.warnings.push(repeated_note(unread, read));
+        }
     }
     let (sidecar, files) = sidecars(members, planned);
     run.files.extend(files);

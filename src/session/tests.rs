@@ -249,3 +249,18 @@ fn a_cancelled_file_leaves_nothing() {
     assert!(session.runs().is_empty());
     assert_eq!(session.report(0, &Settings::default()), None);
 }
+
+#[test]
+fn the_newest_run_is_the_one_that_was_captured_last() {
+    let mut session = Session::new();
+    assert_eq!(session.newest(), 0);
+    for (time, op) in [("2026_01_05_10_00_00", "a"), ("2026_01_07_10_00_00", "b"), ("2026_01_06_10_00_00", "c")] {
+        add(&mut session, &format!("plugins/profile/{time}/h.trace.json"), &json(op));
+    }
+    assert_eq!(session.runs().len(), 3);
+    assert_eq!(session.newest(), 1);
+    let mut unknown = Session::new();
+    add(&mut unknown, "b.trace.json", &json("b"));
+    add(&mut unknown, "a.trace.json", &json("a"));
+    assert_eq!((unknown.runs().len(), unknown.newest()), (2, 0));
+}

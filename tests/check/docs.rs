@@ -1,4 +1,4 @@
-//! docs/budgets.md and the README: their examples are read as they stand there, and the list of the JSON's fields is complete.
+//! The examples in docs/budgets.md and docs/gate.md are valid, and the list of the JSON's fields is complete.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use super::{json, two_traces};
 
 const PAGE: &str = include_str!("../../docs/budgets.md");
 
-const README: &str = include_str!("../../README.md");
+const GATE: &str = include_str!("../../docs/gate.md");
 
 /// The code blocks of a language.
 fn blocks(page: &'static str, language: &str) -> Vec<&'static str> {
@@ -30,10 +30,10 @@ fn every_rule_of_the_page_is_one() {
 
 #[test]
 fn every_budget_of_the_page_is_one() {
-    for page in [PAGE, README] {
+    for page in [PAGE, GATE] {
         assert_eq!(blocks(page, "toml").len(), 1);
     }
-    for budget in [PAGE, README].iter().flat_map(|page| blocks(page, "toml")) {
+    for budget in [PAGE, GATE].iter().flat_map(|page| blocks(page, "toml")) {
         let file = BudgetFile::parse(budget, &Catalogue::of_profile());
         let file = file.unwrap_or_else(|mistakes| panic!("{mistakes:#?}"));
         assert!(file.limits.len() >= 3);

@@ -49,13 +49,16 @@ test("two runs are compared, and a swap of the baseline inverts the answer", asy
   assert.ok(await fits(page), "fits a phone");
 });
 
-test("the verdict, fairness and the waterfall are one screen, and details unfold", async ({ page, site }) => {
+test("the verdict comes first, then figures and caveats, and details unfold", async ({ page, site }) => {
   const { paths } = files();
   await compare(page, site, paths);
-  for (const part of [".card", ".block-note", ".waterfall", ".fold summary"]) {
-    const { y, height } = await page.locator(`.page.compare ${part}`).first().boundingBox();
-    assert.ok(y + height < 772, `${part} ends at ${y + height}, below the first screen`);
-  }
+  const top = async (part) => (await page.locator(`.page.compare .blocks ${part}`).first().boundingBox()).y;
+  const places = await Promise.all([".block-note", ".card", ".block-heading", ".grid-box", ".waterfall"].map(top));
+  assert.deepEqual(places, [...places].sort((a, b) => a - b), "verdict, figures, caveats, phases, waterfall");
+  const text = await sentences(page);
+  assert.equal(text.split("Not known of every run").length, 2, "a caveat is said once");
+  assert.match(text, /by phase[\s\S]*Matmul/);
+  assert.doesNotMatch(text, /\b(new|gone)\b\n/, "no op is new or gone on another platform");
   assert.match(await page.locator(".fold summary").first().innerText(), /^Fairness: \d+ of \d+ conditions are equal, \d+ differ \(.+\), \d+ are unknown$/);
   const conditions = page.locator(".fold .grid-box").first();
   assert.ok(!(await conditions.isVisible()), "details are folded");
@@ -87,6 +90,31 @@ test("runs are named, ordered and left out by keys, and the link says what is mi
   assert.equal(await page.locator(".compare-name").nth(1).inputValue(), "<b>mine</b>", "the comparison is as it was");
   await page.locator("[data-do=out]").first().click();
   await page.locator(".page.compare .empty").waitFor();
+});
+
+test("batch, sequence, power and price are given with their units, and wrong values have a message", async ({ page, site }) => {
+  const { paths } = files();
+  await compare(page, site, paths);
+  await page.locator(".compare-given summary").click();
+  for (const label of ["Batch size (sequences per step)", "Sequence length (tokens)", "Power (W per device)", "Price ($ per device-hour)"]) {
+    assert.equal(await page.getByLabel(label).count(), 2, label);
+  }
+  const give = async (key, at, value) => {
+    const field = page.locator(`[data-do=${key}]`).nth(at);
+    await field.fill(value);
+    await field.press("Enter");
+  };
+  await give("batch", 0, "many");
+  await page.locator(".compare-inputs .hint").waitFor();
+  for (const at of [0, 1]) {
+    for (const [key, value] of [["batch", "32"], ["seq", "2k"], ["watts", "700"], ["dollars", "2.5"]]) await give(key, at, value);
+  }
+  await until("the verdict is of tokens", async () => /per token/.test(await sentences(page)));
+  assert.equal(await page.locator(".compare-inputs .hint").count(), 0);
+  assert.match(await sentences(page), /Cost per million tokens[\s\S]*Energy per million tokens/);
+  assert.match(await page.evaluate(() => location.hash), /by\.batch=32/);
+  await page.setViewportSize({ width: 390, height: 844 });
+  assert.ok(await fits(page), "fits a phone");
 });
 
 /** Drags a chip onto another one, to this share of its width. */
@@ -168,6 +196,7 @@ test("a run is dragged with the mouse, and a report goes on with what was said",
   await drag(page, 0, 1, 0.9);
   await until("the order changes", async () => (await names()).join() === [second, first].join());
   assert.equal(await page.locator(".compare-chip.baseline").getAttribute("data-at"), "1", "the baseline stays the same run");
+  await page.locator(".compare-given summary").click();
   await page.locator("[data-do=watts]").first().fill("300");
   await page.locator("[data-do=dollars]").nth(1).fill("2.5");
   assert.equal(await page.locator("select[data-do=scaling]").count(), 0, "a GPU and a TPU do not scale");

@@ -2,7 +2,41 @@
 
 import assert from "node:assert/strict";
 import { test, until } from "./harness.mjs";
-import { open } from "./page.mjs";
+import { open, view } from "./page.mjs";
+
+test("ops, scopes and events are found by name, and Enter leads to them", async ({ page, site }) => {
+  await open(page, site);
+  await page.locator(".example").first().click();
+  await page.locator(".page.overview .card").first().waitFor();
+  await view(page, "ops");
+  const name = await page.locator("tr[data-row='0'] td.fixed bdi").first().innerText();
+  const lines = page.locator("#palette [role=option]");
+  const found = (kind) => page.locator("#palette [role=option]", { has: page.locator(".kind", { hasText: new RegExp(`^${kind}$`) }) });
+  const search = async (text) => {
+    await page.keyboard.press("Control+k");
+    await page.locator("#palette input:focus").waitFor();
+    await page.keyboard.type(text);
+  };
+  await search(name);
+  await found("Op").first().waitFor();
+  await found("Event").first().waitFor();
+  assert.ok((await found("Op").count()) <= 8 && (await found("Event").count()) <= 8);
+  assert.equal(await lines.first().locator("bdi").innerText(), name, "no action is called so");
+  await page.keyboard.press("Enter");
+  await until("the pane of the op opens", async () => (await page.locator(".row-details h2").first().innerText()) === name);
+  await search(name);
+  await found("Event").first().click();
+  await page.locator(".page.timeline").waitFor();
+  await until("the event is selected", async () => (await page.locator(".timeline-details h2").first().innerText()) === name);
+  // Another event, from here.
+  await search("all-reduce");
+  const other = await found("Event").first().locator("bdi").innerText();
+  await found("Event").first().click();
+  await until("the other event is selected", async () => (await page.locator(".timeline-details h2").first().innerText()) === other);
+  await search("view roof");
+  await page.keyboard.press("Enter");
+  await page.locator(".page.roofline").waitFor();
+});
 
 test("commands are found by typing and done with Enter", async ({ page, context, site }) => {
   await context.grantPermissions(["clipboard-read", "clipboard-write"]);

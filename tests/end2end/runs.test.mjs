@@ -1,7 +1,7 @@
 // What comes and goes: many runs, failed loads, a reload, what the form of the model refuses.
 
 import assert from "node:assert/strict";
-import { copyFileSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { drop } from "./browser.mjs";
 import { test, until } from "./harness.mjs";
@@ -30,6 +30,21 @@ test("many runs stand in the order of their files and leave the views in sight",
   assert.deepEqual(await names(page), wanted);
   const { y, height } = await page.locator(".views li").last().boundingBox();
   assert.ok(y + height < 772, `the last view ends at ${y + height}`);
+});
+
+test("the newest run of a folder is opened first", async ({ page, site }) => {
+  await open(page, site);
+  const folder = join(scratch(), "log");
+  for (const time of ["2026_01_05_10_00_00", "2026_03_07_10_00_00", "2026_02_06_10_00_00"]) {
+    const run = join(folder, "plugins/profile", time);
+    mkdirSync(run, { recursive: true });
+    copyFileSync(join(EXAMPLES, GPU), join(run, "host.trace.json.gz"));
+  }
+  await drop(page, "#main", [folder]);
+  await page.locator(".page.overview .card").first().waitFor();
+  await until("all runs are there", async () => (await page.locator(".run-link").count()) === 3);
+  assert.equal(await page.locator(".run-link[aria-current]").count(), 1);
+  assert.match(await page.locator(".run-header h1").innerText(), /03.07/);
 });
 
 test("after a reload the page names the file to drop, and goes on where it was", async ({ page, site }) => {

@@ -44,6 +44,24 @@ for (const [what, name] of [["a TPU", TPU], ["a GPU and its host", "kineto/rank-
   });
 }
 
+test("the timeline keeps most of the window's height when something is selected", async ({ page, site }) => {
+  await open(page, site);
+  await page.locator(".example").first().click();
+  await page.locator(".page.overview .card").first().waitFor();
+  for (const [width, height] of [[1280, 800], [390, 844]]) {
+    await page.setViewportSize({ width, height });
+    await timeline(page);
+    await page.locator(".timeline-filter").fill("fusion");
+    await page.locator(".timeline-filter").press("Enter");
+    await page.locator(".timeline-details h2").first().waitFor();
+    const [picture, details] = await Promise.all([".timeline-scroll", ".timeline-details"].map((it) => page.locator(it).boundingBox()));
+    assert.ok(picture.height > 0.6 * height - 1, `${picture.height} of ${height} at ${width}`);
+    assert.ok(details.y < height - 60, `the details begin at ${details.y} of ${height}`);
+    await page.locator(".timeline-filter").fill("");
+    await view(page, "overview");
+  }
+});
+
 test("picture and strip take the system's theme as it changes, and the page's own", async ({ page, site }) => {
   const path = trace(TPU);
   if (!path) return;

@@ -199,7 +199,7 @@ fn heap_growth() {
     };
     let Verdict::Fires(found) = says(Some(&[10 << 20, 4 << 20]), &[10 << 20, 18 << 20]) else { panic!("it grew") };
     assert_eq!((found.severity, evidence(&found, "growth_percent")), (Warning, 100.0));
-    assert!(found.message.contains("train.py:2 14.0 MiB more"), "{}", found.message);
+    assert!(found.message.contains("train.py:2 (+14.0 MiB)"), "{}", found.message);
     assert_eq!(says(Some(&[10 << 20, 4 << 20]), &[10 << 20, 5 << 20]), Verdict::Fine);
     assert_eq!(says(Some(&[18 << 20]), &[10 << 20]), Verdict::Fine, "it shrank");
     assert!(matches!(says(None, &[1 << 20]), Verdict::NotChecked(_)));

@@ -46,7 +46,7 @@ fn late_launches_are_unknown_without_launches() {
         let line = b.line("/device:GPU:0", "Stream #7(Compute)");
         b.event(line, "gemm", at + 5, 400);
     });
-    lacks(trace, "host_overhead", "launched");
+    lacks(trace, "host_overhead", "launches");
 }
 
 #[test]

@@ -152,7 +152,8 @@ fn recompilation() {
     fine(compiling(900, 0), "recompilation");
     // By hand: 10 later steps of 1 ms each compile for 5 µs; the last one ends with its kernel, after 0.9 ms and before it compiles.
     let few = finding(compiling(900, 5), "recompilation").message;
-    let said = "10 more times after the first step, in steps 1, 2, 3, 4, 5 and 5 more: for 50.0 µs of the 10.9 ms";
+    let said =
+        "50.0 µs of the 10.9 ms after the first step (0.5 %): 10 compilations, in steps 1, 2, 3, 4, 5 and 5 more.";
     assert!(few.contains(said), "{few}");
     // The first step may compile.
     let first = gpu_steps(12, |b, at| {
@@ -315,7 +316,7 @@ fn no_hlo() {
         trace
     };
     fine(costs("%fusion.1 = f32[8]{0} fusion(f32[8]{0} %p)"), "no_hlo");
-    assert_eq!(finding(costs(""), "no_hlo").title, "The file holds no shapes or replica groups");
+    assert_eq!(finding(costs(""), "no_hlo").title, "The file contains no shapes or replica groups");
 }
 
 /// One gap of 20 ms among short ones, on a GPU whose steps are unknown.
@@ -329,8 +330,8 @@ fn a_gap_that_is_most_of_the_idle_time_is_said_by_itself() {
     let profile = examine(&run, &Settings::default()).profile;
     let found = profile.findings.iter().find(|it| it.id == "host_overhead").unwrap();
     // The capture begins at the first launch, 5 us before the first kernel; the gap is that between kernels 9 and 10.
-    let words = "One gap of 20.0 ms is 96.5 % of the idle time: it begins 965 µs after the start of the capture and lies between \
-                 before and behind.";
+    let words = "One gap of 20.0 ms makes up 96.5 % of the idle time. It begins 965 µs after the start of the capture, between before \
+                 and behind.";
     assert!(found.message.contains(words), "{}", found.message);
     assert_eq!(found.view.as_deref(), Some("devices"));
     let number = |name: &str| found.evidence.iter().find(|it| it.name == name).map(|it| it.value);

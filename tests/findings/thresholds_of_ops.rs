@@ -48,14 +48,14 @@ fn copies_that_no_computation_can_hide_must_move_less() {
     // 2^30 bytes in 500 us.
     for found in [&hidden, &exposed] {
         assert!(
-            found.message.contains("have arrived: 1.00 GiB per step and device, 2.15 TB/s over that time."),
+            found.message.contains("have finished: 1.00 GiB per step and device, at 2.15 TB/s."),
             "{}",
             found.message
         );
     }
-    assert!(hidden.remedy.contains("more computation to hide under"), "{}", hidden.remedy);
+    assert!(hidden.remedy.contains("Overlap the copies with more computation"), "{}", hidden.remedy);
     assert!(
-        exposed.message.ends_with("Computation takes 100 µs, too little to hide them under."),
+        exposed.message.ends_with("Computation takes only 100 µs, too little to overlap them."),
         "{}",
         exposed.message
     );
@@ -178,14 +178,14 @@ fn gather_scatter() {
 fn sorting() {
     let found = finding(three_ops("sort", 300), "sorting");
     assert_eq!((found.severity, found.filter.as_deref()), (Warning, Some("category=\"sort\"")));
-    assert!(found.message.ends_with("the largest is sort.1.") && found.remedy.contains("jax.lax.top_k"), "{found:?}");
+    assert!(found.message.ends_with("The largest is sort.1.") && found.remedy.contains("jax.lax.top_k"), "{found:?}");
     fine(three_ops("sort", 299), "sorting");
     let trace = tpu_steps(12, |b, at| {
         let source = b.trace_mut().strings.intern("train.py:31");
         let line = b.line("/device:TPU:0", "XLA Ops");
         b.event(line, "sort.7", at, 900).hlo_category("sort").args(|args| args.source = source);
     });
-    assert!(finding(trace, "sorting").message.ends_with("the largest is sort.7 (train.py:31)."));
+    assert!(finding(trace, "sorting").message.ends_with("The largest is sort.7 (train.py:31)."));
 }
 
 #[test]

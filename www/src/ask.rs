@@ -2,7 +2,7 @@
 
 use crossprof::metrics::Settings;
 use crossprof::pages::timeline::{Action, Outcome};
-use crossprof::pages::{Page, PageQuery, TableBlock, View};
+use crossprof::pages::{Found, Page, PageQuery, TableBlock, View};
 use crossprof::table::Query;
 use crossprof::timeline::Sight;
 use futures_util::FutureExt;
@@ -13,7 +13,7 @@ use wasm_bindgen::JsValue;
 use crate::connection::{self, Waiter, waiter};
 use crate::protocol::analyst::{
     AnalystRequest, ComparisonPageRequest, DocumentRequest, Form, PageRequest, ReportRequest, RowRequest, RunReport,
-    Subjects, TableRequest, TextFormat,
+    SearchRequest, Subjects, TableRequest, TextFormat,
 };
 use crate::protocol::timeline::{
     Frame, FrameRequest, Left, PictureForm, PictureRequest, PrepareRequest, StripPicture, StripRequest, TimelineRequest,
@@ -50,6 +50,13 @@ pub fn row(run: &Run, table: &TableBlock, query: Query, index: u32, heard: Heard
     let request = RowRequest { run: run.index, name, variant, query, index };
     let to = To::knower(run, name.is_of_memory());
     ask(run.load, to, request, None, &[], move |page| heard(page.map(|Packed(page)| page)));
+}
+
+/// Searches the ops, name scopes and events of a run by name; what was searched for before is not wanted any more.
+pub fn search(run: &Run, text: String, heard: Heard<Vec<Found>>) {
+    teams::cancel(Place::Search);
+    let request = SearchRequest { run: run.index, text };
+    ask(run.load, To::Analyst, request, Some(Place::Search), &[], move |found| heard(found.map(|Packed(found)| found)));
 }
 
 /// Asks for the page of a comparison; the deputy of any run can make it. The profiles are those of the subjects.

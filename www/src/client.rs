@@ -16,7 +16,7 @@ use wasm_bindgen::prelude::*;
 use crate::boot::Program;
 use crate::connection::Connection;
 use crate::pool::{self, NoWorker};
-use crate::protocol::analyst::{AnalyseRequest, RunReport};
+use crate::protocol::analyst::{AnalyseRequest, Received, RunReport};
 use crate::protocol::files::{FileDone, FileEntry, Groups};
 use crate::protocol::reader::{
     ArgumentsRequest, DecodeProgress, DecodeRequest, LookRequest, Looked, UnpackProgress, UnpackRequest,
@@ -34,7 +34,7 @@ const REPEATED: &str = "Not read: another file of this host holds these events a
 
 /// Loads files that belong together; runs appear in the state as they are understood. Files that are left out, because
 /// another of the same host is read, are read after all where that other one is no profile.
-pub fn load(state: State, sources: Vec<Source>, left_out: Vec<Source>) {
+pub fn load(state: State, sources: Vec<Source>, left_out: Vec<Source>) -> u32 {
     let read = sources.iter().map(|source| row(&source.entry, Phase::Waiting));
     let skipped = left_out.iter().map(|source| row(&source.entry, Phase::Skipped(REPEATED.to_owned())));
     let id = add(state, read.chain(skipped).collect(), true);
@@ -49,6 +49,7 @@ pub fn load(state: State, sources: Vec<Source>, left_out: Vec<Source>) {
             }
         }
     });
+    id
 }
 
 /// The row of a file that is not read at all.
@@ -143,8 +144,8 @@ fn instruct(state: State, load: u32, team: &Team) {
             fail(state, load, None, &reason);
         }
     };
-    let analysed = move |runs: Result<u32, String>| match runs {
-        Ok(runs) => ask_for_reports(state, load, runs),
+    let analysed = move |received: Result<Packed<Received>, String>| match received {
+        Ok(Packed(received)) => ask_for_reports(state, load, received),
         Err(reason) => fail(state, load, None, &reason),
     };
     team.analyst.ask(AnalyseRequest, None, &[], analysed);
@@ -207,18 +208,25 @@ fn decoded(state: State, load: u32, progress: DecodeProgress) {
 }
 
 /// The analyst has the runs.
-fn ask_for_reports(state: State, load: u32, runs: u32) {
+fn ask_for_reports(state: State, load: u32, Received { runs, newest }: Received) {
     teams::end_readers(load);
     let is_of_memory = |row: &FileRow| matches!(row.kind, Some(FileKind::Program | FileKind::MemoryProfile));
     if state.load(load).is_some_and(|load| load.files.with_untracked(|files| files.iter().all(is_of_memory))) {
         // Its page is the first that is shown, and is made while the analyst makes the report. Whoever asks for it hears why there is none.
         wasm_bindgen_futures::spawn_local(deputy::of(load, Some(0)).map(drop));
     }
-    for run in 0..runs {
+    // The newest is shown first.
+    let order: Vec<u32> =
+        std::iter::once(newest).chain((0..runs).filter(|run| *run != newest)).take(runs as usize).collect();
+    let last = order.last().copied();
+    for run in order {
         let heard = move |found: Result<RunReport, String>| match found {
             Ok(found) => {
                 add_report(state, load, run, found);
-                if run + 1 == runs {
+                if run == newest {
+                    show_first(state, load, run);
+                }
+                if last == Some(run) {
                     end(state, load);
                 }
             }
@@ -228,6 +236,7 @@ fn ask_for_reports(state: State, load: u32, runs: u32) {
     }
     if runs == 0 {
         end(state, load);
+        others_lead(state, load);
     }
 }
 
@@ -246,7 +255,6 @@ fn file_done(state: State, load: u32, done: FileDone) {
 }
 
 fn add_report(state: State, load: u32, index: u32, found: RunReport) {
-    let is_of_memory = found.profile.0.is_of_memory();
     let report = Arc::new(Report { profile: found.profile.0, document: found.document.to_vec() });
     if let Some(run) = state.find_run(load, index) {
         run.report.set(report);
@@ -262,15 +270,32 @@ fn add_report(state: State, load: u32, index: u32, found: RunReport) {
     });
     // Once the first view has been shown.
     set_timeout(move || ask::prepare(load, index), REST);
-    if index == 0 && untrack(|| state.view()) == View::Start {
+}
+
+/// Goes to a run that was read, unless a newer one of the same drop is still read.
+fn show_first(state: State, load: u32, index: u32) {
+    let is_read = |id: u32| state.load(id).is_none_or(|load| !load.busy.get_untracked());
+    let is_later = state.leading.get_value().is_some_and(|leading| leading != load && !is_read(leading));
+    let Some(run) = state.find_run(load, index).filter(|_| !is_later) else { return };
+    if untrack(|| state.view()) == View::Start {
         // At once: another run of the same drop may be the next message. Whoever has opened an address goes where it leads.
         let mut route = state.route.get_untracked();
-        route.run = Some(id);
+        route.run = Some(run.id);
         if route.view == View::Start {
+            let is_of_memory = run.report.with_untracked(|report| report.profile.is_of_memory());
             route.view = if is_of_memory { View::MEMORY } else { View::OVERVIEW };
         }
         browser::go(&route);
         state.route.set(route);
+    }
+}
+
+/// A load has no run to show: another one of its drop is shown first, if it was read.
+fn others_lead(state: State, load: u32) {
+    if state.leading.get_value() == Some(load) {
+        state.leading.set_value(None);
+        let last = state.runs.with_untracked(|runs| runs.last().map(|run| (run.load, run.index)));
+        last.into_iter().for_each(|(load, index)| show_first(state, load, index));
     }
 }
 
@@ -306,6 +331,7 @@ fn fail(state: State, id: u32, file: Option<u32>, message: &str) {
         }
         load.busy.set(false);
         teams::end(id);
+        others_lead(state, id);
     }
     load.files.update(|files| {
         for (index, row) in files.iter_mut().enumerate() {

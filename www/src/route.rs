@@ -1,7 +1,9 @@
-//! The page's addresses: `#/ops?run=2&q=fusion&sort.ops=-total_time_us&by.group=category&table=self-time`. Pure text in, pure
-//! text out.
+//! The page's addresses: `#/ops?run=2&q=fusion&sort.ops=-total_time_us&by.group=category&table=self-time&row.ops=3-fusion.1`. Pure
+//! text in, pure text out.
 //!
 //! Routes stand behind the `#`, so that any static host serves them and no click asks it for anything.
+
+use std::collections::BTreeMap;
 
 use crossprof::pages::{self, Link, PageQuery};
 use crossprof::table::Sort;
@@ -73,6 +75,33 @@ pub struct Route {
     pub query: PageQuery,
     /// Charts that are shown as tables, by [`key_of`] their titles.
     pub as_tables: Vec<String>,
+    /// The row of each table whose details are open, see [`RowKey`].
+    pub rows: BTreeMap<String, RowKey>,
+}
+
+/// A row of a table: its index when it was opened, and its name, by which it is found in another order.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RowKey {
+    /// Index of the row.
+    pub index: usize,
+    /// First text of the row.
+    pub name: String,
+}
+
+/// Characters of a name in the address.
+const KEY_CHARS: usize = 120;
+
+impl RowKey {
+    /// Names the row with this index by a text of it.
+    pub fn new(index: usize, name: &str) -> RowKey {
+        RowKey { index, name: crossprof::format::shorten(name, KEY_CHARS) }
+    }
+
+    /// Reads `3-fusion.1`.
+    fn parse(text: &str) -> Option<RowKey> {
+        let (index, name) = text.split_once('-')?;
+        Some(RowKey { index: index.parse().ok()?, name: name.to_owned() })
+    }
 }
 
 impl Route {
@@ -111,6 +140,8 @@ impl Route {
                 _ => {
                     if let Some(table) = key.strip_prefix("sort.") {
                         route.query.sorts.set(&decode(table), Some(Sort::parse(&decode(value))));
+                    } else if let Some(table) = key.strip_prefix("row.") {
+                        route.rows.extend(RowKey::parse(&decode(value)).map(|row| (decode(table), row)));
                     } else if let Some(option) = key.strip_prefix("by.") {
                         route.query.options.insert(decode(option), decode(value));
                     }
@@ -135,6 +166,9 @@ impl Route {
         }
         for (option, value) in &self.query.options {
             pairs.push(format!("by.{}={}", encode(option), encode(value)));
+        }
+        for (table, RowKey { index, name }) in &self.rows {
+            pairs.push(format!("row.{}={index}-{}", encode(table), encode(name)));
         }
         if !self.as_tables.is_empty() {
             pairs.push(format!("table={}", self.as_tables.join(",")));
@@ -183,6 +217,7 @@ mod tests {
         assert_eq!(Route::parse("#/overview?run=x&q=100%&").query.filter, "100%");
         assert_eq!(Route::parse("#/overview?q=%+f%zz%ff").query.filter, "%+f%zz\u{fffd}");
         assert_eq!(Route::parse("#/steps?table=step-by-step,,<b>").as_tables, ["step-by-step", "b"]);
+        assert!(Route::parse("#/ops?row.ops=x-fusion&row.steps=3").rows.is_empty());
         assert_eq!(key_of("Bytes sent, from A to B"), "bytes-sent-from-a-to-b");
     }
 
@@ -195,6 +230,7 @@ mod tests {
                 route.query.sorts.set("ops", Some(Sort { column: "name".into(), descending: false }));
                 route.query.options.insert("group".into(), "name scope".into());
                 route.as_tables = vec![key_of("Time by kind, all devices"), key_of("(µs) a/b")];
+                route.rows.insert("ops".into(), RowKey { index: 3, name: filter.into() });
                 assert_eq!(Route::parse(&route.href()), route);
             }
         }

@@ -12,7 +12,7 @@ use crossprof::tables::TableName;
 use leptos::prelude::*;
 
 use crate::profile::Profile;
-use crate::route::{Route, View};
+use crate::route::{Route, RowKey, View};
 use crate::{browser, theme};
 
 /// The page's state. Cheap to copy: every field is a handle.
@@ -36,6 +36,8 @@ pub struct State {
     pub dragging: RwSignal<bool>,
     /// The page is dark.
     pub dark: RwSignal<bool>,
+    /// The load whose run is shown first: the newest of the last drop.
+    pub leading: StoredValue<Option<u32>>,
     /// What hinders all work, as a sentence (a stale worker after a deploy).
     pub blocked: RwSignal<Option<String>>,
 }
@@ -154,6 +156,7 @@ impl State {
             palette: RwSignal::new(false),
             dragging: RwSignal::new(false),
             dark: RwSignal::new(theme::is_dark()),
+            leading: StoredValue::new(None),
             blocked: RwSignal::new(None),
         }
     }
@@ -223,6 +226,14 @@ impl State {
         });
     }
 
+    /// Opens the details of a row of a table, or closes them; in the address, so that the way back leads to them.
+    pub fn open_row(&self, table: TableName, row: Option<RowKey>) {
+        self.change(|route| match row {
+            Some(row) => drop(route.rows.insert(table.key().to_owned(), row)),
+            None => drop(route.rows.remove(table.key())),
+        });
+    }
+
     /// Filters the tables of this view, in the address too.
     pub fn filter(&self, text: String) {
         if self.route.with_untracked(|route| route.query.filter != text) {
@@ -272,18 +283,24 @@ impl State {
 
     /// Goes where a mark leads: another view of the same run, filtered. Orders and choices of a view stay on it.
     pub fn follow(&self, link: &Link) {
-        let view = View::Of(link.view);
         if let Some(run) = untrack(|| self.run()) {
-            let mut next = Route::to(run.id, link);
-            self.route.with_untracked(|now| {
-                if now.view == view {
-                    next.query.sorts.clone_from(&now.query.sorts);
-                    next.query.options.clone_from(&now.query.options);
-                    next.as_tables.clone_from(&now.as_tables);
-                }
-            });
-            browser::go(&next);
+            browser::go(&self.route_of(link, run.id));
         }
+    }
+
+    /// The address of a link of a run. Orders and choices of the view that is shown stay, unless the link says otherwise.
+    pub fn route_of(&self, link: &Link, run: u32) -> Route {
+        let mut next = Route::to(run, link);
+        self.route.with_untracked(|now| {
+            if now.view == next.view {
+                next.query.sorts.clone_from(&now.query.sorts);
+                for (option, value) in &now.query.options {
+                    next.query.options.entry(option.clone()).or_insert_with(|| value.clone());
+                }
+                next.as_tables.clone_from(&now.as_tables);
+            }
+        });
+        next
     }
 
     /// A view of a run under the filter in force: it holds for all views.

@@ -31,7 +31,7 @@ The project's commands. Each installs what it needs and is missing.
     cargo xtask bench [--events N]         time loads and tables, natively and in a browser tab
     cargo xtask fuzz [--seconds N] [--seed N]   put damaged inputs through everything (CONTRIBUTING.md)
     cargo xtask notices                    write docs/third-party-notices.txt
-    cargo xtask wheel                      build the Python wheel into target/wheels, with the page inside
+    cargo xtask wheel [--page DIR]         build the Python wheel into target/wheels, with the page inside (that of DIR)
     cargo xtask setup                      install every tool and stop
 
 A quick build takes a third of the time of a release and runs several times slower; the page's footer names it.

@@ -6,6 +6,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const MATURIN: &str = "maturin==1.16.0";
+/// Links against an older glibc than that of this machine.
+const ZIG: &str = "ziglang==0.17.1";
+/// The oldest glibc that wheels run with.
+const MANYLINUX: &str = "manylinux_2_28";
 
 /// The newest JAX, with everything that a user may have beside it.
 const NEW: &[&str] = &[
@@ -14,6 +18,7 @@ const NEW: &[&str] = &[
     "jax[cpu]==0.10.2",
     "pandas==3.1.1",
     "pyarrow==26.0.1",
+    "mypy==2.4.1",
     // The examples.
     "flax==0.12.8",
     "optax==0.2.8",
@@ -24,16 +29,32 @@ const NEW: &[&str] = &[
 /// JAX of a year before, with nothing beside it.
 const OLD: &[&str] = &["pytest==9.2.0", "jax[cpu]==0.8.1"];
 
-/// `cargo xtask wheel`: the wheel for this machine in target/wheels, with the page inside.
+/// `cargo xtask wheel [--page DIR]`: the wheel for this machine in target/wheels, with the page inside: that of the folder, else one that is built.
+/// On Linux it is linked against the symbols of glibc 2.28, so that it runs on Ubuntu 20.04 and RHEL 8.
 pub fn command(words: &[String]) -> Result {
-    if let Some(word) = words.first() {
-        return Err(format!("`wheel` does not know {word:?}."));
-    }
-    let page = build::page(Variant::Release)?;
-    let environment = Environment::find("build", &[MATURIN])?;
+    let page = match words {
+        [] => build::page(Variant::Release)?,
+        [flag, folder] if flag == "--page" => built_page(Path::new(folder))?,
+        _ => return Err(format!("`wheel` takes --page DIR, not {}.", words.join(" "))),
+    };
+    let environment = if cfg!(target_os = "linux") {
+        Environment::find("build-linux", &[MATURIN, ZIG])?
+    } else {
+        Environment::find("build", &[MATURIN])?
+    };
     let wheel = wheel(&environment, "wheel", Some(&page), &cache::target().join("wheels"))?;
     println!("{}", wheel.display());
     Ok(())
+}
+
+/// The folder of a page that was built before.
+fn built_page(folder: &Path) -> Result<PathBuf> {
+    let page = std::fs::canonicalize(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    if page.join("index.html").is_file() {
+        Ok(page)
+    } else {
+        Err(format!("{}: this folder holds no page. Give dist, which `cargo xtask build` makes.", folder.display()))
+    }
 }
 
 /// Builds a wheel, installs it beside the newest JAX and one of a year before, and runs its tests with both.
@@ -75,6 +96,9 @@ fn wheel(environment: &Environment, profile: &str, page: Option<&Path>, folder_o
     let mut maturin = environment.program("maturin");
     maturin.args(["build", "--locked", "--features", "view", "--profile", profile, "--manifest-path"]);
     maturin.arg(folder().join("Cargo.toml")).arg("--out").arg(folder_of_wheels);
+    if profile == "wheel" && cfg!(target_os = "linux") {
+        maturin.args(["--zig", "--compatibility", MANYLINUX]);
+    }
     maturin.env("CROSSPROF_PAGE", page.unwrap_or(Path::new(""))).current_dir(cache::repository());
     process::run(&mut maturin)?;
     wheels(folder_of_wheels)?.pop().ok_or_else(|| "maturin made no wheel.".to_owned())
@@ -125,5 +149,22 @@ impl Environment {
 
     fn python(&self) -> Command {
         self.program("python")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wheel_takes_only_a_folder_with_a_page() {
+        let folder = std::env::temp_dir().join(format!("crossprof-page-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        assert!(built_page(&folder).unwrap_err().contains("holds no page"));
+        std::fs::write(folder.join("index.html"), "").unwrap();
+        assert_eq!(built_page(&folder).unwrap(), std::fs::canonicalize(&folder).unwrap());
+        std::fs::remove_dir_all(&folder).unwrap();
+        assert!(built_page(&folder).is_err());
+        assert!(command(&["--pages".to_owned()]).unwrap_err().contains("--page DIR"));
     }
 }

@@ -1,61 +1,61 @@
-//! What can go wrong so that there is nothing to show. Everything less is a [`Warning`](crate::warning::Warning) beside
-//! the part that could be read.
+//! Errors that leave nothing to show. A smaller problem is a [`Warning`](crate::warning::Warning) next to the part of
+//! the file that was read.
 //!
-//! The `Display` of an error is the sentence that people read, after the name of the file: it says what the file is and
-//! what to do. What it quotes of the file is shortened.
+//! The `Display` text of an error is the sentence that users read after the file name. It explains what the file is and
+//! what the user can do. Quotes from the file are shortened.
 
 use crate::format::cut;
 
-/// Characters of what a sentence quotes at most: a file may hold a value of any length.
+/// Maximum length of a quote from a file, in characters. A file may contain a value of any length.
 const QUOTED: usize = 300;
 
-/// Why a file gives no profile.
+/// Reason why a file yields no profile.
 #[non_exhaustive]
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// The file is something else.
     #[error("This is {what}, not a profile. {remedy}", what = cut(what, QUOTED))]
     NotAProfile {
-        /// What the file is, with its article (`an HTML page`).
+        /// Kind of file, with its article (`an HTML page`).
         what: String,
-        /// What to do, as a sentence.
+        /// Advice to the user, as a sentence.
         remedy: String,
     },
-    /// The file has no bytes, or its archive holds none for it.
-    #[error("The file is empty. Check that the capture had finished when the file was copied, and copy it again.")]
+    /// The file, or its entry in an archive, has no bytes.
+    #[error("The file is empty. Check that the capture had finished before you copied the file, and copy it again.")]
     Empty,
-    /// The file is a profile or an archive of one, but of a kind that cannot be read.
+    /// The file is a profile or an archive of one, but crossprof does not support its format.
     #[error("{what} cannot be read. {remedy}", what = cut(what, QUOTED))]
     Unsupported {
-        /// What the file is, as the start of a sentence (`A unified profile of version 2.0.0`).
+        /// Kind of file, as the start of a sentence (`A unified profile of version 2.0.0`).
         what: String,
-        /// What to do, as a sentence.
+        /// Advice to the user, as a sentence.
         remedy: String,
     },
-    /// The file, or a part of it, is larger than a stated limit.
+    /// The file, or a part of it, exceeds a limit.
     #[error("{what} is larger than the limit of {limit}. {remedy}")]
     LimitExceeded {
-        /// What is too large, as the start of a sentence.
+        /// The part that is too large, as the start of a sentence.
         what: String,
         /// The limit, with its unit.
         limit: String,
-        /// What to do, as a sentence.
+        /// Advice to the user, as a sentence.
         remedy: String,
     },
-    /// The file says that it is a profile, and its content contradicts that.
+    /// The file claims to be a profile, but its content does not match.
     #[error("This is {what}, but it cannot be read: {reason}. {remedy}", reason = cut(reason, QUOTED))]
     Malformed {
-        /// What the file claims to be, with its article.
+        /// Kind of file that it claims to be, with its article.
         what: String,
-        /// What is wrong, as the rest of a sentence.
+        /// Problem with the content, as the rest of a sentence.
         reason: String,
-        /// What to do, as a sentence.
+        /// Advice to the user, as a sentence.
         remedy: String,
     },
 }
 
 impl Error {
-    /// Shorthand for [`Error::NotAProfile`].
+    /// Builds an [`Error::NotAProfile`].
     pub fn not_a_profile(what: impl Into<String>, remedy: impl Into<String>) -> Error {
         Error::NotAProfile { what: what.into(), remedy: remedy.into() }
     }

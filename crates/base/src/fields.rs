@@ -1,20 +1,20 @@
-//! What the fields of a document mean: their doc comments as constants, found by path.
+//! Meanings of document fields: their doc comments as constants, found by path.
 
 use std::collections::BTreeMap;
 
 pub use fields_derive::Fields;
 
-/// What a number, a name or a choice is. Backquotes and links stand in the texts as in Markdown: [`plain`] takes them off.
+/// Meaning of a number, a name or a choice. The texts contain Markdown backquotes and links, which [`plain`] removes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Definition {
-    /// One sentence.
+    /// First sentence of the definition.
     pub sentence: &'static str,
-    /// What else there is to say: source, caveats. May be empty.
+    /// Remaining sentences: source and caveats. May be empty.
     pub more: &'static str,
 }
 
 impl Definition {
-    /// The whole definition, without marks.
+    /// Returns the whole definition without Markdown.
     pub fn plain(&self) -> String {
         plain(&format!("{} {}", self.sentence, self.more)).trim_end().to_owned()
     }
@@ -23,21 +23,21 @@ impl Definition {
 /// A field of a struct.
 #[derive(Clone, Copy, Debug)]
 pub struct ReportField {
-    /// Name of the field.
+    /// Name of the field in the document.
     pub name: &'static str,
-    /// Whether the fields of its value stand beside those of the struct, without the field's name.
+    /// True if the fields of the value appear directly in the struct, without this field's name.
     pub is_flattened: bool,
     /// Doc comment of the field.
     pub definition: Definition,
-    /// `[]` for a list, `.*` for a map, empty for one value.
+    /// `[]` for a list, `.*` for a map, empty for a single value.
     pub suffix: &'static str,
-    /// The fields of its value (of each value of a list or map).
+    /// Fields of the value, or of each value in a list or map.
     pub fields: &'static [ReportField],
 }
 
-/// A value of a document. Only structs have fields, which `#[derive(Fields)]` lists.
+/// Type of a value in a document. Only structs have fields, and `#[derive(Fields)]` lists them.
 pub trait Fields {
-    /// What stands behind the name of a field that holds such values.
+    /// Suffix that paths append to the name of a field of this type.
     const SUFFIX: &'static str = "";
     /// The fields, in the order of their declaration.
     const FIELDS: &'static [ReportField] = &[];
@@ -64,15 +64,16 @@ impl<T: Fields> Fields for BTreeMap<String, T> {
     const FIELDS: &'static [ReportField] = T::FIELDS;
 }
 
-/// What the field at a path of `T` means: `steps[].name`, `kernels.kernels_by_category.*.count`. Meant for constants, where a
-/// path without a field does not compile and no other text becomes part of the program.
+/// Returns the meaning of the field at a path of `T`, for example `steps[].name` or
+/// `kernels.kernels_by_category.*.count`. Use it in constants: an unknown path then fails to compile, and the program
+/// contains only the texts that it uses.
 ///
 /// # Panics
-/// Where there is no such field.
+/// If there is no such field.
 pub const fn definition<T: Fields>(path: &str) -> Definition {
     match find(T::FIELDS, path.as_bytes()) {
         Some(definition) => definition,
-        // Of a constant, which is what this is for, this is an error of the compiler.
+        // In a constant, the intended use, this is a compile error.
         #[expect(clippy::panic, reason = "only constants are made with it")]
         None => panic!("no such field"),
     }
@@ -89,7 +90,7 @@ const fn find(mut fields: &[ReportField], path: &[u8]) -> Option<Definition> {
         }
         let Some(rest) = without(path, field.name) else { continue };
         match without(rest, field.suffix) {
-            // A list or map as a whole is named without its suffix.
+            // The path of a whole list or map has no suffix.
             _ if rest.is_empty() => return Some(field.definition),
             Some([]) => return Some(field.definition),
             Some([b'.', below @ ..]) if !field.fields.is_empty() => {
@@ -103,7 +104,7 @@ const fn find(mut fields: &[ReportField], path: &[u8]) -> Option<Definition> {
     None
 }
 
-/// What stands behind `start`.
+/// Returns the rest of `path` after `start`, or `None` if `path` does not begin with it.
 const fn without<'a>(mut path: &'a [u8], start: &str) -> Option<&'a [u8]> {
     let mut start = start.as_bytes();
     while let [letter, letters @ ..] = start {
@@ -115,7 +116,7 @@ const fn without<'a>(mut path: &'a [u8], start: &str) -> Option<&'a [u8]> {
     Some(path)
 }
 
-/// Calls `visit` with the path and the definition of each field of `T` that holds values and no other fields.
+/// Calls `visit` with the path and the definition of each field of `T` that has no fields of its own.
 pub fn for_each<T: Fields>(visit: &mut dyn FnMut(&str, Definition)) {
     walk(T::FIELDS, "", visit);
 }
@@ -135,7 +136,7 @@ fn walk(fields: &[ReportField], above: &str, visit: &mut dyn FnMut(&str, Definit
     }
 }
 
-/// A text without backquotes, and of links only their words.
+/// Removes backquotes from a text and replaces each link by its label.
 pub fn plain(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for part in text.split('`') {
@@ -193,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn marks_are_taken_off() {
+    fn markdown_is_removed() {
         assert_eq!(plain("See `a[].b` of [Steps](#steps), 2 * [x]."), "See a[].b of Steps, 2 * [x].");
     }
 }

@@ -1,23 +1,23 @@
-//! Numbers and names for people. Cards show three significant digits, hover and exports the full value; a dash stands
-//! for what was not measured.
+//! Formats numbers and names for people. Cards show three significant digits, and tooltips and exports show the full
+//! value. A dash means "not measured".
 
 use crate::number;
 
-/// Stands for "not measured" wherever a number would stand.
+/// Shown in place of a number that was not measured.
 pub const DASH: &str = "–";
 
-/// Significant digits where nothing asks for more.
+/// Default number of significant digits.
 pub const DIGITS: usize = 3;
 
-/// Groups digits without a line break between them.
+/// Separates groups of digits without allowing a line break.
 const THIN_SPACE: char = '\u{202f}';
 
-/// A count with its noun, in the plural unless it is 1: `1 thread`, `12 threads`.
+/// Formats a count with its noun, in the plural unless the count is 1: `1 thread`, `12 threads`.
 pub fn counted(value: u64, noun: &str) -> String {
     format!("{} {noun}{}", count(value), if value == 1 { "" } else { "s" })
 }
 
-/// The text with ordinary spaces inside numbers, for terminals and the programs that read them: `2048`, `25 000`.
+/// Replaces thin spaces inside numbers by plain ones, for terminals and the programs that read them: `2048`, `25 000`.
 pub fn with_plain_spaces(text: &str) -> String {
     let is_of_number = |c: char| c.is_ascii_digit() || c == THIN_SPACE;
     let mut plain = String::with_capacity(text.len());
@@ -26,7 +26,7 @@ pub fn with_plain_spaces(text: &str) -> String {
         let (before, from) = rest.split_at(start);
         let (number, after) = from.split_at(from.find(|c| !is_of_number(c)).unwrap_or(from.len()));
         plain.push_str(before);
-        // Four digits are read without a space.
+        // Up to four digits need no space.
         let is_short = number.chars().filter(char::is_ascii_digit).count() <= 4;
         plain.push_str(&number.replace(THIN_SPACE, if is_short { "" } else { " " }));
         rest = after;
@@ -48,7 +48,7 @@ const SI: [(f64, &str); 10] = [
     (1e-9, "n"),
 ];
 
-/// Three significant digits with an SI prefix: `si(1.638e12, "B/s")` is `1.64 TB/s`.
+/// Formats a value to three significant digits with an SI prefix: `si(1.638e12, "B/s")` is `1.64 TB/s`.
 pub fn si(value: f64, unit: &str) -> String {
     if !value.is_finite() {
         return DASH.to_owned();
@@ -56,7 +56,7 @@ pub fn si(value: f64, unit: &str) -> String {
     si_of_digits(value, unit, DIGITS)
 }
 
-/// A value with a unit and its SI prefix, to `digits` significant digits, at least three.
+/// Formats a value with an SI prefix and a unit, to `digits` (at least three) significant digits.
 pub fn si_of_digits(value: f64, unit: &str, digits: usize) -> String {
     if !value.is_finite() {
         return DASH.to_owned();
@@ -66,42 +66,42 @@ pub fn si_of_digits(value: f64, unit: &str, digits: usize) -> String {
         return format!("0 {unit}").trim_end().to_owned();
     }
     let size = value.abs();
-    // Picoseconds are written as such: nothing here is smaller.
+    // No value is smaller than picoseconds, so smaller scales are not needed.
     let (scale, prefix) = SI.iter().find(|(scale, _)| size >= *scale).copied().unwrap_or((1e-12, "p"));
     let scaled = value / scale;
     format!("{} {prefix}{unit}", significant(scaled, digits)).trim_end().to_owned()
 }
 
-/// A time given in microseconds: `33.1 ms`, `784 ms`, `2.31 s`.
+/// Formats a time in microseconds: `33.1 ms`, `784 ms`, `2.31 s`.
 pub fn time_us(us: f64) -> String {
-    // Traces count picoseconds: less than half of one is what sums of floating-point numbers leave.
+    // Traces count whole picoseconds, so less than half of one is rounding noise of floating-point sums.
     let is_nothing = us.abs() < HALF_A_PICOSECOND_US;
     si(if is_nothing { 0.0 } else { us / 1e6 }, "s")
 }
 
 const HALF_A_PICOSECOND_US: f64 = 0.5e-6;
 
-/// A time given in microseconds, or a dash.
+/// Formats a time in microseconds, or returns a dash.
 pub fn optional_time_us(us: Option<f64>) -> String {
     us.map_or_else(|| DASH.to_owned(), time_us)
 }
 
-/// A time given in microseconds with every digit: `33 123.456 µs`.
+/// Formats a time in microseconds with every digit: `33 123.456 µs`.
 pub fn full_time_us(us: f64) -> String {
     format!("{} µs", full(us))
 }
 
-/// A share: `85.2 %`, `0.3 %`, `<0.1 %`; one decimal. Only what is exactly 0 or 100 is written so.
+/// Formats a percentage to one decimal: `85.2 %`, `0.3 %`, `<0.1 %`. Only exact values become `0 %` and `100 %`.
 pub fn percent(percent: f64) -> String {
     percent_of_decimals(percent, 1)
 }
 
-/// A percentage to `decimals` decimals, at least one.
+/// Formats a percentage to `decimals` (at least one) decimals.
 pub fn percent_of_decimals(percent: f64, decimals: usize) -> String {
     if !percent.is_finite() {
         return DASH.to_owned();
     }
-    // `0.01` and `99.99` for two decimals.
+    // With two decimals, these are `0.01` and `99.99`.
     let least = format!("0.{}1", "0".repeat(decimals.saturating_sub(1)));
     let most = format!("99.{}", "9".repeat(decimals.max(1)));
     let text = format!("{:.decimals$}", percent.abs());
@@ -117,23 +117,23 @@ pub fn percent_of_decimals(percent: f64, decimals: usize) -> String {
     }
 }
 
-/// A share, or a dash.
+/// Formats a percentage, or returns a dash.
 pub fn optional_percent(value: Option<f64>) -> String {
     value.map_or_else(|| DASH.to_owned(), percent)
 }
 
-/// A whole number in groups of three: `1 234 567`.
+/// Formats a whole number in groups of three digits: `1 234 567`.
 pub fn count(value: u64) -> String {
     group(&value.to_string())
 }
 
-/// A rate or a mean without a prefix: `1.28`, `240`, `25 431`, `0.0034`. To three significant digits, but a digit before the point
-/// is never made a zero.
+/// Formats a rate or a mean without a prefix: `1.28`, `240`, `25 431`, `0.0034`. Rounds to three significant digits,
+/// but keeps all digits before the decimal point.
 pub fn number(value: f64) -> String {
     number_of_digits(value, DIGITS)
 }
 
-/// A rate or a mean without a prefix, to `digits` significant digits, at least three.
+/// Formats a rate or a mean without a prefix, to `digits` (at least three) significant digits.
 pub fn number_of_digits(value: f64, digits: usize) -> String {
     if !value.is_finite() {
         return DASH.to_owned();
@@ -146,7 +146,7 @@ pub fn number_of_digits(value: f64, digits: usize) -> String {
         it if it < SMALLEST => format!("{size:.*e}", digits.saturating_sub(1)),
         it if it < 1.0 => fraction(it),
         it => {
-            // Rounding a large number would make zeros of its digits.
+            // A large number keeps its digits: rounding would turn them into zeros.
             let text = significant(if size >= 1000.0 { size } else { it }, digits);
             let (whole, rest) = text.split_at(text.find('.').unwrap_or(text.len()));
             group(whole) + rest
@@ -155,22 +155,22 @@ pub fn number_of_digits(value: f64, digits: usize) -> String {
     format!("{sign}{text}")
 }
 
-/// Smaller numbers are written with a power of ten.
+/// Limit below which numbers are written with a power of ten.
 const SMALLEST: f64 = 1e-6;
 
-/// A number below 1 with the digits that it has, two decimals at the least.
+/// Formats a number below 1 with all its digits, and with at least two decimals.
 fn fraction(rounded: f64) -> String {
     let text = rounded.to_string();
     if text.len() < "0.00".len() { format!("{rounded:.2}") } else { text }
 }
 
-/// Memory in binary units: `15.8 GiB`.
+/// Formats a memory size in binary units: `15.8 GiB`.
 pub fn bytes(bytes: u64) -> String {
     let units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
     let mut value = bytes as f64;
     for (index, unit) in units.iter().enumerate() {
         let rounded = round_significant(value, DIGITS);
-        // 1023.9 KiB rounds to 1020 KiB: four digits are right there.
+        // 1023.9 KiB would round to 1020 KiB, so it keeps four digits.
         if rounded < 1000.0 || (value < 1023.5 && index > 0) || index + 1 == units.len() {
             return if index == 0 || value >= 1000.0 {
                 format!("{value:.0} {unit}")
@@ -186,7 +186,7 @@ pub fn bytes(bytes: u64) -> String {
     format!("{bytes} B")
 }
 
-/// Every digit of a number, the whole part in groups of three: `33 123.456`.
+/// Formats a number with every digit, the whole part in groups of three: `33 123.456`.
 pub fn full(value: f64) -> String {
     if !value.is_finite() {
         return DASH.to_owned();
@@ -198,8 +198,8 @@ pub fn full(value: f64) -> String {
     format!("{sign}{}{point}{fraction}", group(whole))
 }
 
-/// A name of at most `width` characters, cut in the middle: its start gives the kind, its end the number. A line of a file is cut at its
-/// start, a C++ kernel at its end.
+/// Shortens a name to at most `width` characters. It cuts in the middle, since the start of a name gives the kind and
+/// its end the number. A source line (`file:line`) loses its start, and a C++ kernel its end.
 pub fn shorten(name: &str, width: usize) -> String {
     let length = name.chars().count();
     if length <= width {
@@ -211,7 +211,7 @@ pub fn shorten(name: &str, width: usize) -> String {
     }
     if is_place(name) {
         let tail: String = name.chars().skip(length - kept).collect();
-        // From a folder on, where one begins in it: half a name of a folder says nothing.
+        // Start at a folder if possible, since half the name of a folder is of no use.
         let whole =
             tail.find('/').filter(|&at| at + 1 < tail.len()).and_then(|at| tail.get(at..)).unwrap_or(tail.as_str());
         return format!("…{whole}");
@@ -219,7 +219,7 @@ pub fn shorten(name: &str, width: usize) -> String {
     cut(name, width)
 }
 
-/// A text of at most `width` characters, cut in the middle whatever it is.
+/// Shortens any text to at most `width` characters by cutting in the middle.
 pub fn cut(text: &str, width: usize) -> String {
     let length = text.chars().count();
     if length <= width {
@@ -231,8 +231,9 @@ pub fn cut(text: &str, width: usize) -> String {
     format!("{head}…{tail}")
 }
 
-/// A C++ kernel from its name on, without namespaces and return type, for these are alike in all: `softmax<float>(float*)` of
-/// `void at::native::(anonymous namespace)::softmax<float>(float*)`. `None` for other names.
+/// Strips the return type and the namespaces of a C++ kernel, which are similar for all kernels. For example,
+/// `void at::native::(anonymous namespace)::softmax<float>(float*)` becomes `softmax<float>(float*)`. Returns `None`
+/// for other names.
 fn kernel(name: &str) -> Option<String> {
     if !name.contains("::") || !name.contains(['<', '(']) {
         return None;
@@ -243,7 +244,7 @@ fn kernel(name: &str) -> Option<String> {
         bare.push_str(before);
         let anonymous = bare.strip_suffix("(anonymous namespace)");
         let kept = anonymous.unwrap_or(bare.trim_end_matches(|c: char| c.is_ascii_alphanumeric() || c == '_')).len();
-        // What stands in no namespace is in a class or a function, which stays.
+        // Without a namespace before it, `::` belongs to a class or function, so it stays.
         if kept < bare.len() {
             bare.truncate(kept);
         } else {
@@ -255,7 +256,7 @@ fn kernel(name: &str) -> Option<String> {
     Some(bare)
 }
 
-/// Is a text a line of a file, `/home/me/train.py:12`? Its end shows it.
+/// Returns true if a text ends like a source line: `/home/me/train.py:12`.
 fn is_place(name: &str) -> bool {
     let line = name.rsplit_once(':').map(|(_, line)| line);
     name.contains('/')
@@ -263,8 +264,8 @@ fn is_place(name: &str) -> bool {
         && line.is_some_and(|line| !line.is_empty() && line.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// The name with control characters and marks that reorder text written out (`\u{202e}`), so that a hostile name can
-/// neither drive a terminal nor disguise itself.
+/// Escapes control characters and marks that reorder text (`\u{202e}`), so that a hostile name can neither control a
+/// terminal nor disguise itself.
 pub fn printable(name: &str) -> String {
     let hidden = |c: char| {
         c.is_control()
@@ -284,12 +285,12 @@ pub fn printable(name: &str) -> String {
     text
 }
 
-/// Rounds to `digits` significant digits, so that 999.6 becomes 1000 before a prefix is chosen.
+/// Rounds to `digits` significant digits, so that 999.6 becomes 1000 before the prefix is chosen.
 fn round_significant(value: f64, digits: usize) -> f64 {
     number::decimal(&format!("{value:.*e}", digits.saturating_sub(1))).unwrap_or(value)
 }
 
-/// A value from 1 to `digits` significant digits: the larger it is, the fewer decimals.
+/// Formats a value of at least 1 to `digits` significant digits: larger values get fewer decimals.
 fn significant(value: f64, digits: usize) -> String {
     let mut decimals = digits.saturating_sub(1);
     let mut limit = 10.0;
@@ -341,8 +342,8 @@ mod tests {
     }
 
     #[test]
-    fn different_numbers_do_not_look_alike_and_nothing_is_a_negative_zero() {
-        // Of one table: a model and all its copies.
+    fn different_numbers_look_different_and_zero_is_never_negative() {
+        // From one table: a model and all its replicas.
         assert_eq!(number(2_496_500_000.0), "2\u{202f}496\u{202f}500\u{202f}000");
         assert_eq!(number(2_500_000_000.0), "2\u{202f}500\u{202f}000\u{202f}000");
         for (value, text) in [

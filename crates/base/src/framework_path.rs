@@ -1,4 +1,4 @@
-//! The paths that a framework gives its ops, and the names that a compiler gives them.
+//! Paths that frameworks give to ops, and names that compilers give to them.
 //!
 //! ```text
 //! jit(train)/transpose(jvp(layer_3))/attn/dot_general
@@ -7,11 +7,11 @@
 //!            backward  scopes, as the program names them: layer_3, attn
 //! ```
 //!
-//! Layers of a model are equal but for a number: `layer_*` is all of them.
+//! The layers of a model differ only by a number, and `layer_*` stands for all of them.
 
 use memchr::memmem;
 
-/// The path with each number of a layer as `*`: digits with no letter behind them (`conv2d_6` is `conv2d_*`).
+/// Replaces each number of a layer in the path by `*`. Digits before a letter stay: `conv2d_6` becomes `conv2d_*`.
 pub fn layered(path: &str) -> String {
     let mut text = String::with_capacity(path.len());
     let mut rest = path;
@@ -27,7 +27,7 @@ pub fn layered(path: &str) -> String {
     text
 }
 
-/// The segments of a path. A slash inside parentheses belongs to the segment: `jvp(a/b)`.
+/// Splits a path into its segments. A slash inside parentheses does not split: `jvp(a/b)` is one segment.
 pub fn segments(path: &str) -> impl Iterator<Item = &str> {
     let mut depth = 0i32;
     let segments = path.trim_end_matches(':').split(move |c: char| {
@@ -37,7 +37,7 @@ pub fn segments(path: &str) -> impl Iterator<Item = &str> {
     segments.filter(|segment| !segment.is_empty())
 }
 
-/// Segments that stand for how the program is compiled and run, not for a part of the model.
+/// Segments that describe how the program is compiled and run, and not a part of the model.
 const STRUCTURE: [&str; 9] = [
     "main",
     "while",
@@ -50,11 +50,11 @@ const STRUCTURE: [&str; 9] = [
     "custom_vjp_call",
 ];
 
-/// Transformations that stand around the name of a scope.
+/// Transformations that enclose the name of a scope.
 const TRANSFORMATIONS: [&str; 6] = ["transpose(", "jvp(", "vmap(", "remat(", "checkpoint(", "shard_map("];
 
-/// The scopes of the program, outermost first: without the functions that were compiled, what they were transformed by, and the primitive at
-/// the end.
+/// Returns the scopes of the program, outermost first. Compiled functions, transformations and the primitive at the end
+/// are left out.
 pub fn scopes(path: &str) -> Vec<&str> {
     let mut scopes: Vec<&str> = segments(path).flat_map(|segment| untransformed(segment).split('/')).collect();
     scopes.pop();
@@ -64,7 +64,7 @@ pub fn scopes(path: &str) -> Vec<&str> {
     scopes
 }
 
-/// `layer_3` of `transpose(jvp(layer_3))`.
+/// Strips transformations: `transpose(jvp(layer_3))` becomes `layer_3`.
 fn untransformed(segment: &str) -> &str {
     let mut inner = segment;
     while let Some(rest) = TRANSFORMATIONS.iter().find_map(|name| inner.strip_prefix(name)) {
@@ -73,7 +73,7 @@ fn untransformed(segment: &str) -> &str {
     inner
 }
 
-/// `forward`, `backward` or `recomputed`; `None` where the path names no pass of a training step.
+/// Returns `forward`, `backward` or `recomputed`, or `None` if the path does not belong to a pass of a training step.
 pub fn training_pass(path: &str) -> Option<&'static str> {
     let has = |mark: &str| memmem::find(path.as_bytes(), mark.as_bytes()).is_some();
     [("rematted_computation", "recomputed"), ("transpose(", "backward"), ("jvp(", "forward")]
@@ -81,7 +81,8 @@ pub fn training_pass(path: &str) -> Option<&'static str> {
         .find_map(|(mark, pass)| has(mark).then_some(pass))
 }
 
-/// `fusion` of `fusion.12`, `fusion.12.remat2` and `fusion_12`; names that are all number stay.
+/// Strips the number of a name: `fusion.12`, `fusion.12.remat2` and `fusion_12` become `fusion`. A name that is only a
+/// number stays.
 pub fn name_without_number(name: &str) -> &str {
     let mut base = name;
     loop {
@@ -125,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn passes_are_told_by_their_transformation() {
+    fn passes_are_detected_by_their_transformation() {
         let pass = |path| training_pass(path);
         assert_eq!(pass("jit(f)/transpose(jvp(a))/dot"), Some("backward"));
         assert_eq!(pass("jit(f)/jvp(a)/dot"), Some("forward"));

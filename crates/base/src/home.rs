@@ -1,15 +1,27 @@
-//! Home folders in texts that are shared: a report shows `~/train.py`, not the name of a user.
+//! Hides home folders in shared texts: a report shows `~/train.py` and not the name of a user.
 
-/// Folders that contain the homes of users.
+/// Folders that contain the home folders of users.
 const PARENTS: [&str; 2] = ["/home/", "/Users/"];
 
-/// Returns the text with `~` for every path's home folder: `/home/<user>`, `/Users/<user>`, `/root`, `C:\Users\<user>`.
+/// Replaces the home folder of every path by `~`: `/home/<user>`, `/Users/<user>`, `/root`, `C:\Users\<user>`.
 pub fn without_home(text: &str) -> String {
     let unix = replaced(text, '/', unix_home);
     if unix.contains(":\\") { replaced(&unix, ':', windows_home) } else { unix }
 }
 
-/// Replaces the homes that `home` finds at the places of `sign`: how many bytes before and after the place belong to it.
+/// Returns the text with `~` for home folders. Every exporter ends with this. A text without home folders is not copied.
+pub fn shared(text: String) -> String {
+    if may_have(&text) { without_home(&text) } else { text }
+}
+
+/// Returns false, quickly, for almost every text without a home folder.
+pub fn may_have(text: &str) -> bool {
+    text.bytes().any(|byte| byte == b'/' || byte == b'\\')
+        && ["/home/", "/Users/", "/root", ":\\"].iter().any(|start| text.contains(start))
+}
+
+/// Calls `home` at each occurrence of `sign` and replaces the home folder that it finds. `home` returns the number of
+/// bytes that the folder covers before and after that position.
 fn replaced(text: &str, sign: char, home: fn(&str, &str) -> Option<(usize, usize)>) -> String {
     let mut made = String::with_capacity(text.len());
     let mut copied = 0;
@@ -38,13 +50,13 @@ fn unix_home(before: &str, after: &str) -> Option<(usize, usize)> {
 
 fn windows_home(before: &str, after: &str) -> Option<(usize, usize)> {
     let drive = before.chars().next_back().filter(char::is_ascii_alphabetic)?;
-    // JSON doubles the signs.
+    // JSON doubles backslashes.
     let separator = if after.starts_with(":\\\\") { "\\\\" } else { "\\" };
     let rest = after.strip_prefix(':')?.strip_prefix(separator)?.strip_prefix("Users")?.strip_prefix(separator)?;
     user(rest).map(|user| (drive.len_utf8(), after.len() - rest.len() + user))
 }
 
-/// Length of the user's name at the start of `rest`; `None` if it is empty.
+/// Returns the length of the user name at the start of `rest`, or `None` if it is empty.
 fn user(rest: &str) -> Option<usize> {
     let end = rest.find(|sign: char| !is_of_name(sign)).unwrap_or(rest.len());
     (end > 0).then_some(end)

@@ -1,11 +1,11 @@
-//! Reads JSON by way of a tree, with as little code as possible a type.
+//! Reads JSON through a tree, with as little code per type as possible.
 //!
-//! What `derive(Deserialize)` makes for `serde_json` reads every struct from objects and from arrays, and holds the parser's
-//! text handling in every place. In the browser such code weighs more than the time it saves: here text is parsed into a
-//! [`Value`] by code that exists once, and a struct is read from an object, a list from an array, and from nothing else, so
-//! that the compiler drops the other half. Of the two halves a struct keeps the small one, which takes its fields one after
-//! another: what compares each key with all names of fields is left out, and the fields are looked up by name here, once for
-//! all types.
+//! With `serde_json`, the code of `derive(Deserialize)` reads every struct from objects and from arrays, and repeats
+//! the parser's text handling for each field. In the browser, this code costs more than the time that it saves.
+//!
+//! This module therefore parses text into a [`Value`] with code that exists once. It reads a struct only from an object
+//! and a list only from an array, so that the compiler drops the other half. A struct keeps the smaller half, which
+//! takes its fields in order. This module looks up the fields by name, once for all types.
 
 use serde::de::value::StrDeserializer;
 use serde::de::{
@@ -18,9 +18,9 @@ use serde_json::{Error, Map, Value};
 ///
 /// # Errors
 ///
-/// Text that is no JSON, and JSON that does not fit the type.
+/// Returns an error if the text is not JSON or does not fit the type.
 pub fn from_str<T: DeserializeOwned>(text: &str) -> Result<T, Error> {
-    // Of the two readers of the parser one is enough: others read bytes.
+    // `serde_json` has one parser for bytes and one for text. Other code needs the one for bytes, so use it here too.
     from_tree(serde_json::from_slice(text.as_bytes())?)
 }
 
@@ -28,22 +28,23 @@ pub fn from_str<T: DeserializeOwned>(text: &str) -> Result<T, Error> {
 ///
 /// # Errors
 ///
-/// A tree that does not fit the type.
+/// Returns an error if the tree does not fit the type.
 pub fn from_tree<T: DeserializeOwned>(tree: Value) -> Result<T, Error> {
     T::deserialize(Tree::<false>(tree))
 }
 
-/// Reads a value from a tree that others wrote. The error names what does not fit, in the words of `serde_json`, which takes
-/// code in every type.
+/// Reads a value from a tree that another program wrote. The error names the part that does not fit, in the words of
+/// `serde_json`. This needs more code for every type.
 ///
 /// # Errors
 ///
-/// A tree that does not fit the type.
+/// Returns an error if the tree does not fit the type.
 pub fn from_foreign_tree<T: DeserializeOwned>(tree: Value) -> Result<T, Error> {
     T::deserialize(Tree::<true>(tree))
 }
 
-// Nothing is inlined: a struct of thirty numbers would hold the reading of a number thirty times.
+// Nothing is inlined. Otherwise a struct with thirty numbers would contain thirty copies of the code that reads a
+// number.
 struct Tree<const EXPLAINS: bool>(Value);
 
 fn misfit<'de, const EXPLAINS: bool, T, V: Visitor<'de>>(value: &Value, visitor: &V) -> Result<T, Error> {
@@ -72,7 +73,7 @@ fn invalid_type(value: &Value, expected: &dyn Expected) -> Error {
     Error::invalid_type(found, expected)
 }
 
-/// Numbers: all widths are one, so that a number is read by one piece of code.
+/// Declares the methods for all widths of numbers, which share one piece of code.
 macro_rules! numbers {
     ($($name:ident)*) => {$(
         fn $name<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
@@ -259,7 +260,7 @@ fn fields<'de, const EXPLAINS: bool, V: Visitor<'de>>(
             let entries = entries.into_iter().collect();
             let mut fields = Fields::<EXPLAINS> { entries, names: names.iter(), missing: None };
             let read = visitor.visit_seq(&mut fields);
-            // The visitor counts what it took; who reads the error wants the name.
+            // The visitor's error only counts fields, but a reader of the error needs the name.
             match fields.missing {
                 Some(name) if EXPLAINS && read.is_err() => Err(Error::missing_field(name)),
                 _ => read,
@@ -269,19 +270,20 @@ fn fields<'de, const EXPLAINS: bool, V: Visitor<'de>>(
     }
 }
 
-/// The fields of a struct in its order.
+/// Yields the fields of a struct in the order of its declaration.
 struct Fields<const EXPLAINS: bool> {
-    /// Entries by key. Not the map, of which taking an entry out is two kilobytes of WebAssembly.
+    /// Entries sorted by key. A vector, since removing an entry from the map costs two kilobytes of WebAssembly.
     entries: Vec<(String, Value)>,
     names: std::slice::Iter<'static, &'static str>,
-    /// The field that was asked for last, where the document lacks it and nothing may take its place but a default.
+    /// Name of the last requested field, if the document lacks it and the field is not optional.
     missing: Option<&'static str>,
 }
 
 impl<'de, const EXPLAINS: bool> SeqAccess<'de> for &mut Fields<EXPLAINS> {
     type Error = Error;
 
-    /// An absent field is nothing where it may be (an option); else the struct's own default or complaint takes its place.
+    /// Reads an absent field as null if the field is optional. Otherwise the sequence ends, and the struct uses its
+    /// default or returns an error.
     #[inline(never)]
     fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, Error> {
         let Some((value, name)) = self.take() else { return Ok(None) };
@@ -297,7 +299,7 @@ impl<'de, const EXPLAINS: bool> SeqAccess<'de> for &mut Fields<EXPLAINS> {
 }
 
 impl<const EXPLAINS: bool> Fields<EXPLAINS> {
-    /// The value of the next field; of one that the document lacks null, and its name.
+    /// Returns the value of the next field. If the document lacks it, returns null and the field's name.
     #[inline(never)]
     fn take(&mut self) -> Option<(Value, Option<&'static str>)> {
         self.missing = None;
@@ -381,7 +383,7 @@ mod tests {
     }
 
     #[test]
-    fn absent_fields_are_absent_or_the_default_or_missed() {
+    fn absent_fields_are_none_or_the_default_or_an_error() {
         let read = |text: &str| from_str::<Part>(text);
         let most = Part { must: 7, named: "x".into(), ..Part::default() };
         assert_eq!(read("{\"last\":\"x\",\"more\":[1],\"must\":7}").unwrap(), most);
@@ -396,7 +398,7 @@ mod tests {
             "{\"must\":7,\"last\":1.5}",
         ] {
             assert!(read(text).is_err(), "{text}");
-            // What others wrote is refused in the words of serde_json.
+            // Documents of other programs are refused with the error text of serde_json.
             let tree: Value = serde_json::from_str(text).unwrap();
             let theirs = serde_json::from_value::<Part>(tree.clone()).unwrap_err().to_string();
             assert_eq!(from_foreign_tree::<Part>(tree).unwrap_err().to_string(), theirs, "{text}");

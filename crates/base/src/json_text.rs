@@ -1,30 +1,31 @@
-//! JSON as text. One writer for both layouts: the code that writes a profile is large, and compiled once for each kind of writer.
+//! Writes JSON text. One serializer produces both layouts, since the code that writes a profile is large and is
+//! compiled once for each type of serializer.
 
 use std::io::{Result, Write};
 
 use serde::Serialize;
 use serde_json::ser::{CompactFormatter, Formatter, PrettyFormatter, Serializer};
 
-/// The value on one line.
+/// Writes the value on one line.
 pub fn compact(value: &impl Serialize) -> String {
     text(value, Layout(None))
 }
 
-/// The value indented by two blanks, for people.
+/// Writes the value with an indentation of two spaces, for people.
 pub fn pretty(value: &impl Serialize) -> String {
     text(value, Layout(Some(PrettyFormatter::new())))
 }
 
 fn text(value: &impl Serialize, layout: Layout) -> String {
     let mut bytes = Vec::new();
-    // Only a map with keys that are not strings could fail here, and there is none.
+    // Only a map with keys other than strings can fail here, and no document has one.
     match value.serialize(&mut Serializer::with_formatter(&mut bytes, layout)) {
         Ok(()) => String::from_utf8(bytes).unwrap_or_default(),
         Err(_) => String::new(),
     }
 }
 
-/// Indented, or `None`: compact.
+/// Indented output, or compact output if `None`.
 struct Layout(Option<PrettyFormatter<'static>>);
 
 macro_rules! either {
@@ -60,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_layouts_are_serde_jsons() {
+    fn both_layouts_match_serde_json() {
         let value = serde_json::json!({"a": [1, 2.5, null], "b": {}, "c": [], "d": {"e": "x\"y"}});
         assert_eq!(compact(&value), serde_json::to_string(&value).unwrap());
         assert_eq!(pretty(&value), serde_json::to_string_pretty(&value).unwrap());

@@ -1,8 +1,9 @@
-//! What every crate of crossprof uses: time, warnings, errors, and how text, numbers, JSON and protobuf are read and written.
+//! Shared basics of all crates: time, warnings, errors, sorting, and reading and writing of text, numbers, JSON and
+//! protobuf.
 
 #![warn(clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
 
-// What `#[derive(Fields)]` makes names this crate from outside.
+// `#[derive(Fields)]` generates paths that start with `::base`.
 extern crate self as base;
 
 mod error;

@@ -1,10 +1,11 @@
 //! Reads decimal numbers with little code.
 //!
-//! The standard library reads every number that can be written, with tables that are 12 kB of the page's WebAssembly,
-//! gzipped. What people type and what crossprof writes has a few digits, which whole numbers hold exactly.
+//! The standard library can read every possible number, but its tables add 12 kB (gzipped) to the page's WebAssembly.
+//! Numbers that users type and that crossprof writes have few digits, so integer arithmetic reads them exactly.
 
-/// The number nearest to a decimal one (`12`, `-0.5`, `1.25e3`): the same that the standard library reads. Nothing for other
-/// texts, for more digits than a `u64` holds, and for numbers from about 10^38 on or of more than 19 decimals.
+/// Parses a decimal number (`12`, `-0.5`, `1.25e3`) and returns the nearest float, as the standard library does.
+/// Returns `None` for any other text, for more digits than a `u64` holds, for numbers above about 10^38, and for more
+/// than 19 decimals.
 pub fn decimal(text: &str) -> Option<f64> {
     let unsigned = text.strip_prefix(['-', '+']).unwrap_or(text);
     let (number, power) = match unsigned.split_once(['e', 'E']) {
@@ -26,22 +27,22 @@ pub fn decimal(text: &str) -> Option<f64> {
     Some(if text.starts_with('-') { -size } else { size })
 }
 
-/// A number of a JSON text, as `serde_json` reads it: exact, and in the code that reads profiles already. Nothing for what is no
-/// number, or none that a float holds.
+/// Parses a number of a JSON text exactly. It uses `serde_json`, whose code the program contains anyway. Returns `None`
+/// if the text is not a number or a float cannot represent it.
 pub fn json(text: &[u8]) -> Option<f64> {
     serde_json::from_slice(text).ok()
 }
 
-/// `digits * 10^power`, rounded once.
+/// Computes `digits * 10^power` with a single rounding.
 fn scaled(digits: u64, power: i32) -> Option<f64> {
     if let Ok(power) = u32::try_from(power) {
         return Some(u128::from(digits).checked_mul(10u128.checked_pow(power)?)? as f64);
     }
     let divisor = u128::from(10u64.checked_pow(power.unsigned_abs())?);
-    // Shifted up, the quotient has 63 bits or more, of which a float takes 53.
+    // After this shift the quotient has at least 63 bits, and a float needs only 53.
     let shift = u128::from(digits).leading_zeros();
     let shifted = u128::from(digits) << shift;
-    // Any rest counts where the quotient stands halfway between two floats.
+    // A remainder decides the rounding if the quotient is halfway between two floats.
     let quotient = (shifted / divisor) | u128::from(shifted % divisor > 0);
     Some(quotient as f64 / (1u128 << shift) as f64)
 }
@@ -51,7 +52,7 @@ mod tests {
     use super::{decimal, json};
 
     #[test]
-    fn numbers_are_those_of_the_standard_library() {
+    fn numbers_match_the_standard_library() {
         let mut random = 1u64;
         for round in 0..200_000u64 {
             random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
@@ -74,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_of_json_are_those_of_the_standard_library() {
+    fn json_numbers_match_the_standard_library() {
         for text in ["0", "-0.0", "1e39", "1e-20", "123456789012345678901", "0.1", "5e-324", "1.7976931348623157e308"] {
             assert_eq!(json(text.as_bytes()).map(f64::to_bits), text.parse().ok().map(f64::to_bits), "{text}");
         }
@@ -84,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn halves_go_to_the_even_number() {
+    fn halves_round_to_even() {
         for text in [
             "9007199254740993",
             "9007199254740995",
@@ -97,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn other_texts_are_no_numbers() {
+    fn other_texts_are_not_numbers() {
         for text in ["", ".", "-", "e5", "1e", "1,5", "1 ", "0x1", "inf", "NaN", "--1", "+-1", "1e5.0", "1.2.3"] {
             assert_eq!(decimal(text), None, "{text}");
         }

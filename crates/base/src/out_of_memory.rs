@@ -1,12 +1,12 @@
-//! The words by which a text says that memory ran out.
+//! Words that show that a program ran out of memory.
 
 use memchr::memmem;
 
-/// Words that stand in the errors of runtimes and frameworks alone, in the spellings that they use.
+/// Words that appear only in errors of runtimes and frameworks, in their spelling.
 const ERRORS: [&str; 6] =
     ["RESOURCE_EXHAUSTED", "esource exhausted", "OUT_OF_MEMORY", "OutOfMemoryError", PEAK_BUFFERS, LARGEST_ALLOCATIONS];
 
-/// Words that other texts can contain, too.
+/// Words that may appear in other texts, too.
 const WORDS: [&str; 8] = [
     "ut of memory",
     "OutOfMemory",
@@ -18,21 +18,21 @@ const WORDS: [&str; 8] = [
     "exceeded scoped vmem limit",
 ];
 
-/// A word by itself, or the start of one: ZOOM and BLOOM are other words.
+/// Counts only at the start of a word: ZOOM and BLOOM do not match.
 const OOM: &str = "OOM";
 
-/// The heading of XLA's list of buffers on GPUs and CPUs.
+/// Heading of XLA's list of buffers on GPUs and CPUs.
 pub const PEAK_BUFFERS: &str = "Peak buffers:";
 
-/// The heading of XLA's list of buffers on TPUs, before the name of the memory space.
+/// Heading of XLA's list of buffers on TPUs. The name of the memory space follows.
 pub const LARGEST_ALLOCATIONS: &str = "Largest program allocations in ";
 
-/// Returns true if the text contains the error of a runtime: a stricter question than [`is_said`].
+/// Returns true if the text contains the error of a runtime. Stricter than [`is_said`].
 pub fn is_error(text: &[u8]) -> bool {
     ERRORS.iter().any(|word| memmem::find(text, word.as_bytes()).is_some())
 }
 
-/// Returns true if the text says that memory ran out, or lists the buffers of such an error.
+/// Returns true if the text reports that memory ran out, or lists the buffers of such an error.
 pub fn is_said(text: &[u8]) -> bool {
     let is_letter = |at: usize| text.get(at).is_some_and(u8::is_ascii_alphabetic);
     let is_there = |word: &str| {

@@ -1,13 +1,14 @@
-//! Sorting and ordered maps whose code is compiled once.
+//! Sorting and ordered maps that are compiled only once.
 //!
-//! The standard library compiles its sort anew for every type and every order, some five kilobytes of WebAssembly each, and
-//! collecting into an ordered map does the same. The lists of a report are short, so these call one copy through a
-//! pointer. Columns of a million values keep the standard sort.
+//! The standard library compiles its sort again for every type and comparison, at about five kilobytes of WebAssembly
+//! each. Collecting into an ordered map has the same cost. The lists of a report are short, so these functions share
+//! one compiled copy and call the comparison through a pointer. Columns of a million values still use the standard
+//! sort.
 
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Sorts `items`; equal ones keep their order.
+/// Sorts `items` stably.
 pub fn sort_by<T>(items: &mut Vec<T>, compare: impl Fn(&T, &T) -> Ordering) {
     let mut order: Vec<usize> = (0..items.len()).collect();
     sort_indices(&mut order, &|a, b| match (items.get(a), items.get(b)) {
@@ -18,25 +19,25 @@ pub fn sort_by<T>(items: &mut Vec<T>, compare: impl Fn(&T, &T) -> Ordering) {
     items.extend(order.into_iter().filter_map(|index| slots.get_mut(index)?.take()));
 }
 
-/// Sorts `items` by a key; equal ones keep their order.
+/// Sorts `items` stably by a key.
 pub fn sort_by_key<T, K: Ord>(items: &mut Vec<T>, key: impl Fn(&T) -> K) {
     sort_by(items, |a, b| key(a).cmp(&key(b)));
 }
 
-/// Sorts numbers, the smallest first.
+/// Sorts numbers in ascending order.
 #[inline(never)]
 pub fn numbers(numbers: &mut [i64]) {
     numbers.sort_unstable();
 }
 
-/// Sorts numbers that each stand beside a place; equal ones by their places.
+/// Sorts pairs of a number and an index in ascending order. The index breaks ties.
 #[inline(never)]
 pub fn numbers_of(numbers: &mut [(i64, u32)]) {
     numbers.sort_unstable();
 }
 
-/// Sorts many large items by a number, the largest first, equal ones by `ties`, then as they stood: only the numbers are sorted,
-/// and each item is moved once. Returns where each item went.
+/// Sorts many large items by a number in descending order. `ties` orders items with the same number, and the sort is
+/// stable. Only the numbers are sorted, and each item moves once. Returns the new position of each item.
 pub fn by_number<T>(items: &mut [T], number: impl Fn(&T) -> i64, ties: impl Fn(&T, &T) -> Ordering) -> Vec<u32> {
     let mut keys: Vec<(i64, u32)> = items.iter().map(number).zip(0..).collect();
     sort_keys(&mut keys, &|a, b| match (items.get(a), items.get(b)) {
@@ -51,7 +52,7 @@ pub fn by_number<T>(items: &mut [T], number: impl Fn(&T) -> i64, ties: impl Fn(&
     }
     let mut rest = places.clone();
     for at in 0..items.len() {
-        // Each exchange brings one item to its place for good.
+        // Each swap moves one item to its final position.
         while let Some(place) = rest.get(at).map(|&place| place as usize).filter(|&place| place != at) {
             items.swap(at, place);
             rest.swap(at, place);
@@ -65,7 +66,7 @@ fn sort_keys(keys: &mut [(i64, u32)], ties: &dyn Fn(usize, usize) -> Ordering) {
     keys.sort_by(|a, b| b.0.cmp(&a.0).then_with(|| ties(a.1 as usize, b.1 as usize)));
 }
 
-/// Leaves the first `top` items in their order; of equal ones those that stood first.
+/// Keeps the first `top` items in sorted order. Of equal items, earlier ones win.
 pub fn first_by<T>(items: &mut Vec<T>, top: usize, compare: impl Fn(&T, &T) -> Ordering) {
     let mut order: Vec<usize> = (0..items.len()).collect();
     select_indices(&mut order, top, &|a, b| match (items.get(a), items.get(b)) {
@@ -83,7 +84,7 @@ pub fn first_by<T>(items: &mut Vec<T>, top: usize, compare: impl Fn(&T, &T) -> O
     sort_by(items, compare);
 }
 
-/// Leaves the first `top` indices in any order.
+/// Keeps the first `top` indices in any order.
 #[inline(never)]
 fn select_indices(order: &mut Vec<usize>, top: usize, compare: &dyn Fn(usize, usize) -> Ordering) {
     if top < order.len() {
@@ -97,14 +98,14 @@ fn sort_indices(order: &mut [usize], compare: &dyn Fn(usize, usize) -> Ordering)
     order.sort_by(|&a, &b| compare(a, b));
 }
 
-/// The map of these pairs; of equal keys the last one stays.
+/// Collects pairs into a map. The last pair wins if keys repeat.
 pub fn map<K: Ord, V>(pairs: impl IntoIterator<Item = (K, V)>) -> BTreeMap<K, V> {
     let mut map = BTreeMap::new();
     map.extend(pairs);
     map
 }
 
-/// The set of these values.
+/// Collects values into a set.
 pub fn set<K: Ord>(values: impl IntoIterator<Item = K>) -> BTreeSet<K> {
     let mut set = BTreeSet::new();
     set.extend(values);
@@ -125,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn many_items_are_sorted_by_a_number_and_tell_where_they_went() {
+    fn many_items_are_sorted_by_a_number_with_their_new_positions() {
         let items: Vec<(i64, u32)> = (0..500u32).map(|i| (i64::from(i * 7919 % 40) - 20, i * 31 % 7)).collect();
         let mut expected: Vec<((i64, u32), usize)> = items.iter().copied().zip(0..).collect();
         expected.sort_by(|a, b| b.0.0.cmp(&a.0.0).then(a.0.1.cmp(&b.0.1)));
@@ -136,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_items_are_those_of_the_whole_order() {
+    fn the_first_items_match_a_full_sort() {
         let items: Vec<(u32, u32)> = (0..500u32).map(|i| (i * 7919 % 40, i)).collect();
         let mut expected = items.clone();
         expected.sort_by_key(|item| item.0);

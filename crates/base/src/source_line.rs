@@ -1,14 +1,14 @@
-//! Which line of a call stack is shown as the source of what a program does: one rule for ops, buffers and allocations.
+//! Chooses the line of a call stack that crossprof shows as the source of an op, a buffer or an allocation.
 //!
 //! ```text
 //! /home/me/train.py:40:4                              the user's, and innermost among them: shown
 //! /venv/site-packages/flax/linen/linear.py:287:8      a library's
 //! ```
 
-/// Folders that packages are installed in, and of programs that only start others.
+/// Folders of installed packages, and of programs that only start others.
 const INSTALLED: [&str; 3] = ["site-packages", "dist-packages", "bin"];
 
-/// Folders of packages that are also used where they are not installed, such as a checkout.
+/// Folders of packages that are also used without installation, for example from a checkout.
 const PACKAGES: [[&str; 2]; 7] = [
     ["jax", "_src"],
     ["jax", "experimental"],
@@ -19,10 +19,10 @@ const PACKAGES: [[&str; 2]; 7] = [
     ["absl", "app.py"],
 ];
 
-/// Code without a file that is the user's: what is typed into an interpreter.
+/// Names of user code without a file: input to an interpreter.
 const TYPED: [&str; 2] = ["<ipython-input", "<stdin>"];
 
-/// Does a file belong to an installed package, to Python itself, or to what starts programs?
+/// Returns true if a file belongs to an installed package, to Python itself, or to a launcher.
 pub fn is_library(file: &str) -> bool {
     if file.starts_with('<') {
         return !TYPED.iter().any(|start| file.starts_with(start));
@@ -35,17 +35,17 @@ pub fn is_library(file: &str) -> bool {
     in_package || file.contains("/lib/python3")
 }
 
-/// The frames of a call stack that is written one frame per line, as `file:line`, outermost first.
+/// Returns the frames of a call stack with one frame per line, as `file:line`, outermost first.
 pub fn frames(stack: &str) -> impl DoubleEndedIterator<Item = &str> {
     stack.lines().map(without_column).filter(|frame| !frame.is_empty())
 }
 
-/// The innermost frame of a call stack (see [`frames`]) that is in no library.
+/// Returns the innermost frame of a call stack (see [`frames`]) that does not belong to a library.
 pub fn own(stack: &str) -> Option<&str> {
     frames(stack).rfind(|frame| !is_library(frame.rsplit_once(':').map_or(*frame, |(file, _)| file)))
 }
 
-/// `train.py:40` of `train.py:40:4`.
+/// Strips the column: `train.py:40:4` becomes `train.py:40`.
 fn without_column(frame: &str) -> &str {
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     match frame.rsplit_once(':') {
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn libraries_are_told_by_their_folders() {
+    fn libraries_are_detected_by_their_folders() {
         for file in [
             "/usr/lib/python3.12/threading.py",
             "C:\\venv\\Lib\\site-packages\\jax\\numpy.py",

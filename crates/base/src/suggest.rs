@@ -1,17 +1,18 @@
-//! Names that may have been meant by one that does not exist.
+//! Suggests known names for one that does not exist.
 
 use crate::sort;
 
-/// Suggestions at most.
+/// Maximum number of suggestions.
 const COUNT: usize = 3;
 
-/// Words of `known` that are nearest to `word`, if any is near: at most a third of its letters differ.
+/// Returns the words of `known` that are nearest to `word`. At most a third of the letters (or two) may differ.
 pub fn words(word: &str, known: &[&str]) -> Vec<String> {
     let limit = (word.chars().count() / 3).max(2);
     nearest(known.iter().map(|&it| (distance(word, it), it.to_owned())).collect(), limit)
 }
 
-/// Texts up to a distance of `limit`, nearest first, without those that are much farther than the first.
+/// Returns the texts within a distance of `limit`, nearest first. Texts that are much farther than the first are left
+/// out.
 pub fn nearest(mut candidates: Vec<(usize, String)>, limit: usize) -> Vec<String> {
     candidates.retain(|(distance, _)| *distance <= limit);
     sort::sort_by(&mut candidates, |a, b| a.cmp(b));
@@ -19,7 +20,7 @@ pub fn nearest(mut candidates: Vec<(usize, String)>, limit: usize) -> Vec<String
     candidates.into_iter().take(COUNT).filter(|(distance, _)| *distance <= best + 2).map(|(_, text)| text).collect()
 }
 
-/// ` Did you mean a or b?`; empty without suggestions.
+/// Returns ` Did you mean a or b?`, or an empty text without suggestions.
 pub fn question(suggestions: &[String]) -> String {
     match suggestions {
         [] => String::new(),
@@ -28,8 +29,7 @@ pub fn question(suggestions: &[String]) -> String {
     }
 }
 
-/// Letters that have to be changed, put in or left out. A lower bound of them where one text is far longer than the
-/// other.
+/// Counts the letters to change, insert or remove. Returns only a lower bound if the lengths differ by 64 or more.
 pub fn distance(a: &str, b: &str) -> usize {
     const FAR: usize = 64;
     let letters = |text: &str| text.chars().flat_map(char::to_lowercase).collect::<Vec<_>>();
@@ -40,11 +40,11 @@ pub fn distance(a: &str, b: &str) -> usize {
     }
 }
 
-/// Levenshtein's distance, row by row.
+/// Computes the Levenshtein distance row by row.
 pub fn edit_distance<T>(a: &[T], b: &[T], gap: usize, change: impl Fn(&T, &T) -> usize) -> usize {
     let mut row: Vec<usize> = (0..=b.len()).map(|count| count.saturating_mul(gap)).collect();
     for x in a {
-        // What stood left above of the place that is filled next.
+        // Previous value to the upper left of the cell that is filled next.
         let mut corner = row.first().copied().unwrap_or_default();
         let mut left = corner.saturating_add(gap);
         if let Some(first) = row.first_mut() {
@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn distances_are_those_of_the_textbook() {
+    fn distances_match_the_textbook() {
         for (a, b, expected) in
             [("kitten", "sitting", 3), ("", "abc", 3), ("abc", "", 3), ("flaw", "lawn", 2), ("same", "Same", 0)]
         {

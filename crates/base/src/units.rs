@@ -1,7 +1,7 @@
-//! Time as integer picoseconds.
+//! Time as an integer number of picoseconds.
 //!
-//! One [`Ps`] counts from the run's anchor (`trace::Capture`): `i64` picoseconds span 106 days, while absolute
-//! Unix time in picoseconds would overflow. Conversions to the report's microseconds happen once, at the end.
+//! A [`Ps`] counts from the run's anchor (`trace::Capture`). An `i64` of picoseconds covers 106 days, but absolute Unix
+//! time in picoseconds would overflow. Values are converted to the report's microseconds once, at the end.
 
 use std::ops::{Add, AddAssign, Sub};
 
@@ -12,43 +12,43 @@ use serde::{Deserialize, Serialize};
 pub struct Ps(i64);
 
 impl Ps {
-    /// No time at all.
+    /// Zero picoseconds.
     pub const ZERO: Ps = Ps(0);
-    /// The latest time that can be represented.
+    /// Latest time that can be represented, 106 days after the anchor.
     pub const MAX: Ps = Ps(i64::MAX);
 
-    /// A time of `ps` picoseconds.
+    /// Returns a time of `ps` picoseconds.
     pub const fn new(ps: i64) -> Ps {
         Ps(ps)
     }
 
-    /// Whole nanoseconds, or `None` where they do not fit.
+    /// Converts whole nanoseconds. Returns `None` on overflow.
     pub fn from_ns(ns: i64) -> Option<Ps> {
         ns.checked_mul(1_000).map(Ps)
     }
 
-    /// Whole microseconds, or `None` where they do not fit.
+    /// Converts whole microseconds. Returns `None` on overflow.
     pub fn from_us(us: i64) -> Option<Ps> {
         us.checked_mul(1_000_000).map(Ps)
     }
 
-    /// The value in picoseconds.
+    /// Returns the value in picoseconds.
     pub const fn as_ps(self) -> i64 {
         self.0
     }
 
-    /// The value in microseconds, the unit of the report.
+    /// Returns the value in microseconds, the unit of the report.
     pub fn as_us(self) -> f64 {
         self.0 as f64 / 1e6
     }
 
-    /// The value in seconds.
+    /// Returns the value in seconds.
     pub fn as_s(self) -> f64 {
         self.0 as f64 / 1e12
     }
 }
 
-/// Saturates: hostile times never wrap around.
+/// Saturates, so that times from damaged files never wrap around.
 impl Add for Ps {
     type Output = Ps;
     fn add(self, other: Ps) -> Ps {
@@ -56,7 +56,7 @@ impl Add for Ps {
     }
 }
 
-/// Saturates: hostile times never wrap around.
+/// Saturates, so that times from damaged files never wrap around.
 impl Sub for Ps {
     type Output = Ps;
     fn sub(self, other: Ps) -> Ps {

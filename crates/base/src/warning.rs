@@ -1,4 +1,4 @@
-//! What went wrong while a profile was read, as values: a warning is data of the report, not a log line.
+//! Problems that crossprof found while it read a profile. Warnings are data of the report, not log lines.
 
 mod code;
 mod cut;
@@ -10,46 +10,45 @@ use crate::fields::Fields;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How much a warning matters.
+/// Severity of a warning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema, Fields)]
 #[serde(rename_all = "snake_case")]
 pub enum Severity {
-    /// Worth knowing; no number is affected (the JSON beside an xplane was not read).
+    /// For information only. No number is affected (for example, the JSON next to an xplane file was not read).
     Note,
-    /// The file was read whole, but numbers may not mean what one expects (the writer cut the capture).
+    /// The file was read completely, but numbers may be misleading (for example, the writer cut the capture).
     Caution,
-    /// Bytes or events were lost: the profile is partial.
+    /// Bytes or events were lost, so the profile is partial.
     Damage,
 }
 
-/// One thing that the reader of a profile should know.
+/// A problem that the reader of a profile should know about.
 ///
-/// `code` is stable and short (`json_truncated`); the other fields say where and how much.
+/// `code` is short and stable (`json_truncated`). The other fields contain the place and the extent of the problem.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct Warning {
-    /// Stable identifier, snake_case: the same in docs, tests and page.
+    /// Stable identifier in snake_case. The documentation, the tests and the page use the same one.
     pub code: String,
-    /// `note` (no number is affected), `caution` (numbers may not mean what one expects) or `damage` (bytes or events were
-    /// lost).
+    /// `note` (no number is affected), `caution` (numbers may be misleading) or `damage` (bytes or events were lost).
     pub severity: Severity,
-    /// A plain sentence: what happened and what was kept.
+    /// Plain sentence: what happened and what crossprof kept.
     pub message: String,
-    /// What the reader can do about it.
+    /// Advice to the user. Absent if there is nothing to do.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remedy: Option<String>,
-    /// The file it is about, as it was given.
+    /// Name of the file, as the user gave it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
-    /// Where in that file (bytes from its start, as stored on disk unless the message says otherwise).
+    /// Position in that file, in bytes from its start as stored on disk (unless the message states otherwise).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub byte_offset: Option<u64>,
-    /// How many events or bytes are affected.
+    /// Number of events or bytes that are affected.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub count: Option<u64>,
 }
 
 impl Warning {
-    /// A warning without position; the `with_*` methods add what is known.
+    /// Returns a warning without a position. The `with_*` methods add details.
     pub fn new(code: WarningCode, message: impl Into<String>) -> Warning {
         Warning {
             code: code.label().to_owned(),
@@ -62,30 +61,30 @@ impl Warning {
         }
     }
 
-    /// Whether the warning has this code. An imported profile may have codes that this program does not know.
+    /// Returns true if the warning has this code. An imported profile may have codes that this version does not know.
     pub fn is(&self, code: WarningCode) -> bool {
         self.code == code.label()
     }
 
-    /// Says what to do.
+    /// Sets the advice to the user.
     pub fn with_remedy(mut self, remedy: impl Into<String>) -> Warning {
         self.remedy = Some(remedy.into());
         self
     }
 
-    /// Names the file.
+    /// Sets the name of the file.
     pub fn with_file(mut self, file: impl Into<String>) -> Warning {
         self.file = Some(file.into());
         self
     }
 
-    /// Gives the position in the file, in bytes.
+    /// Sets the position in the file, in bytes.
     pub fn with_offset(mut self, byte_offset: u64) -> Warning {
         self.byte_offset = Some(byte_offset);
         self
     }
 
-    /// Gives the number of events or bytes concerned.
+    /// Sets the number of affected events or bytes.
     pub fn with_count(mut self, count: u64) -> Warning {
         self.count = Some(count);
         self

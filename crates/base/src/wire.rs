@@ -1,17 +1,17 @@
-//! The protobuf wire format over a byte slice: just enough to walk a message without decoding it into structs.
+//! Reads the protobuf wire format from a byte slice: just enough to walk a message without decoding it into structs.
 //!
 //! ```text
 //! message = field*      field = tag (varint: number << 3 | wire type), then by wire type
 //!                       0 varint   1 eight bytes   2 length, bytes   3 group, ended by 4   5 four bytes
 //! ```
 //!
-//! Reading never panics and never allocates. What does not follow the format is an error that knows its position;
-//! a field that is longer than its message hands out the bytes that are there, so that a truncated file can be read to
+//! Reading never panics and never allocates. Bytes that do not follow the format cause an error with their position. If
+//! a field is longer than its message, the reader returns the bytes that exist, so that a truncated file can be read to
 //! its last event.
 
 use std::fmt;
 
-/// The value of a field.
+/// Value of a field, by its wire type.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Value<'a> {
     /// Wire type 0: integers, booleans and enumerations.
@@ -27,18 +27,18 @@ pub enum Value<'a> {
 }
 
 impl<'a> Value<'a> {
-    /// The bytes of a length-delimited field.
+    /// Returns the bytes of a length-delimited field.
     pub fn bytes(self) -> Option<&'a [u8]> {
         if let Value::Bytes(bytes) = self { Some(bytes) } else { None }
     }
 
-    /// A varint as `int64`: negative numbers are stored as their two's complement.
+    /// Returns a varint as `int64`. Negative numbers are stored in two's complement.
     pub fn int64(self) -> Option<i64> {
         if let Value::Varint(value) = self { Some(value as i64) } else { None }
     }
 }
 
-/// One field of a message.
+/// A field of a message.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Field<'a> {
     /// Number of the field in the message's definition, never 0.
@@ -47,30 +47,30 @@ pub struct Field<'a> {
     pub value: Value<'a>,
 }
 
-/// Why reading stopped.
+/// Reason why reading stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault<'a> {
     /// The bytes end inside a tag, a number or a group.
     Ended,
-    /// A length-delimited field is longer than what is left: its number, and the bytes that are there.
+    /// A length-delimited field extends past the end of the input.
     Short {
         /// Number of the field.
         number: u32,
         /// Bytes of the field up to the end of the input.
         rest: &'a [u8],
-        /// Bytes that are not there.
+        /// Number of bytes that are missing.
         missing: u64,
     },
-    /// A varint longer than ten bytes, field number 0, wire type 6 or 7, or a group's end without its start.
+    /// A varint longer than ten bytes, field number 0, wire type 6 or 7, or the end of a group without its start.
     Malformed,
 }
 
-/// A fault and its position.
+/// A fault with its position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WireError<'a> {
-    /// Start of the field that could not be read, in bytes from the start of the reader's slice.
+    /// Start of the unreadable field, in bytes from the start of the reader's slice.
     pub position: usize,
-    /// What is wrong with the message.
+    /// Problem with the message.
     pub fault: Fault<'a>,
 }
 
@@ -86,7 +86,7 @@ impl fmt::Display for WireError<'_> {
     }
 }
 
-/// Walks the fields of one message.
+/// Iterates over the fields of a message.
 #[derive(Clone, Copy, Debug)]
 pub struct Reader<'a> {
     bytes: &'a [u8],
@@ -94,20 +94,20 @@ pub struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    /// A reader at the start of `bytes`.
+    /// Creates a reader at the start of `bytes`.
     pub fn new(bytes: &'a [u8]) -> Reader<'a> {
         Reader { bytes, position: 0 }
     }
 
-    /// Bytes read so far: where the next field starts.
+    /// Returns the number of bytes read so far, which is the start of the next field.
     pub fn position(&self) -> usize {
         self.position
     }
 
-    /// The next field, `None` at the end.
+    /// Returns the next field, or `None` at the end.
     ///
     /// # Errors
-    /// After an error the reader stays where the bad field starts.
+    /// Returns an error if the field is malformed or cut. The reader then stays at the start of that field.
     #[inline(always)]
     pub fn field(&mut self) -> Result<Option<Field<'a>>, WireError<'a>> {
         let start = self.position;
@@ -123,8 +123,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The number of the next field where the field's tag is this byte (field number times 8, wire type 0); else the
-    /// reader stays where it is. For messages whose fields nearly always come in one order.
+    /// Returns the number of the next field if the field's tag is this byte (field number times 8, wire type 0).
+    /// Otherwise the reader does not move. Speeds up messages whose fields almost always come in the same order.
     #[inline(always)]
     pub fn varint_with_tag(&mut self, tag: u8) -> Option<u64> {
         let start = self.position;
@@ -139,8 +139,8 @@ impl<'a> Reader<'a> {
         value
     }
 
-    /// The bytes of the next field where the field's tag is this byte (field number times 8 plus wire type 2); else the
-    /// reader stays where it is.
+    /// Returns the bytes of the next field if the field's tag is this byte (field number times 8, plus wire type 2).
+    /// Otherwise the reader does not move.
     #[inline(always)]
     pub fn bytes_with_tag(&mut self, tag: u8) -> Option<&'a [u8]> {
         let start = self.position;
@@ -155,8 +155,8 @@ impl<'a> Reader<'a> {
         value
     }
 
-    /// The next field, `None` where it cannot be read: why is found out by reading it again, so that the common case
-    /// carries no reasons along.
+    /// Returns the next field, or `None` if it is unreadable. [`Reader::fault`] then reads it again to find the reason,
+    /// so that the common case stays fast.
     #[inline(always)]
     fn read(&mut self) -> Option<Field<'a>> {
         let (number, wire_type) = self.tag()?;
@@ -178,8 +178,8 @@ impl<'a> Reader<'a> {
         Some((number, (tag & 7) as u8))
     }
 
-    /// The next number by itself, as packed lists have it; `None` at the end, and where there is none: the reader then
-    /// stays where it is.
+    /// Returns the next bare number, as packed lists contain them. At the end or at a malformed number, returns `None`
+    /// and does not move.
     #[inline(always)]
     pub fn varint(&mut self) -> Option<u64> {
         let rest = self.bytes.get(self.position..)?;
@@ -205,7 +205,7 @@ impl<'a> Reader<'a> {
         Some(bytes)
     }
 
-    /// Nested groups are counted, not recursed into: depth costs no stack.
+    /// Skips a group. Counts nested groups instead of recursing, so that depth needs no stack.
     #[cold]
     fn group(&mut self) -> Option<Value<'a>> {
         let mut depth = 1u64;
@@ -223,12 +223,12 @@ impl<'a> Reader<'a> {
         Some(Value::Group)
     }
 
-    /// Why the field at the reader's position cannot be read.
+    /// Finds the reason why the field at the reader's position is unreadable.
     #[cold]
     fn fault(&self) -> Fault<'a> {
         let mut probe = *self;
         let rest = |probe: &Reader<'a>| probe.bytes.get(probe.position..).unwrap_or_default();
-        // A varint that did not come to its end in ten bytes is bad; one that met the end of the bytes is cut.
+        // An unfinished varint with ten or more bytes is malformed. With fewer bytes it is cut.
         let unfinished = |rest: &[u8]| if rest.len() < 10 { Fault::Ended } else { Fault::Malformed };
         let mut depth = 0u64;
         loop {
@@ -257,9 +257,10 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// A varint of two to ten bytes and its length. Bits past the 64th are dropped, as every protobuf implementation does.
+/// Reads a varint of two to ten bytes. Returns the value and its length. Drops bits above the 64th, as every protobuf
+/// implementation does.
 ///
-/// Eight bytes are read at once where there are as many; the first byte without its top bit set ends the number:
+/// If possible, it reads eight bytes at once. The first byte without its top bit set ends the number:
 ///
 /// ```text
 /// bytes   1ggggggg 1fffffff ... 0aaaaaaa    (low groups of seven bits first)
@@ -339,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn faults_know_their_place() {
+    fn faults_have_a_position() {
         let short = Fault::Short { number: 2, rest: b"hi", missing: 3 };
         assert_eq!(all(&[0x08, 1, 0x12, 5, b'h', b'i'])[1], Err(WireError { position: 2, fault: short }));
         assert_eq!(all(&[0x08])[0], Err(WireError { position: 0, fault: Fault::Ended }));

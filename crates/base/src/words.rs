@@ -1,8 +1,9 @@
-//! Enums whose values are words of a document.
+//! Enums whose values are fixed words in a document.
 
-/// Declares enums by their words: `Name = "word"`. Each writes and reads its word, and says it by its method `label`.
+/// Declares enums with one word for each value (`Name = "word"`). Each value is written as its word, and its method
+/// `label` returns the word.
 ///
-/// The crate that declares one uses `serde` and `schemars`. The default is what has `#[default]`.
+/// The calling crate must depend on `serde` and `schemars`. Mark the default value with `#[default]`.
 #[macro_export]
 macro_rules! words {
     ($($(#[$about:meta])* pub enum $Enum:ident { $($(#[$doc:meta])* $Name:ident = $word:literal,)* })*) => {$(
@@ -15,7 +16,7 @@ macro_rules! words {
         }
 
         impl $Enum {
-            /// Word of the value in documents.
+            /// Returns the word of the value in documents.
             pub fn label(self) -> &'static str {
                 match self {
                     $($Enum::$Name => $word,)*

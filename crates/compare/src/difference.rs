@@ -124,9 +124,9 @@ pub fn between(
     Difference::of_levels(&levels(ours)?, &levels(theirs)?)
 }
 
-/// Whether the mean steps of two captures differ beyond the noise; `None` where the steps of one are unknown.
+/// Whether the typical steps of two captures differ beyond the noise; `None` where the steps of one are unknown.
 pub fn differ(one: &UnifiedProfile, other: &UnifiedProfile) -> Option<bool> {
-    let found = Difference::of_levels(&[Level::mean(one)?], &[Level::mean(other)?])?;
+    let found = Difference::of_levels(&[Level::typical(one)?], &[Level::typical(other)?])?;
     Some(found.is_proven(DEFAULT_THRESHOLD))
 }
 

@@ -18,10 +18,18 @@ pub const COMPARISON_VERSION: &str = "1.0.0";
 pub struct Comparison {
     /// Version of this shape: `1.0.0`.
     pub comparison_version: String,
-    /// What kind of comparison the runs allow: `same_platform`, `across_platforms`, `scaling` or `trend`.
+    /// What kind of comparison the runs allow: `same_platform`, `across_platforms` (platforms or frameworks, which name ops differently),
+    /// `scaling` or `trend`.
     pub kind: ComparisonKind,
-    /// The answer in sentences, most important first.
+    /// The answer in sentences, most important first: `answer` as one list.
     pub summary: Vec<String>,
+    /// The answer by what its sentences are for.
+    #[serde(default)]
+    pub answer: Answer,
+    /// What a million tokens (or samples, or a thousand steps) cost in money and in energy, where the user gives price and power: of the
+    /// typical step, as the verdict.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub costs: Vec<ComparedMetric>,
     /// The runs.
     pub runs: Vec<ComparedRun>,
     /// Index of the run that the others are compared with.
@@ -50,6 +58,10 @@ pub struct Comparison {
     /// The difference of the typical steps, part by part: the deltas of one run add up to `step_time[].typical_delta_us`, to the picosecond.
     /// Where the batch sizes differ, of the times of a token or sample.
     pub waterfall: Vec<PartChange>,
+    /// The typical step by what it does, where the runs name their ops differently (another platform or framework): the times of one run add
+    /// up to those of `waterfall`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub phases: Vec<PhaseChange>,
     /// What explains the difference, largest first.
     pub causes: Vec<Cause>,
     /// Time by class of op (matmul, communication, ...).
@@ -130,6 +142,24 @@ pub struct ComparedCapture {
     pub typical_us: Option<f64>,
     /// Steps that this is of.
     pub steps: u64,
+}
+
+/// The answer of a comparison.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Answer {
+    /// Who is faster, by how much, for what and how sure that is: a sentence for each run other than the baseline.
+    pub verdict: Vec<String>,
+    /// What limits the verdict. No other part of a report repeats them.
+    pub caveats: Vec<String>,
+    /// What explains the difference of two runs, the three most important sentences.
+    pub causes: Vec<String>,
+}
+
+impl Answer {
+    /// All sentences, most important first.
+    pub(crate) fn sentences(&self) -> Vec<String> {
+        self.verdict.iter().chain(&self.causes).chain(&self.caveats).cloned().collect()
+    }
 }
 
 /// One condition of a fair comparison.
@@ -323,6 +353,28 @@ pub struct PartChange {
     pub delta_us_per_step: f64,
 }
 
+/// One phase of a step beside the baseline's.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct PhaseChange {
+    /// Index of the run.
+    pub run: u32,
+    /// Name of the phase: `matmul`, `convolution`, `matmul_or_convolution`, `attention`, `norm_elementwise`, `other_compute`,
+    /// `communication`, `copies`, `idle` or `not_attributed`.
+    pub phase: String,
+    /// The phase's name for people.
+    pub title: String,
+    /// Colour class.
+    pub class: String,
+    /// What the phase's times are for: a `step`, or where the batch sizes differ a `token` or `sample`.
+    pub per: WorkUnit,
+    /// The baseline's time, per device.
+    pub baseline_us: f64,
+    /// The run's time, per device.
+    pub run_us: f64,
+    /// The run's time over the baseline's. Absent where one of them is 0.
+    pub ratio: Option<f64>,
+}
+
 /// One thing that explains a part of the difference.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Cause {
@@ -493,7 +545,7 @@ pub struct ScalingPoint {
     pub series: Option<String>,
     /// Devices.
     pub devices: u64,
-    /// Mean step time.
+    /// Typical step time.
     pub step_time_us: f64,
     /// The reference's step time over this, times the growth of the work (1 for strong scaling).
     pub speedup: f64,
@@ -542,7 +594,7 @@ pub struct TrendPoint {
     pub run: u32,
     /// Place of the run in time (`1000` of `step_00001000`, or a timestamp).
     pub label: String,
-    /// Mean step time; absent where steps are unknown.
+    /// Typical step time; absent where steps are unknown.
     pub step_time_us: Option<f64>,
     /// Half the width of the 95 % confidence interval of the mean. Absent with fewer than two steps.
     pub margin_us: Option<f64>,
@@ -555,9 +607,9 @@ pub struct TrendPoint {
 pub struct ChangePoint {
     /// Index of the first run after it.
     pub run: u32,
-    /// Mean step time of the runs before it, back to the last change.
+    /// Mean of the typical step times of the runs before it, back to the last change.
     pub before_us: f64,
-    /// Mean step time of the runs from it on, up to the next change.
+    /// Mean of the typical step times of the runs from it on, up to the next change.
     pub after_us: f64,
     /// Medians of the mean step times of both groups of runs.
     #[serde(default)]

@@ -25,7 +25,7 @@ impl Focus {
     /// Sections of the unified profile whose numbers are shown; `None` for all.
     fn sections(self) -> Option<&'static [&'static str]> {
         match self {
-            Focus::Throughput => Some(&["throughput", "step_timing", "efficiency"]),
+            Focus::Throughput => Some(&["throughput", "step_time", "step_timing", "efficiency"]),
             Focus::Kernels => Some(&[
                 "compute_utilization",
                 "kernel_statistics",
@@ -37,6 +37,7 @@ impl Focus {
                 "step_timing.kernels_per_step",
             ]),
             Focus::Timing => Some(&[
+                "step_time",
                 "step_timing",
                 "step_breakdown",
                 "compute_utilization",
@@ -105,7 +106,7 @@ mod tests {
         let has = |paths: &[String], path: &str| paths.iter().any(|it| it == path);
         let (rates, kernels, times) = (paths(Focus::Throughput), paths(Focus::Kernels), paths(Focus::Timing));
         for (path, shown) in [
-            ("step_timing.avg_step_time_us", [true, false, true]),
+            ("step_time.typical_us", [true, false, true]),
             ("throughput.steps_per_sec", [true, false, false]),
             ("compute_utilization.compute_util_percent", [false, true, true]),
             ("step_timing.kernels_per_step", [true, true, true]),

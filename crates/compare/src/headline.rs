@@ -23,63 +23,85 @@ struct Claim {
     least_percent: Option<f64>,
 }
 
-/// The sentence: in tokens or samples where they are known, else in steps.
-pub fn headline(comparison: &Comparison, change: &StepTimeChange) -> String {
+/// The verdict in one sentence, and what limits it.
+pub struct Headline {
+    /// Who is faster, by how much, for what, and how sure that is.
+    pub verdict: String,
+    /// What makes the verdict less sure, each a sentence.
+    pub caveats: Vec<String>,
+}
+
+impl Headline {
+    fn plain(verdict: String) -> Headline {
+        Headline { verdict, caveats: Vec::new() }
+    }
+}
+
+/// The verdict: in tokens or samples where they are known, else in steps.
+pub fn headline(comparison: &Comparison, change: &StepTimeChange) -> Headline {
     let (ours, theirs) = (name(comparison, change.run), name(comparison, comparison.baseline));
     let (Some(step), Some(base)) = (change.typical_us, change.baseline_typical_us) else {
         let lacks = if change.step_time_us.is_none() { &ours } else { &theirs };
-        return format!(
+        return Headline::plain(format!(
             "The step times of {ours} and {theirs} cannot be compared: the steps of {lacks} are unknown. Give their \
              number."
-        );
+        ));
     };
     let rate = comparison.rates.iter().find(|rate| rate.run == change.run);
     let of_units = rate.filter(|rate| rate.unit != WorkUnit::Step);
     let measures = rate.map_or(&[][..], |rate| &rate.measures);
     let claim = match of_units.and_then(|rate| Some((rate, rate.measures.first()?))) {
         Some((rate, measure)) => of_rate(change, rate, measure, [step, base]),
-        None if change.work == FairnessStatus::Differs => return of_other_work(comparison, change, [step, base]),
+        None if change.work == FairnessStatus::Differs => {
+            return Headline::plain(of_other_work(comparison, change, [step, base]));
+        }
         None => of_step(change, [step, base]),
     };
     let Claim { verdict, speed, per, numbers, least_percent } = claim;
     let limit = format::percent(100.0 * comparison.threshold);
-    let could_have_shown = least_percent.map_or_else(String::new, |least| {
-        format!(" Such captures show differences of {} or more.", format::percent(least))
-    });
+    let mut caveats = Vec::new();
+    let mut could_have_shown = || {
+        let least = least_percent.map(format::percent);
+        caveats.extend(least.map(|least| format!("Such captures show differences of {least} or more.")));
+    };
     let [our_captures, their_captures] = change.captures;
-    let sentence = match verdict {
-        StepTimeVerdict::Equal => format!("{ours} and {theirs} take the same time{per}: {numbers}."),
+    let is_claim = matches!(verdict, StepTimeVerdict::Faster | StepTimeVerdict::Slower);
+    let body = match verdict {
+        StepTimeVerdict::Equal => format!("{ours} and {theirs} take the same time{per}: {numbers}"),
         StepTimeVerdict::Same => {
-            format!("{ours} and {theirs} take the same time{per}: {numbers}, which differ by less than {limit}.")
+            format!("{ours} and {theirs} take the same time{per}: {numbers}, which differ by less than {limit}")
         }
         StepTimeVerdict::WithinNoise => {
-            format!("No difference of {ours} and {theirs}{per} is proven: {numbers}.{could_have_shown}")
+            could_have_shown();
+            format!("No difference of {ours} and {theirs}{per} is proven: {numbers}")
         }
-        StepTimeVerdict::Unstable => format!(
-            "The captures of one run differ too much among themselves to compare {ours} with {theirs}: {numbers}.{could_have_shown} \
-             Capture again: more often, or on a machine that does nothing else."
-        ),
-        StepTimeVerdict::Faster | StepTimeVerdict::Slower if change.work == FairnessStatus::Unknown => {
-            format!("It is not known whether {ours} and {theirs} do the same work: {numbers}. {WHAT_TO_GIVE}")
+        StepTimeVerdict::Unstable => {
+            could_have_shown();
+            caveats.push("Capture again: more often, or on a machine that does nothing else.".to_owned());
+            format!(
+                "The captures of one run differ too much among themselves to compare {ours} with {theirs}: {numbers}"
+            )
         }
-        StepTimeVerdict::Faster | StepTimeVerdict::Slower | StepTimeVerdict::Unknown => {
+        _ if is_claim && change.work == FairnessStatus::Unknown => {
+            caveats.push(WHAT_TO_GIVE.to_owned());
+            format!("It is not known whether {ours} and {theirs} do the same work: {numbers}")
+        }
+        _ => {
             let (ratio, word) = if speed > 1.0 { (speed, "faster") } else { (1.0 / speed, "slower") };
-            format!("{ours} is {ratio:.2}x {word} than {theirs}{per}: {numbers}.")
+            format!("{ours} is {ratio:.2}x {word} than {theirs}{per}: {numbers}")
         }
     };
-    let is_claimed = |verdict: StepTimeVerdict| matches!(verdict, StepTimeVerdict::Faster | StepTimeVerdict::Slower);
     let of_captures = change.basis == ComparisonBasis::Captures || our_captures + their_captures > 2;
-    let scope = if is_claimed(verdict) && change.work != FairnessStatus::Unknown && !of_captures {
-        " That is the difference of these two captures; a second capture of each would show whether the programs differ."
-    } else {
-        ""
-    };
-    let others: String = measures
-        .iter()
-        .skip(1)
-        .map(|it| other_measure(it, rate.map_or(WorkUnit::Step, |rate| rate.unit), verdict, [&ours, &theirs]))
-        .collect();
-    format!("{sentence}{others}{scope}")
+    if is_claim && change.work != FairnessStatus::Unknown && !of_captures {
+        caveats.push(
+            "That is the difference of these two captures; a second capture of each would show whether the programs \
+             differ."
+                .to_owned(),
+        );
+    }
+    let unit = rate.map_or(WorkUnit::Step, |rate| rate.unit);
+    let others = measures.iter().skip(1).map(|it| other_measure(it, unit, verdict, [&ours, &theirs]));
+    Headline { verdict: format!("{body}{}.", others.collect::<String>()), caveats }
 }
 
 /// Name of a run; of different platforms with its device, which matters more than the name of a file.
@@ -186,9 +208,9 @@ fn other_measure(measure: &RateMeasure, unit: WorkUnit, first: StepTimeVerdict, 
         StepTimeVerdict::Faster => (ours, theirs, [our_value, their_value]),
         StepTimeVerdict::Slower => (theirs, ours, [their_value, our_value]),
         StepTimeVerdict::Equal | StepTimeVerdict::Same => {
-            return format!(" Per {thing} both do as many {unit}s: {our_value} and {their_value}.");
+            return format!("; per {thing} both do as many {unit}s: {our_value} and {their_value}");
         }
-        _ => return format!(" Per {thing} no difference is proven: {our_value} and {their_value} {unit}s."),
+        _ => return format!("; per {thing} no difference is proven: {our_value} and {their_value} {unit}s"),
     };
     let [ours, theirs] = measure.values;
     let ratio = if ours > theirs { ours / theirs } else { theirs / ours };
@@ -196,12 +218,13 @@ fn other_measure(measure: &RateMeasure, unit: WorkUnit, first: StepTimeVerdict, 
         (first, measure.verdict),
         (StepTimeVerdict::Faster, StepTimeVerdict::Slower) | (StepTimeVerdict::Slower, StepTimeVerdict::Faster)
     );
-    let begin = if is_contrary { "But per" } else { "Per" };
-    let per_second = if measure.per == WorkPer::DeviceSecond { "/s" } else { "" };
-    format!(
-        " {begin} {thing} {who} does {ratio:.2}x the {unit}s of {whose}: {} against {}{per_second}.",
-        values[0], values[1]
-    )
+    let begin = if is_contrary { "but per" } else { "per" };
+    // What a token costs in energy and money is listed below the verdict.
+    let numbers = match measure.per {
+        WorkPer::DeviceSecond => format!(" ({} against {}/s)", values[0], values[1]),
+        _ => String::new(),
+    };
+    format!("; {begin} {thing} {who} does {ratio:.2}x the {unit}s of {whose}{numbers}")
 }
 
 /// Where the steps are of other batches: the part of a token's or sample's time that differs most.

@@ -86,6 +86,12 @@ impl Level {
         profile.step_timing.num_steps_counted.or_else(|| Some(Level::typical(profile)?.steps))
     }
 
+    /// The mean over captures: the one step time of a run, which every rate and ratio of a comparison comes from.
+    pub fn mean_us(levels: &[Level]) -> Option<f64> {
+        let mean = levels.iter().map(|level| level.us).sum::<f64>() / levels.len() as f64;
+        Some(mean).filter(|mean| !levels.is_empty() && mean.is_finite())
+    }
+
     /// The level in another unit.
     pub fn scaled(self, factor: f64) -> Level {
         let variance_us2 = self.variance_us2.map(|variance| variance * factor * factor);

@@ -11,7 +11,7 @@
 //! ```
 //!
 //! Only unified profiles are read, never events: a loaded run, an exported profile and a report that is dropped back give
-//! the same comparison. docs/comparing.md explains the method and its limits.
+//! the same comparison. docs/compare.md explains the method and its limits.
 
 #![warn(clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
 
@@ -26,12 +26,14 @@ mod fairness;
 mod focus;
 mod folders;
 mod headline;
+mod label;
 mod level;
 mod live_memory;
 mod matching;
 mod memory;
 pub mod noise;
 mod op_noise;
+mod phases;
 mod products;
 mod programs;
 mod rates;
@@ -104,6 +106,18 @@ fn are_of_several_platforms(subjects: &[Subject]) -> bool {
     subjects.windows(2).any(|pair| matches!(pair, [a, b] if a.profile.metadata.platform != b.profile.metadata.platform))
 }
 
+/// True where the same work has other names in both runs: on another platform, or of a framework with another compiler.
+fn name_ops_differently(ours: &Subject, theirs: &Subject) -> bool {
+    let compiler = |subject: &Subject| match subject.profile.metadata.framework.as_str() {
+        "" | "Unknown" => None,
+        other @ ("PyTorch" | "TensorFlow") => Some(other.to_owned()),
+        // Libraries on top of JAX are compiled as it is.
+        _ => Some("JAX".to_owned()),
+    };
+    let differ = compiler(ours).zip(compiler(theirs)).is_some_and(|(ours, theirs)| ours != theirs);
+    differ || ours.profile.metadata.platform != theirs.profile.metadata.platform
+}
+
 impl Options {
     /// What the runs of a report were compared by; the first run of others is the baseline.
     pub fn of(subjects: &[Subject]) -> Options {
@@ -134,7 +148,7 @@ pub fn compare(subjects: &[Subject], options: &Options) -> Comparison {
     let Some(last) = subjects.len().checked_sub(1) else { return Comparison::default() };
     let baseline = options.baseline.min(last);
     let Some(base) = subjects.get(baseline) else { return Comparison::default() };
-    let across = subjects.iter().any(|it| it.profile.metadata.platform != base.profile.metadata.platform);
+    let across = subjects.iter().any(|it| name_ops_differently(it, base));
     let is_of_memory = live_memory::is_all(subjects);
     // Conditions are those of steps.
     let fairness = if is_of_memory { Vec::new() } else { fairness::fairness(subjects) };
@@ -167,7 +181,8 @@ pub fn compare(subjects: &[Subject], options: &Options) -> Comparison {
     let unit = rates::unit(subjects);
     comparison.memory = memory::memory(subjects, baseline);
     if is_of_memory {
-        comparison.summary = live_memory::sentences(comparison.memory.as_ref(), subjects, baseline);
+        comparison.answer.verdict = live_memory::sentences(comparison.memory.as_ref(), subjects, baseline);
+        comparison.summary = comparison.answer.sentences();
         return comparison;
     }
     let detailed = comparison.detailed();
@@ -198,14 +213,16 @@ pub fn compare(subjects: &[Subject], options: &Options) -> Comparison {
     if comparison.kind == ComparisonKind::Trend {
         sentences.extend(comparison.trend.iter().flat_map(|it| trend::sentences(it, subjects)));
     }
-    sentences.extend(summary::summary(&comparison, subjects));
-    comparison.summary = sentences;
+    comparison.answer = summary::answer(&comparison, subjects);
+    comparison.answer.verdict.splice(..0, sentences);
+    comparison.summary = comparison.answer.sentences();
+    comparison.costs = scored::costs(subjects, &comparison);
     comparison
 }
 
 /// What is of one run against the baseline.
 fn add_run(comparison: &mut Comparison, index: usize, subject: &Subject, base: &Subject, unit: WorkUnit) {
-    let across = comparison.kind == ComparisonKind::AcrossPlatforms;
+    let across = name_ops_differently(subject, base);
     let mut step_time = step_time::step_time_change(index, subject, base, comparison.threshold);
     if steps::window(&subject.profile) != steps::window(&base.profile) {
         let both_timed = step_time.step_time_us.is_some() && step_time.baseline_us.is_some();
@@ -237,7 +254,11 @@ fn add_run(comparison: &mut Comparison, index: usize, subject: &Subject, base: &
             ops = matched.0;
             if !across {
                 alike = OpsAlike::of(&ops, &matched.1, [&ours, &theirs]);
-                comparison.kernels.extend(matching::kernels(index, &ours, &theirs));
+                let kernels = matching::kernels(index, &ours, &theirs);
+                // Devices of two makers run the same program with other kernels: none is new or gone.
+                if kernels.iter().any(|it| it.matched_by != MatchedBy::None) {
+                    comparison.kernels.extend(kernels);
+                }
             }
             comparison.matching.push(matched.1);
         }
@@ -278,6 +299,9 @@ fn add_run(comparison: &mut Comparison, index: usize, subject: &Subject, base: &
         causes::conditions(&comparison.fairness, index, comparison.baseline as usize)
     };
     comparison.causes.extend(causes.into_iter().chain(conditions));
+    if across {
+        ops.retain(|op| op.matched_by == MatchedBy::FrameworkPath);
+    }
     if is_other_model {
         ops.clear();
         comparison.kernels.retain(|it| it.run as usize != index);
@@ -289,10 +313,14 @@ fn add_run(comparison: &mut Comparison, index: usize, subject: &Subject, base: &
     comparison.ops.extend(ops);
     // Steps of other batches are compared by what one of their tokens or samples takes.
     let is_of_units = rate.as_ref().filter(|_| is_other_work);
-    comparison.waterfall.extend(match is_of_units {
+    let parts = match is_of_units {
         Some(rate) => waterfall::per_unit(parts, rate.unit, rate.per_step),
         None => parts,
-    });
+    };
+    if across {
+        comparison.phases.extend(phases::phases(&parts, &our_classes, &their_classes));
+    }
+    comparison.waterfall.extend(parts);
     comparison.rates.extend(rate);
     comparison.step_time.push(StepTimeChange { explained_percent, ..step_time });
 }

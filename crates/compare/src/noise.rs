@@ -1,7 +1,8 @@
-//! Mean step times of runs in time, with the noise of each; of two runs the noise of their difference is in `difference.rs`.
+//! Typical step times of runs in time, with the noise of each; of two runs the noise of their difference is in `difference.rs`.
 
+use super::Subject;
+use super::level::Level;
 pub use super::t_quantile::t_quantile_975;
-use report::UnifiedProfile;
 
 /// A difference below this share is no difference where the noise is unknown.
 pub const LEAST_RELATIVE_DIFFERENCE: f64 = 0.01;
@@ -11,9 +12,9 @@ pub const LEAST_RELATIVE_DIFFERENCE: f64 = 0.01;
 pub struct Sample {
     /// Steps; 1 where only the mean is known.
     pub count: u64,
-    /// Mean time of the steps.
+    /// Typical time of the steps.
     pub mean_us: f64,
-    /// Sample standard deviation of the step times; 0 for one step.
+    /// Standard error of that time, times the square root of the number of steps; 0 for one step.
     pub stddev_us: f64,
 }
 
@@ -26,11 +27,14 @@ impl Sample {
 }
 
 /// The counted steps of a run; `None` where steps are unknown.
-pub fn of_steps(profile: &UnifiedProfile) -> Option<Sample> {
-    let timing = &profile.step_timing;
-    let mean_us = timing.avg_step_time_us.filter(|mean| *mean > 0.0 && mean.is_finite())?;
-    Some(match (timing.num_steps_counted, timing.stddev_step_time_us) {
-        (Some(count), Some(stddev_us)) if count >= 2 => Sample { count, mean_us, stddev_us },
+pub fn of_steps(subject: &Subject) -> Option<Sample> {
+    let levels: Vec<Level> = subject.captures().iter().map(Level::typical).collect::<Option<_>>()?;
+    let captures = levels.len() as f64;
+    let mean_us = Level::mean_us(&levels)?;
+    let count = levels.iter().map(|level| level.steps).sum::<u64>();
+    let variance: Option<f64> = levels.iter().map(|level| level.variance_us2).sum();
+    Some(match variance.map(|sum| sum / (captures * captures)) {
+        Some(variance) if count >= 2 => Sample { count, mean_us, stddev_us: (variance * count as f64).sqrt() },
         _ => Sample { count: 1, mean_us, stddev_us: 0.0 },
     })
 }

@@ -162,7 +162,7 @@ fn run(subject: &Subject, index: u32) -> Option<ScaledRun<'_>> {
         index,
         name: &subject.name,
         devices: Some(profile.metadata.num_devices).filter(|&devices| devices > 0)?,
-        step_time_us: profile.step_timing.avg_step_time_us.filter(|time| *time > 0.0 && time.is_finite())?,
+        step_time_us: subject.typical_step_us()?,
         batch: profile.model_config.batch_size.filter(|&batch| batch > 0),
         profile,
     })

@@ -7,7 +7,7 @@ use super::subject::mean;
 use super::t_quantile::t_quantile_9995;
 use super::{
     ComparedMetric, Comparison, Direction, FairnessCheck, FairnessStatus, MetricVerdict, StepTimeChange, Subject,
-    are_of_several_platforms,
+    WorkUnit, are_of_several_platforms, rates,
 };
 use base::fields::{self, Definition};
 use report::UnifiedProfile;
@@ -49,11 +49,22 @@ struct Metric {
     title: &'static str,
     unit: &'static str,
     direction: Direction,
-    definition: Definition,
+    /// Absent where it is no field of a profile.
+    definition: Option<Definition>,
     depends_on: &'static [&'static str],
-    /// Whether the metric's noise is that of the step time.
-    follows_step_time: bool,
+    basis: Basis,
     value: fn(&UnifiedProfile) -> Option<f64>,
+}
+
+/// What a number is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Basis {
+    /// The typical step, or work over it: the headline has the same value, and the same test.
+    TypicalStep,
+    /// Another statistic of the steps. It is shown and has no ratio, for a second ratio of step times would contradict the headline's.
+    OtherStep,
+    /// Something else than the step time.
+    Own,
 }
 
 /// Only for constants: it finds the definition by `path`.
@@ -62,82 +73,120 @@ const fn metric(
     title: &'static str,
     (unit, direction): (&'static str, Direction),
     depends_on: &'static [&'static str],
-    follows_step_time: bool,
+    basis: Basis,
     value: fn(&UnifiedProfile) -> Option<f64>,
 ) -> Metric {
-    let definition = fields::definition::<UnifiedProfile>(path);
-    Metric { path, title, unit, direction, definition, depends_on, follows_step_time, value }
+    let definition = Some(fields::definition::<UnifiedProfile>(path));
+    Metric { path, title, unit, direction, definition, depends_on, basis, value }
+}
+
+/// Name of the typical step among the numbers: it is in the comparison, not in a profile.
+pub const TYPICAL_STEP: &str = "step_time.typical_us";
+
+/// Work per second of a capture, by its typical step.
+fn per_second(profile: &UnifiedProfile, unit: WorkUnit) -> Option<f64> {
+    Some(rates::per_step(profile, unit)? * 1e6 / Level::typical(profile)?.us)
+}
+
+fn per_device(profile: &UnifiedProfile, unit: WorkUnit) -> Option<f64> {
+    let devices = Some(profile.metadata.num_devices).filter(|&devices| devices > 0)?;
+    Some(per_second(profile, unit)? / devices as f64)
 }
 
 /// Numbers that mean the same on every platform.
-const COMMON: [Metric; 13] = [
-    metric("step_timing.avg_step_time_us", "Mean step", ("us", Direction::Lower), TIME, true, |p| {
+const COMMON: [Metric; 14] = [
+    Metric {
+        path: TYPICAL_STEP,
+        title: "Typical step",
+        unit: "us",
+        direction: Direction::Lower,
+        definition: None,
+        depends_on: TIME,
+        basis: Basis::TypicalStep,
+        value: |p| Some(Level::typical(p)?.us),
+    },
+    metric("step_timing.avg_step_time_us", "Mean step", ("us", Direction::Lower), TIME, Basis::OtherStep, |p| {
         p.step_timing.avg_step_time_us
     }),
-    metric("step_timing.median_step_time_us", "Median step", ("us", Direction::Lower), TIME, true, |p| {
+    metric("step_timing.median_step_time_us", "Median step", ("us", Direction::Lower), TIME, Basis::OtherStep, |p| {
         p.step_timing.median_step_time_us
     }),
-    metric("step_timing.p95_step_time_us", "95th percentile", ("us", Direction::Lower), TIME, true, |p| {
+    metric("step_timing.p95_step_time_us", "95th percentile", ("us", Direction::Lower), TIME, Basis::OtherStep, |p| {
         p.step_timing.p95_step_time_us
     }),
-    metric("step_timing.device_work_us", "Device work per step", ("us", Direction::Lower), TIME, false, |p| {
+    metric("step_timing.device_work_us", "Device work per step", ("us", Direction::Lower), TIME, Basis::Own, |p| {
         p.step_timing.device_work_us
     }),
-    metric("throughput.steps_per_sec", "Steps a second", ("1/s", Direction::Higher), TIME, true, |p| {
-        p.throughput.steps_per_sec
+    metric("throughput.steps_per_sec", "Steps a second", ("1/s", Direction::Higher), TIME, Basis::TypicalStep, |p| {
+        per_second(p, WorkUnit::Step)
     }),
-    metric("throughput.samples_per_sec", "Samples a second", ("1/s", Direction::Higher), SAMPLES, true, |p| {
-        p.throughput.samples_per_sec
-    }),
-    metric("throughput.tokens_per_sec", "Tokens a second", ("1/s", Direction::Higher), TOKENS, true, |p| {
-        p.throughput.tokens_per_sec
-    }),
+    metric(
+        "throughput.samples_per_sec",
+        "Samples a second",
+        ("1/s", Direction::Higher),
+        SAMPLES,
+        Basis::TypicalStep,
+        |p| per_second(p, WorkUnit::Sample),
+    ),
+    metric(
+        "throughput.tokens_per_sec",
+        "Tokens a second",
+        ("1/s", Direction::Higher),
+        TOKENS,
+        Basis::TypicalStep,
+        |p| per_second(p, WorkUnit::Token),
+    ),
     metric(
         "throughput.samples_per_sec_per_device",
         "Samples a second and device",
         ("1/s", Direction::Higher),
         SAMPLES_PER_DEVICE,
-        true,
-        |p| p.throughput.samples_per_sec_per_device,
+        Basis::TypicalStep,
+        |p| per_device(p, WorkUnit::Sample),
     ),
     metric(
         "throughput.tokens_per_sec_per_device",
         "Tokens a second and device",
         ("1/s", Direction::Higher),
         SAMPLES_PER_DEVICE,
-        true,
-        |p| p.throughput.tokens_per_sec_per_device,
+        Basis::TypicalStep,
+        |p| per_device(p, WorkUnit::Token),
     ),
     metric(
         "compute_utilization.compute_util_percent",
         "Device busy",
         ("percent", Direction::Higher),
         SHARE,
-        false,
+        Basis::Own,
         |p| p.compute_utilization.as_ref().map(|it| it.compute_util_percent),
     ),
-    metric("compute_utilization.overhead_time_us", "Idle time per step", ("us", Direction::Lower), TIME, false, |p| {
-        p.compute_utilization.as_ref().map(|it| it.overhead_time_us)
-    }),
+    metric(
+        "compute_utilization.overhead_time_us",
+        "Idle time per step",
+        ("us", Direction::Lower),
+        TIME,
+        Basis::Own,
+        |p| p.compute_utilization.as_ref().map(|it| it.overhead_time_us),
+    ),
     metric(
         "step_breakdown.parts.communication_us",
         "Exposed communication per step",
         ("us", Direction::Lower),
         TIME,
-        false,
+        Basis::Own,
         |p| p.step_breakdown.as_ref().map(|it| it.parts.communication_us),
     ),
-    metric("roofline.mfu_percent", "Model FLOPs utilisation", ("percent", Direction::Higher), SHARE, false, |p| {
+    metric("roofline.mfu_percent", "Model FLOPs utilisation", ("percent", Direction::Higher), SHARE, Basis::Own, |p| {
         p.roofline.as_ref().and_then(|it| it.mfu_percent)
     }),
 ];
 
 /// Numbers that one platform has, or that its hardware decides: scored only among runs of one platform.
 const OF_A_PLATFORM: [Metric; 13] = [
-    metric("step_timing.kernels_per_step", "Kernels per step", ("count", Direction::Lower), KERNELS, false, |p| {
+    metric("step_timing.kernels_per_step", "Kernels per step", ("count", Direction::Lower), KERNELS, Basis::Own, |p| {
         p.step_timing.kernels_per_step
     }),
-    metric("timeline_analysis.gap_time_percent", "Idle gaps", ("percent", Direction::Lower), SHARE, false, |p| {
+    metric("timeline_analysis.gap_time_percent", "Idle gaps", ("percent", Direction::Lower), SHARE, Basis::Own, |p| {
         p.timeline_analysis.as_ref().map(|it| it.gaps.gap_time_percent)
     }),
     metric(
@@ -145,7 +194,7 @@ const OF_A_PLATFORM: [Metric; 13] = [
         "Devices busy, mean over devices",
         ("percent", Direction::Higher),
         SHARE,
-        false,
+        Basis::Own,
         |p| p.multi_device.as_ref().and_then(|it| it.avg_utilization_percent),
     ),
     metric(
@@ -153,7 +202,7 @@ const OF_A_PLATFORM: [Metric; 13] = [
         "Imbalance of devices",
         ("percent", Direction::Lower),
         SHARE,
-        false,
+        Basis::Own,
         |p| p.multi_device.as_ref().and_then(|it| it.busy_imbalance_percent),
     ),
     metric(
@@ -161,10 +210,10 @@ const OF_A_PLATFORM: [Metric; 13] = [
         "Overlapped communication",
         ("percent", Direction::Higher),
         SHARE,
-        false,
+        Basis::Own,
         |p| p.communication.as_ref().and_then(|it| it.hidden_percent),
     ),
-    metric("step_breakdown.duty_cycle_percent", "Duty cycle", ("percent", Direction::Higher), SHARE, false, |p| {
+    metric("step_breakdown.duty_cycle_percent", "Duty cycle", ("percent", Direction::Higher), SHARE, Basis::Own, |p| {
         p.step_breakdown.as_ref().and_then(|it| it.duty_cycle_percent)
     }),
     metric(
@@ -172,7 +221,7 @@ const OF_A_PLATFORM: [Metric; 13] = [
         "Matrix time on matrix units",
         ("percent", Direction::Higher),
         SHARE,
-        false,
+        Basis::Own,
         |p| p.kernel_statistics.as_ref().and_then(|it| it.tensor_core_percent),
     ),
     metric(
@@ -180,7 +229,7 @@ const OF_A_PLATFORM: [Metric; 13] = [
         "Theoretical occupancy",
         ("percent", Direction::Higher),
         SHARE,
-        false,
+        Basis::Own,
         |p| p.kernel_statistics.as_ref().and_then(|it| it.occupancy_percent),
     ),
     metric(
@@ -188,13 +237,13 @@ const OF_A_PLATFORM: [Metric; 13] = [
         "Compilation in the capture",
         ("us", Direction::Lower),
         SHARE,
-        false,
+        Basis::Own,
         |p| p.compilation.as_ref().map(|it| it.compilation_time_us),
     ),
-    metric("io_operations.io_percent", "Input pipeline", ("percent", Direction::Neither), SHARE, false, |p| {
+    metric("io_operations.io_percent", "Input pipeline", ("percent", Direction::Neither), SHARE, Basis::Own, |p| {
         p.io_operations.as_ref().map(|it| it.io_percent)
     }),
-    metric("parameter_counts.total_params", "Parameters", ("count", Direction::Neither), WORK, false, |p| {
+    metric("parameter_counts.total_params", "Parameters", ("count", Direction::Neither), WORK, Basis::Own, |p| {
         p.parameter_counts.as_ref().map(|it| it.total_params as f64)
     }),
     metric(
@@ -202,30 +251,28 @@ const OF_A_PLATFORM: [Metric; 13] = [
         "Trainable parameters",
         ("count", Direction::Neither),
         WORK,
-        false,
+        Basis::Own,
         |p| p.parameter_counts.as_ref().and_then(|it| it.trainable_params).map(|count| count as f64),
     ),
-    metric("parameter_counts.frozen_params", "Frozen parameters", ("count", Direction::Neither), WORK, false, |p| {
-        p.parameter_counts.as_ref().and_then(|it| it.frozen_params).map(|count| count as f64)
-    }),
+    metric(
+        "parameter_counts.frozen_params",
+        "Frozen parameters",
+        ("count", Direction::Neither),
+        WORK,
+        Basis::Own,
+        |p| p.parameter_counts.as_ref().and_then(|it| it.frozen_params).map(|count| count as f64),
+    ),
 ];
 
 /// The path and the definition of every number of a profile that is compared.
 pub fn definitions() -> impl Iterator<Item = (&'static str, Definition)> {
-    COMMON.iter().chain(&OF_A_PLATFORM).map(|metric| (metric.path, metric.definition))
+    COMMON.iter().chain(&OF_A_PLATFORM).filter_map(|metric| Some((metric.path, metric.definition?)))
 }
 
 /// The scored numbers, and those that are only shown. A number that no run has is in neither.
 pub fn metrics(subjects: &[Subject], comparison: &Comparison) -> (Vec<ComparedMetric>, Vec<ComparedMetric>) {
-    let Comparison { fairness, threshold, .. } = comparison;
-    let mut common = vec![CommonWork::Steps; subjects.len()];
-    for change in &comparison.step_time {
-        if let Some(common) = common.get_mut(change.run as usize) {
-            *common = CommonWork::of(change);
-        }
-    }
-    let baseline = comparison.baseline as usize;
-    let runs = &Runs { subjects, baseline, fairness, threshold: *threshold, common: &common };
+    let common = common_work(subjects, comparison);
+    let runs = &Runs::new(subjects, comparison, &common);
     let across = are_of_several_platforms(subjects);
     let compared = |metrics: &[Metric], scored: bool| -> Vec<ComparedMetric> {
         let one = |metric: &Metric| {
@@ -247,6 +294,48 @@ pub fn metrics(subjects: &[Subject], comparison: &Comparison) -> (Vec<ComparedMe
     (common, Vec::new())
 }
 
+/// What each run has in common with the baseline.
+fn common_work(subjects: &[Subject], comparison: &Comparison) -> Vec<CommonWork> {
+    let mut common = vec![CommonWork::Steps; subjects.len()];
+    for change in &comparison.step_time {
+        if let Some(common) = common.get_mut(change.run as usize) {
+            *common = CommonWork::of(change);
+        }
+    }
+    common
+}
+
+/// Money and energy for a million tokens or samples, or a thousand steps: the reciprocals of work per dollar and per joule.
+pub fn costs(subjects: &[Subject], comparison: &Comparison) -> Vec<ComparedMetric> {
+    let common = common_work(subjects, comparison);
+    let of = |metric: ComparedMetric| {
+        let (work, per) = metric.metric.strip_prefix("efficiency.")?.split_once("_per_")?;
+        let (many, amount) = if work == "steps" { ("thousand", 1e3) } else { ("million", 1e6) };
+        let (what, unit, factor) = match per {
+            "dollar" => ("Cost", "$", amount),
+            _ => ("Energy", "Wh", amount / JOULES_PER_WH),
+        };
+        let cost = |rate: f64| factor / rate;
+        let values: Vec<Option<f64>> = metric.values.iter().map(|rate| rate.map(cost)).collect();
+        let base = values.get(comparison.baseline as usize).copied().flatten();
+        let is_told = |run: usize| metric.ratios.get(run).is_some_and(Option::is_some);
+        let difference = |(run, value): (usize, &Option<f64>)| Some((*value)? - base?).filter(|_| is_told(run));
+        Some(ComparedMetric {
+            title: format!("{what} per {many} {work}"),
+            metric: format!("efficiency.{}_per_{many}_{work}", if per == "dollar" { "dollars" } else { "watt_hours" }),
+            unit: unit.to_owned(),
+            direction: Direction::Lower,
+            differences: values.iter().enumerate().map(difference).collect(),
+            values,
+            spreads: metric.spreads.iter().map(|it| it.map(|[least, most]| [cost(most), cost(least)])).collect(),
+            ..metric
+        })
+    };
+    efficiency(&Runs::new(subjects, comparison, &common)).into_iter().filter_map(of).rev().collect()
+}
+
+const JOULES_PER_WH: f64 = 3600.0;
+
 /// Work per energy and per money, where the user gives power or price: of tokens where all runs have them, else of samples, else of
 /// steps.
 fn efficiency(runs: &Runs<'_>) -> Vec<ComparedMetric> {
@@ -254,14 +343,14 @@ fn efficiency(runs: &Runs<'_>) -> Vec<ComparedMetric> {
     type Work = (&'static str, [&'static str; 2], &'static [&'static str], fn(&UnifiedProfile) -> Option<f64>);
     const TOKENS_DONE: Work =
         ("Tokens", ["efficiency.tokens_per_joule", "efficiency.tokens_per_dollar"], TOKENS, |it| {
-            it.throughput.tokens_per_sec
+            per_second(it, WorkUnit::Token)
         });
     const SAMPLES_DONE: Work =
         ("Samples", ["efficiency.samples_per_joule", "efficiency.samples_per_dollar"], SAMPLES, |it| {
-            it.throughput.samples_per_sec
+            per_second(it, WorkUnit::Sample)
         });
     const STEPS_DONE: Work = ("Steps", ["efficiency.steps_per_joule", "efficiency.steps_per_dollar"], TIME, |it| {
-        it.throughput.steps_per_sec
+        per_second(it, WorkUnit::Step)
     });
     let of_all = |work: &Work| subjects.iter().flat_map(Subject::captures).all(|it| work.3(it).is_some());
     let (work, [per_joule, per_dollar], depends_on, rate) =
@@ -290,9 +379,9 @@ fn efficiency(runs: &Runs<'_>) -> Vec<ComparedMetric> {
             title: "",
             unit,
             direction: Direction::Higher,
-            definition: Definition::default(),
+            definition: None,
             depends_on,
-            follows_step_time: true,
+            basis: Basis::TypicalStep,
             value: |_| None,
         };
         all.push(ComparedMetric { title, ..compare(&metric, value, runs) });
@@ -308,6 +397,13 @@ struct Runs<'a> {
     threshold: f64,
     /// What each run has in common with the baseline.
     common: &'a [CommonWork],
+}
+
+impl<'a> Runs<'a> {
+    fn new(subjects: &'a [Subject], comparison: &'a Comparison, common: &'a [CommonWork]) -> Runs<'a> {
+        let Comparison { fairness, threshold, baseline, .. } = comparison;
+        Runs { subjects, baseline: *baseline as usize, fairness, threshold: *threshold, common }
+    }
 }
 
 /// What two runs do alike.
@@ -346,7 +442,7 @@ fn compare(
     let of_captures = |subject: &Subject| subject.captures().iter().filter_map(|it| value(subject, it)).collect();
     let found = RunValues {
         of_captures: subjects.iter().map(of_captures).collect(),
-        means: subjects.iter().map(|subject| mean(subject.captures(), |it| value(subject, it))).collect(),
+        means: subjects.iter().map(|subject| over_captures(metric, subject, |it| value(subject, it))).collect(),
     };
     let values = &found.means;
     let base = values.get(baseline).copied().flatten();
@@ -376,6 +472,7 @@ fn compare(
             Direction::Neither => None,
         }
     };
+    let is_judged = metric.basis != Basis::OtherStep;
     let of_runs = |of: &dyn Fn(&Option<f64>) -> Option<f64>| -> Vec<Option<f64>> {
         let of_run = |(run, value)| of(value).filter(|_| common(run) != CommonWork::Nothing);
         values.iter().enumerate().map(of_run).collect()
@@ -391,18 +488,26 @@ fn compare(
         title: metric.title.to_owned(),
         unit: metric.unit.to_owned(),
         direction: metric.direction,
-        ratios: of_runs(&ratio),
+        ratios: of_runs(&|value| ratio(value).filter(|_| is_judged)),
         differences: of_runs(&|value| Some((*value)? - base?)),
         verdicts: (0..values.len())
-            .map(|run| verdict(metric, &found, runs, run).filter(|_| same_work && is_comparable(run)))
+            .map(|run| verdict(metric, &found, runs, run).filter(|_| is_judged && same_work && is_comparable(run)))
             .collect(),
-        winner: if comparable { winner(metric, &found, runs) } else { None },
+        winner: if comparable && is_judged { winner(metric, &found, runs) } else { None },
         spreads: if is_group { found.of_captures.iter().map(spread).collect() } else { Vec::new() },
         values: found.means,
         comparable,
         spoiled_by,
         unknown,
     }
+}
+
+/// The number of a run. A rate over several captures is that of their mean time, as the headline has it.
+fn over_captures(metric: &Metric, subject: &Subject, value: impl Fn(&UnifiedProfile) -> Option<f64>) -> Option<f64> {
+    if metric.basis == Basis::TypicalStep && metric.direction == Direction::Higher {
+        return mean(subject.captures(), |it| value(it).filter(|rate| *rate > 0.0).map(f64::recip)).map(f64::recip);
+    }
+    mean(subject.captures(), value)
 }
 
 /// Whether one value is better than the other, whatever the noise.
@@ -431,12 +536,9 @@ fn is_clear(metric: &Metric, found: &RunValues, runs: &Runs<'_>, [run, other]: [
     if (ours - theirs).abs() < least || ours == theirs {
         return false;
     }
-    if metric.follows_step_time {
-        let level = |profile: &UnifiedProfile| {
-            if metric.path.ends_with("median_step_time_us") { Level::typical(profile) } else { Level::mean(profile) }
-        };
+    if metric.basis == Basis::TypicalStep {
         let levels = |side: &Subject, value: f64| -> Option<Vec<Level>> {
-            let levels: Vec<Level> = side.captures().iter().map(level).collect::<Option<_>>()?;
+            let levels: Vec<Level> = side.captures().iter().map(Level::typical).collect::<Option<_>>()?;
             let mean_us = levels.iter().map(|it| it.us).sum::<f64>() / levels.len() as f64;
             // A rate is tested as the time (or energy, or money) that one of it takes.
             let is_rate = metric.direction == Direction::Higher && value > 0.0 && mean_us > 0.0;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::level::Level;
 use report::{
     Compared, ComputeUtilization, HostMeanwhile, HostRangeTime, StepFamily, StepKernel, StepOp, StepOps, StepParts,
     StepTiming, UnifiedProfile,
@@ -80,6 +81,12 @@ impl Subject {
         let Some(name) = name else { return captures.into_iter().next() };
         let group = Subject::of_captures(&name, captures.into_iter().map(|it| it.profile).collect())?;
         Some(Subject { median_step, watts_per_device, dollars_per_device_hour, ..group })
+    }
+
+    /// The typical step of the run: of several captures the mean over them; `None` where steps are unknown.
+    pub fn typical_step_us(&self) -> Option<f64> {
+        let levels: Vec<Level> = self.captures().iter().map(Level::typical).collect::<Option<_>>()?;
+        Level::mean_us(&levels)
     }
 
     /// Captures of the run: one or more.

@@ -1,22 +1,31 @@
 //! The answer in sentences: the verdict, its largest cause, what only one run does, and what is not fair about it.
 
 use super::{
-    Cause, CauseKind, CollectiveChange, Comparison, ComparisonKind, FairnessStatus, MOST_RUNS, StepTimeChange,
+    Answer, Cause, CauseKind, CollectiveChange, Comparison, ComparisonKind, FairnessStatus, MOST_RUNS, StepTimeChange,
     StepTimeVerdict, Subject, whole_capture,
 };
 use super::{device_work, headline};
 use base::format;
 
-/// The sentences, most important first. For two runs what interrupts their steps, new findings and what only one of them does follow the first cause.
-pub fn summary(comparison: &Comparison, subjects: &[Subject]) -> Vec<String> {
-    let mut sentences = Vec::new();
+/// Causes of a pair that the answer names; the list of causes has all.
+const MOST_CAUSES: usize = 3;
+
+/// The answer: the verdict on each run; of two runs also what limits it and what explains it.
+pub fn answer(comparison: &Comparison, subjects: &[Subject]) -> Answer {
+    let mut answer = Answer::default();
     let is_trend = comparison.kind == ComparisonKind::Trend;
     let detailed = comparison.detailed();
     for change in comparison.step_time.iter().filter(|change| !is_trend && detailed.contains(&change.run)) {
-        let mut sentence = headline::headline(comparison, change);
+        let headline::Headline { mut verdict, caveats } = headline::headline(comparison, change);
+        // The same caveat of two runs is one.
+        for caveat in caveats {
+            if !answer.caveats.contains(&caveat) {
+                answer.caveats.push(caveat);
+            }
+        }
         if change.work == FairnessStatus::Differs {
-            sentences.push(sentence);
-            sentences.extend(headline::largest_part(comparison, change.run));
+            answer.verdict.push(verdict);
+            answer.causes.extend(headline::largest_part(comparison, change.run));
             continue;
         }
         let of_run = comparison.device_work.iter().filter(|it| it.run == change.run);
@@ -29,30 +38,33 @@ pub fn summary(comparison: &Comparison, subjects: &[Subject]) -> Vec<String> {
         let first = causes.next();
         if comparison.runs.len() > 2 {
             // Of several runs each is one sentence: it says whose cause it is.
-            sentence.extend(work.map(|work| format!(" {work}")));
-            sentence.extend(first.map(|cause| format!(" {}", because(cause, change))));
-            sentences.push(sentence);
+            verdict.extend(work.map(|work| format!(" {work}")));
+            verdict.extend(first.map(|cause| format!(" {}", because(cause, change))));
+            answer.verdict.push(verdict);
             continue;
         }
         let whole = whole_capture::sentence(comparison, change);
         // Where typical steps are the same, what interrupts them is the answer.
         let (before, after) = if is_different { (None, whole) } else { (whole, None) };
-        sentences.extend(before);
-        sentences.push(sentence);
+        answer.verdict.extend(before);
+        answer.verdict.push(verdict);
         // What a noisy step time hides comes before its causes; else it adds to what they say.
         let (noisy, work) = if is_proven { (None, work) } else { (work, None) };
-        sentences.extend(noisy);
-        sentences.extend(first.map(|cause| because(cause, change)));
-        sentences.extend(after);
+        let told = &mut answer.causes;
+        told.extend(noisy);
+        told.extend(first.map(|cause| because(cause, change)));
+        told.extend(after);
         let both = subjects.get(change.run as usize).zip(subjects.get(comparison.baseline as usize));
-        sentences.extend(both.and_then(|(subject, baseline)| whole_capture::findings(subject, baseline)));
-        sentences.extend(only_in_one(comparison, change, first));
-        sentences.extend(work);
-        sentences.extend(causes.next().map(|cause| because(cause, change)));
-        sentences.extend(unexplained(change));
+        told.extend(both.and_then(|(subject, baseline)| whole_capture::findings(subject, baseline)));
+        told.extend(only_in_one(comparison, change, first));
+        told.extend(work);
+        told.extend(causes.take(MOST_CAUSES).map(|cause| because(cause, change)));
+        told.truncate(MOST_CAUSES);
+        answer.caveats.extend(unexplained(change));
     }
-    sentences.extend(conditions(comparison));
-    sentences
+    answer.caveats.extend(conditions(comparison));
+    answer.caveats.extend(comparison.warnings.iter().cloned());
+    answer
 }
 
 /// A cause with its share of the difference, which it names.

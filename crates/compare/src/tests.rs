@@ -87,7 +87,7 @@ fn twice_as_fast_is_two_times_faster_for_the_fast_one() {
     assert_eq!((speed.ratios[0], speed.winner), (Some(2.0), None));
     let groups = compare(&[twice(&gpu), twice(&tpu)], &Options { baseline: 1, ..Options::default() });
     assert_eq!(metric(&groups, "throughput.steps_per_sec").winner, Some(0));
-    assert_eq!(metric(&found, "step_timing.avg_step_time_us").ratios[0], Some(2.0));
+    assert_eq!(metric(&found, "step_time.typical_us").ratios[0], Some(2.0));
     assert!(found.summary[0].starts_with("g (GPU x) is 2.00x faster than t (TPU x)"), "{:?}", found.summary);
     let found = compare(&[gpu, tpu], &Options::default());
     assert!(found.summary[0].starts_with("t (TPU x) is 2.00x slower than g (GPU x)"), "{:?}", found.summary);
@@ -118,7 +118,7 @@ fn a_number_of_unequal_work_has_no_winner() {
     let mut b = subject("b", "TPU", 50.0, 0.0, 5, [50.0, 0.0, 0.0]);
     (a.profile.model_config.batch_size, b.profile.model_config.batch_size) = (Some(16), Some(8));
     let found = compare(&[a, b], &Options::default());
-    let step = metric(&found, "step_timing.avg_step_time_us");
+    let step = metric(&found, "step_time.typical_us");
     assert_eq!((step.winner, step.comparable, step.ratios[1]), (None, false, Some(2.0)));
     assert!(step.spoiled_by.contains(&"batch_size".to_owned()));
     assert!(found.summary[0].contains("do not do the same work (they differ in batch size)"), "{}", found.summary[0]);
@@ -158,7 +158,7 @@ fn verdicts_are_of_each_run_and_say_what_is_noise() {
     let verdicts = |path: &str| {
         metric(&found, path).verdicts.iter().map(|it| it.map_or("", MetricVerdict::label)).collect::<Vec<_>>()
     };
-    assert_eq!(verdicts("step_timing.avg_step_time_us"), ["", "within_noise", "worse", "equal"]);
+    assert_eq!(verdicts("step_time.typical_us"), ["", "within_noise", "worse", "equal"]);
     assert_eq!(verdicts("throughput.steps_per_sec"), ["", "within_noise", "worse", "equal"]);
     // Nothing against nothing is the same; something against nothing has no ratio, and is worse all the same.
     let communication = metric(&found, "step_breakdown.parts.communication_us");
@@ -177,7 +177,7 @@ fn equal_steps_at_half_the_price_are_twice_the_work_a_dollar() {
         (dollar.ratios[1], dollar.winner, dollar.verdicts[1]),
         (Some(2.0), Some(1), Some(MetricVerdict::Better))
     );
-    assert_eq!(metric(&found, "step_timing.avg_step_time_us").winner, None);
+    assert_eq!(metric(&found, "step_time.typical_us").winner, None);
 }
 
 fn op(name: &str, family: &str, time_us: f64) -> StepOp {
@@ -329,7 +329,7 @@ fn nobody_is_faster_while_the_work_is_unknown_or_another() {
     let a = with_ops(subject("a", "GPU", 100.0, 0.1, 20, [100.0, 0.0, 0.0]), vec![op("dot", "matmul", 90.0)], 0.0);
     let b = with_ops(subject("b", "GPU", 200.0, 0.1, 20, [200.0, 0.0, 0.0]), vec![op("dot", "matmul", 180.0)], 0.0);
     let found = |a: &Subject, b: &Subject| compare(&[twice(a), twice(b)], &Options::default());
-    let winner = |found: &Comparison| metric(found, "step_timing.avg_step_time_us").winner;
+    let winner = |found: &Comparison| metric(found, "step_time.typical_us").winner;
     let said = |found: &Comparison| (found.step_time[0].work.label(), found.step_time[0].work_evidence.join(" "));
     // The same ops, as often.
     let same = found(&a, &b);
@@ -340,14 +340,14 @@ fn nobody_is_faster_while_the_work_is_unknown_or_another() {
     more.profile.step_ops.as_mut().unwrap().ops.push(op("gemm", "matmul", 20.0));
     let unknown = found(&a, &more);
     assert_eq!((said(&unknown), winner(&unknown)), (("unknown", String::new()), None));
-    assert_eq!(metric(&unknown, "step_timing.avg_step_time_us").verdicts, [None, None]);
+    assert_eq!(metric(&unknown, "step_time.typical_us").verdicts, [None, None]);
     assert_eq!((unknown.step_time[0].verdict, unknown.causes.is_empty()), (StepTimeVerdict::Slower, false));
     assert!(
         unknown.summary[0].starts_with("It is not known whether b and a do the same work:"),
         "{:?}",
         unknown.summary
     );
-    assert!(unknown.summary[0].contains("Give the batch size of both"), "{:?}", unknown.summary);
+    assert!(unknown.answer.caveats[0].contains("Give the batch size of both"), "{:?}", unknown.summary);
     // The batch size of both says it.
     let (mut ours, mut theirs) = (a.clone(), more.clone());
     for run in [&mut ours, &mut theirs] {
@@ -432,7 +432,7 @@ fn steps_of_other_batches_are_compared_by_their_tokens() {
         found.summary
     );
     assert!(found.summary[0].contains("a step has 200 tokens against 100"), "{:?}", found.summary);
-    assert_eq!(metric(&found, "step_timing.avg_step_time_us").winner, None);
+    assert_eq!(metric(&found, "step_time.typical_us").winner, None);
     assert_eq!(metric(&found, "throughput.tokens_per_sec").winner, Some(1));
     // 8 us of computation for a token instead of 6.5, 2 us of waiting instead of 1.
     let parts: Vec<(WorkUnit, f64, f64)> =
@@ -453,12 +453,20 @@ fn another_winner_by_price_or_device_is_said() {
     (a.watts_per_device, b.watts_per_device) = (Some(400.0), Some(400.0));
     let said = compare(&[a.clone(), b.clone()], &Options::default()).summary[0].clone();
     assert!(said.starts_with("b is 2.00x faster than a per token:"), "{said}");
-    assert!(said.contains("But per dollar a does 2.00x the tokens of b:"), "{said}");
-    assert!(said.contains(" Per joule b does 2.00x the tokens of a: 250 against 125."), "{said}");
+    assert!(said.contains("; but per dollar a does 2.00x the tokens of b"), "{said}");
+    assert!(said.contains("; per joule b does 2.00x the tokens of a"), "{said}");
+    // 10 samples take 500 us on two devices of 4 dollars an hour and 400 W each.
+    let costs = compare(&[a.clone(), b.clone()], &Options::default()).costs;
+    let told: Vec<_> = costs.iter().map(|it| (it.title.as_str(), it.unit.as_str(), it.values[1].unwrap())).collect();
+    let [(first, "$", dollars), (second, "Wh", energy)] = told[..] else { panic!("{told:?}") };
+    assert_eq!([first, second], ["Cost per million tokens", "Energy per million tokens"]);
+    let tokens_per_second = 1e6 / 500.0 * 100.0;
+    assert!((dollars / (1e6 / tokens_per_second * 2.0 * 4.0 / 3600.0) - 1.0).abs() < 1e-9, "{dollars}");
+    assert!((energy / (1e6 / tokens_per_second * 2.0 * 400.0 / 3600.0) - 1.0).abs() < 1e-9, "{energy}");
     // Twice the devices for twice the speed are no faster device.
     b.profile.metadata.num_devices = 4;
     let said = compare(&[a, b], &Options::default()).summary.join(" ");
-    assert!(plain(&said).contains("Per device both do as many tokens: 50 000 and 50 000."), "{said}");
+    assert!(plain(&said).contains("; per device both do as many tokens: 50 000 and 50 000"), "{said}");
     // Where nothing but steps is known, money speaks of them.
     let mut a = subject("a", "GPU", 1000.0, 0.1, 20, [1000.0, 0.0, 0.0]);
     let mut b = subject("b", "GPU", 500.0, 0.1, 20, [500.0, 0.0, 0.0]);
@@ -466,7 +474,7 @@ fn another_winner_by_price_or_device_is_said() {
     (a.profile.model_config.batch_size, b.profile.model_config.batch_size) = (None, None);
     let said = compare(&[a, b], &Options::default()).summary[0].clone();
     assert!(
-        said.starts_with("It is not known") || said.contains("But per dollar a does 2.00x the steps of b"),
+        said.starts_with("It is not known") || said.contains("but per dollar a does 2.00x the steps of b"),
         "{said}"
     );
 }

@@ -52,7 +52,7 @@ struct TimedRun<'a> {
 
 fn timed<'a>(place: &'a OrderedRun, subjects: &'a [Subject]) -> Option<TimedRun<'a>> {
     let subject = subjects.get(place.index)?;
-    Some(TimedRun { place, subject, sample: of_steps(&subject.profile)? })
+    Some(TimedRun { place, subject, sample: of_steps(subject)? })
 }
 
 fn samples(timed: &[TimedRun<'_>]) -> Vec<Sample> {
@@ -105,7 +105,7 @@ fn drifting(
 }
 
 fn point(place: &OrderedRun, subject: &Subject) -> Option<TrendPoint> {
-    let sample = of_steps(&subject.profile);
+    let sample = of_steps(subject);
     Some(TrendPoint {
         run: u32::try_from(place.index).ok()?,
         label: place.label.clone(),

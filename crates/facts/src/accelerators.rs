@@ -1,4 +1,4 @@
-//! Whether a plane of a kind that no rule knows is an accelerator, by its name or label (`accelerators.csv`).
+//! Recognises accelerators without rules of their own by the name or label of their plane (`accelerators.csv`).
 
 use std::sync::LazyLock;
 
@@ -7,10 +7,10 @@ use super::table;
 
 static PATTERNS: LazyLock<Vec<Pattern>> = LazyLock::new(|| table::patterns(include_str!("accelerators.csv")));
 
-/// Planes of XLA's own that are called like devices and are none: messages between slices, and compiled kernels.
+/// XLA's planes with a device's name that are not devices: messages between slices, and compiled kernels.
 const NO_DEVICES: [&str; 2] = ["/device:CUSTOM:Megascale", "/device:CUSTOM:MOSAIC"];
 
-/// Whether a plane of this name is a device: `/device:CUSTOM:0`, `Ascend Hardware`, `HPU 0`.
+/// Returns true if a plane with this name is a device: `/device:CUSTOM:0`, `Ascend Hardware`, `HPU 0`.
 pub fn is(name: &str) -> bool {
     if name.starts_with("/device:") {
         return !NO_DEVICES.iter().any(|known| name.starts_with(known));
@@ -29,7 +29,7 @@ mod tests {
     }
 
     #[test]
-    fn other_accelerators_are_told_from_other_processes() {
+    fn other_accelerators_differ_from_other_processes() {
         for name in [
             "/device:CUSTOM:0",
             "/device:NPU:1",

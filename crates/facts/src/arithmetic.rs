@@ -1,4 +1,4 @@
-//! Kinds of arithmetic that devices have units for, and a rate for each.
+//! Kinds of arithmetic that devices have units for, and a rate for each kind.
 
 use base::number::decimal;
 
@@ -9,13 +9,13 @@ pub enum Arithmetic {
     Bf16,
     /// Half precision.
     Fp16,
-    /// Floating point of 8 bits.
+    /// 8-bit floating point.
     Fp8,
-    /// Floating point of 4 bits.
+    /// 4-bit floating point.
     Fp4,
     /// Integers of at most 8 bits.
     Int8,
-    /// Single precision, of which the matrix units read 10 bits of mantissa.
+    /// Single precision, reduced by the matrix units to 10 bits of mantissa.
     Tf32,
     /// Single precision.
     Fp32,
@@ -36,7 +36,7 @@ impl Arithmetic {
         Arithmetic::Fp64,
     ];
 
-    /// The report's spelling.
+    /// Returns the spelling in reports.
     pub fn label(self) -> &'static str {
         match self {
             Arithmetic::Bf16 => "bf16",
@@ -50,12 +50,12 @@ impl Arithmetic {
         }
     }
 
-    /// Where a device has no unit for it, the arithmetic that its operands are widened to.
+    /// Returns the arithmetic to which operands are widened if a device has no unit for this kind.
     fn widened(self) -> Option<Arithmetic> {
         Some(match self {
             Arithmetic::Fp4 => Arithmetic::Fp8,
             Arithmetic::Fp8 | Arithmetic::Int8 => Arithmetic::Fp16,
-            // A TPU reads half precision as bfloat16; older GPUs compute both in single precision.
+            // A TPU reads half precision as bfloat16. Older GPUs compute both in single precision.
             Arithmetic::Fp16 => Arithmetic::Bf16,
             Arithmetic::Bf16 | Arithmetic::Tf32 | Arithmetic::Fp64 => Arithmetic::Fp32,
             Arithmetic::Fp32 => return None,
@@ -68,7 +68,7 @@ impl Arithmetic {
 pub struct Rates([Option<f64>; Arithmetic::ALL.len()]);
 
 impl Rates {
-    /// From the cells of a table, in the order of [`Arithmetic::ALL`]; `None` where one is no number.
+    /// Reads the cells of a table, in the order of [`Arithmetic::ALL`]. Returns `None` if a cell is not a number.
     pub(super) fn parse(cells: &[&str]) -> Option<Rates> {
         let mut rates = Rates::default();
         for (rate, cell) in rates.0.iter_mut().zip(cells) {
@@ -77,13 +77,14 @@ impl Rates {
         (cells.len() == Arithmetic::ALL.len()).then_some(rates)
     }
 
-    /// The rate of the device's own unit for this arithmetic.
+    /// Returns the rate of the device's own unit for this arithmetic.
     pub fn get(&self, arithmetic: Arithmetic) -> Option<f64> {
         self.0.get(arithmetic as usize).copied().flatten()
     }
 
-    /// The rate that operands of this type reach: of the device's own unit, else of the one that they are widened to.
-    /// A TPU has none for single precision: XLA's default precision rounds its products to bfloat16.
+    /// Returns the rate that operands of this type reach, and the arithmetic that computes them: the device's own unit,
+    /// or the unit for the type to which the operands are widened. A TPU has no unit for single precision. There the
+    /// bfloat16 unit counts, since XLA's default precision rounds the operands to bfloat16.
     pub fn reached(&self, arithmetic: Arithmetic) -> Option<(Arithmetic, f64)> {
         let mut unit = Some(arithmetic);
         while let Some(kind) = unit {
@@ -95,12 +96,12 @@ impl Rates {
         self.get(Arithmetic::Bf16).map(|rate| (Arithmetic::Bf16, rate))
     }
 
-    /// Every rate times `factor`.
+    /// Multiplies every rate by `factor`.
     pub fn scaled(self, factor: f64) -> Rates {
         Rates(self.0.map(|rate| rate.map(|rate| rate * factor)))
     }
 
-    /// Sets one rate.
+    /// Sets the rate of one kind.
     pub fn set(&mut self, arithmetic: Arithmetic, rate: f64) {
         if let Some(slot) = self.0.get_mut(arithmetic as usize) {
             *slot = Some(rate);
@@ -113,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn kinds_are_in_the_order_of_their_numbers() {
+    fn kinds_are_in_numeric_order() {
         assert!(Arithmetic::ALL.iter().enumerate().all(|(index, &kind)| kind as usize == index));
     }
 

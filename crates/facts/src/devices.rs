@@ -1,4 +1,4 @@
-//! Peaks of devices as their makers publish them (`devices.csv`).
+//! Peaks of devices as published by their makers (`devices.csv`).
 
 use std::sync::LazyLock;
 
@@ -6,10 +6,10 @@ use super::arithmetic::Rates;
 use super::table;
 use base::number::decimal;
 
-/// A device as a profile counts devices: a chip, or one core or die of it.
+/// A device as profiles count devices: a chip, or one core or die of a chip.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Device {
-    /// What a user chooses it by (`h100-sxm`).
+    /// Key by which a user chooses the device (`h100-sxm`).
     pub key: &'static str,
     /// Name of the device for people.
     pub label: &'static str,
@@ -18,15 +18,15 @@ pub struct Device {
     pub vendor: &'static str,
     arch: &'static str,
     cores: Option<u64>,
-    /// Dense arithmetic, operations per second.
+    /// Rates of dense arithmetic, in operations per second.
     pub rates: Rates,
-    /// Main memory, bytes per second.
+    /// Bandwidth of the device memory, in bytes per second.
     pub hbm_bytes_per_second: Option<f64>,
-    /// Size of the main memory in units that makers call GB.
+    /// Size of the device memory in the maker's GB. `None` if the device shares the memory of its host.
     pub hbm_gb: Option<f64>,
-    /// Links to other devices, bytes per second, both directions together.
+    /// Bandwidth of the links to other devices, in bytes per second, both directions together.
     pub interconnect_bytes_per_second: Option<f64>,
-    /// Where the numbers are published.
+    /// URL of the maker's publication.
     pub source: &'static str,
 }
 
@@ -52,32 +52,32 @@ fn parse(cells: &[&'static str]) -> Option<Device> {
     })
 }
 
-/// `Some(None)` for an empty cell, `None` for one that is no number.
+/// Parses a cell. Returns `Some(None)` if it is empty and `None` if it is not a number.
 fn number(cell: &str) -> Option<Option<f64>> {
     if cell.is_empty() { Some(None) } else { decimal(cell).map(Some) }
 }
 
-/// All devices, in the order of the table.
+/// Returns all devices, in the order of the table.
 pub fn all() -> &'static [Device] {
     &DEVICES
 }
 
-/// The device of a key, in any case.
+/// Returns the device with a key. Ignores case.
 pub fn by_key(key: &str) -> Option<&'static Device> {
     DEVICES.iter().find(|device| device.key.eq_ignore_ascii_case(key.trim()))
 }
 
-/// A device that a user named.
+/// A device that the user chose.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Chosen {
     /// The device, with its peaks.
     pub device: &'static Device,
-    /// Name of the device for people: the label, or the name of a slice or product as the user wrote it.
+    /// Name of the device for people: its label, or the name of a slice or product as the user wrote it.
     pub name: String,
 }
 
-/// The device that a user names by its key (`tpu-v4`), by the slice of TPUs that it is part of (`v4-8`, `TPU v5litepod-16`) or by the
-/// product's name as profiles write it (`NVIDIA A100-SXM4-40GB`).
+/// Returns the device that a user chose by its key (`tpu-v4`), by the TPU slice that contains it (`v4-8`,
+/// `TPU v5litepod-16`), or by the product name in profiles (`NVIDIA A100-SXM4-40GB`).
 pub fn chosen(text: &str) -> Option<Chosen> {
     let text = text.trim();
     if let Some(device) = by_key(text) {
@@ -86,7 +86,7 @@ pub fn chosen(text: &str) -> Option<Chosen> {
     slice(text).or_else(|| Some(Chosen { device: find(text)?, name: text.to_owned() }))
 }
 
-/// `v4-8`: a generation and the number of cores or chips that the slice is called by.
+/// Parses the name of a TPU slice (`v4-8`): a generation and a number of cores or chips.
 fn slice(text: &str) -> Option<Chosen> {
     let lower = text.to_ascii_lowercase();
     let name = lower.strip_prefix("tpu").unwrap_or(&lower).trim_start_matches(['-', ' ']);
@@ -97,16 +97,18 @@ fn slice(text: &str) -> Option<Chosen> {
     Some(Chosen { device, name: format!("TPU {generation}-{size}") })
 }
 
-/// Words that make another product of one that is named before them.
+/// Words that turn a product's name into the name of another product.
 const OTHER_PRODUCTS: &[&str] = &["ti", "super", "laptop", "mobile", "max", "d", "mig", "gre"];
 
-/// The device that a profile calls `name`: `NVIDIA H100 80GB HBM3`, `TPU v5 lite`, `AMD Instinct MI300X`.
+/// Returns the device with the product name `name` in profiles: `NVIDIA H100 80GB HBM3`, `TPU v5 lite`,
+/// `AMD Instinct MI300X`.
 pub fn find(name: &str) -> Option<&'static Device> {
     by_name(name).map(|(device, _)| device)
 }
 
-/// The device that a profile calls `name`, and the others that are sold under the same name: `NVIDIA H100` is an SXM, PCIe or NVL.
-/// `cores` and `memory_bytes`, where they are known, tell some of these apart. No others if the name or these say which it is.
+/// Returns the device with the product name `name` in profiles, and all other devices with this name. For example,
+/// `NVIDIA H100` is an SXM, PCIe or NVL product. `cores` and `memory_bytes`, if known, rule out some of them. The list
+/// is empty if the device is unambiguous.
 pub fn assumed(
     name: &str,
     cores: Option<u64>,
@@ -128,10 +130,11 @@ pub fn assumed(
     Some((chosen, fitting.into_iter().filter(|it| it.key != chosen.key).collect()))
 }
 
-/// Part of a memory's size by which a profile's number may differ from the maker's.
+/// Maximum relative difference between the memory size in a profile and the maker's figure.
 const MEMORY_TOLERANCE: f64 = 0.08;
 
-/// The device of a name, with the word that it shares with other devices if no other word of the name says which it is.
+/// Returns the device with a name. Also returns the part of the name that several devices share, if no other word of
+/// the name decides between them.
 fn by_name(name: &str) -> Option<(&'static Device, Option<&'static str>)> {
     let name = name.to_ascii_lowercase();
     let words: Vec<&str> = name.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty()).collect();
@@ -146,8 +149,8 @@ fn by_name(name: &str) -> Option<(&'static Device, Option<&'static str>)> {
     })
 }
 
-/// The device of an AMD ISA (`gfx942`) with `cores` compute units; of several the one whose memory (bytes) and rate of
-/// half-precision arithmetic (FLOP/s) are nearest.
+/// Returns the device with an AMD ISA (`gfx942`) and `cores` compute units. If several match, returns the one with the
+/// nearest memory size (bytes) and rate of half-precision arithmetic (FLOP/s).
 pub fn by_shape(arch: &str, cores: u64, memory_bytes: f64, fp16_rate: f64) -> Option<&'static Device> {
     let distance = |device: &Device| {
         let memory = device.hbm_gb.unwrap_or(0.0) * (1u64 << 30) as f64;
@@ -174,7 +177,7 @@ mod tests {
     fn every_row_is_read_and_complete() {
         assert_eq!(DEVICES.len(), table::rows(include_str!("devices.csv")).count());
         let keys: BTreeSet<&str> = all().iter().map(|device| device.key).collect();
-        assert_eq!(keys.len(), all().len(), "a key stands twice");
+        assert_eq!(keys.len(), all().len(), "a key occurs twice");
         for device in all() {
             let highest = Arithmetic::ALL.iter().filter_map(|&kind| device.rates.get(kind)).fold(0.0, f64::max);
             assert!((4e12..2e16).contains(&highest), "{}: {highest}", device.key);
@@ -186,12 +189,12 @@ mod tests {
         }
     }
 
-    /// Of each unit the sheets say: half the bits, at least the speed.
+    /// Halving the number of bits never lowers the speed, for all units in the data sheets.
     #[test]
     fn narrower_arithmetic_is_no_slower() {
         for device in all() {
             let rate = |kind| device.rates.get(kind);
-            // MI100 alone has half the rate for bfloat16.
+            // Only MI100 has half the rate for bfloat16.
             for (wide, narrow) in [
                 (Arithmetic::Fp64, Arithmetic::Fp32),
                 (Arithmetic::Fp32, Arithmetic::Tf32),
@@ -278,8 +281,8 @@ mod tests {
         }
     }
 
-    /// As the makers print them (a TPU7x chip has two of its devices, an MI250X two dies), without sparsity: bf16 (or fp16 where
-    /// there is no other), 8 bit, memory in GB/s, links in GB/s.
+    /// As published by the makers, without sparsity (a TPU7x chip has two devices, an MI250X two dies): bf16 (or fp16
+    /// if bf16 is missing), 8-bit, memory in GB/s, links in GB/s.
     #[test]
     fn well_known_numbers() {
         use Arithmetic::{Bf16, Fp8, Fp16, Int8};
@@ -315,7 +318,7 @@ mod tests {
         }
     }
 
-    /// What a GPU's cores do in a cycle, at a clock between 1 and 3 GHz, is the peak that its maker prints.
+    /// The rates of a GPU's cores at a clock between 1 and 3 GHz must give the published peak.
     #[test]
     fn rates_of_cores_and_of_devices_agree() {
         for (key, arch, cores) in [
@@ -360,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn other_products_are_not_mistaken() {
+    fn similar_products_do_not_match() {
         for name in [
             "NVIDIA GeForce RTX 3080 Ti",
             "NVIDIA GeForce RTX 4080 SUPER",
@@ -381,7 +384,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_several_products_say_which_is_assumed() {
+    fn an_ambiguous_name_gives_the_assumed_product_and_the_others() {
         let told = |name, cores, memory_gb: Option<f64>| {
             let memory = memory_gb.map(|gb| gb * (1u64 << 30) as f64);
             let (device, others) = assumed(name, cores, memory).unwrap();
@@ -400,7 +403,7 @@ mod tests {
     }
 
     #[test]
-    fn amd_devices_are_told_by_isa_units_and_memory() {
+    fn amd_devices_are_detected_by_isa_units_and_memory() {
         let key = |arch, cores, memory, rate| by_shape(arch, cores, memory, rate).map(|device| device.key);
         assert_eq!(key("gfx942", 304, 206_141_652_992.0, 1.307e15), Some("mi300x"));
         assert_eq!(key("gfx942", 304, 274_000_000_000.0, 1.307e15), Some("mi325x"));

@@ -1,15 +1,15 @@
-//! What names the framework that a JAX program is written with (`frameworks.csv`).
+//! Recognises the framework of a JAX program (`frameworks.csv`).
 
 use std::sync::LazyLock;
 
 use super::table;
 
-/// What a pattern is compared with.
+/// Kind of text that a pattern is compared with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FrameworkEvidence {
-    /// The path of a source file.
+    /// Path of a source file.
     File,
-    /// The name of a compiled program, without its number.
+    /// Name of a compiled program, without its number.
     Module,
 }
 
@@ -32,7 +32,7 @@ fn parse(cells: &[&'static str]) -> Option<FrameworkRow> {
     Some(FrameworkRow { framework, evidence, pattern })
 }
 
-/// The frameworks that something in a profile speaks for.
+/// Collects evidence for the framework of a profile.
 #[derive(Clone, Debug, Default)]
 pub struct FrameworkClues {
     /// Index of the first row that matched.
@@ -40,7 +40,7 @@ pub struct FrameworkClues {
 }
 
 impl FrameworkClues {
-    /// Looks at a text of the profile.
+    /// Compares a text of the profile with the table.
     pub fn look(&mut self, evidence: FrameworkEvidence, text: &str) {
         let better = ROWS.iter().take(self.best.unwrap_or(usize::MAX));
         let row = better.into_iter().position(|row| {
@@ -53,13 +53,13 @@ impl FrameworkClues {
         self.best = row.or(self.best);
     }
 
-    /// The framework.
+    /// Returns the framework of the first row of the table that matched any text.
     pub fn framework(&self) -> Option<&'static str> {
         self.best.and_then(|row| ROWS.get(row)).map(|row| row.framework)
     }
 }
 
-/// Is `pattern` (`/flax/linen/`) in the path, whose first folder has no slash before it?
+/// Returns true if the path contains `pattern` (`/flax/linen/`). The first folder of the path needs no slash before it.
 fn is_in(path: &str, pattern: &str) -> bool {
     path.contains(pattern) || pattern.strip_prefix('/').is_some_and(|start| path.starts_with(start))
 }
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn a_framework_is_told_by_its_own_files_and_programs() {
+    fn a_framework_is_detected_by_its_own_files_and_programs() {
         let of = |texts: &[(FrameworkEvidence, &str)]| {
             let mut found = FrameworkClues::default();
             texts.iter().for_each(|(evidence, text)| found.look(*evidence, text));
@@ -86,7 +86,7 @@ mod tests {
         assert_eq!(of(&[(FrameworkEvidence::File, "/x/haiku/_src/basic.py:180")]), Some("Haiku"));
         assert_eq!(of(&[linear, (FrameworkEvidence::Module, "pjit__wrapped_step_fn")]), Some("PAXml"));
         assert_eq!(of(&[(FrameworkEvidence::Module, "jit__wrapped_step_fn"), linear]), Some("PAXml"));
-        // A project that is only called so.
+        // A project that only has a similar name.
         assert_eq!(
             of(&[
                 (FrameworkEvidence::File, "/home/me/my_flax/train.py:3"),

@@ -1,4 +1,4 @@
-//! What one core of a GPU does in a clock cycle, by architecture (`gpu_rates.csv`).
+//! Work that one core of a GPU does per clock cycle, by architecture (`gpu_rates.csv`).
 
 use std::sync::LazyLock;
 
@@ -6,18 +6,18 @@ use super::arithmetic::{Arithmetic, Rates};
 use super::table;
 use base::number::decimal;
 
-/// A core (NVIDIA: streaming multiprocessor, AMD: compute unit) of an architecture.
+/// Core of an architecture. NVIDIA calls it streaming multiprocessor, AMD compute unit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GpuCore {
     /// Compute capability (`9.0`) or ISA (`gfx942`).
     pub arch: &'static str,
-    /// Operations a cycle that XProf takes for every type.
+    /// Operations per cycle that XProf assumes for every type.
     pub xprof: f64,
-    /// Operations a cycle by type.
+    /// Operations per cycle by type.
     pub rates: Rates,
-    /// Bytes a cycle of shared memory or L1.
+    /// Bytes per cycle of shared memory or L1.
     pub local_bytes: f64,
-    /// Where the numbers are published.
+    /// URL of the publication.
     pub source: &'static str,
 }
 
@@ -37,7 +37,7 @@ fn parse(cells: &[&'static str]) -> Option<GpuCore> {
     })
 }
 
-/// The core of a compute capability: the next lower one where the table has no row for it.
+/// Returns the core of a compute capability. If the table lacks it, returns the next lower one.
 pub fn nvidia(major: i64, minor: i64) -> Option<&'static GpuCore> {
     let version = |core: &&'static GpuCore| {
         let (major, minor) = core.arch.split_once('.')?;
@@ -46,7 +46,7 @@ pub fn nvidia(major: i64, minor: i64) -> Option<&'static GpuCore> {
     CORES.iter().rfind(|core| version(core).is_some_and(|known| known <= (major, minor)))
 }
 
-/// The core of an AMD ISA (`gfx942`).
+/// Returns the core of an AMD ISA (`gfx942`).
 pub fn amd(isa: &str) -> Option<&'static GpuCore> {
     CORES.iter().find(|core| core.arch.starts_with("gfx") && core.arch == isa)
 }
@@ -61,7 +61,7 @@ mod tests {
         assert!(CORES.iter().all(|core| core.source.starts_with("https://")));
     }
 
-    /// Cores x clock x rate is what the maker's sheet says: H100 SXM 132 at 1.83 GHz, T4 40 at 1.59, MI300X 304 at 2.1.
+    /// Cores x clock x rate must match the data sheets: H100 SXM 132 at 1.83 GHz, T4 40 at 1.59, MI300X 304 at 2.1.
     #[test]
     fn rates_give_the_peaks_of_the_sheets() {
         let peak = |core: &GpuCore, kind, cores: f64, ghz: f64| core.rates.get(kind).unwrap() * cores * ghz * 1e-3;

@@ -1,4 +1,4 @@
-//! The family of every category that a profile can name (`hlo_categories.csv`).
+//! Families of the categories in profiles (`hlo_categories.csv`).
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -13,12 +13,12 @@ static FAMILIES: LazyLock<BTreeMap<&'static str, &'static str>> = LazyLock::new(
     }))
 });
 
-/// The family's label of a category in lower case (`loop fusion` is `elementwise`), or `None` for an unknown one.
+/// Returns the family of a category in lower case (`loop fusion` belongs to `elementwise`), or `None` if it is unknown.
 pub fn family(category: &str) -> Option<&'static str> {
     FAMILIES.get(category).copied()
 }
 
-/// All `(category, family)` pairs, by category.
+/// Returns all `(category, family)` pairs, sorted by category.
 pub fn all() -> impl Iterator<Item = (&'static str, &'static str)> {
     FAMILIES.iter().map(|(&category, &family)| (category, family))
 }

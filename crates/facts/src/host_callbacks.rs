@@ -1,4 +1,4 @@
-//! Whether a host event is a callback of a compiled program into Python, by its name (`host_callbacks.csv`).
+//! Recognises host events that are callbacks of a compiled program into Python, by their names (`host_callbacks.csv`).
 
 use std::sync::LazyLock;
 
@@ -7,8 +7,8 @@ use super::table;
 
 static PATTERNS: LazyLock<Vec<Pattern>> = LazyLock::new(|| table::patterns(include_str!("host_callbacks.csv")));
 
-/// Whether a host event of this name is such a callback. The instant at which XLA's CPU backend has finished an op (`end: pure_callback.1`)
-/// is none.
+/// Returns true if a host event with this name is such a callback. Events at which XLA's CPU backend has finished an op
+/// (`end: pure_callback.1`) are not callbacks.
 pub fn is(name: &str) -> bool {
     if name.starts_with("end: ") {
         return false;
@@ -30,12 +30,12 @@ mod tests {
     }
 
     #[test]
-    fn callbacks_are_told_from_other_callbacks_of_the_runtime() {
+    fn callbacks_differ_from_other_callbacks_of_the_runtime() {
         assert!(is("xla_ffi_python_cpu_callback"));
         assert!(is("debug_callback.3"));
         assert!(is("pure_callback.1") && !is("end: pure_callback.1"));
         assert!(is("$debugging.py:130 debug_callback_impl"));
-        // The runtime's own, which no program asked for.
+        // A callback of the runtime itself, which the program did not request.
         assert!(!is("ThenExecuteCallback"));
         assert!(!is("CompleteCallbacks"));
         assert!(!is("$callback.py:10 on_epoch_end"));

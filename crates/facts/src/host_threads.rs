@@ -1,4 +1,4 @@
-//! What a host thread is for, by its name (`host_threads.csv`).
+//! Roles of host threads, by their names (`host_threads.csv`).
 
 use std::sync::LazyLock;
 
@@ -13,7 +13,8 @@ fn parse(cells: &[&'static str]) -> Option<(Pattern, &'static str)> {
     Some((Pattern::parse(kind, pattern)?, role))
 }
 
-/// The role of the thread `name`: `python`, `launch`, `input`, `transfer` or `compile`; `None` where its name does not say.
+/// Returns the role of the thread `name`: `python`, `launch`, `input`, `transfer` or `compile`. Returns `None` if the
+/// name is unknown.
 pub fn role(name: &str) -> Option<&'static str> {
     let name = Name::new(name);
     ROWS.iter().find(|(pattern, _)| pattern.matches(&name)).map(|&(_, role)| role)
@@ -29,7 +30,7 @@ mod tests {
     }
 
     #[test]
-    fn threads_are_told_by_their_names() {
+    fn threads_are_detected_by_their_names() {
         assert_eq!(role("python"), Some("python"));
         assert_eq!(role("thread 21587 (python3)"), Some("python"));
         assert_eq!(role("main/3116817"), Some("python"));

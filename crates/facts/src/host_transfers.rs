@@ -2,7 +2,7 @@
 
 use super::table;
 
-/// All `(name of the span, direction in the report's spelling)`.
+/// Returns all pairs of a span's name and a direction, in the spelling of reports.
 pub fn all() -> impl Iterator<Item = (&'static str, &'static str)> {
     table::rows(include_str!("host_transfers.csv")).filter_map(|cells| match cells[..] {
         [name, direction, _source] => Some((name, direction)),

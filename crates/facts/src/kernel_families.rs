@@ -1,16 +1,16 @@
-//! The category of a kernel or an HLO instruction by its name (`kernel_families.csv`).
+//! Categories of kernels and HLO instructions, by their names (`kernel_families.csv`).
 
 use std::sync::LazyLock;
 
 use super::pattern::{Name, Pattern, Patterns};
 use super::table;
 
-/// Of what a row holds the names apart.
+/// Kind of names that a row applies to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
-    /// Names of kernels of libraries and kernel compilers (`ncclDevKernel_AllReduce_Sum_f32_RING_LL`).
+    /// Names of kernels from libraries and kernel compilers (`ncclDevKernel_AllReduce_Sum_f32_RING_LL`).
     Kernel,
-    /// Names of HLO instructions and the fusions made of them (`loop_add_fusion.3`), and of framework ops.
+    /// Names of HLO instructions, of fusions (`loop_add_fusion.3`), and of framework ops.
     Hlo,
 }
 
@@ -35,7 +35,7 @@ fn parse(cells: &[&'static str]) -> Option<FamilyRow> {
     Some(FamilyRow { scope, pattern: Pattern::parse(kind, pattern)?, category })
 }
 
-/// The rows of one scope.
+/// All rows of one scope.
 struct OfScope {
     patterns: Patterns,
     /// Category of each pattern.
@@ -53,7 +53,7 @@ impl OfScope {
 static KERNEL: LazyLock<OfScope> = LazyLock::new(|| OfScope::new(Scope::Kernel));
 static HLO: LazyLock<OfScope> = LazyLock::new(|| OfScope::new(Scope::Hlo));
 
-/// Category of the first row of `scope` that matches `name`.
+/// Returns the category of the first row of `scope` that matches `name`.
 pub fn category(scope: Scope, name: &Name) -> Option<&'static str> {
     let rows = match scope {
         Scope::Kernel => &KERNEL,

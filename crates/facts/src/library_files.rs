@@ -1,4 +1,5 @@
-//! Whether a function is the user's own or a library's, by the file that the Python tracer names (`library_files.csv`).
+//! Distinguishes the user's functions from library functions, by the file that the Python tracer names
+//! (`library_files.csv`).
 
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
@@ -11,12 +12,12 @@ static FILES: LazyLock<BTreeSet<&'static str>> = LazyLock::new(|| {
     sort::set(table::rows(include_str!("library_files.csv")).filter_map(file))
 });
 
-/// Directories in which packages are installed.
+/// Folders in which packages are installed.
 const PACKAGES: [&str; 3] = ["site-packages/", "dist-packages/", "lib/python"];
 
-/// Whether a frame of the Python tracer (`$train.py:12 train_step`, `work/train.py(12): train_step`) is a public function outside of
-/// the libraries that are known. A file whose name begins with an underscore is a package's internal one (`_function_base_impl.py`
-/// of NumPy): it is a library's, too.
+/// Returns true if a frame of the Python tracer (`$train.py:12 train_step`, `work/train.py(12): train_step`) is a
+/// public function outside of known libraries. Files that begin with an underscore are internal files of a package
+/// (`_function_base_impl.py` of NumPy), so they count as library files.
 pub fn is_users(frame: &str) -> bool {
     let Some((place, function)) = frame.rsplit_once(' ') else { return false };
     if !function.starts_with(|first: char| first.is_alphabetic()) {
@@ -24,10 +25,10 @@ pub fn is_users(frame: &str) -> bool {
     }
     let place = place.trim_end_matches([':', ')']);
     let path = place.trim_end_matches(|c: char| c.is_ascii_digit());
-    // Functions that are not written in Python have no line.
+    // Functions that are not written in Python have no line number.
     let Some(path) = path.strip_suffix([':', '(']).filter(|_| path.len() < place.len()) else { return false };
     let file = path.rsplit(['/', '$']).next().unwrap_or(path);
-    // PyTorch writes paths from the root of the packages on.
+    // PyTorch writes paths relative to the folder of the packages.
     let installed = path.starts_with("torch/") || PACKAGES.iter().any(|directory| path.contains(directory));
     let is_internal = file.starts_with('_') && !file.starts_with("__");
     file.ends_with(".py") && !is_internal && !installed && !FILES.contains(file)
@@ -44,7 +45,7 @@ mod tests {
     }
 
     #[test]
-    fn functions_of_libraries_are_not_the_users() {
+    fn library_functions_are_not_user_functions() {
         assert!(is_users("$train.py:12 train_step"));
         assert!(is_users("/home/someone/code/train.py(12): train_step"));
         for frame in [

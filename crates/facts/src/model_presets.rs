@@ -1,40 +1,41 @@
-//! Dimensions of public models, from their published `config.json` (`model_presets.csv`; an empty cell does not apply). A test counts the
-//! parameters of each and holds them to the sizes of the published weights (`model_presets.published.csv`).
+//! Dimensions of public models, from their published `config.json` (`model_presets.csv`). An empty cell does not apply.
+//! A test counts the parameters of each model and compares them with the published size of the weights
+//! (`model_presets.published.csv`).
 
 use std::sync::LazyLock;
 
 use super::table;
 
-/// A public model; its dimensions are those of the model configuration in the report.
+/// A public model. Its dimensions are those of the model configuration in the report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ModelPreset {
     /// Name for people.
     pub name: &'static str,
-    /// Width of the residual stream.
+    /// Hidden size.
     pub model_dims: u64,
-    /// Transformer blocks.
+    /// Number of transformer blocks.
     pub num_layers: u64,
-    /// Query heads.
+    /// Number of query heads per layer.
     pub num_heads: u64,
-    /// Key and value heads.
+    /// Number of key-value heads per layer.
     pub num_kv_heads: u64,
-    /// Width of one head.
+    /// Head dimension.
     pub head_dim: u64,
     /// Width of one feed-forward matrix.
     pub ffn_hidden_dims: u64,
-    /// Entries of the vocabulary.
+    /// Number of entries in the vocabulary.
     pub vocab_size: u64,
-    /// Three feed-forward matrices instead of two.
+    /// True if the feed-forward network has three matrices instead of two.
     pub gated_ffn: bool,
-    /// Input and output embedding share one matrix.
+    /// True if the input and output embeddings share one matrix.
     pub tied_embeddings: bool,
-    /// Experts of a mixture-of-experts layer.
+    /// Number of experts of a mixture-of-experts layer.
     pub num_experts: Option<u64>,
-    /// Experts that a token is routed to.
+    /// Number of experts that each token is routed to.
     pub num_experts_per_token: Option<u64>,
-    /// Query, key and value projections have biases.
+    /// True if the query, key and value projections have biases.
     pub attention_bias: bool,
-    /// Norm vectors per block.
+    /// Number of norm vectors per block.
     pub norms_per_layer: u64,
     /// Repository of the published weights and their configuration.
     pub source: &'static str,
@@ -43,7 +44,7 @@ pub struct ModelPreset {
 static PRESETS: LazyLock<Vec<ModelPreset>> =
     LazyLock::new(|| table::rows(include_str!("model_presets.csv")).filter_map(|cells| parse(&cells)).collect());
 
-/// All presets, in the order of the table.
+/// Returns all presets, in the order of the table.
 pub fn all() -> &'static [ModelPreset] {
     &PRESETS
 }

@@ -1,20 +1,21 @@
-//! How a row of a fact table matches a name.
+//! Matches names against the rows of a fact table.
 
-/// A test of a name. All but [`Pattern::Frame`] ignore case: their patterns are written in lower case.
+/// A test of a name. All patterns except [`Pattern::Frame`] ignore case and are written in lower case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pattern {
     /// The name starts with this text.
     Prefix(&'static str),
-    /// The name has this text anywhere.
+    /// The name contains this text.
     Contains(&'static str),
-    /// The name has these words (joined by `-`) one after the other; a last `*` lets the last word go on.
+    /// The name contains these words (joined by `-`) in this order and next to each other. After a final `*`, the last
+    /// word may be longer.
     Words(&'static str),
-    /// A Python frame of this `file.py function`.
+    /// The name is a Python frame of this `file.py function`.
     Frame(&'static str),
 }
 
 impl Pattern {
-    /// The pattern of a table's `match` and `pattern` cells, or `None` where the kind is unknown.
+    /// Parses the `match` and `pattern` cells of a table. Returns `None` if the kind of match is unknown.
     pub(super) fn parse(kind: &str, text: &'static str) -> Option<Pattern> {
         match kind {
             "prefix" => Some(Pattern::Prefix(text)),
@@ -25,7 +26,7 @@ impl Pattern {
         }
     }
 
-    /// Whether the name `name` matches; a frame never does, see [`Pattern::matches_frame`].
+    /// Returns true if `name` matches. A frame never matches here, see [`Pattern::matches_frame`].
     pub fn matches(self, name: &Name) -> bool {
         match self {
             Pattern::Prefix(text) => name.lower.starts_with(text),
@@ -35,7 +36,7 @@ impl Pattern {
         }
     }
 
-    /// Bytes with which any match begins, wherever in the name.
+    /// Returns the bytes with which every match begins, at any position in the name.
     fn head(self) -> &'static [u8] {
         match self {
             Pattern::Prefix(text) | Pattern::Contains(text) => text.as_bytes(),
@@ -44,7 +45,7 @@ impl Pattern {
         }
     }
 
-    /// Whether `name` matches from the byte `at` on, which is the first of its word number `word` where there is one.
+    /// Returns true if `name` matches at the byte `at`. If a word starts there, `word` is its index.
     fn matches_at(self, name: &Name, at: usize, word: Option<usize>) -> bool {
         let goes_on =
             |text: &str| name.lower.as_bytes().get(at..).is_some_and(|rest| rest.starts_with(text.as_bytes()));
@@ -56,8 +57,8 @@ impl Pattern {
         }
     }
 
-    /// Whether the event name `frame` is the Python frame that the pattern asks for. JAX writes
-    /// `$file.py:12 function`, PyTorch `path/file.py(12): function`.
+    /// Returns true if the event name `frame` is the Python frame of the pattern. JAX writes `$file.py:12 function`,
+    /// and PyTorch writes `path/file.py(12): function`.
     pub fn matches_frame(self, frame: &str) -> bool {
         let Pattern::Frame(wanted) = self else { return false };
         let Some((file, function)) = wanted.split_once(' ') else { return false };
@@ -68,18 +69,19 @@ impl Pattern {
     }
 }
 
-/// A name made ready for many patterns: its first 256 bytes in lower case, cut into words.
+/// A name prepared for matching many patterns: its first 256 bytes in lower case, split into words.
 #[derive(Clone, Debug, Default)]
 pub struct Name {
     lower: String,
     words: Vec<(usize, usize)>,
 }
 
-/// What tells kernels apart stands at the front of their names, while template arguments can go on for kilobytes.
+/// Maximum number of bytes that are compared. The start of a kernel's name identifies it, but its template arguments
+/// can take kilobytes.
 const LONGEST: usize = 256;
 
 impl Name {
-    /// Prepares `name`. Words are runs of letters and digits; numbers alone are no words.
+    /// Prepares `name`. Words are runs of letters and digits, except runs of digits only.
     pub fn new(name: &str) -> Name {
         let mut end = name.len().min(LONGEST);
         while !name.is_char_boundary(end) {
@@ -101,7 +103,7 @@ impl Name {
         Name { lower, words }
     }
 
-    /// The words, in order and in lower case.
+    /// Returns the words, in order and in lower case.
     pub fn words(&self) -> impl Iterator<Item = &str> {
         self.words.iter().filter_map(|&(start, end)| self.lower.get(start..end))
     }
@@ -120,21 +122,22 @@ impl Name {
     }
 }
 
-/// Hundreds of patterns that are looked for in one walk over a name: at each byte only those are tried that begin with it and the
-/// next one. A million kernels of different names would else be searched for all of them, one after the other.
+/// Hundreds of patterns that are searched for in one pass over a name. At each byte, only patterns with the same first
+/// two bytes are tried. A profile can have a million kernels with different names, so trying every pattern on each is
+/// too slow.
 #[derive(Debug)]
 pub(super) struct Patterns {
     patterns: Vec<Pattern>,
-    /// Numbers of the patterns by their first two bytes, see [`place`].
+    /// Indices of the patterns by their first two bytes, see [`place`].
     by_head: Vec<Vec<usize>>,
-    /// Numbers of the patterns with a shorter head.
+    /// Indices of the patterns with a shorter head.
     others: Vec<usize>,
 }
 
-/// Bits of a byte that tell where a pattern stands: enough for letters.
+/// Number of low bits of each byte that form the index. Five bits distinguish letters.
 const BITS: usize = 5;
 
-/// Where the patterns stand that begin with these bytes.
+/// Returns the index in `by_head` of patterns that begin with these bytes.
 fn place(first: u8, second: u8) -> usize {
     let low = |byte: u8| usize::from(byte) & ((1 << BITS) - 1);
     low(first) << BITS | low(second)
@@ -154,7 +157,7 @@ impl Patterns {
         Patterns { patterns, by_head, others }
     }
 
-    /// Number of the first pattern that `name` matches.
+    /// Returns the index of the first pattern that `name` matches.
     pub fn first_match(&self, name: &Name) -> Option<usize> {
         let pattern = |number: usize| self.patterns.get(number);
         let mut best = self.others.iter().copied().find(|&number| pattern(number).is_some_and(|it| it.matches(name)));
@@ -187,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn one_walk_finds_what_trying_all_finds() {
+    fn one_pass_finds_the_same_as_trying_all_patterns() {
         let texts = ["nccl", "conv", "all-reduce*", "a", "reduce", "é", "x-y", "conv2d", "all-reduce", "gemm", ""];
         let kinds: [fn(&'static str) -> Pattern; 3] = [Pattern::Contains, Pattern::Prefix, Pattern::Words];
         let patterns: Vec<Pattern> = texts.iter().rev().flat_map(|text| kinds.map(|kind| kind(text))).collect();

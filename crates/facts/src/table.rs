@@ -1,11 +1,11 @@
-//! Reads the fact tables: comma-separated text with a header line, without quoting; `#` starts a comment line.
+//! Reads the fact tables: comma-separated text with a header line and without quoting. `#` starts a comment line.
 //!
-//! The tables are part of the program, so a malformed row is a mistake of ours: it is left out here and caught by each
-//! loader's test.
+//! The tables are part of the program, so a malformed row is a bug. This module skips such rows, and the test of each
+//! loader finds them.
 
 use super::pattern::Pattern;
 
-/// The rows of `text` after its header, as cells without surrounding blanks.
+/// Returns the rows of `text` after its header, as cells without surrounding spaces.
 pub(super) fn rows(text: &'static str) -> impl Iterator<Item = Vec<&'static str>> {
     text.lines()
         .filter(|line| !line.starts_with('#') && !line.trim().is_empty())
@@ -13,7 +13,7 @@ pub(super) fn rows(text: &'static str) -> impl Iterator<Item = Vec<&'static str>
         .map(|line| line.split(',').map(str::trim).collect())
 }
 
-/// The patterns of a table whose rows are `kind, pattern, source`.
+/// Returns the patterns of a table with the columns `kind, pattern, source`.
 pub(super) fn patterns(text: &'static str) -> Vec<Pattern> {
     let parse = |cells: Vec<&'static str>| match cells.as_slice() {
         &[kind, pattern, _source] => Pattern::parse(kind, pattern),

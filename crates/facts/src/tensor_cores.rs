@@ -1,4 +1,4 @@
-//! Which kernels use tensor or matrix cores, which ops could, and in which data type (`tensor_cores.csv`).
+//! Kernels that use tensor or matrix cores, ops that could use them, and their data types (`tensor_cores.csv`).
 
 use std::sync::LazyLock;
 
@@ -34,7 +34,7 @@ fn parse(cells: &[&'static str]) -> Option<TensorCoreRow> {
     Some(TensorCoreRow { kind, pattern: Pattern::parse(how, pattern)?, value })
 }
 
-/// The rows of one kind.
+/// All rows of one kind.
 struct OfKind {
     patterns: Patterns,
     /// Value of each pattern.
@@ -57,18 +57,18 @@ static USES: LazyLock<OfKind> = LazyLock::new(|| OfKind::new(CoreKind::Uses));
 static TYPE: LazyLock<OfKind> = LazyLock::new(|| OfKind::new(CoreKind::Type));
 static ELIGIBLE: LazyLock<OfKind> = LazyLock::new(|| OfKind::new(CoreKind::Eligible));
 
-/// Does the kernel of this name use tensor cores? A name that no row knows does not.
+/// Returns true if the kernel with this name uses tensor cores. Unknown names do not.
 pub fn kernel_uses(name: &Name) -> bool {
     USES.find(name) == Some("yes")
 }
 
-/// The data type of the product that the kernel of this name computes, in HLO's words; `None` where the name does not
-/// say it.
+/// Returns the data type of the product that the kernel computes, in HLO's spelling. Returns `None` if the kernel's
+/// name does not contain it.
 pub fn data_type(name: &Name) -> Option<&'static str> {
     TYPE.find(name)
 }
 
-/// Could the framework op of this type (the last part of its path) use tensor cores?
+/// Returns true if a framework op of this type (the last part of its path) could use tensor cores.
 pub fn op_eligible(op_type: &Name) -> bool {
     ELIGIBLE.find(op_type) == Some("yes")
 }
@@ -83,7 +83,7 @@ mod tests {
         assert!(ROWS.iter().all(|row| row.kind != CoreKind::Uses || matches!(row.value, "yes" | "no")));
     }
 
-    /// Names of kernels as libraries and compilers give them, and whether they use tensor cores.
+    /// Names that libraries and compilers give to kernels, whether the kernels use tensor cores, and their data types.
     const KERNELS: &[(&str, bool, Option<&str>)] = &[
         ("nvjet_tst_192x192_64x4_2x1_v_bz_coopB_NNN", true, Some("bf16")),
         ("nvjet_hsh_128x256_64x4_1x2_h_bz_coopA_NTN", true, Some("f16")),
@@ -157,7 +157,7 @@ mod tests {
     ];
 
     #[test]
-    fn tensor_cores_and_types_are_told_by_names() {
+    fn tensor_cores_and_types_are_detected_by_names() {
         for &(name, uses, data_type) in KERNELS {
             assert_eq!(kernel_uses(&Name::new(name)), uses, "{name}");
             assert_eq!(super::data_type(&Name::new(name)), data_type, "{name}");

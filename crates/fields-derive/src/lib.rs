@@ -1,11 +1,11 @@
-//! `#[derive(Fields)]` implements `base::fields::Fields`: the names of a struct's fields, and what their doc comments say, as
-//! constants. The first sentence of a comment stands apart from the others.
+//! `#[derive(Fields)]` implements `base::fields::Fields`: constants with the names and the doc comments of a struct's
+//! fields. The first sentence of a comment is separate from the rest.
 
 use proc_macro::TokenStream;
 use quote::quote;
 use syn::{Attribute, Data, DeriveInput, Expr, ExprLit, Field, Fields, Lit, Meta, parse_macro_input};
 
-/// Implements `base::fields::Fields` for a struct; an enum is one value, which has no fields.
+/// Implements `base::fields::Fields` for a struct. An enum is a single value without fields.
 #[proc_macro_derive(Fields)]
 pub fn fields(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
@@ -44,7 +44,7 @@ fn field(field: &Field) -> proc_macro2::TokenStream {
     }
 }
 
-/// The text of `#[doc = "text"]`, which is what a doc comment is.
+/// Returns the text of `#[doc = "text"]`, the form of a doc comment.
 fn doc_line(attribute: &Attribute) -> Option<String> {
     let Meta::NameValue(it) = &attribute.meta else { return None };
     match &it.value {
@@ -53,19 +53,20 @@ fn doc_line(attribute: &Attribute) -> Option<String> {
     }
 }
 
-/// `#[serde(flatten)]`: the fields of the value are those of the struct.
+/// Returns true for `#[serde(flatten)]`: the fields of the value belong to the struct itself.
 fn is_flattened(attributes: &[Attribute]) -> bool {
     attributes
         .iter()
         .any(|it| it.path().is_ident("serde") && it.parse_args::<syn::Ident>().is_ok_and(|it| it == "flatten"))
 }
 
-/// The first sentence of a doc comment, and the others without the one that says in which version the field was added.
+/// Splits a doc comment into the first sentence and the rest. Drops the sentence about the version in which the field
+/// was added.
 fn split(text: &str) -> (&str, &str) {
     let text = match text.rfind("Added in ") {
         Some(start) => text[..start].trim_end(),
         None => text,
     };
-    // A dot inside of a name in backquotes, as in `a.b`, ends no sentence; nor is there a blank behind it.
+    // A dot inside a name in backquotes, as in `a.b`, does not end a sentence, because no blank follows it.
     text.split_once(". ").map_or((text, ""), |(first, _)| (&text[..=first.len()], text[first.len() + 1..].trim_start()))
 }

@@ -1,12 +1,12 @@
-//! What the name of an argument says it holds: `state.params['w']` parameters, `opt_state[0].mu['w']` an optimizer's state. Names
-//! are those that JAX gives to arguments: the function's own names and the paths inside them.
+//! Role of an argument, derived from its name: `state.params['w']` are parameters, `opt_state[0].mu['w']` is an
+//! optimizer's state. JAX names arguments by the function's own parameter names and the paths inside them.
 
-/// Names of arguments, or of what is inside them, that hold parameters.
+/// Names of arguments, or of parts of them, that hold parameters.
 const PARAMETERS: [&str; 9] =
     ["params", "parameters", "param", "weights", "model", "variables", "trainable", "trainable_params", "frozen"];
-/// Beginnings and ends of names that hold parameters: `frozen_params`, `params_frozen`, `model_params`.
+/// Prefixes and suffixes of names that hold parameters: `frozen_params`, `params_frozen`, `model_params`.
 const PART_OF_NAME: [&str; 3] = ["params", "frozen", "trainable"];
-/// Names of what an optimizer keeps from step to step.
+/// Names of state that an optimizer keeps from step to step.
 const OPTIMIZER_STATE: [&str; 14] = [
     "opt_state",
     "opt",
@@ -23,30 +23,31 @@ const OPTIMIZER_STATE: [&str; 14] = [
     "inner_state",
     "inner_states",
 ];
-/// Names of gradients that are summed over several steps.
+/// Names of gradients that are accumulated over several steps.
 const GRADIENTS: [&str; 1] = ["grad_accum"];
-/// Names of what a program is given to work on.
+/// Names of a program's inputs.
 const INPUTS: [&str; 2] = ["batch", "inputs"];
-/// Names of what else changes in a step and is no parameter.
+/// Names of other values that change in a step and are not parameters.
 const OTHERS: [&str; 5] = ["batch_stats", "cache", "loss_scale", "metrics", "rng"];
 
-/// What an argument's name says it holds.
+/// Role of an argument according to its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NamedRole<'n> {
-    /// Parameters; with the part of the name that says so.
+    /// Parameters, with the part of the name that identifies them.
     Parameters(&'n str),
-    /// What an optimizer keeps from step to step.
+    /// State that an optimizer keeps from step to step.
     OptimizerState,
     /// Gradients.
     Gradients,
-    /// What the program is given to work on.
+    /// Inputs of the program.
     Inputs,
-    /// Something else that is no parameter.
+    /// Other values that are not parameters.
     Other,
 }
 
 impl NamedRole<'_> {
-    /// The role that a name says; `None` where it says none. What an optimizer keeps of parameters is the optimizer's.
+    /// Returns the role for a name, or `None` if the name does not reveal one. An optimizer's copies of parameters
+    /// count as optimizer state.
     pub fn of(name: &str) -> Option<NamedRole<'_>> {
         let parts = parts(name);
         let has = |names: &[&str]| parts.iter().any(|part| names.contains(part));
@@ -64,12 +65,12 @@ impl NamedRole<'_> {
     }
 }
 
-/// Does a part of a name say that parameters are below it?
+/// Returns true if a part of a name means that parameters are below it.
 fn is_group(part: &str) -> bool {
     PARAMETERS.contains(&part) || PART_OF_NAME.iter().any(|of| part.starts_with(of) || part.ends_with(of))
 }
 
-/// `state`, `params`, `Dense_0`, `kernel` of `state.params['Dense_0']['kernel']`.
+/// Splits a name into its parts: `state`, `params`, `Dense_0`, `kernel` for `state.params['Dense_0']['kernel']`.
 pub fn parts(name: &str) -> Vec<&str> {
     name.split(['.', '[', ']', '\'', '"']).filter(|part| !part.is_empty()).collect()
 }

@@ -1,23 +1,24 @@
-//! What a program does to its arguments: whether each comes back changed, unchanged or not at all.
+//! Outcome of a program's arguments: each is returned updated, returned unchanged, or not returned.
 //!
 //! ```text
-//! p = parameter(0)   g = ...   new = fusion(p, g)   ROOT tuple(new, ...)     p comes back updated: an output is computed from it
-//! p = parameter(0)                    c = copy(p)   ROOT tuple(c, ...)       p comes back unchanged
-//! p = parameter(0)   loss = dot(p, x)               ROOT tuple(loss)         p does not come back
+//! p = parameter(0)   g = ...   new = fusion(p, g)   ROOT tuple(new, ...)     p is returned updated
+//! p = parameter(0)                    c = copy(p)   ROOT tuple(c, ...)       p is returned unchanged
+//! p = parameter(0)   loss = dot(p, x)               ROOT tuple(loss)         p is not returned
 //! ```
 //!
-//! An output can be the new value of an argument where it has its type and shape and the instruction that makes it reads the
-//! argument itself, or where the module lets both share a buffer (`input_output_alias`). Several such outputs are given to
-//! the arguments in their order, to the arguments with the fewest first: a fusion that computes a parameter and its moments
-//! reads all three. Copies, bitcasts, tuples, and values that a loop hands through are looked through.
+//! An output is the new value of an argument if it has the argument's type and shape, and if the instruction that
+//! makes it reads the argument or the module lets both share a buffer (`input_output_alias`). If several outputs
+//! qualify, they are assigned in the order of the arguments, starting with the arguments that have the fewest
+//! candidates: a fusion that computes a parameter and its moments reads all three. The analysis looks through copies,
+//! bitcasts, tuples, and values that a loop passes through.
 
 use super::{ArrayShape, Instruction, Module};
 use base::sort;
 
-/// Instructions that are looked through for one value, those inside calls included.
+/// Maximum number of instructions to look through for one value, including those inside calls.
 const MOST_STEPS: u32 = 1000;
 
-/// What becomes of an argument.
+/// Outcome of an argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// An output is the argument's new value.
@@ -31,19 +32,19 @@ pub enum Outcome {
 /// An argument of a program.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Argument<'m> {
-    /// Place of the argument among those of the program, from 0.
+    /// Position of the argument in the program, from 0.
     pub number: i64,
-    /// The framework's name (`params['block']['w']`), empty where unknown.
+    /// The framework's name (`params['block']['w']`). Empty if unknown.
     pub name: &'m str,
-    /// Type and shape; with several partitions, of one partition's part.
+    /// Type and shape. If the program has several partitions, those of one partition's part.
     pub shape: &'m ArrayShape,
-    /// Which partition has which part, as HLO text; empty where unknown.
+    /// Sharding over the partitions, as HLO text. Empty if unknown.
     pub sharding: &'m str,
-    /// What becomes of the argument.
+    /// Outcome of the argument.
     pub outcome: Outcome,
 }
 
-/// The arguments of a program that are arrays, in their order.
+/// Returns the array arguments of a program, in order.
 pub fn arguments(module: &Module) -> Vec<Argument<'_>> {
     let Some(entry) = module.entry() else { return Vec::new() };
     let mut parameters: Vec<(&Instruction, i64, &ArrayShape)> = module
@@ -60,7 +61,7 @@ pub fn arguments(module: &Module) -> Vec<Argument<'_>> {
         vec![output(module, root)]
     };
     let partitions = module.devices().map_or(1, |devices| u64::try_from(devices.1).unwrap_or(1).max(1));
-    // Which outputs are each argument itself, and which are made of it.
+    // Finds the outputs that are an argument itself, and those that are computed from one.
     let mut outcomes = vec![Outcome::NotReturned; parameters.len()];
     let mut read_by: Vec<Vec<usize>> = vec![Vec::new(); parameters.len()];
     let mut taken = vec![false; outputs.len()];
@@ -83,7 +84,8 @@ pub fn arguments(module: &Module) -> Vec<Argument<'_>> {
             }
         }
     }
-    // Only a shared buffer says so: JAX gives the buffer of an argument that nobody needs any more to any output of its type.
+    // Matches by a shared buffer alone come last. They are weak evidence: JAX lets any output of the same type reuse
+    // the buffer of an argument that is no longer needed.
     let mut candidates: Vec<(usize, bool, Vec<usize>)> = Vec::new();
     for (at, mut found) in read_by.into_iter().enumerate() {
         let (Some((_, number, shape)), Some(Outcome::NotReturned)) = (parameters.get(at), outcomes.get(at)) else {
@@ -118,13 +120,13 @@ pub fn arguments(module: &Module) -> Vec<Argument<'_>> {
     .collect()
 }
 
-/// Does the module compute gradients, by the paths that JAX gives their instructions?
+/// Returns true if the module computes gradients, according to the framework paths of its instructions.
 pub fn has_gradients(module: &Module) -> bool {
     module.instructions().iter().any(|instruction| instruction.metadata.op_name.contains("transpose(jvp"))
 }
 
-/// Whether two arrays have the same type and shape; of several partitions also where one has a larger part of a
-/// dimension than the other.
+/// Returns true if two arrays have the same type and shape. With several partitions, a dimension of one may be a
+/// multiple of the other's.
 fn is_like(a: &ArrayShape, b: &ArrayShape, partitions: u64) -> bool {
     let fits = |(&a, &b): (&u64, &u64)| {
         let (small, large) = (a.min(b), a.max(b));
@@ -135,12 +137,12 @@ fn is_like(a: &ArrayShape, b: &ArrayShape, partitions: u64) -> bool {
         && a.dimensions.iter().zip(&b.dimensions).all(fits)
 }
 
-/// One output.
+/// One output of a program.
 struct Output<'m> {
-    /// Instruction that makes the output.
+    /// Instruction that makes the output, after looking through copies.
     origin: &'m Instruction,
     shape: &'m ArrayShape,
-    /// Where the operands of that come from.
+    /// Origins of the operands of that instruction.
     reads: Vec<&'m Instruction>,
 }
 
@@ -149,7 +151,7 @@ fn output<'m>(module: &'m Module, result: &'m Instruction) -> Output<'m> {
         ArrayShape { data_type: super::DataType::PRED, dimensions: Vec::new(), dynamic: Vec::new(), layout: None };
     let origin_of = |value: &'m Instruction| origin(module, value, &mut { MOST_STEPS });
     let origin = origin_of(result);
-    // An element of what a loop or a fusion with several results makes.
+    // The origin is an element of the result of a loop, or of a fusion with several results.
     let maker = if origin.is("get-tuple-element") { module.operand(origin, 0).unwrap_or(origin) } else { origin };
     let reads: Vec<&Instruction> = if maker.is("while") {
         let start = module.operand(maker, 0).filter(|start| start.is("tuple"));
@@ -165,7 +167,8 @@ fn tuple_index(element: &Instruction) -> Option<usize> {
     usize::try_from(element.attributes().tuple_index).ok()
 }
 
-/// The instruction that makes a value, past those that hand it on, as long as there are steps left.
+/// Returns the instruction that makes a value. Looks through instructions that only pass it on, until no steps are
+/// left.
 fn origin<'m>(module: &'m Module, value: &'m Instruction, steps: &mut u32) -> &'m Instruction {
     let mut value = value;
     while let Some(left) = steps.checked_sub(1) {
@@ -189,7 +192,7 @@ fn origin<'m>(module: &'m Module, value: &'m Instruction, steps: &mut u32) -> &'
     value
 }
 
-/// The operand that a call hands on as its result, or as an element of it.
+/// Returns the operand that a call passes on as its result, or as an element of it.
 fn handed_on<'m>(
     module: &'m Module,
     call: &'m Instruction,
@@ -201,7 +204,7 @@ fn handed_on<'m>(
     module.operand(call, usize::try_from(number).ok()?)
 }
 
-/// What an element of a tuple is, where that is known without running what makes the tuple.
+/// Returns the value of a tuple element, if that is known without evaluating the instruction that makes the tuple.
 fn element<'m>(module: &'m Module, value: &'m Instruction, steps: &mut u32) -> Option<&'m Instruction> {
     let (tuple, index) = (module.operand(value, 0)?, tuple_index(value)?);
     let of_root = |call: &'m Instruction| {
@@ -215,7 +218,7 @@ fn element<'m>(module: &'m Module, value: &'m Instruction, steps: &mut u32) -> O
             if inner.is("tuple") { module.operand(inner, index) } else { Some(inner) }
         }
         "fusion" | "call" => handed_on(module, tuple, of_root(tuple)?, steps),
-        // A loop hands an element through where its body does.
+        // A loop passes an element through if its body does.
         "while" => {
             let inner = origin(module, of_root(tuple)?, steps);
             let is_same = inner.is("get-tuple-element")

@@ -1,29 +1,29 @@
-//! Attributes that only some opcodes have.
+//! Attributes of instructions that only some opcodes have.
 
 use super::shape::Shape;
 
-/// Attributes of one instruction; empty, 0 or `None` where it has none.
+/// Attributes of one instruction. An attribute that it lacks is empty, 0 or `None`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Attributes {
-    /// Number of a parameter.
+    /// Position of a parameter among those of its computation.
     pub parameter_number: Option<i64>,
     /// Index that a get-tuple-element takes.
     pub tuple_index: i64,
-    /// Dimensions of a broadcast, reduce, concatenate, transpose, sort, collective ...
+    /// Dimensions of a broadcast, reduce, concatenate, transpose, sort, collective and so on.
     pub dimensions: Vec<i64>,
     /// Window of a convolution, reduce-window or select-and-scatter.
     pub window: Vec<WindowDimension>,
     /// Dimension numbers of a convolution.
     pub convolution: Option<Box<ConvolutionDimensions>>,
-    /// Groups of features of a convolution, 0 where unset.
+    /// Number of feature groups of a convolution. Zero if unset.
     pub feature_group_count: i64,
-    /// Groups of batches of a convolution, 0 where unset.
+    /// Number of batch groups of a convolution. Zero if unset.
     pub batch_group_count: i64,
-    /// Ranges of a slice, one a dimension.
+    /// Ranges of a slice, one per dimension.
     pub slices: Vec<SliceDimension>,
     /// Sizes of a dynamic-slice.
     pub dynamic_slice_sizes: Vec<i64>,
-    /// Padding of a pad: `(low, high, interior)`, one a dimension.
+    /// Padding of a pad: `(low, high, interior)` per dimension.
     pub padding: Vec<(i64, i64, i64)>,
     /// Dimension numbers of a dot.
     pub dot: Option<Box<DotDimensions>>,
@@ -37,50 +37,50 @@ pub struct Attributes {
     pub fft_length: Vec<i64>,
     /// Sizes of the slices that a gather takes.
     pub gather_slice_sizes: Vec<i64>,
-    /// Numbers of a gather or scatter, as [`GatherDimensions`] names them.
+    /// Dimension numbers of a gather or scatter.
     pub gather: Option<Box<GatherDimensions>>,
     /// Target of a custom call.
     pub custom_call_target: String,
-    /// The backend's own configuration: JSON on GPUs and CPUs; bytes that are no text are left out.
+    /// The backend's own configuration: JSON on GPUs and CPUs. Empty if it is not text.
     pub backend_config: String,
-    /// How the devices of a collective are grouped, `None` where the file does not say it.
+    /// Groups of devices of a collective. `None` if the file does not record them.
     pub replica_groups: Option<ReplicaGroups>,
-    /// Channel of a collective, send or recv; 0 when it has none.
+    /// Channel of a collective, send or recv. Zero if it has none.
     pub channel_id: i64,
-    /// Are the ids in the groups those of devices rather than of replicas?
+    /// True if the ids in the groups are those of devices instead of replicas.
     pub use_global_device_ids: bool,
-    /// `(source, target)` of a collective-permute.
+    /// `(source, target)` pairs of a collective-permute.
     pub source_target_pairs: Vec<(i64, i64)>,
-    /// `kLoop`, `kInput`, `kOutput` or `kCustom`.
+    /// Kind of a fusion: `kLoop`, `kInput`, `kOutput` or `kCustom`.
     pub fusion_kind: String,
-    /// How the value is spread over devices, as HLO text.
+    /// Sharding of the value over devices, as HLO text.
     pub sharding: String,
     /// Attributes that the frontend set, by name.
     pub frontend_attributes: Vec<(String, String)>,
-    /// Comparison of a compare (`LT`).
+    /// Direction of a compare (`LT`).
     pub comparison_direction: String,
-    /// Is a send or recv one to or from the host?
+    /// True if a send or recv transfers to or from the host.
     pub is_host_transfer: bool,
-    /// Thread of an async computation, empty for the main one.
+    /// Thread of an async computation. Empty for the main thread.
     pub async_thread: String,
     /// Precision of each operand of a dot or convolution: 0 default, 1 high, 2 highest.
     pub operand_precision: Vec<i64>,
-    /// Algorithm of a dot (`xla.PrecisionConfig.Algorithm`), 0 unset.
+    /// Algorithm of a dot (`xla.PrecisionConfig.Algorithm`). Zero if unset.
     pub dot_algorithm: i64,
-    /// K of a top-k.
+    /// Number of values that a top-k returns.
     pub k: i64,
-    /// Value of a constant that has one element, as HLO text.
+    /// Value of a constant with one element, as HLO text.
     pub literal: String,
-    /// Layouts that a custom call asks of its operands.
+    /// Layouts that a custom call requires for its operands.
     pub operand_layouts: Vec<Shape>,
-    /// `(output index, operand, operand index)` of results that share an operand's memory.
+    /// `(output index, operand, operand index)` of results that share the memory of an operand.
     pub aliasing: Vec<(Vec<i64>, i64, Vec<i64>)>,
-    /// Version of a custom call's interface: 4 is the typed FFI.
+    /// Version of a custom call's interface. Version 4 is the typed FFI.
     pub api_version: i64,
 }
 
 impl Attributes {
-    /// Attributes of which none is set.
+    /// Attributes of an instruction without any.
     pub const NONE: Attributes = Attributes {
         parameter_number: None,
         tuple_index: 0,
@@ -124,34 +124,34 @@ impl Attributes {
 /// One dimension of a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WindowDimension {
-    /// Elements that the window covers.
+    /// Number of elements that the window covers.
     pub size: i64,
-    /// Elements from one position to the next.
+    /// Number of elements between two window positions.
     pub stride: i64,
-    /// Elements added before the first; negative ones are taken away.
+    /// Number of elements added before the first. Negative numbers remove elements.
     pub padding_low: i64,
-    /// Elements added after the last; negative ones are taken away.
+    /// Number of elements added after the last. Negative numbers remove elements.
     pub padding_high: i64,
-    /// Distance of the window's elements: 1 is dense.
+    /// Distance between elements of the window. 1 is dense.
     pub window_dilation: i64,
-    /// Distance of the input's elements: 1 is dense.
+    /// Distance between elements of the input. 1 is dense.
     pub base_dilation: i64,
-    /// Is the window applied from its end?
+    /// True if the window is applied in reverse.
     pub reversal: bool,
 }
 
-/// The range `start..limit` of a slice and the step in it.
+/// Range `start..limit` of a slice, and its stride.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SliceDimension {
     /// First index.
     pub start: i64,
-    /// First index that is not taken.
+    /// First index after the range.
     pub limit: i64,
-    /// Step.
+    /// Distance between the selected indices.
     pub stride: i64,
 }
 
-/// What the dimensions of a dot's operands are.
+/// Dimension numbers of a dot.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DotDimensions {
     /// Dimensions of the left operand that are summed over.
@@ -164,7 +164,7 @@ pub struct DotDimensions {
     pub rhs_batch: Vec<i64>,
 }
 
-/// What the dimensions of a convolution's input, kernel and output are.
+/// Dimension numbers of a convolution.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ConvolutionDimensions {
     /// Batch dimension of the input.
@@ -187,7 +187,7 @@ pub struct ConvolutionDimensions {
     pub output_spatial: Vec<i64>,
 }
 
-/// Dimension numbers of a gather; a scatter's in brackets.
+/// Dimension numbers of a gather. The names of a scatter are in parentheses.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GatherDimensions {
     /// Offset dimensions (update window dimensions).
@@ -196,27 +196,27 @@ pub struct GatherDimensions {
     pub collapsed: Vec<i64>,
     /// Start index map (scatter dimensions to operand dimensions).
     pub start_index_map: Vec<i64>,
-    /// Dimension of the indices that holds one index vector.
+    /// Dimension of the indices that contains the index vectors.
     pub index_vector: i64,
 }
 
-/// How the devices of a collective are grouped.
+/// Groups of devices of a collective.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReplicaGroups {
-    /// The members of each group; no group at all means one group of all devices.
+    /// Members of each group. An empty list means one group of all devices.
     Lists(Vec<Vec<i64>>),
-    /// The numbers `0..` reshaped, transposed and cut into equal groups.
+    /// The numbers `0..`, reshaped, transposed and cut into equal groups.
     Iota {
-        /// Groups.
+        /// Number of groups.
         groups: i64,
-        /// Devices of a group.
+        /// Number of devices per group.
         group_size: i64,
-        /// Dimensions into which the numbers are reshaped.
+        /// Dimensions that the numbers are reshaped to.
         reshape: Vec<i64>,
-        /// Order of these dimensions; empty keeps them.
+        /// Order of these dimensions. Empty to keep the order.
         transpose: Vec<i64>,
     },
-    /// Devices that lie along some axes of a mesh.
+    /// Groups of devices along some axes of a mesh.
     Mesh(Box<MeshAxes>),
 }
 
@@ -225,11 +225,11 @@ pub enum ReplicaGroups {
 pub struct MeshAxes {
     /// Name and size of each axis, from major to minor.
     pub axes: Vec<(String, i64)>,
-    /// The devices in the mesh's order; empty where that is `0..`, or an iota says it.
+    /// Devices in the mesh's order. Empty if they are `0..` or given by an iota.
     pub device_ids: Vec<i64>,
-    /// Dimensions and their order that make the devices of the mesh out of `0..`; empty where it needs none.
+    /// Dimensions, and their order, that turn `0..` into the devices of the mesh. Empty if not needed.
     pub device_iota: (Vec<i64>, Vec<i64>),
-    /// The axes that a group spans, major first: index of the axis, and for part of one the size of what is more major than
-    /// the part and the part's own.
+    /// Axes that a group spans, major first. Each is the index of an axis. For part of an axis, the size of the more
+    /// major remainder and the size of the part follow.
     pub grouped: Vec<(i64, Option<(i64, i64)>)>,
 }

@@ -1,18 +1,19 @@
-//! The backend's configuration of an instruction: a JSON text on GPUs and CPUs. Numbers may be written as text.
+//! Backend configuration of an instruction: JSON text on GPUs and CPUs. Numbers may be written as text.
 
 use serde_json::Value;
 
 use super::DotDimensions;
 
-/// The configuration as a document; `None` where there is none or it is not JSON.
+/// Parses the configuration. Returns `None` if it is empty or not JSON.
 pub(super) fn parse(text: &str) -> Option<Value> {
     if text.is_empty() { None } else { serde_json::from_str(text).ok() }
 }
 
-/// The value of a member of any object of the document, the outermost first. Versions of the compiler nest differently.
+/// Returns the value of a member of any object in the document, outermost first. Compiler versions differ in the
+/// nesting.
 pub(super) fn member<'v>(document: &'v Value, name: &str) -> Option<&'v Value> {
     let mut level = vec![document];
-    // A JSON text is at most 128 levels deep here, which the parser bounds.
+    // The JSON parser limits the depth to 128 levels.
     while !level.is_empty() {
         if let Some(found) = level.iter().find_map(|value| value.as_object()?.get(name)) {
             return Some(found);
@@ -22,25 +23,26 @@ pub(super) fn member<'v>(document: &'v Value, name: &str) -> Option<&'v Value> {
     None
 }
 
-/// A number, or text that is one.
+/// Returns a number, or the number in a text.
 pub(super) fn int(value: &Value) -> Option<i64> {
     value.as_i64().or_else(|| value.as_str()?.parse().ok())
 }
 
-/// A list of numbers, empty where there is none; `None` where one of them cannot be read, for the others are another list.
+/// Returns a list of numbers, which is empty if there is none. Returns `None` if one of them is unreadable, because
+/// the rest would be a different list.
 pub(super) fn ints(value: Option<&Value>) -> Option<Vec<i64>> {
     let items = value.and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     items.iter().map(int).collect()
 }
 
-/// `known_trip_count` of a while loop.
+/// Returns `known_trip_count` of a while loop.
 pub(super) fn trip_count(text: &str) -> Option<i64> {
     let document = parse(text)?;
     let count = int(member(&document, "known_trip_count")?.get("n")?)?;
     (count >= 0).then_some(count)
 }
 
-/// `dot_dimension_numbers` of a library's matrix multiplication, or another member of that form.
+/// Returns `dot_dimension_numbers` of a library's matrix multiplication, or another member with the same structure.
 pub(super) fn dot(document: &Value, name: &str) -> Option<DotDimensions> {
     let numbers = member(document, name)?;
     Some(DotDimensions {

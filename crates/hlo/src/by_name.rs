@@ -1,4 +1,4 @@
-//! Which instruction has a name, without a second copy of all names.
+//! Index of instructions by name, without a second copy of the names.
 
 use std::hash::BuildHasher;
 
@@ -7,14 +7,14 @@ use rustc_hash::FxBuildHasher;
 
 use super::instruction::{Instruction, InstructionIndex};
 
-/// The instructions of a module by their names. Every question goes to the list that it was made of.
+/// Instructions of a module by name. Callers must pass the same list to every method.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ByName {
     places: HashTable<InstructionIndex>,
 }
 
 impl ByName {
-    /// Finds instructions by name; of several with one name the first.
+    /// Indexes instructions by name. If several have the same name, the first wins.
     pub fn new(instructions: &[Instruction]) -> ByName {
         let mut by_name = ByName { places: HashTable::with_capacity(instructions.len()) };
         for (index, instruction) in (0..).zip(instructions) {
@@ -25,7 +25,7 @@ impl ByName {
         by_name
     }
 
-    /// The instruction of a name.
+    /// Returns the index of the instruction with a name.
     pub fn find(&self, instructions: &[Instruction], name: &str) -> Option<InstructionIndex> {
         self.places.find(hash(name), is_called(instructions, name)).copied()
     }

@@ -1,10 +1,10 @@
-//! The category of an instruction, in XLA's words.
+//! Category of an instruction, in XLA's terms.
 
 use super::cost::elementwise::is_elementwise;
 use super::{Instruction, Module};
 
-/// The category of an instruction, as XLA names it: `loop fusion`, `data formatting`, `non-fusion elementwise`,
-/// `convolution window-dilated` ... or else its opcode.
+/// Returns the category of an instruction in XLA's terms: `loop fusion`, `data formatting`, `non-fusion elementwise`,
+/// `convolution window-dilated` and so on. Without a category, returns the opcode.
 pub fn category(module: &Module, instruction: &Instruction) -> String {
     let named = match instruction.opcode.as_str() {
         "transpose" | "copy" | "reshape" | "dynamic-reshape" => "data formatting",

@@ -1,4 +1,4 @@
-//! Collectives: which devices an instruction talks to, and how much it moves.
+//! Collectives: the devices that an instruction communicates with, and the bytes that it moves.
 
 use super::replica_groups::{MAX_LISTED, group_size, lists};
 use super::{Instruction, Module};
@@ -6,19 +6,21 @@ use super::{Instruction, Module};
 /// A collective, or a send or receive.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Collective {
-    /// What the op does: `all-reduce`, `all-gather`, `reduce-scatter`, `all-to-all`, `ragged-all-to-all`,
+    /// Type of the operation: `all-reduce`, `all-gather`, `reduce-scatter`, `all-to-all`, `ragged-all-to-all`,
     /// `collective-broadcast`, `collective-permute`, `send` or `recv`.
     pub kind: &'static str,
-    /// Devices of a group, the largest one's; `None` where the module does not say it, and for permutes, sends and receives.
+    /// Number of devices in the largest group. `None` if the module does not record it, and for permutes, sends and
+    /// receives.
     pub group_size: Option<u32>,
-    /// Members of each group; `None` where the module does not list them. Whether they are replicas, partitions or devices
-    /// depends on the module ([`Module::devices`]); for the usual one-process-many-devices program they are devices.
+    /// Members of each group. `None` if the module does not list them. The module decides whether they are replicas,
+    /// partitions or devices ([`Module::devices`]). In the usual program with one process and many devices they are
+    /// devices.
     pub replica_groups: Option<Vec<Vec<u32>>>,
     /// Bytes of the operands, on one device.
     pub operand_bytes: u64,
     /// Bytes of the result, on one device.
     pub result_bytes: u64,
-    /// `(source, target)` of a collective-permute, or of a send or receive that says it.
+    /// `(source, target)` pairs of a collective-permute, or of a send or receive that records them.
     pub pairs: Vec<(u32, u32)>,
 }
 
@@ -34,29 +36,31 @@ const KINDS: &[&str] = &[
     "recv",
 ];
 
-/// How many steps from a `-done` over updates to the start are followed.
+/// Maximum number of steps to follow from a `-done` over updates to the start.
 const DEPTH: u32 = 64;
 
-/// What the collective does that an instruction is or belongs to, as [`Collective::kind`]; `None` for all other instructions.
+/// Returns the kind ([`Collective::kind`]) of the collective that an instruction is or belongs to. Returns `None` for
+/// other instructions.
 pub fn collective_kind(module: &Module, instruction: &Instruction) -> Option<&'static str> {
     resolve(module, instruction, DEPTH).map(|(kind, _)| kind)
 }
 
-/// The collective that an instruction is or belongs to: itself, the operation that an `async-start` wraps or a fusion
-/// contains, or for a `-done` the one that it waits for. `None` for all other instructions.
+/// Returns the collective that an instruction is or belongs to: the instruction itself, the operation that an
+/// `async-start` wraps or a fusion contains, or the operation that a `-done` waits for. Returns `None` for other
+/// instructions.
 pub fn collective(module: &Module, instruction: &Instruction) -> Option<Collective> {
     let (kind, found) = resolve(module, instruction, DEPTH)?;
     let attributes = found.attributes();
     let listed = attributes.replica_groups.as_ref().and_then(lists);
     let grouped = !matches!(kind, "collective-permute" | "send" | "recv");
-    let said = attributes.replica_groups.as_ref().and_then(group_size);
-    // Groups that cannot be listed are not one group of all.
-    let of_all = || if grouped && said.is_none() { everyone(module, found) } else { None };
+    let recorded = attributes.replica_groups.as_ref().and_then(group_size);
+    // Groups that cannot be listed do not mean one group of all devices.
+    let of_all = || if grouped && recorded.is_none() { everyone(module, found) } else { None };
     let replica_groups = listed.filter(|_| grouped).or_else(of_all);
     let largest = replica_groups.as_ref().and_then(|groups| groups.iter().map(Vec::len).max());
     Some(Collective {
         kind,
-        group_size: largest.and_then(|size| u32::try_from(size).ok()).or(said.filter(|_| grouped)),
+        group_size: largest.and_then(|size| u32::try_from(size).ok()).or(recorded.filter(|_| grouped)),
         replica_groups,
         operand_bytes: operand_bytes(module, kind, found),
         result_bytes: result_bytes(found),
@@ -64,13 +68,13 @@ pub fn collective(module: &Module, instruction: &Instruction) -> Option<Collecti
     })
 }
 
-/// The kind of an instruction that is itself a collective.
+/// Returns the kind of an instruction that is itself a collective.
 fn kind(instruction: &Instruction) -> Option<&'static str> {
     let opcode = instruction.opcode.as_str();
     KINDS.iter().copied().find(|&kind| kind == opcode || opcode.strip_suffix("-start") == Some(kind))
 }
 
-/// The collective's kind and its instruction.
+/// Returns the collective's kind and its instruction.
 fn resolve<'m>(
     module: &'m Module,
     instruction: &'m Instruction,
@@ -94,7 +98,8 @@ fn resolve<'m>(
     }
 }
 
-/// A send moves its first operand; the others are tokens and, for ragged ones, offsets.
+/// Returns the bytes of the operands. A send moves its first operand. The others are tokens and, for ragged
+/// operations, offsets.
 fn operand_bytes(module: &Module, kind: &str, instruction: &Instruction) -> u64 {
     let operands = module.operands(instruction);
     let counted = match kind {
@@ -105,7 +110,8 @@ fn operand_bytes(module: &Module, kind: &str, instruction: &Instruction) -> u64 
     operands.take(counted).map(|operand| operand.shape.bytes()).sum::<f64>() as u64
 }
 
-/// The start of an asynchronous collective returns `(operands, results, ...)`, but an all-reduce's only its results.
+/// Returns the bytes of the result. The start of an asynchronous collective returns `(operands, results, ...)`, but
+/// that of an all-reduce only its results.
 fn result_bytes(instruction: &Instruction) -> u64 {
     let parts = instruction.shape.tuple();
     let bytes = match instruction.opcode.as_str() {
@@ -129,7 +135,7 @@ fn pairs(kind: &str, instruction: &Instruction) -> Vec<(u32, u32)> {
     known.filter_map(|&(source, target)| Some((device(source)?, device(target)?))).collect()
 }
 
-/// `{{0,1},{1,2}}`
+/// Parses pairs like `{{0,1},{1,2}}`.
 fn parse_pairs(text: &str) -> Vec<(u32, u32)> {
     let parts = text.split(['{', '}']).filter(|part| part.contains(|c: char| c.is_ascii_digit()));
     let pair = |part: &str| {
@@ -139,7 +145,7 @@ fn parse_pairs(text: &str) -> Vec<(u32, u32)> {
     parts.filter_map(pair).collect()
 }
 
-/// The group where none is given: no group at all means one group of all replicas, or of all partitions where the
+/// Returns the single group of a collective without groups. It contains all replicas, or all partitions if the
 /// collective has a channel.
 fn everyone(module: &Module, instruction: &Instruction) -> Option<Vec<Vec<u32>>> {
     let (replicas, partitions) = module.devices()?;

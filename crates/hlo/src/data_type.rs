@@ -4,7 +4,7 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DataType(u8);
 
-/// `(number in xla.PrimitiveType, name in HLO text, bits an element)`, by number.
+/// `(number in xla.PrimitiveType, name in HLO text, bits per element)`, by number.
 const TYPES: &[(u8, &str, u32)] = &[
     (1, "pred", 1),
     (2, "s8", 8),
@@ -41,16 +41,17 @@ const TYPES: &[(u8, &str, u32)] = &[
 impl DataType {
     /// Single precision.
     pub const F32: DataType = DataType(11);
-    /// A truth value.
+    /// Boolean.
     pub const PRED: DataType = DataType(1);
 
-    /// The type of a number in `xla.PrimitiveType`; `None` for tuples, tokens, opaque values and unknown numbers.
+    /// Returns the type with a number in `xla.PrimitiveType`. Returns `None` for tuples, tokens, opaque values and
+    /// unknown numbers.
     pub fn from_proto(number: i64) -> Option<DataType> {
         let number = u8::try_from(number).ok()?;
         TYPES.iter().find(|row| row.0 == number).map(|row| DataType(row.0))
     }
 
-    /// The type of a name in HLO text (`bf16`).
+    /// Returns the type with a name in HLO text (`bf16`).
     pub fn from_name(name: &str) -> Option<DataType> {
         TYPES.iter().find(|row| row.1 == name).map(|row| DataType(row.0))
     }
@@ -59,28 +60,28 @@ impl DataType {
         TYPES.iter().copied().find(|row| row.0 == self.0).unwrap_or((0, "invalid", 0))
     }
 
-    /// Name of the type in HLO text (`bf16`, `f8e4m3fn`).
+    /// Returns the name of the type in HLO text (`bf16`, `f8e4m3fn`).
     pub fn name(self) -> &'static str {
         self.row().1
     }
 
-    /// Bits of an element; a truth value has one, though it is stored in a byte.
+    /// Returns the number of bits per element. A boolean has one, although it is stored in a byte.
     pub fn bits(self) -> u32 {
         self.row().2
     }
 
-    /// Bytes of an element that is not packed: at least one.
+    /// Returns the number of bytes of an element that is not packed. It is at least one.
     pub fn bytes(self) -> u64 {
         u64::from(self.bits().div_ceil(8))
     }
 
-    /// Is the type a floating-point or complex one?
+    /// Returns true if the type is a floating-point or complex type.
     pub fn is_floating(self) -> bool {
         let name = self.name();
         name.starts_with(['f', 'c']) || name == "bf16"
     }
 
-    /// Is the type complex?
+    /// Returns true if the type is complex.
     pub fn is_complex(self) -> bool {
         self.name().starts_with('c')
     }
@@ -95,7 +96,7 @@ mod tests {
         for row in TYPES {
             assert_eq!(DataType::from_proto(i64::from(row.0)), DataType::from_name(row.1), "{}", row.1);
         }
-        assert_eq!(DataType::from_proto(13), None, "a tuple is no array");
+        assert_eq!(DataType::from_proto(13), None, "a tuple is not an array");
         assert_eq!(DataType::from_name("bf16").map(|t| (t.bits(), t.bytes(), t.is_floating())), Some((16, 2, true)));
         assert_eq!(DataType::from_name("s4").map(|t| (t.bits(), t.bytes(), t.is_floating())), Some((4, 1, false)));
     }

@@ -1,11 +1,11 @@
-//! The text of an instruction, as HLO dumps and XProf write it.
+//! Text of an instruction, in the format of HLO dumps and XProf.
 //!
 //! ```text
 //! %dot.3 = f32[8,16]{1,0} dot(f32[8,4]{1,0} %a, f32[4,16]{1,0} %b), lhs_contracting_dims={1}, rhs_contracting_dims={0}
 //! ```
 //!
-//! Left out: metadata and backend configuration, which have separate columns, control dependencies, and settings of
-//! instructions that no kernel is named after.
+//! The text leaves out metadata and backend configuration (which have separate columns), control dependencies, and
+//! settings of instructions that no kernel is named after.
 
 use std::fmt::Write as _;
 
@@ -13,10 +13,11 @@ use super::attributes::{Attributes, ReplicaGroups};
 use super::shape::join;
 use super::{ConvolutionDimensions, Instruction, MeshAxes, Module};
 
-/// Longer expressions are cut, on a character's boundary. Real ones with thousands of operands exist.
+/// Maximum length in bytes. Longer expressions, such as those with thousands of operands, are cut at a character
+/// boundary.
 const MAX_BYTES: usize = 10_000;
 
-/// `%name = shape opcode(operands), attributes`.
+/// Returns `%name = shape opcode(operands), attributes`.
 pub fn expression(module: &Module, instruction: &Instruction) -> String {
     let mut out = format!("%{} = ", instruction.name);
     instruction.shape.write(&mut out, true);
@@ -45,7 +46,8 @@ pub fn expression(module: &Module, instruction: &Instruction) -> String {
     truncate(out)
 }
 
-/// The instruction that an asynchronous one runs: HLO text writes `reduce-scatter-start` for an `async-start` of one.
+/// Returns the instruction that an asynchronous one runs: HLO text writes `reduce-scatter-start` for an `async-start`
+/// of a reduce-scatter.
 fn wrapped<'m>(module: &'m Module, instruction: &'m Instruction) -> Option<&'m Instruction> {
     let mut start = instruction;
     // A start, some updates and a done.
@@ -107,12 +109,12 @@ fn attributes(module: &Module, instruction: &Instruction, out: &mut String) {
     }
 }
 
-/// A value is quoted unless it is a list in braces.
+/// Quotes a value unless it is a list in braces.
 fn quoted(value: &str) -> String {
     if value.starts_with('{') && value.ends_with('}') { value.to_owned() } else { format!("\"{value}\"") }
 }
 
-/// What the opcode itself says, in the order in which XLA writes it.
+/// Writes the attributes of the opcode itself, in the order of XLA.
 fn own_attributes(opcode: &str, own: &Attributes, out: &mut String) -> std::fmt::Result {
     let custom = opcode == "custom-call";
     let windowed = matches!(opcode, "convolution" | "reduce-window" | "select-and-scatter") || custom;
@@ -263,7 +265,7 @@ fn collective(own: &Attributes, out: &mut String) -> std::fmt::Result {
     Ok(())
 }
 
-/// `mesh['a'=2,'b'=4], device_ids=([4,2]T(1,0)) {'a','b':(1)2}`
+/// Returns text like `mesh['a'=2,'b'=4], device_ids=([4,2]T(1,0)) {'a','b':(1)2}`.
 fn mesh_text(mesh: &MeshAxes) -> String {
     let axes: Vec<_> = mesh.axes.iter().map(|(name, size)| format!("'{name}'={size}")).collect();
     let mut out = format!("mesh[{}]", axes.join(","));
@@ -308,7 +310,8 @@ fn scatter(own: &Attributes, out: &mut String) -> std::fmt::Result {
     )
 }
 
-/// `{size=1x2 stride=2x2 pad=0_1x1_0 lhs_dilate=1x2 rhs_dilate=2x1 rhs_reversal=1x0}`: only what is not the usual.
+/// Returns text like `{size=1x2 stride=2x2 pad=0_1x1_0 lhs_dilate=1x2 rhs_dilate=2x1 rhs_reversal=1x0}`, without
+/// default values.
 fn window(own: &Attributes) -> String {
     let window = &own.window;
     let list =
@@ -329,7 +332,7 @@ fn window(own: &Attributes) -> String {
     out
 }
 
-/// `bf01_oi01->bf01`: what each dimension of input, kernel and output is.
+/// Returns the labels of the dimensions of input, kernel and output, like `bf01_oi01->bf01`.
 fn dim_labels(dimensions: &ConvolutionDimensions) -> String {
     let labels = |first: (i64, char), second: (i64, char), spatial: &[i64]| {
         let mut labels: Vec<(i64, String)> = vec![(first.0, first.1.to_string()), (second.0, second.1.to_string())];
@@ -346,7 +349,7 @@ fn dim_labels(dimensions: &ConvolutionDimensions) -> String {
     )
 }
 
-/// At most a handful of labels: an insertion sort is less code than the library's.
+/// Sorts a handful of labels. An insertion sort is less code than the library's sort.
 fn sort_labels(labels: &mut [(i64, String)]) {
     for i in 1..labels.len() {
         let mut j = i;
@@ -392,7 +395,7 @@ fn called(module: &Module, instruction: &Instruction, out: &mut String) {
     }
 }
 
-/// A conditional on a truth value has a true and a false computation.
+/// Returns true if a conditional has a boolean condition, so that it has a true and a false computation.
 fn is_boolean(module: &Module, instruction: &Instruction) -> bool {
     let condition = module.operand(instruction, 0).and_then(|operand| operand.shape.array());
     condition.is_some_and(|array| array.data_type == super::DataType::PRED)

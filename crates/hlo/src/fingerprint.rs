@@ -1,8 +1,9 @@
-//! An instruction's identity across builds: its expression without what changes from one compilation to the next.
+//! Identity of an instruction across builds: its expression without the parts that change from one compilation to the
+//! next.
 
 use super::{Module, expression};
 
-/// Attributes whose value is a name, a number of a channel, or a note: another build of the same program has others.
+/// Attributes whose value is a name, a channel number or a note. They differ between builds of the same program.
 const IGNORED: [&str; 8] = [
     "calls=",
     "to_apply=",
@@ -14,27 +15,27 @@ const IGNORED: [&str; 8] = [
     "frontend_attributes=",
 ];
 
-/// 16 hexadecimal digits: FNV-1a of the normalised expression.
+/// Returns 16 hexadecimal digits: FNV-1a of the normalized expression.
 pub fn fingerprint(expression: &str) -> String {
     format!("{:016x}", hash(EMPTY, &normalized(expression)))
 }
 
-/// 16 hexadecimal digits for a whole program: FNV-1a of all its normalised instructions in their order.
+/// Returns 16 hexadecimal digits for a whole program: FNV-1a of all its normalized instructions in order.
 pub fn module_fingerprint(module: &Module) -> String {
     let of_one = |so_far, instruction| hash(so_far, &normalized(&expression(module, instruction)));
     format!("{:016x}", module.instructions().iter().fold(EMPTY, of_one))
 }
 
-/// FNV-1a of nothing.
+/// FNV-1a of an empty text.
 const EMPTY: u64 = 0xcbf2_9ce4_8422_2325;
 
-/// FNV-1a of what was hashed so far and a text.
+/// Continues an FNV-1a hash with a text.
 fn hash(so_far: u64, text: &str) -> u64 {
     text.bytes().fold(so_far, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
-/// The expression without the instruction's name, names of operands, layouts, and [`IGNORED`] attributes. Shapes, opcode, kind
-/// of fusion, contracted dimensions and groups stay:
+/// Returns the expression without the instruction's name, names of operands, layouts, and [`IGNORED`] attributes.
+/// Shapes, opcode, fusion kind, contracted dimensions and groups remain:
 ///
 /// ```text
 /// %fusion.12 = f32[8,128]{1,0} fusion(f32[8]{0} %param.3), kind=kLoop, calls=%fused.12
@@ -61,7 +62,8 @@ fn normalized(expression: &str) -> String {
     text
 }
 
-/// What follows a value: the text after a bracketed or quoted one, else from the next comma, blank or closing bracket on.
+/// Returns the text after a value: after the end of a bracketed or quoted value, else from the next comma, blank or
+/// closing bracket on.
 fn after_value(value: &str) -> &str {
     let (mut depth, mut quoted, mut escaped) = (0usize, false, false);
     for (at, c) in value.char_indices() {

@@ -1,4 +1,4 @@
-//! One instruction of a module and what the file says of it.
+//! One instruction of a module, with its attributes and metadata.
 
 use super::attributes::Attributes;
 use super::shape::Shape;
@@ -16,43 +16,43 @@ pub struct Instruction {
     pub id: i64,
     /// Name of the instruction, unique in the module: `loop_add_fusion.3`.
     pub name: String,
-    /// What the instruction does: `fusion`, `dot`, `custom-call`.
+    /// Opcode: `fusion`, `dot`, `custom-call`.
     pub opcode: String,
-    /// Type of the instruction's result.
+    /// Shape of the instruction's result.
     pub shape: Shape,
-    /// Operands of the instruction. Those that the file does not hold are left out.
+    /// Operands of the instruction, without those that the file lacks.
     pub operands: Vec<InstructionIndex>,
-    /// Computations that it calls, in the opcode's order (a while loop: body, condition). Those that the file does not
-    /// hold are left out.
+    /// Computations that the instruction calls, in the opcode's order (a while loop: body, condition), without those
+    /// that the file lacks.
     pub called: Vec<ComputationIndex>,
-    /// The computation that it stands in.
+    /// Computation that contains the instruction.
     pub computation: ComputationIndex,
-    /// Source that made the instruction.
+    /// Source that the instruction was compiled from.
     pub metadata: Metadata,
-    /// What only some opcodes have.
+    /// Attributes that only some opcodes have. `None` if the instruction has none of them.
     pub(super) attributes: Option<Box<Attributes>>,
 }
 
-/// Which source made an instruction.
+/// Source that an instruction was compiled from.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Metadata {
-    /// Type of the framework's op, empty when unknown.
+    /// Type of the framework's op. Empty if unknown.
     pub op_type: String,
-    /// The framework's path: `jit(f)/jit(main)/layer_3/attn/dot_general`, empty when unknown.
+    /// The framework's path: `jit(f)/jit(main)/layer_3/attn/dot_general`. Empty if unknown.
     pub op_name: String,
-    /// Source file, empty when unknown: of the innermost line of its call stack that is in no library, see [`base::source_line`]; where it has none, as
-    /// the program states it.
+    /// Source file of the innermost line of the call stack that is not in a library (see [`base::source_line`]), else
+    /// the file that the program states. Empty if unknown.
     pub source_file: String,
-    /// Line in the source file, 0 when unknown.
+    /// Line in the source file. Zero if unknown.
     pub source_line: i64,
-    /// Name of the op of which this one is a duplicate, empty when it is none.
+    /// Name of the op that this one is a duplicate of. Empty if it is none.
     pub deduplicated_name: String,
-    /// 1-based frame in the module's stack frames, 0 when unknown.
+    /// Index of the frame in the module's stack frames, from 1. Zero if unknown.
     pub stack_frame: i64,
 }
 
 impl Metadata {
-    /// `file:line`, `None` when unknown.
+    /// Returns `file:line`, or `None` if unknown.
     pub fn source(&self) -> Option<String> {
         match (self.source_file.as_str(), self.source_line) {
             ("", _) => None,
@@ -63,18 +63,18 @@ impl Metadata {
 }
 
 impl Instruction {
-    /// What only some opcodes have; all empty where the instruction has none of it.
+    /// Returns the attributes that only some opcodes have. All are empty if the instruction has none of them.
     pub fn attributes(&self) -> &Attributes {
         static NONE: Attributes = Attributes::NONE;
         self.attributes.as_deref().unwrap_or(&NONE)
     }
 
-    /// Is the opcode this one?
+    /// Returns true if this is the opcode.
     pub fn is(&self, opcode: &str) -> bool {
         self.opcode == opcode
     }
 
-    /// Target of a custom call.
+    /// Returns the target of a custom call, or `None` for other instructions.
     pub fn custom_call_target(&self) -> Option<&str> {
         Some(self.attributes().custom_call_target.as_str())
             .filter(|target| self.is("custom-call") && !target.is_empty())

@@ -1,4 +1,4 @@
-//! Compiled modules (HLO) that a profile embeds: what the kernels of a GPU and the ops of a TPU compute.
+//! Compiled modules (HLO) that a profile embeds: the computations of a GPU's kernels and a TPU's ops.
 //!
 //! ```text
 //! Trace::hlo (bytes) -> Modules::find(host, program id) -> Module -> instruction(name of the kernel's hlo_op)
@@ -7,8 +7,8 @@
 //!                                                                        '-> collective   who talks to whom
 //! ```
 //!
-//! A module is read when it is first asked for. Schedules and the values of large constants are not read: nothing here needs them.
-//! Buffer assignments are read by the crate `memory`.
+//! A module is read on first access. Schedules and the values of large constants are skipped, because nothing uses
+//! them. The crate `memory` reads buffer assignments.
 
 #![warn(clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
 
@@ -54,13 +54,15 @@ pub use read::{module as read_module, proto as read_proto};
 pub use replica_groups::lists as replica_lists;
 pub use shape::{ArrayShape, Layout, Shape};
 
-/// Was the instruction computed again, to save the memory of keeping its result? Told by `.remat` in its name, which the
-/// compiler's own pass leaves, or `rematted_computation` in its framework path (`jax.checkpoint`).
+/// Returns true if the instruction is a recomputation, which saves the memory of keeping the first result. Evidence
+/// is `.remat` in its name, from the compiler's own pass, or `rematted_computation` in its framework path
+/// (`jax.checkpoint`).
 pub fn is_rematerialized(_module: &Module, instruction: &Instruction) -> bool {
     instruction.name.contains(".remat") || instruction.metadata.op_name.contains("rematted_computation")
 }
 
-/// The instructions inside a fusion, operands before their users, parameters included; nothing for other instructions.
+/// Returns the instructions inside a fusion, including parameters, with operands before their users. Empty for other
+/// instructions.
 pub fn fused<'m>(module: &'m Module, instruction: &Instruction) -> &'m [Instruction] {
     if !instruction.is("fusion") {
         return &[];

@@ -4,7 +4,7 @@ use super::by_name::ByName;
 use super::instruction::{ComputationIndex, Instruction, InstructionIndex};
 use super::stack_frames::StackFrames;
 
-/// A compiled module. Constants' values are not kept, but for single numbers.
+/// A compiled module. Values of constants are not stored, except for single numbers.
 #[derive(Clone, Debug, Default)]
 pub struct Module {
     pub(super) name: String,
@@ -15,18 +15,18 @@ pub struct Module {
     pub(super) by_name: ByName,
     pub(super) damaged: bool,
     pub(super) frames: StackFrames,
-    /// What the module's device assignment says.
+    /// Device assignment of the module.
     pub(super) assignment: Assignment,
-    /// `(output, argument)` that share a buffer, by argument.
+    /// `(output, argument)` pairs that share a buffer, sorted by argument.
     pub(super) aliases: Vec<(i64, i64)>,
 }
 
-/// Which devices a module was compiled for: `xla.DeviceAssignmentProto`.
+/// Devices that a module was compiled for: `xla.DeviceAssignmentProto`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Assignment {
     pub replicas: i64,
     pub partitions: i64,
-    /// Ids of the devices, by replica, then partition; empty where the file does not list them all.
+    /// Ids of the devices, by replica, then by partition. Empty if the file does not list them all.
     pub devices: Vec<u32>,
 }
 
@@ -41,99 +41,100 @@ pub struct Computation {
     pub instructions: std::ops::Range<InstructionIndex>,
     /// The instruction that is the computation's result.
     pub root: Option<InstructionIndex>,
-    /// Whether all that it computes is elementwise, fusions inside it included.
+    /// True if all its instructions are elementwise, including those of fusions inside it.
     pub elementwise: bool,
 }
 
 impl Module {
-    /// Name of the module: `jit_f`.
+    /// Returns the name of the module: `jit_f`.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The module's own id. Events name the program's id instead.
+    /// Returns the module's own id. Events use the program id instead.
     pub fn id(&self) -> i64 {
         self.id
     }
 
-    /// Source files that the program's call stacks name; empty where the file has no call stacks.
+    /// Returns the source files in the program's call stacks. Empty if the file has no call stacks.
     pub fn files(&self) -> &[String] {
         &self.frames.files
     }
 
-    /// Did part of the module's bytes not follow the format?
+    /// Returns true if part of the module's bytes violates the format.
     pub fn damaged(&self) -> bool {
         self.damaged
     }
 
-    /// Instruction by name (`loop_add_fusion.3`), with or without a leading `%`.
+    /// Returns an instruction by its name (`loop_add_fusion.3`), with or without a leading `%`.
     pub fn instruction(&self, name: &str) -> Option<&Instruction> {
         self.at(self.by_name.find(&self.instructions, name.strip_prefix('%').unwrap_or(name))?)
     }
 
-    /// Instruction by index.
+    /// Returns an instruction by its index.
     pub fn at(&self, index: InstructionIndex) -> Option<&Instruction> {
         self.instructions.get(index as usize)
     }
 
-    /// All instructions, computation by computation.
+    /// Returns all instructions, computation by computation.
     pub fn instructions(&self) -> &[Instruction] {
         &self.instructions
     }
 
-    /// All computations, callees before their callers.
+    /// Returns all computations, callees before their callers.
     pub fn computations(&self) -> &[Computation] {
         &self.computations
     }
 
-    /// Computation by index.
+    /// Returns a computation by its index.
     pub fn computation(&self, index: ComputationIndex) -> Option<&Computation> {
         self.computations.get(index as usize)
     }
 
-    /// The computation that runs when the module does.
+    /// Returns the entry computation.
     pub fn entry(&self) -> Option<&Computation> {
         self.computation(self.entry?)
     }
 
-    /// Index of an instruction of this module.
+    /// Returns the index of an instruction of this module.
     pub fn index_of(&self, instruction: &Instruction) -> Option<InstructionIndex> {
         self.by_name.find(&self.instructions, &instruction.name)
     }
 
-    /// Operand number `n` of an instruction.
+    /// Returns the `n`-th operand of an instruction.
     pub fn operand(&self, instruction: &Instruction, n: usize) -> Option<&Instruction> {
         self.at(*instruction.operands.get(n)?)
     }
 
-    /// The operands of an instruction.
+    /// Returns the operands of an instruction.
     pub fn operands<'m>(&'m self, instruction: &'m Instruction) -> impl Iterator<Item = &'m Instruction> {
         instruction.operands.iter().filter_map(|&index| self.at(index))
     }
 
-    /// The instructions of a computation, operands before their users.
+    /// Returns the instructions of a computation, operands before their users.
     pub fn instructions_of(&self, computation: &Computation) -> &[Instruction] {
         let range = &computation.instructions;
         self.instructions.get(range.start as usize..range.end as usize).unwrap_or_default()
     }
 
-    /// The result of a computation.
+    /// Returns the result of a computation.
     pub fn root(&self, computation: &Computation) -> Option<&Instruction> {
         self.at(computation.root?)
     }
 
-    /// Computation number `n` that an instruction calls.
+    /// Returns the `n`-th computation that an instruction calls.
     pub fn called(&self, instruction: &Instruction, n: usize) -> Option<&Computation> {
         self.computation(*instruction.called.get(n)?)
     }
 
-    /// Source line of an instruction, `file:line`: its own; of a fusion that names none, that of its root, else of the
-    /// last instruction in it that has one.
+    /// Returns the source line of an instruction as `file:line`. For a fusion without one, returns that of its root,
+    /// else that of the last instruction in it that has one.
     pub fn source_of(&self, instruction: &Instruction) -> Option<String> {
         self.with_source(instruction)?.metadata.source()
     }
 
-    /// The call stack of the instruction whose source line is [`Module::source_of`]: `file:line`, innermost first. Empty where the file has none.
+    /// Returns the call stack of the instruction that [`Module::source_of`] takes the source line from, as
+    /// `file:line`, innermost first. Empty if the file has none.
     pub fn stack_of(&self, instruction: &Instruction) -> Vec<String> {
         let frame = self.with_source(instruction).map_or(0, |from| from.metadata.stack_frame);
         self.frames.stack(frame).map(|(file, line)| format!("{file}:{line}")).collect()
@@ -148,26 +149,27 @@ impl Module {
         })
     }
 
-    /// May an output (of a result that is a tuple: its element) have the buffer of an argument?
+    /// Returns true if an output may have the buffer of an argument. If the result is a tuple, an output is one of
+    /// its elements.
     pub fn is_aliased(&self, output: usize, argument: i64) -> bool {
         self.outputs_with_buffer_of(argument).any(|of| of == output)
     }
 
-    /// Outputs that may have the buffer of an argument.
+    /// Returns the outputs that may have the buffer of an argument.
     pub fn outputs_with_buffer_of(&self, argument: i64) -> impl Iterator<Item = usize> {
         let first = self.aliases.partition_point(|it| it.1 < argument);
         let of_argument = self.aliases.iter().skip(first).take_while(move |it| it.1 == argument);
         of_argument.filter_map(|it| usize::try_from(it.0).ok())
     }
 
-    /// `(replicas, partitions)` that the module was compiled for, where the file says it.
+    /// Returns the `(replicas, partitions)` that the module was compiled for, if the file records them.
     pub fn devices(&self) -> Option<(i64, i64)> {
         let Assignment { replicas, partitions, .. } = self.assignment;
         (replicas > 0 && partitions > 0).then_some((replicas, partitions))
     }
 
-    /// Ids of the devices that the module was compiled for, in the order in which `replica_groups` and pairs number them
-    /// (replica by replica, in each by partition). Empty where the file does not list them.
+    /// Returns the ids of the devices that the module was compiled for, in the order in which `replica_groups` and
+    /// pairs number them: by replica, then by partition. Empty if the file does not list them.
     pub fn device_ids(&self) -> &[u32] {
         &self.assignment.devices
     }

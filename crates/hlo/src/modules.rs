@@ -1,4 +1,4 @@
-//! The modules that a trace embeds, each read when it is first asked for, and once for all who ask.
+//! Modules that a trace embeds. Each is read once, on first access.
 
 use std::sync::{Arc, OnceLock};
 
@@ -8,20 +8,21 @@ use super::module::Module;
 use super::read;
 use trace::{HloProto, Trace};
 
-/// The modules of a trace.
+/// Modules of a trace.
 #[derive(Debug)]
 pub struct Modules {
     protos: Vec<(HloProto, Box<str>)>,
-    /// The module of each, which is one for those that share their bytes: the hosts of a run embed the same programs.
+    /// Module of each proto. Protos with the same bytes share one, because the hosts of a run embed the same
+    /// programs.
     parsed: Vec<Arc<OnceLock<Arc<Module>>>>,
-    /// Place of the first module of each program of a host.
+    /// Index of the first module of each program of a host.
     places: FxHashMap<(u16, i64), usize>,
-    /// The hosts that embed any.
+    /// Hosts that embed modules.
     hosts: FxHashSet<u16>,
 }
 
 impl Modules {
-    /// The modules of `trace`. Nothing is read yet.
+    /// Lists the modules of `trace`, without reading them.
     pub fn new(trace: &Trace) -> Modules {
         let protos: Vec<_> = trace.hlo.iter().map(|proto| (proto.clone(), trace.text(proto.name).into())).collect();
         let mut shared: FxHashMap<*const [u8], Arc<OnceLock<_>>> = FxHashMap::default();
@@ -33,13 +34,13 @@ impl Modules {
         Modules { protos, parsed, places, hosts }
     }
 
-    /// Does the trace embed no module?
+    /// Returns true if the trace embeds no module.
     pub fn is_empty(&self) -> bool {
         self.protos.is_empty()
     }
 
-    /// The module of a program of a host. A host that embeds none is answered from another host, if all hosts that
-    /// embed this program agree on its name: programs are numbered by each process.
+    /// Returns the module of a program of a host. If the host embeds no modules, returns that of another host,
+    /// provided that all hosts with this program id agree on the name. Each process numbers its programs itself.
     pub fn find(&self, host: u16, program_id: i64) -> Option<&Module> {
         let own = self.places.get(&(host, program_id)).copied();
         own.or_else(|| {
@@ -48,8 +49,9 @@ impl Modules {
         .and_then(|index| self.get(index))
     }
 
-    /// The module of a host by its name, for traces whose kernels name the module only: `jit_f`, or
-    /// `jit_f(12190760917235803885)`. `None` where several programs have this name, since their instructions differ.
+    /// Returns the module of a host by its name, for traces whose kernels have only the module's name: `jit_f`, or
+    /// `jit_f(12190760917235803885)`. Returns `None` if several programs have this name, because their instructions
+    /// differ.
     pub fn find_by_name(&self, host: u16, name: &str) -> Option<&Module> {
         let exact = self.protos.iter().position(|(proto, full)| proto.host == host && **full == *name);
         let bare = || {
@@ -61,29 +63,31 @@ impl Modules {
         exact.or_else(bare).and_then(|index| self.get(index))
     }
 
-    /// `(host, program id, name with the program's number, module)` of all, in file order. Reads all of them.
+    /// Returns `(host, program id, name with the program id, module)` of all modules, in file order. Reads all of
+    /// them.
     pub fn all(&self) -> impl Iterator<Item = (u16, i64, &str, &Module)> {
         self.with_bytes().map(|(proto, name, module)| (proto.host, proto.program_id, name, &**module))
     }
 
-    /// All modules with the bytes that they are read from, in file order; each is read when it comes up.
+    /// Returns all modules with the bytes that they are read from, in file order. Each is read when the iterator
+    /// reaches it.
     pub fn with_bytes(&self) -> impl Iterator<Item = (&HloProto, &str, &Arc<Module>)> {
         let all = self.protos.iter().zip(&self.parsed);
         all.map(|((proto, name), parsed)| (proto, &**name, parsed.get_or_init(|| read(proto))))
     }
 
-    /// The modules that something asked for so far, in file order.
+    /// Returns the modules that were read so far, in file order.
     pub fn read(&self) -> impl Iterator<Item = &Module> {
         self.parsed.iter().filter_map(|parsed| parsed.get()).map(Arc::as_ref)
     }
 
-    /// The modules of the programs that are wanted, in file order. The others are not read.
+    /// Returns the modules of the wanted programs, in file order. Others are not read.
     pub fn of_programs(&self, wanted: impl Fn(i64) -> bool) -> impl Iterator<Item = &Module> {
         let found = self.protos.iter().enumerate().filter(move |(_, (proto, _))| wanted(proto.program_id));
         found.filter_map(|(index, _)| self.get(index))
     }
 
-    /// Index of the first module that fits, where all that fit have one name.
+    /// Returns the index of the first module for which `fits` returns true, if all such modules have the same name.
     fn only(&self, fits: impl Fn(&HloProto, &str) -> bool) -> Option<usize> {
         let mut found = self.protos.iter().enumerate().filter(|(_, (proto, name))| fits(proto, name));
         let (first, (_, name)) = found.next()?;
@@ -100,7 +104,7 @@ fn read(proto: &HloProto) -> Arc<Module> {
     Arc::new(read::proto(&proto.bytes))
 }
 
-/// The name without the program's number.
+/// Returns the name without the program id.
 fn base(name: &str) -> &str {
     name.split_once('(').map_or(name, |(base, _)| base)
 }

@@ -1,20 +1,20 @@
-//! The types of an instruction's operands, by its expression: traces without HLO have that, too.
+//! Types of an instruction's operands, from its expression. Traces without HLO have expressions, too.
 
 use super::DataType;
 use base::number::decimal;
 
-/// Ops whose operands are those of the ops inside them, or that read nothing of them.
+/// Ops that pass their operands to the ops inside them, or that do not read their data.
 const HANDED_ON: [&str; 8] =
     ["while", "call", "conditional", "tuple", "get-tuple-element", "parameter", "constant", "copy-done"];
 
-/// Type and number of elements of every array among the operands:
+/// Returns type and number of elements of every array among the operands:
 ///
 /// ```text
 /// %dot.3 = f32[8,16]{1,0} dot(bf16[8,4]{1,0:T(8,128)} %a, s8[4,16]{1,0} %b), lhs_contracting_dims={1}, ...
 ///                             bf16, 32                    s8, 64
 /// ```
 ///
-/// Nothing for loops, calls and tuples, and for what is no expression.
+/// Returns nothing for loops, calls and tuples, and if the text is not an expression.
 pub fn operand_types(expression: &str) -> impl Iterator<Item = (DataType, f64)> {
     let operands = operands(expression).unwrap_or_default();
     operands.split(' ').filter_map(|word| {
@@ -29,10 +29,10 @@ pub fn operand_types(expression: &str) -> impl Iterator<Item = (DataType, f64)> 
     })
 }
 
-/// What stands between the brackets after the opcode.
+/// Returns the text in the parentheses after the opcode.
 fn operands(expression: &str) -> Option<&str> {
     let (_, body) = expression.split_once(" = ")?;
-    // The result is one word, or a tuple in brackets.
+    // The result is one word, or a tuple in parentheses.
     let result = if body.starts_with('(') { bracketed(body)?.len() + 2 } else { body.find(' ')? };
     let call = body.get(result..)?.trim_start();
     let (opcode, _) = call.split_once('(')?;
@@ -40,11 +40,11 @@ fn operands(expression: &str) -> Option<&str> {
         return None;
     }
     let arguments = call.get(opcode.len()..)?;
-    // A long expression may be cut.
+    // A long expression may be cut off.
     Some(bracketed(arguments).unwrap_or(arguments))
 }
 
-/// The inside of the brackets that a text begins with.
+/// Returns the inside of the parentheses at the start of a text.
 fn bracketed(text: &str) -> Option<&str> {
     let mut depth = 0usize;
     for (at, c) in text.char_indices() {
@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn operands_are_told_by_the_expression() {
+    fn operand_types_are_read_from_the_expression() {
         let dot =
             "%dot.3 = f32[8,16]{1,0} dot(bf16[8,4]{1,0:T(8,128)(2,1)} %a, s8[4,16]{1,0} %b), lhs_contracting_dims={1}";
         assert_eq!(types(dot), [("bf16", 32.0), ("s8", 64.0)]);

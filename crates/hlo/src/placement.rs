@@ -1,4 +1,4 @@
-//! Which part of a value each device holds, from the sharding that HLO text writes.
+//! Placement of a value on the devices, from the sharding in HLO text.
 //!
 //! ```text
 //! {replicated}                                    every device holds all of it
@@ -8,27 +8,27 @@
 
 use super::attributes::Attributes;
 
-/// How a value is spread over the devices of its program.
+/// Placement of a value on the devices of its program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Placement {
     /// Each device holds all of the value.
     Replicated,
-    /// This one holds it.
+    /// This device holds the value.
     OneDevice(u64),
     /// The value is split into parts.
     Sharded {
-        /// Parts in each dimension: 1 where it is not split.
+        /// Number of parts in each dimension. 1 if the dimension is not split.
         parts: Vec<u64>,
-        /// Devices that hold the same part.
+        /// Number of devices that hold the same part.
         copies: u64,
     },
-    /// The program itself says what each device does (`shard_map`).
+    /// The program itself decides (`shard_map`).
     Manual,
 }
 
 impl Placement {
-    /// Of a sharding as [`Attributes::sharding`] has it and the number of dimensions of its value; `None` where it says nothing, or of a
-    /// tuple.
+    /// Parses a sharding from [`Attributes::sharding`]. `rank` is the number of dimensions of the value. Returns
+    /// `None` if the sharding is empty, unknown, or that of a tuple.
     pub fn parse(sharding: &str, rank: usize) -> Option<Placement> {
         let inner = sharding.strip_prefix('{')?.strip_suffix('}')?;
         match inner {
@@ -49,12 +49,12 @@ impl Placement {
         Some(Placement::Sharded { parts: parts.to_vec(), copies })
     }
 
-    /// Placement of an instruction's attributes.
+    /// Returns the placement from an instruction's attributes.
     pub fn of(attributes: &Attributes, rank: usize) -> Option<Placement> {
         Placement::parse(&attributes.sharding, rank)
     }
 
-    /// Different parts that the devices hold together; `None` where the program itself decides.
+    /// Returns the number of distinct parts. Returns `None` if the program itself decides.
     pub fn distinct(&self) -> Option<u64> {
         match self {
             Placement::Replicated | Placement::OneDevice(_) => Some(1),
@@ -63,7 +63,7 @@ impl Placement {
         }
     }
 
-    /// The placement in one word: `replicated`, `one device`, `sharded`, `manual`.
+    /// Returns the placement as a label: `replicated`, `one device`, `sharded`, `manual`.
     pub fn label(&self) -> &'static str {
         match self {
             Placement::Replicated => "replicated",
@@ -73,7 +73,7 @@ impl Placement {
         }
     }
 
-    /// Which dimensions are split into how many parts: `0 into 4, 1 into 2`; empty where none is.
+    /// Returns the dimensions that are split, with the number of parts: `0 into 4, 1 into 2`. Empty if none is.
     pub fn split(&self) -> String {
         let Placement::Sharded { parts, .. } = self else { return String::new() };
         let split = parts.iter().enumerate().filter(|(_, parts)| **parts > 1);

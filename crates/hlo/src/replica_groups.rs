@@ -1,15 +1,15 @@
-//! The members of each group of a collective, written out.
+//! Lists the members of each group of a collective.
 
 use super::attributes::{MeshAxes, ReplicaGroups};
 use base::sort;
 
-/// More devices than these are not listed.
+/// Maximum number of devices that are listed.
 pub(super) const MAX_LISTED: usize = 1 << 16;
 
-/// More dimensions than these are no device list.
+/// Maximum number of dimensions of a device list.
 const MAX_DIMENSIONS: usize = 64;
 
-/// Devices of a group, the largest one's.
+/// Returns the number of devices in the largest group.
 pub(super) fn group_size(groups: &ReplicaGroups) -> Option<u32> {
     match groups {
         ReplicaGroups::Lists(lists) => {
@@ -24,13 +24,14 @@ pub(super) fn group_size(groups: &ReplicaGroups) -> Option<u32> {
     }
 }
 
-/// Size of an axis or of the part of one.
+/// Returns the size of an axis, or of a part of it.
 fn axis_size(mesh: &MeshAxes, axis: i64, part: Option<(i64, i64)>) -> Option<i64> {
     let whole = mesh.axes.get(usize::try_from(axis).ok()?)?.1;
     Some(part.map_or(whole, |(_, size)| size))
 }
 
-/// The members of each group; `None` where all devices are one group, there are too many to list, or one has no possible number.
+/// Returns the members of each group. Returns `None` if all devices are one group, if there are too many to list, or
+/// if a number is impossible.
 pub fn lists(groups: &ReplicaGroups) -> Option<Vec<Vec<u32>>> {
     let lists: Vec<Vec<u32>> = match groups {
         ReplicaGroups::Lists(lists) => {
@@ -48,7 +49,7 @@ pub fn lists(groups: &ReplicaGroups) -> Option<Vec<Vec<u32>>> {
     (lists.iter().any(|group| !group.is_empty())).then_some(lists)
 }
 
-/// `0..total` reshaped to `reshape`, its dimensions put into the order `transpose`, read in rows.
+/// Returns `0..total` reshaped to `reshape`, with its dimensions in the order `transpose`, read row by row.
 ///
 /// ```text
 /// reshape [2,4]  0 1 2 3     transpose (1,0)  0 4     -> 0 4 1 5 2 6 3 7
@@ -84,14 +85,15 @@ fn iota(total: usize, reshape: &[i64], transpose: &[i64]) -> Option<Vec<u32>> {
     out.into_iter().map(|id| u32::try_from(id).ok()).collect()
 }
 
-/// The devices of a mesh, cut into groups along axes. An axis of which only parts are named is first cut into parts:
+/// Returns the devices of a mesh, cut into groups along axes. If only parts of an axis are grouped, the axis is first
+/// split into parts:
 ///
 /// ```text
 /// mesh a=2, b=4; grouped b:(1)2     b is cut into 2 x 2; the major half of it spans a group
 /// dimensions (a 2, b' 2, b'' 2)     order: the others (a, b''), then the grouped (b')
 /// ```
 fn along_axes(mesh: &MeshAxes) -> Option<Vec<Vec<u32>>> {
-    // Each dimension: its axis, the size of what is more major in the axis, and its own size.
+    // Each dimension: its axis, the size of the more major part of the axis, and its own size.
     let mut dimensions: Vec<(i64, i64, i64)> = Vec::new();
     for (axis, (_, size)) in (0i64..).zip(&mesh.axes) {
         let mut cuts = vec![1, *size];

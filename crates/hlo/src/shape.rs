@@ -1,21 +1,21 @@
-//! Shapes: the types of values, their sizes, and how HLO text writes them.
+//! Shapes: types and sizes of values, and their HLO text.
 
 use std::fmt::Write as _;
 
 use super::DataType;
 
-/// The type of a value.
+/// Type and size of a value.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Shape {
-    /// An array; a scalar has no dimensions.
+    /// An array. A scalar has no dimensions.
     Array(ArrayShape),
     /// Several values.
     Tuple(Vec<Shape>),
-    /// Orders side effects; no data.
+    /// A token, which orders side effects and has no data.
     Token,
-    /// Data that HLO cannot look into.
+    /// Data that is opaque to HLO.
     Opaque,
-    /// A shape that is not in the file, or of a kind that is not known here.
+    /// A shape that is not in the file, or of an unknown kind.
     #[default]
     Unknown,
 }
@@ -25,34 +25,35 @@ pub enum Shape {
 pub struct ArrayShape {
     /// Type of the elements.
     pub data_type: DataType,
-    /// Elements in each dimension (upper bounds of dynamic dimensions).
+    /// Number of elements in each dimension (upper bounds of dynamic dimensions).
     pub dimensions: Vec<u64>,
-    /// Which dimensions are dynamic; empty when none is.
+    /// True for each dynamic dimension. Empty if none is dynamic.
     pub dynamic: Vec<bool>,
-    /// How the array lies in memory, where the file says it.
+    /// Memory layout, if the file records it.
     pub layout: Option<Layout>,
 }
 
-/// How an array lies in memory.
+/// Memory layout of an array.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Layout {
     /// Dimensions from the fastest varying to the slowest.
     pub minor_to_major: Vec<i64>,
-    /// Tiles, first applied first; sizes from major to minor.
+    /// Tiles, in the order of application. Sizes are from major to minor.
     pub tiles: Vec<Vec<i64>>,
-    /// Bits an element takes where that is not the type's own size; 0 otherwise.
+    /// Bits per element if they differ from the type's own size. Zero otherwise.
     pub element_bits: i64,
-    /// Memory space: 0 is the device's main memory; others are the backend's own (on TPUs 1 is VMEM, 5 the host).
+    /// Memory space: 0 is the device's main memory. Others depend on the backend (on TPUs, 1 is VMEM and 5 is the
+    /// host).
     pub memory_space: i64,
 }
 
 impl ArrayShape {
-    /// Elements, all dimensions multiplied.
+    /// Returns the number of elements, the product of all dimensions.
     pub fn elements(&self) -> f64 {
         self.dimensions.iter().map(|&size| size as f64).product()
     }
 
-    /// Bytes of the array: packed where the layout packs its elements, padding of tiles not counted.
+    /// Returns the bytes of the array. They are packed if the layout packs elements. Padding of tiles does not count.
     pub fn bytes(&self) -> f64 {
         match self.layout.as_ref().map_or(0, |layout| layout.element_bits) {
             bits if bits > 0 && bits < 8 => (self.elements() * bits as f64 / 8.0).ceil(),
@@ -60,24 +61,24 @@ impl ArrayShape {
         }
     }
 
-    /// Size of a dimension; `None` where the shape has no such dimension.
+    /// Returns the size of a dimension. Returns `None` if the shape has no such dimension.
     pub fn dimension(&self, index: i64) -> Option<u64> {
         self.dimensions.get(usize::try_from(index).ok()?).copied()
     }
 }
 
 impl Shape {
-    /// The array, where it is one.
+    /// Returns the array, if the shape is one.
     pub fn array(&self) -> Option<&ArrayShape> {
         if let Shape::Array(array) = self { Some(array) } else { None }
     }
 
-    /// The elements of a tuple; nothing for other shapes.
+    /// Returns the elements of a tuple. Empty for other shapes.
     pub fn tuple(&self) -> &[Shape] {
         if let Shape::Tuple(shapes) = self { shapes } else { &[] }
     }
 
-    /// The array, or the first array of a tuple.
+    /// Returns the array, or the first array of a tuple.
     pub fn first_array(&self) -> Option<&ArrayShape> {
         match self {
             Shape::Array(array) => Some(array),
@@ -86,14 +87,14 @@ impl Shape {
         }
     }
 
-    /// Every array in the shape, in order.
+    /// Returns every array in the shape, in order.
     pub fn arrays(&self) -> Vec<&ArrayShape> {
         let mut found = Vec::new();
         self.collect(&mut found);
         found
     }
 
-    /// Recursion is as deep as the tuple is nested, which the reader bounds.
+    /// Collects the arrays. The recursion is as deep as the nesting of tuples, which the reader limits.
     fn collect<'a>(&'a self, found: &mut Vec<&'a ArrayShape>) {
         match self {
             Shape::Array(array) => found.push(array),
@@ -102,24 +103,24 @@ impl Shape {
         }
     }
 
-    /// Elements of all its arrays.
+    /// Returns the number of elements of all its arrays.
     pub fn elements(&self) -> f64 {
         self.arrays().iter().map(|array| array.elements()).sum()
     }
 
-    /// Bytes of all its arrays.
+    /// Returns the bytes of all its arrays.
     pub fn bytes(&self) -> f64 {
         self.arrays().iter().map(|array| array.bytes()).sum()
     }
 
-    /// The shape as HLO text writes it, with layouts (`bf16[8,4096]{1,0}`) or without.
+    /// Returns the shape as HLO text, with layouts (`bf16[8,4096]{1,0}`) or without.
     pub fn text(&self, layouts: bool) -> String {
         let mut out = String::new();
         self.write(&mut out, layouts);
         out
     }
 
-    /// Appends what [`Shape::text`] returns.
+    /// Appends the result of [`Shape::text`].
     pub fn write(&self, out: &mut String, layouts: bool) {
         match self {
             Shape::Array(array) => array.write(out, layouts),
@@ -128,7 +129,7 @@ impl Shape {
                 for (i, shape) in shapes.iter().enumerate() {
                     if i > 0 {
                         out.push_str(", ");
-                        // As XLA does, so that long lists can be counted.
+                        // XLA writes an index every five elements, so that long lists can be counted.
                         if i % 5 == 0 {
                             let _ = write!(out, "/*index={i}*/");
                         }
@@ -161,7 +162,7 @@ impl ArrayShape {
 }
 
 impl Layout {
-    /// Scalars have no braces unless there is more to say than the order of their dimensions.
+    /// Appends the layout. A scalar has braces only if there is more than the order of dimensions to write.
     fn write(&self, out: &mut String, scalar: bool) {
         let mut more = String::new();
         if !self.tiles.is_empty() {
@@ -188,7 +189,7 @@ impl Layout {
     }
 }
 
-/// Numbers with commas between them.
+/// Joins numbers with commas.
 pub(super) fn join(numbers: &[i64]) -> String {
     let mut out = String::new();
     for (i, number) in numbers.iter().enumerate() {

@@ -1,8 +1,8 @@
-//! The call stacks of a program's instructions.
+//! Call stacks of a program's instructions.
 
 use base::source_line;
 
-/// The call stacks. All references are 1-based; 0 is none.
+/// Call stacks. All references are 1-based; 0 means none.
 #[derive(Clone, Debug, Default)]
 pub(super) struct StackFrames {
     pub files: Vec<String>,
@@ -14,15 +14,15 @@ pub(super) struct StackFrames {
 /// A frame of a call stack.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Frame {
-    /// Number of the frame's location.
+    /// Index of the frame's location, from 1.
     pub location: i64,
-    /// Number of the frame that called this one.
+    /// Index of the calling frame, from 1.
     pub caller: i64,
 }
 
 impl StackFrames {
-    /// File and line of a frame and of those that it was called from, innermost first. A damaged file may hold a circle: a stack ends after as many
-    /// frames as there are.
+    /// Returns file and line of a frame and of its callers, innermost first. A damaged file may contain a cycle, so a
+    /// stack ends after as many frames as there are in total.
     pub fn stack(&self, frame: i64) -> impl Iterator<Item = (&str, i64)> {
         let first = at(&self.frames, frame);
         let frames = std::iter::successors(first, |frame| at(&self.frames, frame.caller)).take(self.frames.len());
@@ -32,14 +32,14 @@ impl StackFrames {
         })
     }
 
-    /// For each frame the innermost line of its stack that is in no library.
+    /// Returns for each frame the innermost line of its stack that is not in a library.
     pub fn own_lines(&self) -> Vec<Option<(&str, i64)>> {
         let is_library: Vec<bool> = self.files.iter().map(|file| source_line::is_library(file)).collect();
         let mut own: Vec<Option<(&str, i64)>> = Vec::with_capacity(self.frames.len());
         for (index, frame) in (1..).zip(&self.frames) {
             let line = at(&self.locations, frame.location).filter(|(file, _)| at(&is_library, *file) == Some(&false));
             let line = line.and_then(|&(file, line)| Some((at(&self.files, file)?.as_str(), line)));
-            // Callers stand before what they call, or else their stacks are walked.
+            // Callers precede the frames that they call. Otherwise, the stack is walked.
             let of_caller = || match frame.caller < index {
                 true => at(&own, frame.caller).copied().flatten(),
                 false => self.stack(frame.caller).find(|(file, _)| !source_line::is_library(file)),
@@ -58,7 +58,7 @@ fn at<T>(items: &[T], one_based: i64) -> Option<&T> {
 mod tests {
     use super::*;
 
-    /// `frames`: file, line and caller of each.
+    /// Builds call stacks. `frames` contains file, line and caller of each frame.
     fn stacks(frames: &[(&str, i64, i64)]) -> StackFrames {
         let mut stacks = StackFrames::default();
         for (index, &(file, line, caller)) in (1..).zip(frames) {
@@ -72,7 +72,7 @@ mod tests {
     #[test]
     fn the_innermost_line_outside_of_libraries_is_the_own_one() {
         let library = "/venv/site-packages/flax/linen/linear.py";
-        // The last two frames call each other, and the one before them is called by one that stands behind it.
+        // The last two frames call each other, and the caller of the frame before them comes after it.
         let stacks = stacks(&[
             ("main.py", 9, 0),
             ("model.py", 5, 1),

@@ -1,4 +1,4 @@
-//! How fast a gzip file is unpacked, by the inflater that this was built with.
+//! Measures the time to decompress a gzip file with the library chosen at build time.
 //!
 //! ```text
 //! cargo run -p input --release --example inflate_speed -- FILE.gz
@@ -9,9 +9,9 @@ use std::time::Instant;
 
 use input::{Unpacked, Unpacker};
 
-/// The best of so many runs counts: the others were disturbed.
+/// Number of runs. The fastest one counts, since other processes disturbed the rest.
 const RUNS: usize = 7;
-/// Given at once, as the command line does.
+/// Bytes per call, as in the command line.
 const READ_BYTES: usize = 1 << 20;
 
 fn main() -> Result<(), std::io::Error> {

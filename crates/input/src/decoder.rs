@@ -1,10 +1,10 @@
-//! Any member in, a [`Decoded`] out: looks at the first bytes and passes everything on to the decoder of that format.
+//! Decodes any member into a [`Decoded`]. Detects the format from the first bytes and passes all bytes to its decoder.
 //!
 //! ```text
 //!  bytes --> head (4 KiB; JSON up to 1 MiB) --> sniff --> chrome_json | xplane | whole (profile_json, report_html, model_config)
 //! ```
 //!
-//! The head is looked at when it has certain lengths only, so the verdict does not depend on the chunks.
+//! The head is examined only at fixed lengths, so the result does not depend on the chunks.
 
 use super::chrome_json::ChromeJsonDecoder;
 use super::log::LogReader;
@@ -17,33 +17,34 @@ use super::xplane::{Outline, XPlaneDecoder};
 use base::Error;
 use trace::{RowBlock, Trace};
 
-/// JSON that has not said what it is by here is taken for a trace whose events come late: only traces are large.
+/// If the kind of a JSON text is still unclear after this many bytes, it is read as a trace. Only traces are that
+/// large.
 const MAX_HEAD_BYTES: usize = 1 << 20;
 
-/// Largest compiled program, or device memory profile, that is read from a file by itself.
+/// Maximum size of a separate file with a compiled program or a device memory profile, in bytes.
 const MAX_PROGRAM_BYTES: usize = 1 << 30;
 
-/// Largest model configuration that is read.
+/// Maximum size of a model configuration, in bytes.
 const MAX_CONFIG_BYTES: usize = 4 << 20;
 
-/// What a member held.
+/// Content of a member.
 #[derive(Debug)]
 pub enum Decoded {
-    /// Events, from an xplane or a Chrome trace.
+    /// Events from an xplane or a Chrome trace.
     Trace(Box<Trace>),
-    /// Earlier results: one document can hold several.
+    /// Earlier results. One document can contain several.
     Profiles(Profiles),
     /// Dimensions of a model.
     Model(Box<Sidecar>),
-    /// A device memory profile (pprof): its bytes, which are read when somebody asks.
+    /// A device memory profile (pprof): its bytes, which are parsed on demand.
     MemoryProfile(Vec<u8>),
-    /// The text of an out-of-memory error, with what stands around it in its log.
+    /// The text of an out-of-memory error, with the surrounding lines of its log.
     MemoryError(String),
-    /// A compiled program: the bytes of its `xla.HloProto`, which are read when somebody asks.
+    /// A compiled program: the bytes of its `xla.HloProto`, which are parsed on demand.
     Program(Vec<u8>),
-    /// The member belongs in a profile folder and holds nothing for a report.
+    /// The member belongs in a profile folder, but has no data for a report.
     Ignored {
-        /// What the member is, as a sentence.
+        /// Kind of the member, as a sentence.
         reason: String,
     },
 }
@@ -63,25 +64,25 @@ pub enum Decoded {
 #[derive(Debug)]
 pub struct Decoder {
     path: String,
-    /// Bytes that the member is known to have; else 0.
+    /// Expected size of the member in bytes, or 0 if unknown.
     expected: u64,
-    /// Outlines of the member's large planes, should it be an xplane.
+    /// Outlines of the member's large planes, in case it is an xplane.
     outlines: Vec<Outline>,
-    /// The events to watch for, until it is known who decodes.
+    /// The events to watch for, until the format is known.
     watch: Option<Watch>,
     state: DecoderState,
 }
 
 #[derive(Debug)]
 enum DecoderState {
-    /// Too few bytes to tell; looked at again when there are `look_at`.
+    /// Too few bytes to detect the format. They are examined again once there are `look_at` bytes.
     Head {
         bytes: Vec<u8>,
         look_at: usize,
     },
     Json(Box<ChromeJsonDecoder>),
     XPlane(Box<XPlaneDecoder>),
-    /// A small document, read at its end.
+    /// A small document that is parsed at its end.
     Whole {
         kind: Whole,
         bytes: Vec<u8>,
@@ -92,7 +93,7 @@ enum DecoderState {
     Refused(Error),
 }
 
-/// Documents that are read whole.
+/// Documents that are parsed as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Whole {
     Profile,
@@ -104,7 +105,7 @@ enum Whole {
 }
 
 impl Decoder {
-    /// For the member at `path`, which is named in warnings and decides nothing.
+    /// Creates a decoder of the member at `path`. The path appears in warnings and does not affect decoding.
     pub fn new(path: &str) -> Decoder {
         Decoder {
             path: path.to_owned(),
@@ -115,25 +116,25 @@ impl Decoder {
         }
     }
 
-    /// The member is known to have at least `bytes` bytes: room for them may be made at once.
+    /// Announces that the member has at least `bytes` bytes, so that the decoder can allocate memory at once.
     pub fn expecting(mut self, bytes: u64) -> Decoder {
         self.expected = bytes;
         self
     }
 
-    /// The member, should it be an xplane, is known to have these planes.
+    /// Sets the known planes of the member, in case it is an xplane.
     pub fn foreseeing(mut self, outlines: Vec<Outline>) -> Decoder {
         self.outlines = outlines;
         self
     }
 
-    /// Watches for events, should there be any: what the file says of them is all that is wanted of it.
+    /// Watches for events, if the member contains any. Only their arguments are needed.
     pub(crate) fn watching(mut self, watch: Watch) -> Decoder {
         self.watch = Some(watch);
         self
     }
 
-    /// Gives back the memory of the events so far, and returns how many are still watched for.
+    /// Frees the memory of the events so far and returns the number of events that are still missing.
     pub(crate) fn forget(&mut self) -> usize {
         match &mut self.state {
             DecoderState::Json(decoder) => decoder.forget(),
@@ -142,10 +143,10 @@ impl Decoder {
         }
     }
 
-    /// Ends the member: what was found of the events that were watched for.
+    /// Ends the member and returns the selected events that were found.
     pub(crate) fn finish_watch(mut self) -> Vec<EventArguments> {
         if let DecoderState::Head { bytes, .. } = &self.state {
-            // What is no profile has no events.
+            // A file that is not a profile has no events.
             let _ = self.open(sniff::sniff(bytes, true).unwrap_or(Format::TraceJson));
         }
         let watch = match self.state {
@@ -156,11 +157,11 @@ impl Decoder {
         watch.map(Watch::into_found).unwrap_or_default()
     }
 
-    /// Takes the member's next bytes.
+    /// Reads the member's next bytes.
     ///
     /// # Errors
     ///
-    /// Any [`Error`], as soon as it is clear that the member gives no profile; the same again for every later chunk.
+    /// Returns an [`Error`] as soon as it is clear that the member is not a profile, and for every later chunk.
     pub fn push(&mut self, mut bytes: &[u8]) -> Result<(), Error> {
         while !bytes.is_empty() {
             let DecoderState::Head { bytes: head, look_at } = &mut self.state else { return self.pass_on(bytes) };
@@ -179,7 +180,7 @@ impl Decoder {
         if let DecoderState::Refused(error) = &self.state { Err(error.clone()) } else { Ok(()) }
     }
 
-    /// Events read so far.
+    /// Returns the number of events read so far.
     pub fn events(&self) -> u64 {
         match &self.state {
             DecoderState::Json(decoder) => decoder.events(),
@@ -188,7 +189,7 @@ impl Decoder {
         }
     }
 
-    /// Takes the events that are final: an xplane's. Those of a JSON trace may be closed later.
+    /// Takes the events that are final. Only an xplane has any: events of a JSON trace may still end later.
     pub fn take_final_rows(&mut self) -> Vec<RowBlock> {
         match &mut self.state {
             DecoderState::XPlane(decoder) => decoder.take_rows(),
@@ -196,11 +197,11 @@ impl Decoder {
         }
     }
 
-    /// Ends the member.
+    /// Ends the member and returns its content.
     ///
     /// # Errors
     ///
-    /// Any [`Error`]: the member gives no profile.
+    /// Returns an [`Error`] if the member is not a profile.
     pub fn finish(mut self) -> Result<Decoded, Error> {
         if let DecoderState::Head { bytes, .. } = &self.state {
             let format = sniff::sniff(bytes, true).unwrap_or(Format::TraceJson);
@@ -215,7 +216,7 @@ impl Decoder {
             DecoderState::Whole { kind: Whole::Report, bytes } => {
                 let mut found = read_profiles(report_html::profiles(&bytes)?, &self.path)?;
                 let steps = report_html::median_steps(&bytes);
-                // Where a profile could not be read, it is unknown of which each is.
+                // If a profile could not be read, the steps cannot be assigned to profiles.
                 if steps.len() == found.runs.len() {
                     found.runs.iter_mut().zip(steps).for_each(|(run, step)| run.median_step = step);
                 }
@@ -234,7 +235,7 @@ impl Decoder {
         }
     }
 
-    /// Goes on as `format`, with the head as its first bytes.
+    /// Continues as `format`, with the head as its first bytes.
     fn open(&mut self, format: Format) -> Result<(), Error> {
         let whole = |kind| DecoderState::Whole { kind, bytes: Vec::new() };
         let next = match format {
@@ -255,10 +256,10 @@ impl Decoder {
             Format::Derived(reason) => DecoderState::Ignored(reason),
             Format::Empty => DecoderState::Refused(Error::Empty),
             Format::Other(error) => DecoderState::Refused(error),
-            // Unpacking comes before decoding: what is still packed lies too deep.
+            // Unpacking comes before decoding. A member that is still packed is nested too deeply.
             Format::Gzip | Format::Zip | Format::Tar => DecoderState::Refused(Error::Unsupported {
-                what: "An archive inside many others".to_owned(),
-                remedy: "Unpack it and drop what it holds.".to_owned(),
+                what: "An archive nested inside several others".to_owned(),
+                remedy: "Unpack it and open its files.".to_owned(),
             }),
         };
         let DecoderState::Head { bytes, .. } = std::mem::replace(&mut self.state, next) else { return Ok(()) };

@@ -1,26 +1,26 @@
-//! Gzip as it is found: several members one after another, padding, bytes behind the end, files cut anywhere, wrong
-//! checksums. Everything that can be inflated is; what is wrong becomes a warning with its offset.
+//! Decompresses gzip files as they occur in practice: several concatenated members, padding, trailing bytes, truncated
+//! files, wrong checksums. It recovers as much data as possible. Each problem becomes a warning with its offset.
 //!
 //! ```text
 //!  | header 10+ | deflate stream | CRC-32 | size | header | stream | CRC | size | 0 0 0 ... or foreign bytes |
 //!  '------------------ member -------------------'---------- member ------------'
 //! ```
 //!
-//! Ignored: the header's time, comment, name and extra field, which no profiler fills with anything that is needed.
+//! Ignores the header's time, comment, name and extra field, since no profiler stores relevant data there.
 
 use crate::inflate::{InflateLimit, Inflater, Outcome};
 use base::{Warning, WarningCode};
 
-/// What a [`GzipDecoder`] hands on.
+/// Output of a [`GzipDecoder`].
 #[derive(Debug)]
 pub enum GzipItem<'a> {
-    /// The next inflated bytes.
+    /// The next decompressed bytes.
     Data(&'a [u8]),
-    /// Something was wrong.
+    /// A problem with the file.
     Warning(Warning),
 }
 
-/// True where `head` starts a gzip member with the one compression method there is.
+/// Returns true if `head` starts a gzip member with deflate, the only compression method.
 pub fn looks_like_gzip(head: &[u8]) -> bool {
     matches!(head, [0x1f, 0x8b, 8, flags, ..] if flags & RESERVED_FLAGS == 0)
 }
@@ -31,18 +31,18 @@ const FLAG_NAME: u8 = 8;
 const FLAG_COMMENT: u8 = 16;
 const RESERVED_FLAGS: u8 = 0xe0;
 
-/// Where in a member the next byte is.
+/// Part of a member that the next byte belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum GzipState {
-    /// The ten fixed bytes of the header, or what follows the last member.
+    /// The ten fixed bytes of the header, or bytes after the last member.
     Header,
-    /// The two bytes that give the length of the extra field.
+    /// The two bytes with the length of the extra field.
     ExtraLength,
     /// The extra field.
     Extra { left: u16 },
-    /// The file's name, which a zero byte ends.
+    /// The file's name, ended by a zero byte.
     Name,
-    /// A comment, which a zero byte ends.
+    /// A comment, ended by a zero byte.
     Comment,
     /// The header's own checksum.
     HeaderCrc,
@@ -50,13 +50,13 @@ enum GzipState {
     Body,
     /// Checksum and size.
     Trailer,
-    /// Bytes behind the last member that are no member.
+    /// Bytes after the last member that are not a member.
     Foreign,
-    /// Nothing more can be read from the file.
+    /// The rest of the file is unreadable.
     Stopped,
 }
 
-/// Inflates a gzip file that is pushed in chunks.
+/// Decompresses a gzip file that is pushed in chunks.
 #[derive(Debug)]
 pub struct GzipDecoder {
     path: String,
@@ -65,17 +65,17 @@ pub struct GzipDecoder {
     /// Bytes of the header or trailer so far.
     fixed: Vec<u8>,
     flags: u8,
-    /// Position in the gzip file.
+    /// Position in the gzip file, in bytes.
     offset: u64,
-    /// Inflated bytes of the finished members.
+    /// Decompressed bytes of the finished members.
     inflated_bytes: u64,
     members: u64,
-    /// Where the foreign bytes behind the last member start, and how many there are.
+    /// Start and number of the foreign bytes after the last member.
     foreign: (u64, u64),
 }
 
 impl GzipDecoder {
-    /// A decoder of a file of this name, which only warnings use.
+    /// Creates a decoder. Only warnings use `path`.
     pub fn new(path: &str) -> GzipDecoder {
         GzipDecoder {
             path: path.to_owned(),
@@ -90,13 +90,13 @@ impl GzipDecoder {
         }
     }
 
-    /// True where nothing that is pushed can change the result any more.
+    /// Returns true if further bytes cannot change the result.
     #[cfg(test)]
     pub fn is_stopped(&self) -> bool {
         self.state == GzipState::Stopped
     }
 
-    /// Inflates the next bytes of the file.
+    /// Decompresses the next bytes of the file.
     pub fn push(&mut self, mut chunk: &[u8], limit: &InflateLimit, sink: &mut dyn FnMut(GzipItem<'_>)) {
         while let Some((&byte, rest)) = chunk.split_first() {
             match self.state {
@@ -119,7 +119,7 @@ impl GzipDecoder {
         }
     }
 
-    /// Ends the file: hands on what is left and says what is missing.
+    /// Ends the file: passes on the remaining data and reports missing data.
     pub fn finish(mut self, sink: &mut dyn FnMut(GzipItem<'_>)) {
         self.inflater.flush(&mut |block| sink(GzipItem::Data(block)));
         let inflated = self.inflated_bytes + self.inflater.inflated_bytes();
@@ -129,7 +129,7 @@ impl GzipDecoder {
                 let (start, count) = self.foreign;
                 sink(GzipItem::Warning(self.foreign_bytes(start, count)));
             }
-            // Too short for a header, behind a whole member.
+            // Too short for a header, after a complete member.
             GzipState::Header if self.members > 0 => {
                 let count = self.fixed.len() as u64;
                 if count > 0 {
@@ -152,8 +152,8 @@ impl GzipDecoder {
                 Warning::new(
                     WarningCode::GzipTruncated,
                     format!(
-                        "The file is cut in the middle of its compressed data, after {} bytes. The {inflated} bytes of \
-                         content before the cut were read; the rest is lost.",
+                        "The file is truncated inside its compressed data, after {} bytes. The {inflated} bytes of \
+                         content before the cut were read. The rest is lost.",
                         self.offset
                     ),
                 )
@@ -164,11 +164,11 @@ impl GzipDecoder {
         }
     }
 
-    /// Takes one byte of the header, or of what lies behind the last member.
+    /// Reads one byte of the header, or of the data after the last member.
     fn header(&mut self, byte: u8) {
         match self.state {
             GzipState::Header => {
-                // Padding to a block size, as tapes and some object stores add.
+                // Skip padding to a block size, which tapes and some object stores add.
                 if self.members > 0 && self.fixed.is_empty() && byte == 0 {
                     return;
                 }
@@ -208,7 +208,7 @@ impl GzipDecoder {
         }
     }
 
-    /// Goes to the first part of the header that is there, from the one with `flag` on; else to the body.
+    /// Continues with the next header part that exists, starting with the one for `flag`, or with the body.
     fn next_part(&mut self, flag: u8) {
         const PARTS: [(u8, GzipState); 4] = [
             (FLAG_EXTRA, GzipState::ExtraLength),
@@ -227,7 +227,7 @@ impl GzipDecoder {
         }
     }
 
-    /// Bytes of the deflate stream; gives how many were its.
+    /// Reads bytes of the deflate stream. Returns how many bytes belong to it.
     fn body(&mut self, chunk: &[u8], limit: &InflateLimit, sink: &mut dyn FnMut(GzipItem<'_>)) -> usize {
         let (used, outcome) = self.inflater.run(chunk, limit, &mut |block| sink(GzipItem::Data(block)));
         self.offset += used as u64;
@@ -241,8 +241,8 @@ impl GzipDecoder {
                     Warning::new(
                         WarningCode::GzipCorrupt,
                         format!(
-                            "The compressed data are damaged at byte {}. The {inflated} bytes of content before it were \
-                             read (the last of them may be wrong); the rest is lost.",
+                            "The compressed data is damaged at byte {}. The {inflated} bytes of content before it were \
+                             read (the last of them may be wrong). The rest is lost.",
                             self.offset
                         ),
                     )
@@ -259,7 +259,7 @@ impl GzipDecoder {
         used
     }
 
-    /// Takes one byte of checksum and size; the eighth compares them.
+    /// Reads one byte of the checksum and size. Checks both after the eighth byte.
     fn trailer(&mut self, byte: u8, sink: &mut dyn FnMut(GzipItem<'_>)) {
         self.fixed.push(byte);
         if let [c0, c1, c2, c3, s0, s1, s2, s3] = self.fixed[..] {
@@ -273,7 +273,7 @@ impl GzipDecoder {
                         WarningCode::GzipChecksum,
                         format!(
                             "The checksum of the compressed data is wrong: some of the {inflated} bytes of content are \
-                             not what was written. All of them were read."
+                             not as they were written. All of them were read."
                         ),
                     )
                     .with_remedy("Copy the file again from where it was captured.")
@@ -292,26 +292,26 @@ impl GzipDecoder {
     fn foreign_bytes(&self, start: u64, count: u64) -> Warning {
         Warning::new(
             WarningCode::GzipTrailingBytes,
-            format!("{count} bytes behind the end of the compressed data were ignored."),
+            format!("{count} bytes after the end of the compressed data were ignored."),
         )
-        .with_remedy("Nothing of the profile is lost, unless two files were glued together.")
+        .with_remedy("The profile is complete, unless two files were concatenated by mistake.")
         .with_file(&self.path)
         .with_offset(start)
         .with_count(count)
     }
 }
 
-/// The warning for a file that inflates without end.
+/// Builds the warning for a file that decompresses to more than the limit.
 pub fn over_limit(path: &str, offset: u64, inflated_bytes: u64) -> Warning {
     Warning::new(
         WarningCode::InflateLimit,
         format!(
-            "The file was inflated to {inflated_bytes} bytes by its byte {offset} and reading stopped there: that is over \
-             the limit ({}).",
+            "At byte {offset} the file has decompressed to {inflated_bytes} bytes, which exceeds \
+             the limit ({}). The rest was not read.",
             InflateLimit::describe()
         ),
     )
-    .with_remedy("If it is a real profile, inflate it first (gzip -d, unzip) and open the result.")
+    .with_remedy("If it is a real profile, decompress it first (gzip -d, unzip) and open the result.")
     .with_file(path)
     .with_offset(offset)
 }

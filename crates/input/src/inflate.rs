@@ -1,27 +1,27 @@
-//! Raw deflate, block by block: what gzip members and zip entries have in common.
+//! Decompresses raw deflate streams block by block, for gzip members and zip entries.
 //!
-//! Output is handed on in blocks of [`BLOCK_BYTES`], which stay in the processor's cache for the checksum and the scanner.
-//! Headers, trailers and what lies between them are the containers' business.
+//! Output comes in blocks of [`BLOCK_BYTES`], which stay in the processor's cache for the checksum and the scanner. The
+//! container formats handle headers, trailers and everything in between.
 
 use std::cell::Cell;
 
 use flate2::{Crc, Decompress, FlushDecompress, Status};
 
-/// Size of the blocks that are handed on.
+/// Size of the output blocks in bytes.
 pub const BLOCK_BYTES: usize = 256 * 1024;
 
-/// Most bytes that one file may inflate to.
+/// Maximum decompressed size of one file in bytes.
 const MAX_INFLATED_BYTES: u64 = 64 << 30;
 
-/// Up to here no ratio is suspicious.
+/// Decompressed size up to which any ratio is allowed, in bytes.
 const UNSUSPICIOUS_BYTES: u64 = 1 << 30;
 
-/// Most inflated bytes for one stored byte beyond [`UNSUSPICIOUS_BYTES`]. Traces reach 10 to 30, one repeated long name
-/// perhaps 200; deflate cannot exceed 1032.
+/// Maximum ratio of decompressed to stored bytes above [`UNSUSPICIOUS_BYTES`]. Traces reach 10 to 30, and one repeated
+/// long name perhaps 200. The limit of deflate is 1032.
 const MAX_RATIO: u64 = 400;
 
-/// Stops files that inflate without end: counts what a whole file stored and gave. The layers of a file (gzip in a zip)
-/// share one, hence the cells.
+/// Stops files that decompress to endless data. Counts the stored and the decompressed bytes of a whole file. The
+/// layers of a file (gzip in a zip) share one limit, so the counters are cells.
 #[derive(Debug, Default)]
 pub struct InflateLimit {
     stored_bytes: Cell<u64>,
@@ -29,12 +29,12 @@ pub struct InflateLimit {
 }
 
 impl InflateLimit {
-    /// Counts bytes of the file itself.
+    /// Adds to the number of stored bytes of the file.
     pub fn add_stored(&self, bytes: usize) {
         self.stored_bytes.set(self.stored_bytes.get().saturating_add(bytes as u64));
     }
 
-    /// Counts inflated bytes and says whether more are allowed.
+    /// Adds decompressed bytes. Returns true if more are allowed.
     pub fn allow(&self, inflated_bytes: usize) -> bool {
         let inflated = self.inflated_bytes.get().saturating_add(inflated_bytes as u64);
         self.inflated_bytes.set(inflated);
@@ -42,26 +42,26 @@ impl InflateLimit {
             && (inflated <= UNSUSPICIOUS_BYTES || inflated / MAX_RATIO <= self.stored_bytes.get())
     }
 
-    /// The rule in words.
+    /// Returns the rule as text.
     pub fn describe() -> &'static str {
-        "64 GiB, or beyond 1 GiB 400 times the bytes of the file"
+        "64 GiB, or 400 times the size of the file but at least 1 GiB"
     }
 }
 
-/// How a run over some input ended.
+/// Reason why a run over some input ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// All input is used; the stream goes on.
+    /// All input is used, and the stream continues.
     NeedsInput,
-    /// The stream ended; the rest of the input is not its.
+    /// The stream ended. The rest of the input does not belong to it.
     Ended,
-    /// The compressed data are damaged.
+    /// The compressed data is damaged.
     Corrupt,
-    /// [`InflateLimit`] was reached.
+    /// The [`InflateLimit`] was reached.
     OverLimit,
 }
 
-/// Inflates one deflate stream after another, with a running CRC-32 of each.
+/// Decompresses a sequence of deflate streams, with a running CRC-32 of each.
 #[derive(Debug)]
 pub struct Inflater {
     raw: Decompress,
@@ -77,20 +77,21 @@ impl Default for Inflater {
 }
 
 impl Inflater {
-    /// Ready for a first stream.
+    /// Creates an inflater for a first stream.
     pub fn new() -> Inflater {
         Inflater { raw: Decompress::new(false), block: vec![0; BLOCK_BYTES], filled: 0, crc: Crc::new() }
     }
 
-    /// Ready for the next stream. What was not flushed is dropped.
+    /// Prepares for the next stream. Drops data that was not flushed.
     pub fn reset(&mut self) {
         self.raw.reset(false);
         self.filled = 0;
         self.crc.reset();
     }
 
-    /// Inflates `input` until it is used up, the stream ends, or nothing more can be done; gives the bytes used and why.
-    /// Full blocks go to `sink`, and the last one too unless the stream goes on.
+    /// Decompresses `input` until it is used up, the stream ends, or an error occurs. Returns the number of used bytes
+    /// and the reason for stopping. Passes full blocks to `sink`, and the last partial block too unless the stream
+    /// continues.
     pub fn run(&mut self, input: &[u8], limit: &InflateLimit, sink: &mut dyn FnMut(&[u8])) -> (usize, Outcome) {
         let mut used = 0;
         loop {
@@ -108,13 +109,13 @@ impl Inflater {
                 match status {
                     Err(_) => Outcome::Corrupt,
                     Ok(Status::StreamEnd) => Outcome::Ended,
-                    // The decoder can hold back output that found no room: ask again with an empty block.
+                    // The decoder can hold back output if there is no room, so ask again with an empty block.
                     Ok(_) if made == room => {
                         self.flush(sink);
                         continue;
                     }
                     Ok(_) if used < input.len() && taken + made > 0 => continue,
-                    // It neither reads nor writes although it has both bytes and room: it never will.
+                    // It neither reads nor writes although there are bytes and room, so it never will.
                     Ok(_) if used < input.len() => Outcome::Corrupt,
                     Ok(_) => Outcome::NeedsInput,
                 }
@@ -126,7 +127,7 @@ impl Inflater {
         }
     }
 
-    /// Hands on what was inflated and not yet handed on.
+    /// Passes on decompressed data that was held back.
     pub fn flush(&mut self, sink: &mut dyn FnMut(&[u8])) {
         let ready = self.block.get(..self.filled).unwrap_or_default();
         self.filled = 0;
@@ -136,12 +137,12 @@ impl Inflater {
         }
     }
 
-    /// CRC-32 of the stream's bytes handed on so far.
+    /// Returns the CRC-32 of the stream's bytes passed on so far.
     pub fn crc(&self) -> u32 {
         self.crc.sum()
     }
 
-    /// Bytes that the stream gave so far.
+    /// Returns the number of decompressed bytes of the stream so far.
     pub fn inflated_bytes(&self) -> u64 {
         self.raw.total_out()
     }
@@ -162,7 +163,7 @@ mod tests {
         limit.add_stored(10_000);
         assert!(limit.allow(1 << 30));
         assert!(!limit.allow(1 << 20));
-        // A patient bomb.
+        // A decompression bomb with a low ratio.
         let limit = InflateLimit::default();
         limit.add_stored(1 << 30);
         assert!(limit.allow(60 << 30));
@@ -170,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_are_full_but_the_last() {
+    fn all_blocks_except_the_last_are_full() {
         let text: Vec<u8> = (0..700_000u32).map(|i| (i / 7 % 251) as u8).collect();
         let mut raw = flate2::write::DeflateEncoder::new(Vec::new(), flate2::Compression::fast());
         std::io::Write::write_all(&mut raw, &text).expect("in memory");

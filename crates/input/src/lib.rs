@@ -1,10 +1,10 @@
-//! Bytes in, traces out. Formats are recognised by content, never by file name alone.
+//! Turns bytes into traces. Formats are detected by content, and never by file name alone.
 //!
 //! ```text
 //!  bytes --> unpack (gzip, zip, tar) --> decoder (sniff) --> chrome_json | xplane | profile_json | model_config
 //! ```
 //!
-//! Both stages are pushed chunks of any size and can run on different threads.
+//! Callers push chunks of any size to both stages, which can run on different threads.
 
 #![warn(clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
 

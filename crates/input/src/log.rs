@@ -1,36 +1,37 @@
-//! The texts of out-of-memory errors in a log of any length: each error is kept with the lines around it, the rest passes by.
+//! Extracts out-of-memory errors from a log of any length. Keeps each error with the surrounding lines and drops the
+//! rest.
 
 use base::{Error, out_of_memory};
 use memchr::memmem;
 
-/// Bytes before an error that are kept: what the allocator reported of its use.
+/// Bytes to keep before an error. They contain the allocator's report of its memory use.
 const BEFORE: usize = 64 << 10;
-/// Bytes after the last line of an error that are kept: XLA writes sums and a list of buffers below it.
+/// Bytes to keep after the last line of an error. XLA writes sums and a list of buffers there.
 const AFTER: usize = 128 << 10;
-/// Introduces each buffer of a list.
+/// Text before each buffer in a list.
 const SIZE: &[u8] = b"Size: ";
-/// Bytes that are kept of a log.
+/// Maximum number of bytes to keep of a log.
 const MOST: usize = 16 << 20;
-/// Bytes that are looked at together.
+/// Number of bytes to search at once.
 const BLOCK: usize = 64 << 10;
-/// Longer lines are cut: a log in one line of JSON has no end of line.
+/// Maximum length of a line in bytes. Longer lines are cut, since a log in one line of JSON has no end of line.
 const LONGEST_LINE: usize = 1 << 20;
 
 /// Reads a log.
 #[derive(Debug, Default)]
 pub(super) struct LogReader {
-    /// The errors with the lines around them.
+    /// The errors with the surrounding lines.
     kept: Vec<u8>,
-    /// The last bytes that passed by.
+    /// The last bytes before the current line.
     passed: Vec<u8>,
-    /// The line whose end has not come yet.
+    /// The current line, which is still incomplete.
     line: Vec<u8>,
-    /// Bytes that are still kept after the last error.
+    /// Number of bytes still to keep after the last error.
     after: usize,
 }
 
 impl LogReader {
-    /// Takes the next bytes.
+    /// Reads the next bytes.
     pub(super) fn push(&mut self, bytes: &[u8]) {
         let mut rest = bytes;
         while !rest.is_empty() && self.kept.len() < MOST {
@@ -50,7 +51,7 @@ impl LogReader {
         }
     }
 
-    /// Splits off the whole lines at the start if none of them is kept: most of a log passes by without a look at single lines.
+    /// Splits off complete lines at the start if none of them is kept. Most of a log needs no look at single lines.
     fn without_error<'b>(&self, bytes: &'b [u8]) -> Option<(&'b [u8], &'b [u8])> {
         if self.after > 0 || !self.line.is_empty() {
             return None;
@@ -78,7 +79,7 @@ impl LogReader {
         self.kept.extend_from_slice(&line);
     }
 
-    /// Keeps the end of what passed by, for an error may follow.
+    /// Remembers the last bytes, since an error may follow.
     fn pass(&mut self, lines: &[u8]) {
         let lines = last(lines);
         let room = BEFORE - lines.len();
@@ -86,23 +87,23 @@ impl LogReader {
         self.passed.extend_from_slice(lines);
     }
 
-    /// The errors with the lines around them.
+    /// Returns the errors with the surrounding lines.
     ///
     /// # Errors
-    /// There is none.
+    /// Returns [`Error::NotAProfile`] if the log contains no out-of-memory error.
     pub(super) fn finish(mut self) -> Result<String, Error> {
         self.end_line();
         if !self.kept.is_empty() {
             self.kept.truncate(MOST);
             return Ok(String::from_utf8_lossy(&self.kept).into_owned());
         }
-        let remedy = "Drop a profile. Of a log, crossprof reads the error that a runtime writes when memory runs out \
+        let remedy = "Open a profile. In a log, crossprof reads only the error that a runtime writes when memory runs out \
                       (\"RESOURCE_EXHAUSTED\", \"out of memory\").";
         Err(Error::not_a_profile("plain text", remedy))
     }
 }
 
-/// The last bytes, as many as are kept before an error.
+/// Returns the last bytes, up to the number to keep before an error.
 fn last(bytes: &[u8]) -> &[u8] {
     bytes.get(bytes.len().saturating_sub(BEFORE)..).unwrap_or_default()
 }
@@ -118,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_does_not_depend_on_chunks() {
+    fn the_kept_text_does_not_depend_on_chunks() {
         let line = b"step 1 loss 3.2\n";
         let error = b"RESOURCE_EXHAUSTED: Attempting to allocate 1.00G.\n";
         let text = [line.repeat(3 * BEFORE / line.len()), error.to_vec(), line.repeat(AFTER), error.to_vec()].concat();

@@ -1,10 +1,12 @@
-//! Model dimensions from a Hugging Face `config.json` or from our own sidecar `crossprof.json`.
+//! Reads model dimensions from a Hugging Face `config.json` or from crossprof's sidecar `crossprof.json`.
 //!
-//! The sidecar has the fields of [`ModelConfig`] under their names, and the device's; one that the capture kit of the Python package wrote
-//! says under `capture` how the profile was made ([`capture`]). A `config.json` spells them by architecture
-//! (`hidden_size`, `n_embd`, `d_model`) and leaves out what is the architecture's default: tied embeddings (Gemma: yes,
-//! Llama: no), gated feed-forward, biases, Gemma's head width. Ignored: everything that changes no dimension, and
-//! `max_position_embeddings`, which is the longest possible sequence and not the one that was profiled.
+//! The sidecar contains the fields of [`ModelConfig`] under their names, and the device. The capture kit of the Python
+//! package also writes `capture`, which describes how the profile was made ([`capture`]).
+//!
+//! The spelling in a `config.json` depends on the architecture (`hidden_size`, `n_embd`, `d_model`). The file omits the
+//! architecture's defaults: tied embeddings (Gemma: yes, Llama: no), gated feed-forward, biases, Gemma's head
+//! dimension. Fields that affect no dimension are ignored. So is `max_position_embeddings`: it is the longest possible
+//! sequence and not the profiled one.
 
 mod architecture;
 mod arguments;
@@ -19,7 +21,7 @@ use architecture::Architecture;
 use base::{Error, json};
 use report::{ModelConfig, Tracing};
 
-/// Names of the fields of a sidecar file: those of [`ModelConfig`].
+/// Names of the fields of a sidecar file, which are those of [`ModelConfig`].
 pub const SIDECAR_FIELDS: &[&str] = &[
     "model_dims",
     "num_layers",
@@ -45,30 +47,30 @@ pub const SIDECAR_FIELDS: &[&str] = &[
     "frozen_params",
 ];
 
-/// Name of the sidecar's field that is none of the model's.
+/// Name of the sidecar's field for the device.
 pub const DEVICE_FIELD: &str = "device";
 
-/// Name of the sidecar's field that says how the profile beside it was captured.
+/// Name of the sidecar's field that describes how the profile next to it was captured.
 pub const CAPTURE_FIELD: &str = "capture";
 
-/// What a sidecar file holds.
+/// Content of a sidecar file.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Sidecar {
     /// Dimensions of the model.
     pub model: ModelConfig,
-    /// The device (`tpu-v4`, `TPU v4-8`), as `--device` names it; only a `crossprof.json` says it.
+    /// The device (`tpu-v4`, `TPU v4-8`), as for `--device`. Only a `crossprof.json` can contain it.
     pub device: Option<String>,
-    /// How much tracing slowed the program down, where the capture kit measured it.
+    /// Slowdown of the program by tracing, if the capture kit measured it.
     pub tracing: Option<Tracing>,
-    /// How far the clock of the process that was captured is ahead of that of the job's first process, in nanoseconds, where the capture kit
-    /// found them to differ.
+    /// Lead of the captured process's clock over the clock of the job's first process, in nanoseconds. `None` if the
+    /// capture kit found no difference.
     pub clock_ahead_ns: Option<i64>,
-    /// What else the capture kit noted, by the names that `metadata.environment` has for it.
+    /// Other notes of the capture kit, by their names in `metadata.environment`.
     pub capture_notes: BTreeMap<String, String>,
 }
 
 impl Sidecar {
-    /// This sidecar, with the values of `other` wherever it has any.
+    /// Returns this sidecar with all values of `other` in place of its own.
     pub fn overridden_by(mut self, other: &Sidecar) -> Sidecar {
         self.capture_notes.extend(other.capture_notes.clone());
         Sidecar {
@@ -91,8 +93,8 @@ impl From<ModelConfig> for Sidecar {
 ///
 /// # Errors
 ///
-/// [`Error::Malformed`] where it is no JSON object, has a field that does not exist (a misspelt one would silently do
-/// nothing), or a value of the wrong type.
+/// Returns [`Error::Malformed`] if the text is not a JSON object, has an unknown field (a misspelt field would have no
+/// effect), or a value of the wrong type.
 pub fn read_sidecar(text: &[u8]) -> Result<Sidecar, Error> {
     let malformed = |reason: String| Error::Malformed {
         what: "a model configuration (crossprof.json)".to_owned(),
@@ -103,12 +105,12 @@ pub fn read_sidecar(text: &[u8]) -> Result<Sidecar, Error> {
     let device = match object.remove(DEVICE_FIELD) {
         None | Some(Value::Null) => None,
         Some(Value::String(device)) => Some(device),
-        Some(_) => return Err(malformed(format!("its field \"{DEVICE_FIELD}\" is no text"))),
+        Some(_) => return Err(malformed(format!("its field \"{DEVICE_FIELD}\" is not a text"))),
     };
     let capture = match object.remove(CAPTURE_FIELD) {
         None => Map::new(),
         Some(Value::Object(capture)) => capture,
-        Some(_) => return Err(malformed(format!("its field \"{CAPTURE_FIELD}\" is no object"))),
+        Some(_) => return Err(malformed(format!("its field \"{CAPTURE_FIELD}\" is not an object"))),
     };
     if let Some(unknown) = object.keys().find(|key| !key.starts_with('_') && !SIDECAR_FIELDS.contains(&key.as_str())) {
         return Err(malformed(format!("it has an unknown field \"{}\"", shortened(unknown))));
@@ -127,15 +129,15 @@ pub fn read_sidecar(text: &[u8]) -> Result<Sidecar, Error> {
 ///
 /// # Errors
 ///
-/// [`Error::Malformed`] where it is no JSON object or gives no dimension of a model.
+/// Returns [`Error::Malformed`] if the text is not a JSON object or contains no dimension of a model.
 pub fn read_hugging_face(text: &[u8]) -> Result<ModelConfig, Error> {
     let malformed = |reason: String| Error::Malformed {
         what: "a Hugging Face config.json".to_owned(),
         reason,
-        remedy: "Give the model's dimensions in the form, by flags, or in a crossprof.json.".to_owned(),
+        remedy: "Enter the model's dimensions in the form, by flags, or in a crossprof.json.".to_owned(),
     };
     let outer = object(text).map_err(&malformed)?;
-    // A model of several modalities keeps its language model's dimensions one level down.
+    // A multimodal model stores the dimensions of its language model one level deeper.
     let inner = ["text_config", "llm_config", "language_config"]
         .iter()
         .find_map(|key| outer.get(*key).and_then(Value::as_object))
@@ -144,12 +146,12 @@ pub fn read_hugging_face(text: &[u8]) -> Result<ModelConfig, Error> {
     let config = fields.read();
     let known = [config.model_dims, config.num_layers, config.num_heads, config.vocab_size];
     if known.iter().all(Option::is_none) {
-        return Err(malformed("it gives no width, layers, heads or vocabulary".to_owned()));
+        return Err(malformed("it contains no hidden size, layers, heads or vocabulary".to_owned()));
     }
     Ok(config)
 }
 
-/// The fields of a `config.json`, and of the object around it.
+/// The fields of a `config.json`, and those of the enclosing object.
 struct ConfigFields<'a> {
     inner: &'a Map<String, Value>,
     outer: &'a Map<String, Value>,
@@ -194,7 +196,7 @@ impl ConfigFields<'_> {
         }
     }
 
-    /// The first of the fields `names` that is a positive integer.
+    /// Returns the first of the fields `names` that is a positive integer.
     fn number(&self, names: &[&str]) -> Option<u64> {
         let positive = |value: &Value| value.as_u64().filter(|number| *number > 0);
         names.iter().find_map(|name| self.inner.get(*name).and_then(positive))
@@ -212,7 +214,7 @@ impl ConfigFields<'_> {
         self.inner.get(name).or_else(|| self.outer.get(name)).and_then(Value::as_str)
     }
 
-    /// T5 says it in words, a few others by the activation's name.
+    /// Returns whether the feed-forward is gated. T5 has a field for it, and some others name the activation.
     fn gated(&self) -> Option<bool> {
         if let Some(projection) = self.text("feed_forward_proj") {
             return Some(projection.starts_with("gated"));
@@ -231,7 +233,7 @@ fn object(text: &[u8]) -> Result<Map<String, Value>, String> {
     }
 }
 
-/// A name from the file can have any length.
+/// Shortens a name from the file, which may have any length.
 fn shortened(name: &str) -> String {
     name.chars().take(60).collect()
 }

@@ -1,6 +1,7 @@
-//! Groups the files of a drop, a folder or an archive into runs. Pure: paths and kinds in, a plan out.
+//! Groups the files of a drop, a folder or an archive into runs. Has no side effects: takes paths and kinds, returns a
+//! plan.
 //!
-//! What a file is comes from its content ([`FileKind`]); its path only says what it belongs to:
+//! The kind of a file comes from its content ([`FileKind`]). Its path only determines its run:
 //!
 //! ```text
 //! log/plugins/profile/2026_01_05_10_00_00/hostA.xplane.pb        one run, two hosts: the folder is the run
@@ -16,61 +17,61 @@
 use base::sort;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What a file holds, known by its content.
+/// Kind of a file, detected from its content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
 pub enum FileKind {
-    /// An XSpace: what the profiler recorded.
+    /// An XSpace: the complete recording of the profiler.
     XPlane,
-    /// A Chrome trace: an export of it, with losses.
+    /// A Chrome trace: an export of the recording, with losses.
     TraceJson,
     /// An earlier result.
     UnifiedProfile,
-    /// A model configuration (`config.json`, `crossprof.json`): belongs to the runs beside or below it.
+    /// A model configuration (`config.json`, `crossprof.json`). It belongs to the runs in its folder or below.
     ModelConfig,
-    /// What memory held at one moment: a device memory profile (pprof), or the text of an out-of-memory error.
+    /// Content of memory at one moment: a device memory profile (pprof), or the text of an out-of-memory error.
     MemoryProfile,
     /// A compiled program (`xla.HloProto`).
     Program,
-    /// A zip or tar: its members are planned when it is opened.
+    /// A zip or tar archive. Its members are planned once it is opened.
     Archive,
     /// None of the other kinds.
     Unknown,
 }
 
-/// One file to plan for.
+/// A file to plan for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Candidate<'a> {
-    /// Path as given, `/` between folders; inside an archive the archive's path is its first part.
+    /// Path as given, with `/` between folders. Inside an archive, it starts with the archive's path.
     pub path: &'a str,
-    /// What the file holds.
+    /// Kind of the file.
     pub kind: FileKind,
 }
 
-/// What to read and what it belongs to. All indices are into the candidates.
+/// Assignment of files to runs. All indices refer to the candidates.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Plan {
     /// The runs, in the order of their first files.
     pub runs: Vec<PlannedRun>,
     /// Archives to open.
     pub archives: Vec<usize>,
-    /// Files that are no part of any run.
+    /// Files that do not belong to any run.
     pub ignored: Vec<Ignored>,
 }
 
 /// One run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PlannedRun {
-    /// Name of the run's folder, else of its file without suffixes.
+    /// Name of the run's folder, or of its file without suffixes.
     pub name: String,
-    /// The files to read: one per host.
+    /// Files to read, one per host.
     pub hosts: Vec<HostFile>,
-    /// Files of compiled programs: those of one folder are a run, which has no hosts.
+    /// Files of compiled programs. Those of one folder form a run without hosts.
     pub programs: Vec<usize>,
-    /// The device memory profile or the text of an error that the run is, which then has no hosts and no programs.
+    /// Device memory profile or text of an error. Such a run has no hosts and no programs.
     pub memory_profile: Option<usize>,
     /// Files that repeat one of `hosts` and are not read.
     pub repeated: Vec<Repeated>,
-    /// Model configurations, the one that wins last.
+    /// Model configurations. Later ones override earlier ones.
     pub sidecars: Vec<usize>,
 }
 
@@ -83,28 +84,28 @@ pub struct HostFile {
     pub host: String,
 }
 
-/// A file that is not read because another holds the same events.
+/// A file that is not read because another file contains the same events.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Repeated {
     /// Index of the file.
     pub file: usize,
-    /// The file that is read instead.
+    /// Index of the file that is read instead.
     pub instead: usize,
 }
 
-/// A file that is no part of any run.
+/// A file that does not belong to any run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ignored {
     /// Index of the file.
     pub file: usize,
-    /// Why the file is not read, as a sentence.
+    /// Reason why the file is not read, as a sentence.
     pub reason: String,
 }
 
-/// Plans the runs of `files`. The order of the files decides the order of the runs and nothing else.
+/// Plans the runs of `files`. The order of the files affects only the order of the runs.
 pub fn plan(files: &[Candidate<'_>]) -> Plan {
     let mut plan = Plan::default();
-    // Run key to the traces of each host; the keys in the order in which they were first seen.
+    // Traces of each host by run key, and the keys in the order of their first file.
     let mut groups: BTreeMap<String, RunTraces> = BTreeMap::new();
     let mut order: Vec<String> = Vec::new();
     for (file, candidate) in files.iter().enumerate() {
@@ -145,7 +146,8 @@ fn add_memory_profiles(files: &[Candidate<'_>], plan: &mut Plan) {
     plan.runs.extend(profiles.map(run));
 }
 
-/// Adds a run for each folder with files of compiled programs. XProf's own copies beside a profile hold what that holds.
+/// Adds a run for each folder with compiled programs. XProf's own copies next to a profile repeat the profile's
+/// programs.
 fn add_programs(files: &[Candidate<'_>], plan: &mut Plan) {
     let is_program = |file: &usize| kind_of(files, *file) == Some(FileKind::Program);
     let xplanes = files.iter().filter(|file| file.kind == FileKind::XPlane);
@@ -169,9 +171,9 @@ fn add_programs(files: &[Candidate<'_>], plan: &mut Plan) {
     }
 }
 
-/// Why XProf's own derived files beside a profile are not read, known by their names; `None` for any other file.
+/// Returns why a file that XProf derived from a profile is not read, or `None` for any other file. Detects it by name.
 ///
-/// Only asked about files whose content is no profile.
+/// Callers use this only for files whose content is not a profile.
 pub fn cache_reason(path: &str) -> Option<&'static str> {
     let name = file_name(path);
     let cached = name.ends_with(".hlo_proto.pb")
@@ -184,14 +186,14 @@ pub fn cache_reason(path: &str) -> Option<&'static str> {
             .iter()
             .any(|derived| name.trim_end_matches(".gz").ends_with(derived))
         || path.split('/').any(|part| part.ends_with(".leveldb"));
-    cached.then_some("XProf derived this file from the profile beside it; it holds nothing that the profile does not.")
+    cached.then_some("XProf derived this file from the profile next to it. The profile contains all of its data.")
 }
 
-/// What is said of a compiled program beside the profile of its run.
-const PROGRAM_OF_PROFILE: &str = "The profile beside this file holds its compiled programs.";
+/// Reason for ignoring a compiled program next to the profile of its run.
+const PROGRAM_OF_PROFILE: &str = "The profile next to this file contains its compiled programs.";
 
 fn unknown_reason(path: &str) -> String {
-    cache_reason(path).unwrap_or("This file is not a profile that crossprof knows.").to_owned()
+    cache_reason(path).unwrap_or("crossprof does not recognise this file as a profile.").to_owned()
 }
 
 /// The traces of one run, by host.
@@ -206,7 +208,7 @@ impl RunTraces {
         let mut run = PlannedRun { name: self.name, ..PlannedRun::default() };
         let kind = |file: usize| files.get(file).map(|candidate| (candidate.kind, candidate.path));
         for (host, mut of_host) in self.hosts {
-            // The xplane first, then by path: the first is read.
+            // Sort the xplane first, then by path. The first file is read.
             sort::sort_by_key(&mut of_host, |&file| (kind(file), file));
             let mut of_host = of_host.into_iter();
             let Some(read) = of_host.next() else { continue };
@@ -218,7 +220,7 @@ impl RunTraces {
     }
 }
 
-/// Where a trace belongs.
+/// The run and the host that a trace belongs to.
 struct TracePlace {
     /// Key of the trace's run: folder, or folder and stem.
     run: String,
@@ -232,7 +234,7 @@ impl TracePlace {
     fn of(candidate: &Candidate<'_>) -> TracePlace {
         let stem = stem(candidate.path);
         if candidate.kind == FileKind::UnifiedProfile {
-            // A result is a separate run even in a run's folder.
+            // A result is a separate run, even in a run's folder.
             return TracePlace {
                 run: candidate.path.to_owned(),
                 name: file_name(stem).to_owned(),
@@ -250,8 +252,8 @@ impl TracePlace {
     }
 }
 
-/// The run's folder of a path: `.../plugins/profile/<run>`, or a folder named by the time of its capture
-/// (`2026_01_05_10_00_00`), as it is when only that folder was dropped.
+/// Returns the folder of the run that a path belongs to: `.../plugins/profile/<run>`, or a folder with the time of the
+/// capture as its name (`2026_01_05_10_00_00`), for drops of only that folder.
 pub fn run_folder(path: &str) -> Option<&str> {
     let folders = path.rfind('/').and_then(|end| path.get(..end))?;
     let mut end = 0;
@@ -267,7 +269,12 @@ pub fn run_folder(path: &str) -> Option<&str> {
     None
 }
 
-/// True for `YYYY_MM_DD_HH_MM_SS`, with or without a suffix after it.
+/// Returns the folder of a path that is named after the time of a capture. Such names sort by time.
+pub fn capture_time(path: &str) -> Option<&str> {
+    path.split('/').rfind(|part| is_capture_time(part))
+}
+
+/// Returns true for `YYYY_MM_DD_HH_MM_SS`, with or without a suffix.
 fn is_capture_time(name: &str) -> bool {
     let pattern = b"dddd_dd_dd_dd_dd_dd";
     name.len() >= pattern.len()
@@ -277,12 +284,12 @@ fn is_capture_time(name: &str) -> bool {
             .all(|(byte, &want)| if want == b'd' { byte.is_ascii_digit() } else { byte == want })
 }
 
-/// `perfetto_trace.json.gz` is JAX's second copy of `<host>.trace.json.gz`: beside any other trace of its folder it
-/// repeats that, alone it is a run.
+/// Marks each `perfetto_trace.json.gz` as a copy of another trace in its folder. JAX writes it in addition to
+/// `<host>.trace.json.gz`. A `perfetto_trace.json.gz` without another trace is a run.
 fn merge_perfetto_copies(files: &[Candidate<'_>], groups: &mut BTreeMap<String, RunTraces>) {
     let traces =
         files.iter().enumerate().filter(|(_, file)| matches!(file.kind, FileKind::XPlane | FileKind::TraceJson));
-    // The trace that is read of each folder, and the copies.
+    // The trace to read in each folder, and the copies.
     let mut originals: BTreeMap<&str, (&str, usize)> = BTreeMap::new();
     let mut copies: Vec<(usize, &str)> = Vec::new();
     for (index, file) in traces {
@@ -294,7 +301,7 @@ fn merge_perfetto_copies(files: &[Candidate<'_>], groups: &mut BTreeMap<String, 
             *first = (*first).min((file.path, index));
         }
     }
-    // Each copy and what it repeats.
+    // Each copy, and the file that it repeats.
     let copies: BTreeMap<usize, usize> = copies
         .iter()
         .filter_map(|&(copy, folder)| originals.get(folder).map(|&(_, original)| (copy, original)))
@@ -316,12 +323,12 @@ fn merge_perfetto_copies(files: &[Candidate<'_>], groups: &mut BTreeMap<String, 
     groups.retain(|_, group| !group.hosts.is_empty());
 }
 
-/// Model configurations of one folder that a run gets, the last of them: every run of the folder lists all of its own, so
-/// thousands of both would be millions.
+/// Maximum number of model configurations from one folder per run. The last ones are kept. Every run of the folder
+/// lists them all, so thousands of runs and configurations would give millions of entries.
 const MAX_SIDECARS: usize = 16;
 
-/// A model configuration belongs to the runs that have a file in its folder or below; where there is none, to all.
-/// The deepest folder wins, in one folder `crossprof.json` over `config.json`.
+/// Assigns each model configuration to the runs with a file in its folder or below, or to all runs if there are none.
+/// The deepest folder wins. Within a folder, `crossprof.json` wins over `config.json`.
 fn assign_sidecars(files: &[Candidate<'_>], plan: &mut Plan) {
     let mut sidecars: Vec<usize> =
         (0..files.len()).filter(|&i| kind_of(files, i) == Some(FileKind::ModelConfig)).collect();
@@ -330,7 +337,7 @@ fn assign_sidecars(files: &[Candidate<'_>], plan: &mut Plan) {
     let folders: BTreeSet<&str> = sidecars.iter().map(|&sidecar| folder_of(sidecar)).collect();
     let below = runs_below(files, plan, &folders);
     let mut without_runs = 0;
-    // Those of one folder, which stand together, belong to the same runs.
+    // Configurations of one folder are adjacent and belong to the same runs.
     for together in sidecars.chunk_by(|&a, &b| folder_of(a) == folder_of(b)) {
         let together = together.get(together.len().saturating_sub(MAX_SIDECARS)..).unwrap_or_default();
         let Some(folder) = together.first().map(|&sidecar| folder_of(sidecar)) else { continue };
@@ -351,10 +358,10 @@ fn assign_sidecars(files: &[Candidate<'_>], plan: &mut Plan) {
     }
 }
 
-/// The runs that have a file in or below each of these folders, as far as there are any. Goes up from each file once: thousands of runs
-/// may have a configuration each.
+/// Returns the runs with a file in or below each of these folders. Visits the ancestors of each file only once, since
+/// thousands of runs may have one configuration each.
 fn runs_below<'a>(files: &[Candidate<'a>], plan: &Plan, folders: &BTreeSet<&'a str>) -> BTreeMap<&'a str, Vec<usize>> {
-    // `..` holds every relative path that does not go up further.
+    // `..` contains every relative path that does not go up further.
     let upwards: Vec<&str> = folders.iter().copied().filter(|it| is_only_ups(it)).collect();
     let mut below: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
     for (index, run) in plan.runs.iter().enumerate() {
@@ -365,7 +372,7 @@ fn runs_below<'a>(files: &[Candidate<'a>], plan: &Plan, folders: &BTreeSet<&'a s
             let over = upwards.iter().copied().filter(|it| is_above(it, path));
             for folder in held.chain(over) {
                 let runs = below.entry(folder).or_default();
-                // Its other files come next to this one.
+                // The run's other files come directly after this one.
                 if runs.last() != Some(&index) {
                     runs.push(index);
                 }
@@ -379,12 +386,12 @@ fn kind_of(files: &[Candidate<'_>], file: usize) -> Option<FileKind> {
     files.get(file).map(|candidate| candidate.kind)
 }
 
-/// A folder of `..` alone.
+/// Returns true for a folder that consists only of `..`.
 fn is_only_ups(folder: &str) -> bool {
     !folder.is_empty() && folder.split('/').all(|part| part == "..")
 }
 
-/// A folder of `..` alone holds every relative path that does not go up further.
+/// Returns true if `ups`, a folder of only `..`, contains `path`: a relative path that does not go up further.
 fn is_above(ups: &str, path: &str) -> bool {
     let count = |path: &str| path.split('/').take_while(|part| *part == "..").count();
     !path.starts_with('/') && count(path) <= count(ups)
@@ -394,12 +401,12 @@ fn folder(path: &str) -> &str {
     path.rfind('/').and_then(|end| path.get(..end)).unwrap_or("")
 }
 
-/// The last part of a path.
+/// Returns the last part of a path.
 pub fn file_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
-/// The path without the suffixes of a profile.
+/// Returns the path without the suffixes of a profile.
 fn stem(path: &str) -> &str {
     let path = path.strip_suffix(".gz").unwrap_or(path);
     [".xplane.pb", ".trace.json", ".json", ".pb", ".trace"]
@@ -409,7 +416,7 @@ fn stem(path: &str) -> &str {
         .unwrap_or(path)
 }
 
-/// Whether a file of this name says that it is a profile: then it is worth saying why it cannot be read as one.
+/// Returns true if a file has the name of a profile. In this case, users expect to see why it cannot be read.
 pub fn is_called_profile(path: &str) -> bool {
     [".xplane.pb", ".trace.json", ".trace.json.gz"].iter().any(|suffix| path.ends_with(suffix))
 }

@@ -1,22 +1,23 @@
-//! Earlier results: the unified profile JSON, of this program or of the 1.0.0 tools.
+//! Reads earlier results: the unified profile JSON of crossprof or of the 1.0.0 tools.
 //!
-//! Four shapes call themselves 1.0.0:
+//! Four shapes have the version 1.0.0:
 //!
-//! | shape | device use in | also |
+//! | shape | device utilisation in | further fields |
 //! |---|---|---|
 //! | A | `compute_utilization` | |
 //! | B | `timeline_coverage` | `coverage_stddev`, `avg_concurrent_kernels` |
 //! | C | as B | `throughput.tokens_per_sec_per_device` |
 //! | D | as B | `flop_stats`, `model_config.item_embedding_dim` |
 //!
-//! All are read into the present schema; what was converted, corrected or left out stands in the profile's warnings.
-//! A document that says 1.1.0 is taken as it is: what this program exports, it imports unchanged.
+//! All shapes are converted to the current schema. The profile's warnings list everything that was converted, corrected
+//! or skipped. A document with version 1.1.0 is not converted: crossprof imports its own exports unchanged.
 //!
-//! Sentences (warnings, findings, what was not measured) are made printable, as ours are; names stay as they are, since whatever
-//! shows them makes them so. Numbers that no measurement gives are absent (`values`).
-//! A document may have comments, and parts that are left out, as documentation prints them (`lenient`).
-//! A document can hold several runs: a list of profiles of any of these shapes, or the results of a benchmark
-//! ([`benchmark`]).
+//! Sentences (warnings, findings, reasons for missing metrics) are made printable. Names stay as they are, since the
+//! code that displays them makes them printable. Numbers that are too large for a measurement are read as absent
+//! (`values`).
+//!
+//! A document may contain comments and omissions, as in printed documentation (`lenient`). It can also contain several
+//! runs: a list of profiles with any of these shapes, or the results of a benchmark ([`benchmark`]).
 
 pub mod benchmark;
 mod legacy;
@@ -33,38 +34,39 @@ use report::UnifiedProfile;
 use section::Notes;
 use version::Version;
 
-/// Largest document that is read: a profile is a few hundred kilobytes.
+/// Maximum size of a document in bytes. A profile has a few hundred kilobytes.
 pub const MAX_BYTES: usize = 64 << 20;
 
-/// What is wrong with a document that only an attack holds: a profile has a dozen levels.
-const TOO_DEEP: &str = "it is nested too deeply, with more than 127 lists and objects inside each other";
+/// Reason for refusing a document that only an attacker would write. A profile has a dozen levels.
+const TOO_DEEP: &str = "it is nested too deeply, with more than 127 levels of lists and objects";
 
 /// The runs of one document.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Profiles {
     /// Runs in the order of the document, at least one.
     pub runs: Vec<NamedProfile>,
-    /// About the document, and about what in it is no run.
+    /// Warnings about the document, and about entries that are not a run.
     pub warnings: Vec<Warning>,
 }
 
 /// One run of a document.
 #[derive(Clone, Debug, PartialEq)]
 pub struct NamedProfile {
-    /// Name of the run; that of the file where absent.
+    /// Name of the run. If absent, the file's name is used.
     pub name: Option<String>,
-    /// What was measured of the run.
+    /// Metrics of the run.
     pub profile: UnifiedProfile,
-    /// The picture of its median step as a text, where a report keeps it.
+    /// Picture of the run's median step as text, if the source is a report with pictures.
     pub median_step: Option<String>,
 }
 
-/// Reads the document in `text`; `path` is named in its warnings.
+/// Reads the document in `text`. Its warnings name `path`.
 ///
 /// # Errors
 ///
-/// [`Error::Malformed`] where it is damaged JSON, a 1.1.0 document whose fields have wrong types, or holds no run;
-/// [`Error::Unsupported`] where its major version is not 1. In a list, such a profile is a warning unless all are.
+/// Returns [`Error::Malformed`] if the JSON is damaged, if the fields of a 1.1.0 document have wrong types, or if there
+/// is no run. Returns [`Error::Unsupported`] if the major version is not 1. In a list, such a profile only causes a
+/// warning, unless all profiles fail.
 pub fn read_profiles(text: &[u8], path: &str) -> Result<Profiles, Error> {
     let Parsed { document, notes } = parse(text)?;
     let mut profiles = match document {
@@ -82,7 +84,7 @@ pub fn read_profiles(text: &[u8], path: &str) -> Result<Profiles, Error> {
     Ok(profiles)
 }
 
-/// A list of profiles; each is named as it names itself, else by its place.
+/// Reads a list of profiles. A run has the name in its profile's metadata, if any.
 fn read_list(documents: Vec<Value>, path: &str) -> Result<Profiles, Error> {
     let mut profiles = Profiles::default();
     let mut first_error = None;
@@ -109,7 +111,7 @@ fn read_list(documents: Vec<Value>, path: &str) -> Result<Profiles, Error> {
 /// Reads one profile.
 fn read_one(mut document: Value, about: Vec<Warning>, path: &str) -> Result<UnifiedProfile, Error> {
     if !document.is_object() {
-        return Err(malformed("it is no JSON object".to_owned()));
+        return Err(malformed("it is not a JSON object".to_owned()));
     }
     let version = Version::of(&document)?;
     let mut notes = Notes::new(path);
@@ -119,13 +121,13 @@ fn read_one(mut document: Value, about: Vec<Warning>, path: &str) -> Result<Unif
     }
     let immeasurable = values::take_immeasurable(&mut document);
     if immeasurable > 0 {
-        let message = format!("{immeasurable} numbers are larger than any measurement: they were read as absent.");
+        let message = format!("{immeasurable} numbers are too large for a measurement. They were read as absent.");
         notes.push(Warning::new(WarningCode::ProfileImmeasurable, message).with_count(immeasurable));
     }
     let unknown_words = values::settle_words(&mut document);
     if unknown_words > 0 {
         let message = format!(
-            "{unknown_words} severities or confidences are none that are known here: they were read as the least."
+            "{unknown_words} unknown severities or confidences (written by a newer version?) were read as the lowest ones."
         );
         notes.push(Warning::new(WarningCode::ProfileUnknownWords, message).with_count(unknown_words));
     }
@@ -133,11 +135,11 @@ fn read_one(mut document: Value, about: Vec<Warning>, path: &str) -> Result<Unif
         if version.is_newer() {
             notes.push(Warning::new(
                 WarningCode::ProfileNewer,
-                format!("This profile has the newer schema {version}; sections that are new in it were left out."),
+                format!("This profile has the newer schema {version}. New sections were not read."),
             ));
         }
         json::from_foreign_tree(document).map_err(|error| {
-            let because = if immeasurable > 0 { ", as a number is larger than any measurement" } else { "" };
+            let because = if immeasurable > 0 { ", since a number is too large for a measurement" } else { "" };
             malformed(format!("{error}{because}"))
         })?
     } else {
@@ -147,14 +149,14 @@ fn read_one(mut document: Value, about: Vec<Warning>, path: &str) -> Result<Unif
     Ok(profile)
 }
 
-/// A document, and what in its text was no JSON.
+/// A document, and notes about parts of its text that were not JSON.
 struct Parsed {
     document: Value,
     notes: Vec<Warning>,
 }
 
-/// Parses the document. Python's `json` writes `NaN` and `Infinity`, which are no JSON: they become `null`. What documents
-/// print has comments and omissions ([`lenient`]).
+/// Parses the document. Python's `json` writes `NaN` and `Infinity`, which are not JSON, so they become `null`.
+/// Documents in documentation contain comments and omissions ([`lenient`]).
 fn parse(text: &[u8]) -> Result<Parsed, Error> {
     let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
     let first = match serde_json::from_slice(text) {
@@ -175,20 +177,20 @@ fn parse(text: &[u8]) -> Result<Parsed, Error> {
     let mut notes: Vec<Warning> = not_numbers(found.not_numbers).into_iter().collect();
     if found.unclear > 0 {
         let message = format!(
-            "{} values are left out (...) or name several possibilities; they were read as absent.",
+            "{} values are placeholders (...) or list several possibilities. They were read as absent.",
             found.unclear
         );
         notes.push(Warning::new(WarningCode::ProfileLeftOut, message).with_count(found.unclear));
     }
     if found.comments > 0 {
-        let message = format!("{} comments, which are no JSON, were passed over.", found.comments);
+        let message = format!("{} comments, which JSON does not allow, were skipped.", found.comments);
         notes.push(Warning::new(WarningCode::ProfileComments, message).with_count(found.comments));
     }
     Ok(Parsed { document: found.value, notes })
 }
 
 fn not_numbers(count: u64) -> Option<Warning> {
-    let message = format!("{count} values are NaN or infinite; they were read as absent.");
+    let message = format!("{count} values are NaN or infinite. They were read as absent.");
     (count > 0).then(|| Warning::new(WarningCode::ProfileNotANumber, message).with_count(count))
 }
 
@@ -196,7 +198,7 @@ fn malformed(reason: String) -> Error {
     Error::Malformed {
         what: "a unified profile".to_owned(),
         reason,
-        remedy: "Export it again, or drop the trace it was made from.".to_owned(),
+        remedy: "Export it again, or open the original trace.".to_owned(),
     }
 }
 

@@ -1,16 +1,16 @@
-//! Every value of the registry goes through everything that holds it: both decoders, the image of a trace, merging, and leaving
-//! out absurd events. A new column or argument is held by these tests without another line.
+//! Passes every value of the registry through all code that stores it: both decoders, the image of a trace, merging,
+//! and the removal of absurd events. These tests cover new columns and arguments automatically.
 
 use crate::xplane::writer::{Message, event, message};
 use crate::{ChromeJsonDecoder, XPlaneDecoder};
 use trace::snapshot::{Piece, Reader, Writer};
 use trace::{EventColumn, EventId, EventStat, Holds, NumberArg, TextArg, Trace, TraceBuilder, merge};
 
-/// Name of the event. It is also the name of an op's end, for which alone some values are kept.
+/// Name of the event. It is also the name of an op's end, since some values are stored only for those.
 const NAME: &str = "end: dot.1";
 const NUMBER: i64 = 7;
 
-/// An event that says it is an op, and says one thing more.
+/// Builds an xplane event that is an op and has one more stat.
 fn xplane(stat: &[u8], value: Message) -> Trace {
     let said = event(1, 50, 400).message(4, message().int(1, 1).bytes(5, "dot.1")).message(4, value);
     let line = message().bytes(2, "python").message(4, said);
@@ -21,8 +21,7 @@ fn xplane(stat: &[u8], value: Message) -> Trace {
     decoder.finish().unwrap()
 }
 
-/// An event in JSON that says it is an op, and one thing more, behind an event that is left out because it is weeks
-/// away.
+/// Builds a JSON event that is an op and has one more argument. An event before it is removed, since it is weeks away.
 fn json(key: &[u8], value: &str) -> Trace {
     let key = std::str::from_utf8(key).unwrap();
     let event = |name: &str, start: &str, args: &str| {
@@ -37,7 +36,7 @@ fn json(key: &[u8], value: &str) -> Trace {
     trace
 }
 
-/// As the second host of a run, after it was handed from one program to another.
+/// Turns the trace into the second host of a run, after a transfer between programs.
 fn carried(trace: Trace) -> Trace {
     let mut reader = Reader::new();
     for piece in Writer::new(trace, Vec::new()) {
@@ -52,7 +51,7 @@ fn carried(trace: Trace) -> Trace {
     merge(vec![("a".into(), other.build()), ("b".into(), reader.finish().unwrap().0)])
 }
 
-/// What `find` finds of the event in the trace as it was decoded, and in the trace as it was carried.
+/// Applies `find` to the event in the decoded trace, and in the trace after the transfer.
 fn both<T>(trace: Trace, find: impl Fn(&Trace, EventId) -> T) -> [T; 2] {
     [trace.clone(), carried(trace)].map(|trace| {
         let is_it = |id: &EventId| trace.events.get(*id).is_some_and(|event| trace.text(event.name) == NAME);
@@ -108,7 +107,7 @@ fn every_text_is_carried() {
     }
 }
 
-/// Also arguments and values that no decoder fills.
+/// Includes arguments and values that no decoder sets.
 #[test]
 fn every_argument_and_value_comes_back_from_an_image_and_a_merge() {
     let mut b = TraceBuilder::new();

@@ -1,31 +1,32 @@
-//! Comparison reports: the web page that `crossprof compare --output report.html` writes holds the profiles that it compares, so
-//! that a report can be opened where a profile can.
+//! Reads comparison reports. The web page that `crossprof compare --output report.html` writes contains the compared
+//! profiles, so a report can be opened like a profile.
 //!
 //! ```html
 //! <meta name="crossprof-report" content="1">                         near the start: marks the page as a report
 //! <script type="application/json" id="crossprof-profiles">[ ... ]</script>
-//! <script type="application/json" id="crossprof-median-steps">[ ... ]</script>    a text or null a profile; not in every report
+//! <script type="application/json" id="crossprof-median-steps">[ ... ]</script>    optional: a text or null per profile
 //! ```
 //!
-//! Only these lists are read; what the page shows is made from them again. Texts of a report have no `<` and no `"` (they are
-//! escaped), and the lists have no `<`, so the first such element is the one and ends at the first `</script`.
+//! Only these lists are read, and everything else in the page is derived from them. Texts of a report have no `<` and
+//! no `"` (they are escaped), and the lists have no `<`. The first such element is therefore the right one, and it ends
+//! at the first `</script`.
 
 use memchr::memmem;
 
 use base::{Error, json};
 
-/// Bytes within which the page says what it is.
+/// Number of bytes at the start of the page that contain the marker.
 const HEAD_BYTES: usize = 4096;
-/// What the page says it is.
+/// Marker of a report.
 const MARK: &[u8] = b"name=\"crossprof-report\"";
-/// The start tag's end, before the list.
+/// End of the start tag before the list.
 const START: &[u8] = b"id=\"crossprof-profiles\">";
-/// The start tag's end, before the pictures of the median steps.
+/// End of the start tag before the pictures of the median steps.
 const STEPS_START: &[u8] = b"id=\"crossprof-median-steps\">";
-/// Behind the list.
+/// Text after the list.
 const END: &[u8] = b"</script";
 
-/// Whether a file with this start is a report.
+/// Returns true if a file with this start is a report.
 pub fn looks_like_report(head: &[u8]) -> bool {
     let head = head.get(..HEAD_BYTES).unwrap_or(head);
     let text = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head).trim_ascii_start();
@@ -33,17 +34,18 @@ pub fn looks_like_report(head: &[u8]) -> bool {
     is_page && memmem::find(head, MARK).is_some()
 }
 
-/// The JSON list of the profiles in a report.
+/// Returns the JSON list of the profiles in a report.
 ///
 /// # Errors
 ///
-/// [`Error::Malformed`] where it has none, or where the file ends inside it.
+/// Returns [`Error::Malformed`] if the report has no list, or ends inside it.
 pub fn profiles(page: &[u8]) -> Result<&[u8], Error> {
-    let list = behind(page, START).ok_or_else(|| malformed("the profiles are not in it"))?;
+    let list = behind(page, START).ok_or_else(|| malformed("it contains no profiles"))?;
     before_end(list).ok_or_else(|| malformed("it ends inside the profiles"))
 }
 
-/// The picture of each profile's median step as a text; none of a report without, or where they are damaged.
+/// Returns the picture of each profile's median step as text. The list is empty if the report has none or they are
+/// damaged.
 pub fn median_steps(page: &[u8]) -> Vec<Option<String>> {
     let list = behind(page, STEPS_START).and_then(before_end).and_then(|list| std::str::from_utf8(list).ok());
     list.and_then(|list| json::from_str(list).ok()).unwrap_or_default()
@@ -61,7 +63,7 @@ fn malformed(reason: &str) -> Error {
     Error::Malformed {
         what: "a crossprof report".to_owned(),
         reason: reason.to_owned(),
-        remedy: "Copy the file again, or make the report anew.".to_owned(),
+        remedy: "Copy the file again, or create the report again.".to_owned(),
     }
 }
 
@@ -73,7 +75,7 @@ mod tests {
         <script type=\"application/json\" id=\"crossprof-profiles\">[{\"a\":\"\\u003c\"}]</script><p>";
 
     #[test]
-    fn a_report_is_told_from_other_pages() {
+    fn a_report_differs_from_other_pages() {
         assert!(looks_like_report(PAGE));
         assert!(!looks_like_report(b"<!DOCTYPE html><title>404</title>"));
         assert!(!looks_like_report(b"{\"name=\\\"crossprof-report\\\"\": 1}"));

@@ -1,4 +1,4 @@
-//! What a file is, known by its first bytes. The name is never asked.
+//! Detects the kind of a file from its first bytes. The name is never used.
 //!
 //! | starts with | is |
 //! |---|---|
@@ -13,10 +13,10 @@
 //! | fields of an XSpace with a printable plane name | xplane |
 //! | fields of a pprof `Profile` | device memory profile |
 //! | a module with a name and an entry computation | compiled program (HLO) |
-//! | plain text, JSON of a log | log, of which the error of memory that ran out is read |
+//! | plain text, JSON of a log | log, which may contain an out-of-memory error |
 //!
-//! A byte order mark, space and comments in front of JSON are skipped. Everything else is named, so that the message can say what
-//! to do.
+//! A byte order mark, spaces and comments before JSON are skipped. Other known kinds are named, so that the error
+//! message can advise the user.
 
 mod json;
 mod known;
@@ -27,18 +27,18 @@ use super::gzip::looks_like_gzip;
 use super::{report_html, xplane};
 use base::Error;
 
-/// What can be done about most files that are no profile.
-const DROP_A_PROFILE: &str = "Drop the *.xplane.pb or *.trace.json.gz that the profiler wrote, or its whole folder.";
+/// Advice for most files that are not a profile.
+const DROP_A_PROFILE: &str = "Open the *.xplane.pb or *.trace.json.gz that the profiler wrote, or its whole folder.";
 
-/// Bytes after which every format but JSON is known.
+/// Number of bytes that identify every format except JSON.
 pub const HEAD_BYTES: usize = 4096;
 
-/// What a file is.
+/// Kind of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Format {
     /// The file has no bytes.
     Empty,
-    /// Gzip, to be unpacked.
+    /// Gzip, to be decompressed.
     Gzip,
     /// A zip archive, to be unpacked.
     Zip,
@@ -50,26 +50,26 @@ pub enum Format {
     XSpace,
     /// Earlier results.
     UnifiedProfile,
-    /// A comparison report: a web page with profiles in it.
+    /// A comparison report: a web page that contains profiles.
     Report,
     /// A Hugging Face `config.json`.
     HuggingFaceConfig,
-    /// Our own `crossprof.json`.
+    /// A `crossprof.json` sidecar.
     Sidecar,
     /// A device memory profile (pprof).
     MemoryProfile,
     /// A compiled program (`xla.HloProto`).
     Program,
-    /// Plain text: a log, where it holds what XLA writes when memory runs out.
+    /// Plain text: a log, possibly with XLA's out-of-memory error.
     Log,
-    /// What profilers and XProf leave beside profiles: to be passed over, with the reason.
+    /// A file that profilers and XProf leave next to profiles. It is ignored, with this reason.
     Derived(String),
-    /// The file is no profile.
+    /// The file is not a profile.
     Other(Error),
 }
 
-/// Tells what a file is from its first bytes. `complete`: they are all there are. `None`: more are needed, which only
-/// happens with JSON (its deciding key can stand far behind) and with fewer than [`HEAD_BYTES`].
+/// Detects the kind of a file from its first bytes. `complete` means that the file has no more bytes. Returns `None` if
+/// more are needed. This happens only with JSON, whose deciding key may come late, and with fewer than [`HEAD_BYTES`].
 pub fn sniff(head: &[u8], complete: bool) -> Option<Format> {
     if head.is_empty() {
         return complete.then_some(Format::Empty);
@@ -81,7 +81,7 @@ pub fn sniff(head: &[u8], complete: bool) -> Option<Format> {
         return Some(Format::Zip);
     }
     if let Some(text) = json::start(head) {
-        return json::tell(text, complete);
+        return json::detect(text, complete);
     }
     if head.len() < HEAD_BYTES && !complete {
         return None;
@@ -105,17 +105,17 @@ pub fn sniff(head: &[u8], complete: bool) -> Option<Format> {
         return Some(Format::Program);
     }
     if protobuf::is_perfetto(head) {
-        return Some(Format::Other(Error::not_a_profile("a trace of Perfetto (protobuf)", known::FROM_PERFETTO)));
+        return Some(Format::Other(Error::not_a_profile("a Perfetto trace (protobuf)", known::FROM_PERFETTO)));
     }
     Some(xplane::what_else(head).map_or_else(|| known::by_appearance(head), Format::Other))
 }
 
-/// Whether this key of a JSON object is a section of a unified profile.
+/// Returns true if this key of a JSON object is a section of a unified profile.
 pub(super) fn is_profile_section(key: &str) -> bool {
     json::is_profile_section(key.as_bytes())
 }
 
-/// [`Error::NotAProfile`] with the usual remedy.
+/// Builds an [`Error::NotAProfile`] with the usual advice.
 fn not_a_profile(what: &str) -> Format {
     Format::Other(Error::not_a_profile(what, DROP_A_PROFILE))
 }

@@ -1,4 +1,4 @@
-//! One file in, its members out: what is packed in gzip, zip and tar, in one another, is unpacked while it streams by.
+//! Unpacks one file into its members while it streams by: gzip, zip and tar, also nested.
 //!
 //! ```text
 //!  a.json              -> a.json
@@ -7,8 +7,8 @@
 //!  c.tar.gz            -> c.tar.gz/run/x.xplane.pb
 //! ```
 //!
-//! Containers are recognised by their first bytes. Memory is bounded by a few blocks, whatever the file's size, and so is how many
-//! members and warnings a file gives.
+//! Containers are recognised by their first bytes. Memory use is limited to a few blocks, independent of the file's
+//! size. The number of members and warnings of a file is also limited.
 
 mod quota;
 
@@ -23,28 +23,28 @@ use base::Warning;
 /// Bytes that identify a container: a tar header.
 const HEAD_BYTES: usize = 512;
 
-/// Containers inside one another that are opened; what lies deeper is given as it is.
+/// Maximum number of nested containers. Deeper ones are passed on packed.
 const MAX_DEPTH: u8 = 4;
 
-/// Packed files are worked on in blocks of this size, so that a result (and the offset of a damage) does not depend on the
-/// sizes of the chunks.
+/// Packed files are processed in blocks of this size, so that the result (and the offset of any damage) does not depend
+/// on the sizes of the chunks.
 const STAGE_BYTES: usize = 64 * 1024;
 
-/// What an [`Unpacker`] gives: for each member a `Begin`, its bytes, an `End`; warnings anywhere.
+/// Output of an [`Unpacker`]: for each member `Begin`, its bytes and `End`, with warnings at any point.
 #[derive(Debug)]
 pub enum Unpacked<'a> {
     /// A member starts.
     Begin {
-        /// The file's path, without `.gz` where that is what was taken off; inside an archive `archive.zip/inner/path`.
+        /// The file's path, without `.gz` if it was decompressed. Inside an archive: `archive.zip/inner/path`.
         path: &'a str,
-        /// Size of the member, where that is known before its content.
+        /// Size of the member in bytes, if it is known before the content.
         size: Option<u64>,
     },
     /// The member's next bytes.
     Data(&'a [u8]),
-    /// The member is complete, or nothing more of it can be read.
+    /// The member is complete, or the rest of it is unreadable.
     End,
-    /// Something was wrong with the packing.
+    /// A problem with the compression or the archive.
     Warning(Warning),
 }
 
@@ -60,7 +60,7 @@ pub struct Unpacker {
 }
 
 impl Unpacker {
-    /// An unpacker of the file at `path`, which names its members.
+    /// Creates an unpacker of the file at `path`. The paths of members start with it.
     pub fn new(path: &str) -> Unpacker {
         Unpacker {
             layer: Layer::new(path, path, None, 0),
@@ -70,7 +70,7 @@ impl Unpacker {
         }
     }
 
-    /// The file's next bytes.
+    /// Reads the file's next bytes.
     pub fn push(&mut self, mut chunk: &[u8], sink: &mut dyn FnMut(Unpacked<'_>)) {
         self.limit.add_stored(chunk.len());
         let quota = &mut self.quota;
@@ -94,12 +94,12 @@ impl Unpacker {
         }
     }
 
-    /// True once it is clear that nothing is packed: what follows is given as it comes.
+    /// Returns true once it is clear that the file is not packed. Further bytes are then passed on unchanged.
     pub fn is_plain(&self) -> bool {
         self.layer.is_plain() && self.stage.is_empty()
     }
 
-    /// The file ends here.
+    /// Ends the file.
     pub fn finish(&mut self, sink: &mut dyn FnMut(Unpacked<'_>)) {
         let stage = std::mem::take(&mut self.stage);
         let quota = &mut self.quota;
@@ -112,12 +112,12 @@ impl Unpacker {
     }
 }
 
-/// One file or member: decides by its head whether it is packed, and opens it.
+/// One file or member. Detects from its head whether it is packed, and unpacks it.
 #[derive(Debug)]
 struct Layer {
-    /// What members of an archive are named after.
+    /// Start of the paths of an archive's members.
     archive_path: String,
-    /// Name of the member where it is plain.
+    /// Path of the member if it is not packed.
     path: String,
     size: Option<u64>,
     depth: u8,
@@ -211,7 +211,7 @@ impl Layer {
         }
     }
 
-    /// Decides what the head is the start of, and reads it as that.
+    /// Detects the format of the head, and continues with it.
     fn open(&mut self, limit: &InflateLimit, sink: &mut Sink<'_>) {
         let UnpackState::Head(head) = std::mem::replace(&mut self.state, UnpackState::Plain) else { return };
         if self.depth < MAX_DEPTH && looks_like_gzip(&head) {
@@ -259,7 +259,7 @@ impl Entries<'_> {
     }
 }
 
-/// The name of what a gzip file holds.
+/// Returns the path of the file inside a gzip file.
 fn without_gz(path: &str) -> &str {
     let ends_in_gz = path.len() > 3 && path.get(path.len() - 3..).is_some_and(|end| end.eq_ignore_ascii_case(".gz"));
     if ends_in_gz { path.get(..path.len() - 3).unwrap_or(path) } else { path }

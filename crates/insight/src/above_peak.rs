@@ -1,4 +1,4 @@
-//! Ops are faster than the device that they are compared with can be.
+//! Ops exceed the peak rate of the device that they are compared with.
 
 use super::draft::{Draft, equals};
 use super::numbers::Numbers;
@@ -8,21 +8,20 @@ use metrics::roofline::Source;
 use metrics::{Op, OpFamily};
 use report::{Confidence, FindingSeverity};
 
-/// The rule.
-pub(super) const RULE: Rule = Rule { id: "above_peak", title: "Ops are faster than the device", check };
+pub(super) const RULE: Rule = Rule { id: "above_peak", title: "Ops exceed the device's peak", check };
 
-/// Share of the peak from which it is no inaccuracy of a clock (ours).
+/// Share of the peak above which clock inaccuracy cannot be the reason (ours).
 const PEAK_PERCENT: f64 = 110.0;
-/// Share of the op time in such ops from which it matters (ours).
+/// Share of the op time in such ops from which the rule fires (ours).
 const TIME_PERCENT: f64 = 1.0;
-/// Shorter ops are measured too coarsely (ours: XProf's short-kernel cutoff).
+/// Shortest op that the rule considers; shorter ones are measured too coarsely (ours: XProf's short-kernel cutoff).
 const SHORTEST_US: f64 = 10.0;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
     let analysis = numbers.context.analysis;
     let Some(peaks) = analysis.roofline.peaks.as_ref() else { return Verdict::Irrelevant };
-    // GPU libraries compute a convolution with fewer operations than its definition has (Winograd), and attention skips what a mask
-    // hides.
+    // GPU libraries compute a convolution with fewer operations than its definition has (Winograd), and attention skips masked
+    // products.
     let is_exact = |op: &&Op| match op.family {
         OpFamily::Matmul => true,
         OpFamily::Convolution => numbers.is_tpu(),
@@ -46,21 +45,21 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let chosen = peaks.rates_source == Source::Chosen;
     let name = analysis.ops.text(numbers.trace, op.name);
     let message = format!(
-        "{} computes {}, which is {} of what a {} can do in its data type; such ops take {} of the op time.{}",
+        "{} computes {}, which is {} of the peak of a {} for its data type. Ops above the peak take {} of the op time.{}",
         format::printable(&format::shorten(name, 60)),
         op.flops_per_second().map_or_else(String::new, |rate| format::si(rate, "FLOP/s")),
         format::percent(percent),
         format::printable(&peaks.device),
         format::percent(share),
-        if chosen { " The device was chosen, and cannot be the one that ran the program." } else { "" },
+        if chosen { " The device was selected by hand, and cannot be the one that ran the program." } else { "" },
     );
     let (severity, confidence) = match chosen {
         true => (FindingSeverity::Critical, Confidence::High),
         false => (FindingSeverity::Warning, Confidence::Medium),
     };
-    let title = if chosen { "The chosen device is slower than the ops were" } else { "Ops are faster than the device" };
+    let title = if chosen { "Ops exceed the peak of the selected device" } else { "Ops exceed the device's peak" };
     Draft::new(severity, confidence, title, message)
-        .remedy("Choose the device that the program ran on (Model page). MFU, HFU and every share of a peak are wrong until then.")
+        .remedy("Select the device that the program ran on (Model page). Until then MFU, HFU and all shares of a peak are wrong.")
         .passed("compute_efficiency_percent", percent, PEAK_PERCENT)
         .passed("above_peak_time_percent", share, TIME_PERCENT)
         .link("ops", &equals("hlo_op_name", name))

@@ -1,4 +1,4 @@
-//! Values that the forward pass keeps for the backward pass fill the memory.
+//! Activations, the values that the forward pass keeps for the backward pass, fill the memory.
 
 use super::draft::Draft;
 use super::memory::{LEAST_BYTES, VIEW, fullest_device, largest_program, name, of_peak};
@@ -9,14 +9,13 @@ use memory::{Class, ScopeSum};
 use report::{Confidence, FindingSeverity};
 use trace::Framework;
 
-/// The rule.
 pub(super) const RULE: Rule = Rule { id: "activations_dominate", title: "Activations fill the memory", check };
 
-/// Share of the peak that activations take (ours: more than everything else together).
+/// Share of the peak from which activations dominate (ours: they take more than everything else together).
 const PERCENT: f64 = 50.0;
-/// Share of the capacity from which it is more than a note (JAX guide: peak memory below 90 %).
+/// Used share of the capacity from which the finding is a warning (JAX guide: peak memory below 90 %).
 const NEAR_LIMIT_PERCENT: f64 = 90.0;
-/// Scopes that are named.
+/// Number of scopes that the message names.
 const NAMED: usize = 3;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
@@ -32,7 +31,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let is_near_limit = fullest_device(numbers).is_ok_and(|(_, used)| used >= NEAR_LIMIT_PERCENT);
     let scopes: Vec<String> = program.summary.activations.iter().take(NAMED).map(scope).collect();
     let message = format!(
-        "At the peak of {}, {} of {} are values of the forward pass that wait for the backward pass. Most of them: {}.",
+        "At the peak of {}, activations that wait for the backward pass take {} of {}. The largest come from: {}.",
         name(program),
         format::bytes(bytes),
         format::bytes(program.figures.peak_heap_bytes),
@@ -46,13 +45,13 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         message,
     )
     .remedy(&format!(
-        "If memory is short, compute them again in the backward pass: {} around {}{}. The Memory page estimates under \"What if\" what \
-         each scope saves. Else accumulate gradients over smaller batches.",
+        "If memory is short, recompute activations in the backward pass: put {} around {}{}. \"What if\" on the Memory page \
+         estimates the savings of each scope. Alternatively, accumulate gradients over smaller batches.",
         numbers.words().checkpoint,
-        largest.filter(|it| !it.scope.is_empty()).map_or("the blocks of the model".to_owned(), |it| format!("the function of the scope {}", format::printable(&it.scope))),
+        largest.filter(|it| !it.scope.is_empty()).map_or("the blocks of the model".to_owned(), |it| format!("the function with the scope {}", format::printable(&it.scope))),
         match numbers.trace.framework {
             Framework::Jax | Framework::Unknown =>
-                " (a policy such as jax.checkpoint_policies.dots_with_no_batch_dims_saveable keeps what is expensive)",
+                " (a policy such as jax.checkpoint_policies.dots_with_no_batch_dims_saveable keeps the expensive ones)",
             Framework::TensorFlow | Framework::PyTorch => "",
         }
     ))
@@ -64,6 +63,6 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
 }
 
 fn scope(scope: &ScopeSum) -> String {
-    let name = if scope.scope.is_empty() { "outside of any scope".to_owned() } else { format::printable(&scope.scope) };
+    let name = if scope.scope.is_empty() { "outside any scope".to_owned() } else { format::printable(&scope.scope) };
     format!("{name} {}", format::bytes(scope.bytes))
 }

@@ -8,12 +8,11 @@ use base::{Ps, format};
 use metrics::{OpClass, family_of};
 use report::{Confidence, FindingSeverity};
 
-/// The rule.
 pub(super) const RULE: Rule = Rule { id: "async_copy_wait", title: "Cores wait for copies", check };
 
-/// Share of the window (XProf, `kAsyncDoneThresholdInPercent`: 10 % in async-done ops).
+/// Share of the window from which the finding is a warning (XProf, `kAsyncDoneThresholdInPercent`: 10 % in async-done ops).
 const WARNING_PERCENT: f64 = 10.0;
-/// From this share on the wait is the bottleneck (XProf's 30 % of collectives and shuffles).
+/// Share of the window from which the wait is the bottleneck (XProf's 30 % for collectives and shuffles).
 const CRITICAL_PERCENT: f64 = 30.0;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
@@ -31,16 +30,16 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let host = copies_host_memory(numbers);
     let what = match host {
         Some(true) => "copies between the chip and host memory (memory space 5: offloaded arrays)",
-        _ => "copies that run beside the program",
+        _ => "asynchronous copies",
     };
     let wait_us = window.us(share);
     let is_compute = |name: &str| family_of(name).class() == OpClass::Compute;
     let compute_us = window.us(numbers.of_window(numbers.category_percent(&is_compute)));
-    // What is computed anywhere in the step is the most that could hide them.
+    // All computation of the step is the upper bound for overlap.
     let can_hide = compute_us >= wait_us;
     let moved = bytes_per_wait_us(numbers).map(|rate| rate * wait_us);
     let mut message = format!(
-        "The cores wait in copy-done ops for {} of {} ({}), until {what} have arrived",
+        "The cores wait in copy-done ops for {} of {} ({}) until {what} have finished",
         format::time_us(wait_us),
         window.words(),
         format::percent(share)
@@ -48,7 +47,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     if let Some(bytes) = moved {
         let each = if window.steps { " per step and device" } else { " per device" };
         message.push_str(&format!(
-            ": {}{each}, {} over that time",
+            ": {}{each}, at {}",
             format::bytes(bytes as u64),
             format::si(1e6 * bytes / wait_us, "B/s")
         ));
@@ -56,33 +55,33 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     message.push('.');
     if !can_hide {
         message
-            .push_str(&format!(" Computation takes {}, too little to hide them under.", format::time_us(compute_us)));
+            .push_str(&format!(" Computation takes only {}, too little to overlap them.", format::time_us(compute_us)));
     }
     let remedy = match (host == Some(true), can_hide) {
         (true, true) => {
-            "Move less between the chip and host memory: offload fewer arrays (optimizer state before activations), or give each \
-             copy more computation to hide under by starting it a layer earlier; the link to the host, some tens of GB/s, is the \
-             limit. Check memory_kind=\"pinned_host\" and remat policies that offload."
+            "Move less data between the chip and host memory: offload fewer arrays (optimizer state before activations). Or \
+             overlap each copy with more computation by starting it a layer earlier. The limit is the link to the host, some \
+             tens of GB/s. Check memory_kind=\"pinned_host\" and remat policies that offload."
         }
         (true, false) => {
-            "Move fewer bytes, for the link to the host, some tens of GB/s in each direction, is the limit: keep arrays that fit in the \
-             device's own memory there (memory_kind=\"device\" instead of \"pinned_host\"), shard the offloaded ones over more devices, \
-             or store them in a smaller type (bfloat16 for float32). Starting copies earlier saves at most the time in which only one \
-             direction of the link is in use."
+            "Move fewer bytes: keep arrays that fit in device memory there (memory_kind=\"device\" instead of \"pinned_host\"), \
+             shard the offloaded ones over more devices, or store them in a smaller type (bfloat16 for float32). The limit is \
+             the link to the host, some tens of GB/s in each direction. Starting copies earlier saves at most the time in which \
+             only one direction of the link is in use."
         }
         (false, true) => {
-            "Give the copies more computation to hide under: larger tiles or batches, fewer arrays prefetched into on-chip \
-             memory. The ops that feed and use each copy stand beside it on the timeline."
+            "Overlap the copies with more computation: use larger tiles or batches, and prefetch fewer arrays into on-chip \
+             memory. The timeline shows the ops that produce and use each copy next to it."
         }
         (false, false) => {
             "Move fewer bytes: keep arrays where they are used, shard them over more devices, or store them in a smaller type \
-             (bfloat16 for float32). The ops that feed and use each copy stand beside it on the timeline."
+             (bfloat16 for float32). The timeline shows the ops that produce and use each copy next to it."
         }
     };
     Draft::new(
         severity,
         Confidence::High,
-        &format!("Cores wait for copies {} of the time", format::percent(share)),
+        &format!("Cores wait for copies for {} of the time", format::percent(share)),
         message,
     )
     .remedy(&format!("{remedy}{}", replicated(numbers)))
@@ -95,21 +94,21 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     .fires()
 }
 
-/// How much of the offloaded arguments of a program each device holds in full, as a sentence with a blank before it; empty where none.
+/// Describes the offloaded arguments that every device holds in full, as sentences with a leading blank. Empty if there are none.
 fn replicated(numbers: &Numbers<'_>) -> String {
     let programs = numbers.context.analysis.memory.programs.iter().map(|program| &program.replicated);
     let most = programs.max_by_key(|it| it.offloaded_bytes).filter(|it| it.offloaded_bytes >= LEAST_BYTES);
     most.map_or(String::new(), |found| {
         format!(
-            " {} of the arguments in host memory are replicated: each of the program's {} devices moves all of them, and sharded would move a \
-             part.",
+            " {} of the arguments in host memory are replicated: each of the program's {} devices moves all of them. Shard them, \
+             so that each device moves only a part.",
             format::bytes(found.offloaded_bytes),
             format::count(found.devices)
         )
     })
 }
 
-/// Bytes that copies move in a microsecond in which cores wait for them; `None` where the profile does not state the bytes of every `copy-done`.
+/// Returns the bytes that copies move per microsecond of waiting. `None` if the profile lacks the bytes of any `copy-done`.
 fn bytes_per_wait_us(numbers: &Numbers<'_>) -> Option<f64> {
     let ops = &numbers.context.analysis.ops;
     let waits = || ops.rows.iter().filter(|op| ops.text(numbers.trace, op.category) == "copy-done");
@@ -118,8 +117,8 @@ fn bytes_per_wait_us(numbers: &Numbers<'_>) -> Option<f64> {
     (time_us > 0.0).then_some(bytes / time_us)
 }
 
-/// Whether most copies that are waited for have an end in host memory, which XLA writes as memory space 5 in the
-/// instruction's layouts; `None` where the trace has no instruction text.
+/// Returns true if most of the copies read or write host memory, which XLA's layouts call memory space 5. `None` if the trace has
+/// no instruction text.
 fn copies_host_memory(numbers: &Numbers<'_>) -> Option<bool> {
     let (mut host, mut all) = (0_u32, 0_u32);
     for args in (0..numbers.trace.args.len()).filter_map(|index| numbers.trace.args.set(index)) {

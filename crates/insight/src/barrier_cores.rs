@@ -1,4 +1,4 @@
-//! TPU cores wait for each other before a program starts.
+//! TPU cores wait for each other at the start of a program.
 
 use super::draft::{Draft, lacks};
 use super::numbers::Numbers;
@@ -7,10 +7,9 @@ use base::format;
 use metrics::StepPart;
 use report::{Confidence, FindingSeverity};
 
-/// The rule.
 pub(super) const RULE: Rule = Rule { id: "barrier_cores", title: "Cores wait at barriers", check };
 
-/// Share of the step (XProf, special-op suggestion for barrier-cores: 10 %).
+/// Share of the step from which the finding is a warning (XProf, special-op suggestion for barrier-cores: 10 %).
 const WARNING_PERCENT: f64 = 10.0;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
@@ -24,7 +23,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         return Verdict::Fine;
     }
     let message = format!(
-        "Cores wait {} of {} ({}) at barriers, until the others have started the same program.",
+        "Cores wait at barriers for {} of {} ({}), until all cores have started the same program.",
         format::time_us(window.us(share)),
         window.words(),
         format::percent(share)
@@ -32,12 +31,12 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     Draft::new(
         FindingSeverity::Warning,
         Confidence::High,
-        &format!("Cores wait at barriers {} of the time", format::percent(share)),
+        &format!("Cores wait at barriers for {} of the time", format::percent(share)),
         message,
     )
     .remedy(
-        "Find the host that starts its program last (Devices, Steps): its input or Python code is slower than the \
-             others'. Give all hosts equal work, and none of them extra work (logging, checkpoints) between steps.",
+        "Find the host that starts its program last (Devices, Steps): its input or Python code is slower than on the \
+             other hosts. Give all hosts equal work, and none of them extra work (logging, checkpoints) between steps.",
     )
     .passed("barrier_percent", share, WARNING_PERCENT)
     .at_stake(share)

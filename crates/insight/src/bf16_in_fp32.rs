@@ -1,4 +1,4 @@
-//! Matrix products run in 32-bit floating point on a device that is much faster in 16-bit.
+//! Matrix products run in float32 on a device that is much faster in bfloat16.
 
 use super::draft::Draft;
 use super::numbers::Numbers;
@@ -7,24 +7,23 @@ use base::{Ps, format};
 use metrics::OpFamily;
 use report::{Confidence, FindingSeverity};
 
-/// The rule.
 pub(super) const RULE: Rule = Rule { id: "bf16_in_fp32", title: "Matrix products run in float32", check };
 
-/// Share of the device time in float32 products (ours: the JAX guide's line of overheads).
+/// Share of the op time in float32 products from which the finding is a warning (ours: the JAX guide's limit for overheads).
 const WARNING_PERCENT: f64 = 10.0;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
     match numbers.has_bf16_units() {
         Some(true) => {}
         Some(false) => return Verdict::Irrelevant,
-        None => return numbers.lacks_in_json("the file does not say which device it was."),
+        None => return numbers.lacks_in_json("the file does not name the device."),
     }
     let products = products(numbers);
     if products.is_empty() {
         return Verdict::Irrelevant;
     }
     if products.iter().all(|(data_type, _, _)| data_type.is_none()) {
-        return numbers.lacks_in_json("the data type of the products is not in the file.");
+        return numbers.lacks_in_json("the file does not contain the data types of the products.");
     }
     let single = || products.iter().filter(|(data_type, _, _)| *data_type == Some("f32"));
     let time: Ps = single().map(|(_, time, _)| *time).sum();
@@ -34,17 +33,17 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     }
     let largest = single().max_by_key(|(_, time, _)| *time).map_or("", |(_, _, name)| name.as_str());
     let message = format!(
-        "Matrix products and convolutions with float32 operands take {} of the time of all device ops, most of it {}. This device \
-         has matrix units for bfloat16.",
+        "Matrix products and convolutions with float32 operands take {} of the op time, but this device has matrix units for \
+         bfloat16. The largest is {}.",
         format::percent(share),
         format::printable(&format::shorten(largest, 60))
     );
-    // A TPU multiplies float32 in one bfloat16 pass unless told otherwise: then only the memory traffic is doubled.
+    // By default, a TPU multiplies float32 in one bfloat16 pass. Then only the memory traffic is doubled.
     let confidence = if numbers.is_tpu() { Confidence::Low } else { Confidence::Medium };
     Draft::new(FindingSeverity::Warning, confidence, "Matrix products run in float32", message)
         .remedy(
-            "Compute in bfloat16 where the model allows it: parameters in float32, activations and weights cast before the \
-             product, sums in float32 (mixed precision). Check the loss after the change.",
+            "Use mixed precision if the model allows it: keep parameters in float32, cast activations and weights to bfloat16 \
+             before the product, and accumulate in float32. Check the loss after the change.",
         )
         .passed("float32_product_percent", share, WARNING_PERCENT)
         .evidence("float32_product_us", time.as_us())
@@ -53,7 +52,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         .fires()
 }
 
-/// `(type of the operands, time, name)` of all products: kernels on a GPU, ops elsewhere.
+/// Returns `(type of the operands, time, name)` of all products: kernels on a GPU, ops elsewhere.
 fn products<'a>(numbers: &Numbers<'a>) -> Vec<(Option<&'a str>, Ps, String)> {
     let is_product =
         |family: OpFamily| matches!(family, OpFamily::Matmul | OpFamily::Convolution | OpFamily::Attention);
@@ -67,7 +66,7 @@ fn products<'a>(numbers: &Numbers<'a>) -> Vec<(Option<&'a str>, Ps, String)> {
     let ops = analysis.ops.rows.iter().filter(|op| is_product(op.family));
     ops.map(|op| {
         let text = |text| analysis.ops.text(numbers.trace, text);
-        // Where the HLO is not embedded the type is that of the result, which may be wider than the operands.
+        // Without embedded HLO, the type is that of the result, which may be wider than the operands.
         let narrow = ["bf16[", "f16[", "f8e"].iter().any(|word| text(op.expression).contains(word));
         let data_type = op.data_type.map(|data_type| if narrow { "bf16" } else { data_type.name() });
         (data_type, op.self_time, text(op.name).to_owned())

@@ -1,4 +1,4 @@
-//! Communication takes much of the step, hidden or not.
+//! Communication takes much of the step, overlapped or not.
 
 use super::draft::{Draft, lacks};
 use super::numbers::{Numbers, is_communication};
@@ -6,10 +6,9 @@ use super::{Rule, Verdict};
 use base::format;
 use report::{Confidence, FindingSeverity};
 
-/// The rule.
 pub(super) const RULE: Rule = Rule { id: "collective_bound", title: "Communication takes much of the time", check };
 
-/// Share of the step (XProf, collective-bound suggestion: 30 % of the step time).
+/// Share of the step from which the finding is a warning (XProf, collective-bound suggestion: 30 % of the step time).
 const WARNING_PERCENT: f64 = 30.0;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
@@ -24,15 +23,15 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     }
     let (view, filter) = numbers.link_to_communication(&is_communication);
     let message = format!(
-        "Collectives, sends and receives are {} of the time of all device ops, {} of {}.",
+        "Collectives, sends and receives take {} of the op time: {} of {}.",
         format::percent(of_ops),
         format::time_us(window.us(share)),
         window.words()
     );
     Draft::new(FindingSeverity::Warning, Confidence::High, "Communication takes much of the time", message)
         .remedy(
-            "Send less: another sharding of weights and batch, bfloat16 instead of float32, larger batches per device. Then hide \
-             what remains under computation.",
+            "Send less: shard weights and batch in another way, use bfloat16 instead of float32, or larger batches per device. \
+             Then overlap the remaining communication with computation.",
         )
         .passed("communication_percent", share, WARNING_PERCENT)
         .at_stake(share)

@@ -1,4 +1,4 @@
-//! Devices wait while the host compiles.
+//! Devices wait while the host compiles programs.
 
 use super::draft::Draft;
 use super::gap;
@@ -9,13 +9,12 @@ use base::format;
 use metrics::StepPart;
 use report::{Confidence, FindingSeverity};
 
-/// The rule.
 pub(super) const RULE: Rule = Rule { id: "compilation", title: "Devices wait for compilation", check };
 
-/// Share of the window (the checklist names "high compilation time" without a number; the JAX guide draws the line of overheads at
-/// 10 %).
+/// Share of the window from which the finding is a warning (the checklist names "high compilation time" without a number; the JAX
+/// guide's limit for overheads is 10 %).
 const WARNING_PERCENT: f64 = 10.0;
-/// From this share on most of the time is lost to compilation (the JAX guide's limit of utilisation).
+/// Share of the window from which most of the time is lost (the JAX guide's limit for utilisation).
 const CRITICAL_PERCENT: f64 = 50.0;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
@@ -29,15 +28,16 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let critical = share >= CRITICAL_PERCENT;
     let severity = if critical { FindingSeverity::Critical } else { FindingSeverity::Warning };
     let message = format!(
-        "Devices wait {} of {} ({}) while what is to run next is compiled.{}",
+        "Devices wait for {} of {} ({}) while the host compiles the program that runs next.{}",
         format::time_us(window.us(share)),
         window.words(),
         format::percent(share),
         gap::sentence(numbers)
     );
-    Draft::new(severity, Confidence::High, &format!("Devices wait for compilation {} of the time", format::percent(share)), message)
+    Draft::new(severity, Confidence::High, &format!("Devices wait for compilation for {} of the time", format::percent(share)), message)
         .remedy(&format!(
-            "Run a few steps before the capture starts, so that everything is compiled; keep compiled programs between runs with {}.",
+            "Run a few steps before the capture starts, so that everything is compiled. Cache compiled programs between runs \
+             with {}.",
             numbers.words().compilation_cache
         ))
         .passed("compile_percent", share, if critical { CRITICAL_PERCENT } else { WARNING_PERCENT })

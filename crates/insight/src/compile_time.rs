@@ -1,4 +1,4 @@
-//! Compilation takes seconds of the capture.
+//! Compilation takes several seconds of the capture.
 
 use super::draft::{Draft, lacks};
 use super::limits::COMPILE_US;
@@ -8,17 +8,16 @@ use base::format;
 use report::{Confidence, FindingSeverity};
 use trace::Framework;
 
-/// The rule.
 pub(super) const RULE: Rule = Rule { id: "compile_time", title: "Compilation takes long", check };
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
     let Some(compilation) = &numbers.profile.compilation else {
-        // Kineto does not record what torch.compile does.
+        // Kineto does not record torch.compile.
         if numbers.trace.framework == Framework::PyTorch {
             return Verdict::Irrelevant;
         }
         return lacks(&format!(
-            "the capture marks no compilation. To measure it, start the capture before the first call, with {}.",
+            "the capture contains no compilation. To measure it, start the capture before the first call, with {}.",
             numbers.words().host_events
         ));
     };
@@ -30,7 +29,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let long = time >= COMPILE_US.bad;
     let severity = if long { FindingSeverity::Warning } else { FindingSeverity::Note };
     let message = format!(
-        "Programs were compiled for {} ({} of the capture), {} times.",
+        "Compilation takes {} ({} of the capture) in {} compilations.",
         format::time_us(time),
         format::percent(compilation.compilation_percent),
         format::count(compilation.num_compilation_events)
@@ -38,11 +37,11 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     Draft::new(severity, Confidence::High, &format!("Compilation takes {}", format::time_us(time)), message)
         .remedy(&match numbers.trace.framework {
             Framework::Jax | Framework::Unknown => format!(
-                "Keep compiled programs between runs with {cache}, replace unrolled Python loops by jax.lax.scan over the layers, and \
-                 compile ahead with jitted.lower(...).compile()."
+                "Cache compiled programs between runs with {cache}, replace Python loops over layers by jax.lax.scan, and \
+                 compile ahead of time with jitted.lower(...).compile()."
             ),
             Framework::TensorFlow | Framework::PyTorch => {
-                format!("Keep compiled programs between runs with {cache}, and compile a layer once instead of each of its copies.")
+                format!("Cache compiled programs between runs with {cache}, and compile repeated layers only once.")
             }
         })
         .passed("compilation_time_us", time, if long { COMPILE_US.bad } else { COMPILE_US.good })

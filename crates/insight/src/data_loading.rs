@@ -10,7 +10,6 @@ use base::format;
 use metrics::StepPart;
 use report::{Confidence, FindingSeverity};
 
-/// The rule.
 pub(super) const RULE: Rule = Rule { id: "data_loading", title: "Devices wait for input", check };
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
@@ -21,7 +20,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         };
     let Some(input) = &numbers.profile.io_operations else {
         return lacks(&format!(
-            "no span of an input pipeline is in the capture. Wrap the code that makes the next batch in {}.",
+            "the capture contains no span of an input pipeline. Wrap the code that produces the next batch in {}.",
             numbers.words().next_batch_range
         ));
     };
@@ -31,7 +30,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let critical = share >= INPUT_BOUND_PERCENT.bad;
     let severity = if critical { FindingSeverity::Critical } else { FindingSeverity::Warning };
     let message = format!(
-        "Devices wait {} of {} ({}) while the host is in the input pipeline, which runs for {} of the time.{}{}",
+        "Devices wait for input for {} of {} ({}). The input pipeline runs on the host for {} of the time.{}{}",
         format::time_us(window.us(share)),
         window.words(),
         format::percent(share),
@@ -42,11 +41,12 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     Draft::new(
         severity,
         Confidence::High,
-        &format!("Devices wait for input {} of the time", format::percent(share)),
+        &format!("Devices wait for input for {} of the time", format::percent(share)),
         message,
     )
     .remedy(&format!(
-        "Prepare batches ahead, in other threads or processes ({}), and copy the next batch to the device while the step runs ({}).",
+        "Prepare batches ahead of time, in other threads or processes ({}), and copy the next batch to the device while the step \
+         runs ({}).",
         numbers.words().loader,
         numbers.words().copy_ahead
     ))

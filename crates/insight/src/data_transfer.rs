@@ -1,4 +1,4 @@
-//! The input that devices wait for is held up on its way to them.
+//! Devices wait for input, and the host spends much of the input time on transfers.
 
 use super::draft::Draft;
 use super::numbers::Numbers;
@@ -7,10 +7,9 @@ use super::{Rule, Verdict};
 use base::format;
 use report::{Confidence, FindingSeverity};
 
-/// The rule.
-pub(super) const RULE: Rule = Rule { id: "data_transfer", title: "Input time is spent on copies", check };
+pub(super) const RULE: Rule = Rule { id: "data_transfer", title: "Input time goes to transfers", check };
 
-/// Share of the input time (XProf, data-transfer suggestion: 30 %).
+/// Share of the input time from which the finding is a note (XProf, data-transfer suggestion: 30 %).
 const NOTE_PERCENT: f64 = 30.0;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
@@ -23,14 +22,14 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         return Verdict::Fine;
     }
     let message = format!(
-        "Of the time that host threads spend on input, {} ({}) goes to handing it to the devices.",
+        "Transferring input to the devices takes {} ({}) of the time that host threads spend on input.",
         format::percent(share),
         format::time_us(transfer)
     );
-    Draft::new(FindingSeverity::Note, Confidence::Medium, "Handing input to the devices takes long", message)
+    Draft::new(FindingSeverity::Note, Confidence::Medium, "Transferring input to the devices takes long", message)
         .remedy(
-            "Copy ahead and in one piece: the whole batch of the next step while this one runs, smaller types (uint8 images, \
-             bfloat16), and in each process only its own shard.",
+            "Copy the whole next batch at once while the current step runs, use smaller types (uint8 images, bfloat16), and copy \
+             only its own shard in each process.",
         )
         .passed("data_transfer_percent", share, NOTE_PERCENT)
         .evidence("input_transfer_us", transfer)

@@ -1,4 +1,4 @@
-//! The program calls back into Python while it runs.
+//! The compiled program calls back into Python.
 
 use super::draft::{Draft, lacks};
 use super::numbers::Numbers;
@@ -6,10 +6,9 @@ use super::{Rule, Verdict};
 use base::format;
 use report::{Confidence, FindingSeverity};
 
-/// The rule.
-pub(super) const RULE: Rule = Rule { id: "debug_print", title: "Calls from the device back into Python", check };
+pub(super) const RULE: Rule = Rule { id: "debug_print", title: "Callbacks from the device into Python", check };
 
-/// Share of the devices' active time (XProf, debug-print suggestion: 5 % of the step).
+/// Share of the window from which the finding is a warning (XProf, debug-print suggestion: 5 % of the step).
 const WARNING_PERCENT: f64 = 5.0;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
@@ -33,15 +32,15 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         return Verdict::Fine;
     }
     let message = format!(
-        "Callbacks from the compiled program into Python (jax.debug.print, jax.debug.callback, pure_callback, io_callback) run \
-         for {} of the time, in {} calls.",
+        "Callbacks from the compiled program into Python take {} of the time, in {} calls (jax.debug.print, jax.debug.callback, \
+         pure_callback or io_callback).",
         format::percent(best),
         format::count(calls)
     );
     Draft::new(FindingSeverity::Warning, Confidence::High, "The program calls back into Python", message)
         .remedy(
             "Remove jax.debug.print and callbacks from the step, or guard them with jax.lax.cond so that only every n-th step \
-             calls; return values from the jitted function and log them outside.",
+             calls them. Return values from the jitted function and log them outside.",
         )
         .passed("callback_percent", best, WARNING_PERCENT)
         .evidence("callbacks", calls as f64)

@@ -1,4 +1,4 @@
-//! One op takes more than half of the device time.
+//! One op takes more than half of the op time.
 
 use super::draft::{Draft, equals, lacks};
 use super::limits::{DOMINANT_OP_OF_WINDOW_PERCENT, DOMINANT_OP_PERCENT};
@@ -9,10 +9,9 @@ use metrics::{OpClass, is_amd};
 use report::{Confidence, FindingSeverity};
 use trace::Platform;
 
-/// The rule.
 pub(super) const RULE: Rule = Rule { id: "dominant_op", title: "One op dominates", check };
 
-/// A program of fewer ops has nothing to be dominated (ours).
+/// Fewest ops that a program needs for one to dominate (ours).
 const FEWEST_OPS: usize = 3;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
@@ -21,7 +20,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         return lacks("no device op ran. Capture while the program runs on the device.");
     };
     let share = numbers.op_percent(top.self_time);
-    // Communication and copies have separate rules.
+    // Separate rules cover communication and copies.
     let is_small = share <= DOMINANT_OP_PERCENT || numbers.of_window(share) < DOMINANT_OP_OF_WINDOW_PERCENT;
     if is_small || ops.rows.len() < FEWEST_OPS || top.family.class() != OpClass::Compute {
         return Verdict::Fine;
@@ -30,20 +29,20 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let name = text(top.name);
     let program = match text(top.module) {
         "" => String::new(),
-        module => format!(" of {}", format::printable(&format::shorten(module, 60))),
+        module => format!(" in {}", format::printable(&format::shorten(module, 60))),
     };
     let message = format!(
-        "{}{program} ({}) takes {} of the time of all device ops, {} in {}.",
+        "{}{program} ({}) takes {} of the op time: {} in {}.",
         format::printable(&format::shorten(name, 80)),
         format::printable(text(top.category)),
         format::percent(share),
         format::time_us(top.self_time.as_us()),
         plural(top.executions, "run")
     );
-    Draft::new(FindingSeverity::Warning, Confidence::High, "One op takes more than half of the device time", message)
+    Draft::new(FindingSeverity::Warning, Confidence::High, "One op takes more than half of the op time", message)
         .remedy(&format!(
-            "Look at this op alone: its place on the roofline, its data type, its shapes and layout. Then change the \
-             algorithm or use a library's version of it{}.",
+            "Examine this op: its position on the roofline, data type, shapes and layout. Then change the algorithm, or use a \
+             library implementation{}.",
             match numbers.platform {
                 Some(Platform::Gpu) if is_amd(&numbers.profile.metadata.device_type) =>
                     " (hipBLASLt, MIOpen, a Pallas kernel)",

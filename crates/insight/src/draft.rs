@@ -1,13 +1,13 @@
-//! A finding while its rule writes it.
+//! Builder of a finding.
 
 use super::Verdict;
 use report::{Confidence, Evidence, Finding, FindingSeverity};
 
-/// Collects the parts of a finding; its id is that of the rule, which [`super::findings`] adds.
+/// Collects the parts of a finding. [`super::findings`] adds the id of the rule.
 pub(super) struct Draft(Finding);
 
 impl Draft {
-    /// A finding with a headline and what was seen, in sentences.
+    /// Starts a finding with its title, and with a message that states the cause, its cost and the evidence.
     pub fn new(severity: FindingSeverity, confidence: Confidence, title: &str, message: String) -> Draft {
         Draft(Finding {
             id: String::new(),
@@ -23,24 +23,24 @@ impl Draft {
         })
     }
 
-    /// What to do.
+    /// Sets the advice, as an instruction.
     pub fn remedy(mut self, text: &str) -> Draft {
         self.0.remedy = text.to_owned();
         self
     }
 
-    /// A number that it rests on.
+    /// Adds a number as evidence.
     pub fn evidence(mut self, name: &str, value: f64) -> Draft {
         self.0.evidence.push(Evidence { name: name.to_owned(), value, threshold: None });
         self
     }
 
-    /// A count that it rests on.
+    /// Adds a count as evidence.
     pub fn count(self, name: &str, count: u64) -> Draft {
         self.evidence(name, count as f64)
     }
 
-    /// A number that it rests on, where it is known.
+    /// Adds a number as evidence if it is known.
     pub fn evidence_where(self, name: &str, value: Option<f64>) -> Draft {
         match value {
             Some(value) => self.evidence(name, value),
@@ -48,37 +48,37 @@ impl Draft {
         }
     }
 
-    /// A number that it rests on, with the limit that it passed.
+    /// Adds a number as evidence, with the limit that it exceeds.
     pub fn passed(mut self, name: &str, value: f64, threshold: f64) -> Draft {
         self.0.evidence.push(Evidence { name: name.to_owned(), value, threshold: Some(threshold) });
         self
     }
 
-    /// Share of the step (of the active span where steps are unknown) that it is about.
+    /// Sets the impact: the affected share of the step, or of the active span if steps are unknown.
     pub fn at_stake(mut self, percent: f64) -> Draft {
         self.0.time_at_stake_percent = Some(percent.clamp(0.0, 100.0));
         self
     }
 
-    /// Where the evidence is: a view and its filter.
+    /// Sets the view that shows the evidence, and its filter.
     pub fn link(mut self, view: &str, filter: &str) -> Draft {
         self.0.view = Some(view.to_owned());
         self.0.filter = (!filter.is_empty()).then(|| filter.to_owned());
         self
     }
 
-    /// Done.
+    /// Returns the finished finding.
     pub fn fires(self) -> Verdict {
         Verdict::Fires(Box::new(self.0))
     }
 }
 
-/// A rule that lacks an input; `sentence` says which and how to capture it.
+/// Returns the verdict of a rule that lacks an input. `sentence` names the input and tells the user how to capture it.
 pub(super) fn lacks(sentence: &str) -> Verdict {
     Verdict::NotChecked(sentence.to_owned())
 }
 
-/// The filter term that a column equals a value. A quote cannot be written in a filter, so the value is cut there.
+/// Returns a filter term for rows whose column equals a value. Filters cannot contain a quote, so the value is cut there.
 pub(super) fn equals(column: &str, value: &str) -> String {
     match value.split_once('"') {
         None => format!("{column}=\"{value}\""),

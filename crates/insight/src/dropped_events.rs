@@ -1,4 +1,4 @@
-//! The profiler lost events while it recorded, or the file was damaged after.
+//! The profiler dropped events, or the file was damaged later.
 
 use super::draft::Draft;
 use super::numbers::Numbers;
@@ -6,7 +6,6 @@ use super::{Rule, Verdict};
 use base::{Severity, Warning, WarningCode, format};
 use report::{Confidence, FindingSeverity};
 
-/// The rule.
 pub(super) const RULE: Rule = Rule { id: "dropped_events", title: "Events are missing", check };
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
@@ -16,18 +15,18 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let Some(first) = warnings().next() else { return Verdict::Fine };
     let others = warnings().count() - 1;
     let more = if others > 0 {
-        format!(" {} more warnings of this kind.", format::count(others as u64))
+        format!(" The file has {} more warnings of this kind.", format::count(others as u64))
     } else {
         String::new()
     };
     let message = format!(
-        "{} Idle time and counts may be wrong: what is missing looks like nothing happening.{more}",
+        "{} Idle time and counts may be wrong, because missing events look like idle time.{more}",
         format::printable(&format::shorten(&first.message, 300))
     );
     let remedy = if first.is(WarningCode::ProfilerDroppedEvents) {
         format!("Capture fewer steps, or record less: {}.", numbers.words().no_python_calls)
     } else {
-        "Copy the file again from where it was captured; if it is damaged there too, capture again.".to_owned()
+        "Copy the file again from the machine that captured it. If it is damaged there too, capture again.".to_owned()
     };
     Draft::new(FindingSeverity::Critical, Confidence::High, "Events are missing from the capture", message)
         .remedy(&remedy)

@@ -1,4 +1,4 @@
-//! Reads and writes at computed positions take much of the step.
+//! Gathers and scatters, which read and write at computed positions, take much of the step.
 
 use super::data_shuffle::WARNING_PERCENT;
 use super::draft::{Draft, lacks};
@@ -7,7 +7,7 @@ use super::{Rule, Verdict};
 use base::format;
 use report::{Confidence, FindingSeverity};
 
-/// The rule. Its limit is that of `data_shuffle`, whose list in XProf holds these ops too.
+/// The rule shares the limit of `data_shuffle`, because XProf lists these ops under data shuffle.
 pub(super) const RULE: Rule = Rule { id: "gather_scatter", title: "Gathers and scatters take much of the time", check };
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
@@ -19,14 +19,14 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let Some(largest) = numbers.largest_op(&wanted).filter(|_| share >= WARNING_PERCENT) else { return Verdict::Fine };
     let (view, filter) = numbers.link_to(&wanted);
     let message = format!(
-        "Gathers and scatters take {} of the time of all device ops; the largest is {}.",
+        "Gathers and scatters take {} of the op time. The largest is {}.",
         format::percent(share),
         numbers.op_with_source(largest)
     );
     Draft::new(FindingSeverity::Warning, Confidence::High, "Gathers and scatters take much of the time", message)
         .remedy(
-            "Gather and scatter whole rows along the major axis rather than single elements, with sorted and unique positions where they \
-             are (and said to be so), or replace a lookup in a small table by a product with one-hot rows.",
+            "Gather and scatter whole rows along the major axis rather than single elements. If positions are sorted or unique, \
+             declare it (indices_are_sorted, unique_indices). Replace a lookup in a small table by a product with one-hot rows.",
         )
         .passed("gather_scatter_percent", share, WARNING_PERCENT)
         .at_stake(numbers.of_window(share))

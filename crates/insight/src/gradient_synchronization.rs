@@ -1,4 +1,4 @@
-//! Gradients are reduced across devices without computation beside them.
+//! Gradients are reduced across devices while no computation runs.
 
 use super::draft::{Draft, lacks};
 use super::numbers::{Numbers, is_communication};
@@ -7,25 +7,24 @@ use base::format;
 use report::{Confidence, FindingSeverity};
 use trace::Framework;
 
-/// The rule.
 pub(super) const RULE: Rule =
     Rule { id: "gradient_synchronization", title: "Gradient synchronisation is not overlapped", check };
 
-/// Exposed share of the step (the checklist names "large AllReduce = gradient sync overhead" without a number; the JAX guide draws
-/// the line of overheads at 10 %).
+/// Exposed share of the step from which the finding is a warning (the checklist names "large AllReduce = gradient sync overhead"
+/// without a number; the JAX guide's limit for overheads is 10 %).
 const WARNING_PERCENT: f64 = 10.0;
-/// From this share on the synchronization is the bottleneck (XProf, collective-bound suggestion: 30 % of the step).
+/// Exposed share from which synchronisation is the bottleneck (XProf, collective-bound suggestion: 30 % of the step).
 const CRITICAL_PERCENT: f64 = 30.0;
-/// Share of reductions in all communication from which they are what is exposed (ours).
+/// Share of reductions in all communication from which the exposed time is attributed to them (ours).
 const MOSTLY_PERCENT: f64 = 50.0;
 
-/// Collectives that sum over devices: what data-parallel training does with gradients.
+/// Returns true for collectives that sum over devices, as data-parallel training does with gradients.
 fn is_reduction(category: &str) -> bool {
     is_communication(category) && (category.starts_with("all-reduce") || category.starts_with("reduce-scatter"))
 }
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
-    // Inference sums no gradients: it reduces activations that are spread over devices. So what is not known to train is not said to sum them.
+    // Inference reduces activations, not gradients. So the rule fires only if the program is known to train.
     if !numbers.communicates() || numbers.trains() != Some(true) {
         return Verdict::Irrelevant;
     }
@@ -42,21 +41,22 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let severity = if critical { FindingSeverity::Critical } else { FindingSeverity::Warning };
     let (view, filter) = numbers.link_to_communication(&is_reduction);
     let message = format!(
-        "Exposed communication takes {} of {} ({}), and {} of all communication are all-reduces and \
-         reduce-scatters, which sum gradients over devices.",
+        "Exposed communication takes {} of {} ({}). All-reduces and reduce-scatters, which sum gradients over devices, make up \
+         {} of all communication.",
         format::time_us(window.us(exposed)),
         window.words(),
         format::percent(exposed),
         format::percent(mostly)
     );
     let how = match (numbers.trace.framework, numbers.is_gpu()) {
-        (Framework::PyTorch, _) => "DistributedDataParallel does, in buckets of bucket_cap_mb",
+        (Framework::PyTorch, _) => "DistributedDataParallel does so, in buckets of bucket_cap_mb",
         (_, true) => "XLA_FLAGS=--xla_gpu_enable_latency_hiding_scheduler=true",
         (_, false) => "LIBTPU_INIT_ARGS=--xla_tpu_enable_data_parallel_all_reduce_opt=true",
     };
     let remedy = format!(
-        "Overlap the reduction of one layer's gradients with the backward pass of the next ({how}), reduce in bfloat16, accumulate over \
-         several batches before reducing, or shard optimizer and weights (FSDP) to replace all-reduce by reduce-scatter and all-gather."
+        "Overlap the reduction of one layer's gradients with the backward pass of the next layer ({how}), reduce in bfloat16, \
+         accumulate gradients over several batches before reducing them, or shard optimizer state and weights (FSDP) to replace \
+         all-reduce by reduce-scatter and all-gather."
     );
     // An all-reduce of a model-parallel layer looks the same.
     Draft::new(severity, Confidence::Medium, "Gradient synchronisation is not overlapped", message)

@@ -1,4 +1,4 @@
-//! More lives on the devices than when an earlier profile of their memory was saved.
+//! Memory in use on the devices grew since an earlier memory profile.
 
 use std::collections::BTreeMap;
 
@@ -10,14 +10,13 @@ use base::format;
 use memory::HeapProfile;
 use report::{Confidence, FindingSeverity};
 
-/// The rule.
-pub(super) const RULE: Rule = Rule { id: "heap_growth", title: "Memory grew since the profile before", check };
+pub(super) const RULE: Rule = Rule { id: "heap_growth", title: "Memory grew since the earlier profile", check };
 
-/// Growth in percent of what lived before (ours: caches of a few arrays stay below).
+/// Growth in percent of the earlier bytes from which the finding is a note (ours: caches of a few arrays stay below).
 const NOTE_PERCENT: f64 = 10.0;
-/// From this growth on the finding is a warning (ours: half as much again between two moments of a steady program).
+/// Growth from which the finding is a warning (ours: a steady program does not grow by half).
 const WARNING_PERCENT: f64 = 50.0;
-/// Lines that are named.
+/// Number of source lines that the message names.
 const NAMED: usize = 3;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
@@ -25,8 +24,9 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let Some(profile) = run.heap_profile.as_deref() else { return Verdict::Irrelevant };
     let Some(earlier) = &run.earlier_heap_profile else {
         return lacks(
-            "there is no earlier memory profile to compare with. Call jax.profiler.save_device_memory_profile(f\"memory_{step}.prof\") \
-             every so many steps, and open two or more together.",
+            "there is no earlier memory profile to compare with. Call \
+             jax.profiler.save_device_memory_profile(f\"memory_{step}.prof\") at regular intervals, and open two or more \
+             profiles together.",
         );
     };
     let (before, after) = (HeapProfile::read(&earlier.bytes), HeapProfile::read(profile));
@@ -47,10 +47,10 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let words: Vec<String> = grown
         .iter()
         .take(NAMED)
-        .map(|(grown, line)| format!("{} {} more", format::printable(line), format::bytes(grown.unsigned_abs())))
+        .map(|(grown, line)| format!("{} (+{})", format::printable(line), format::bytes(grown.unsigned_abs())))
         .collect();
     let message = format!(
-        "{} live where {} lived in {}. By line: {}.",
+        "{} are in use, compared to {} in {}. The growth by source line: {}.",
         format::bytes(bytes.unsigned_abs()),
         format::bytes(bytes_before.unsigned_abs()),
         format::printable(&earlier.name),
@@ -60,12 +60,13 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     Draft::new(
         if is_bad { FindingSeverity::Warning } else { FindingSeverity::Note },
         Confidence::Medium,
-        &format!("Memory grew by {} since the profile before", format::percent(percent)),
+        &format!("Memory grew by {} since the earlier profile", format::percent(percent)),
         message,
     )
     .remedy(
-        "If both were saved at the same point of the loop, something keeps arrays: a list of losses or metrics (take float(loss)), a cache, a \
-         closure. The Memory page shows under \"By call stack\" which stacks grew. A third profile tells a leak from a warm-up.",
+        "If both profiles were saved at the same point of the loop, look for code that keeps arrays alive: a list of losses or \
+         metrics (store float(loss) instead), a cache, or a closure. \"By call stack\" on the Memory page shows the stacks that \
+         grew. Save a third profile to distinguish a leak from a warm-up.",
     )
     .passed("growth_percent", percent, if is_bad { WARNING_PERCENT } else { NOTE_PERCENT })
     .evidence("growth_bytes", growth as f64)
@@ -75,7 +76,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     .fires()
 }
 
-/// Bytes by line of the user's program.
+/// Sums bytes by source line of the user's program.
 fn by_line(profile: &HeapProfile) -> BTreeMap<String, i64> {
     let mut sums = BTreeMap::new();
     for sample in &profile.samples {

@@ -1,4 +1,4 @@
-//! Something ran on the host although the program has an accelerator.
+//! Ops run on the host although the program has an accelerator.
 
 use super::draft::{Draft, lacks};
 use super::numbers::Numbers;
@@ -8,10 +8,9 @@ use metrics::HostReason;
 use report::{Confidence, FindingSeverity};
 use trace::Platform;
 
-/// The rule.
 pub(super) const RULE: Rule = Rule { id: "host_executed_ops", title: "Ops that run on the host", check };
 
-/// Share of the devices' active time (as `debug_print`).
+/// Share of the devices' active time from which the finding is a warning (as in `debug_print`).
 const WARNING_PERCENT: f64 = 5.0;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
@@ -39,8 +38,8 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     };
     let kinds = [
         (HostReason::Callback, "callbacks into Python", "callbacks"),
-        (HostReason::HostCompute, "ops of host compute", "host_compute_ops"),
-        (HostReason::CpuProgram, "ops of programs that were compiled for the CPU", "cpu_program_ops"),
+        (HostReason::HostCompute, "host compute ops", "host_compute_ops"),
+        (HostReason::CpuProgram, "ops of programs compiled for the CPU", "cpu_program_ops"),
     ];
     let parts: Vec<String> = kinds
         .iter()
@@ -49,18 +48,18 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         .map(|((count, time), words)| format!("{} {words} ({})", format::count(count), format::time_us(time)))
         .collect();
     let message = format!(
-        "On the host ran {}; most time took {}. For {} of a device's active time the host was at it.",
+        "Ops run on the host for {} of a device's active time: {}. {} takes the most time.",
+        format::percent(best),
         parts.join(", "),
-        format::printable(&format::shorten(&first.op_type, 60)),
-        format::percent(best)
+        format::printable(&format::shorten(&first.op_type, 60))
     );
     let severity = if best < WARNING_PERCENT { FindingSeverity::Note } else { FindingSeverity::Warning };
     let is_warning = severity == FindingSeverity::Warning;
     let mut draft = Draft::new(severity, Confidence::Medium, "Some ops run on the host", message)
         .remedy(
-            "Keep what the step needs on the device: no pure_callback or io_callback inside it, no compute_on(\"device_host\") for \
-             work that an accelerator can do, and no function whose inputs were put on a CPU device or that is jitted with \
-             backend=\"cpu\" (look at its inputs' .devices()).",
+            "Run the whole step on the device: use no pure_callback or io_callback inside it, no compute_on(\"device_host\") for \
+             work that an accelerator can do, and no function that is jitted with backend=\"cpu\" or whose inputs are on a CPU \
+             device (check .devices() of its inputs).",
         );
     draft = match is_warning {
         true => draft.passed("host_executed_percent", best, WARNING_PERCENT),

@@ -12,10 +12,9 @@ use metrics::StepPart;
 use report::{Confidence, FindingSeverity};
 use trace::Platform;
 
-/// The rule.
 pub(super) const RULE: Rule = Rule { id: "host_overhead", title: "Devices wait for the host", check };
 
-/// The limit that the evidence names from it on (JAX guide: bad above 20 %). The severity does not change there.
+/// Share from which the evidence names this limit (JAX guide: bad above 20 %). It does not change the severity.
 const BAD_PERCENT: f64 = 20.0;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
@@ -33,7 +32,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         _ => (FindingSeverity::Warning, HOST_BOUND_PERCENT.good),
     };
     let message = format!(
-        "Devices wait {} of {} for the host ({}): the next op is launched only after the one before it has ended.{}{}",
+        "Devices wait for the host for {} of {} ({}): it launches the next op only after the previous one has ended.{}{}",
         format::time_us(window.us(share)),
         window.words(),
         format::percent(share),
@@ -42,15 +41,15 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     );
     let both = numbers.both_wait();
     let title = match both.map(BothWait::for_what) {
-        Some(Some(what)) => format!("Devices and host wait for {what}, {} of the time", format::percent(share)),
-        Some(None) => format!("Devices and host both wait {} of the time", format::percent(share)),
-        None => format!("Devices wait for the host {} of the time", format::percent(share)),
+        Some(Some(what)) => format!("Devices and host wait for {what} for {} of the time", format::percent(share)),
+        Some(None) => format!("Devices and host both wait for {} of the time", format::percent(share)),
+        None => format!("Devices wait for the host for {} of the time", format::percent(share)),
     };
     let remedy = both.map_or_else(
         || {
             format!(
-                "Let the host run ahead of the devices: read no result in every step ({}), put the whole step into one {}, and prepare \
-                 input in another thread. The timeline shows what the host does in the gaps.",
+                "Let the host run ahead of the devices: do not read results in every step ({}), compile the whole step with one \
+                 {}, and prepare input in another thread. The timeline shows the host's activity in the gaps.",
                 numbers.words().reads,
                 numbers.words().compiler
             )
@@ -67,13 +66,13 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         .fires()
 }
 
-/// What a capture without launches lacks; nothing launches the ops of XLA's CPU backend.
+/// Returns the verdict for a capture without launches. XLA's CPU backend has none.
 fn lacks_launches(numbers: &Numbers<'_>) -> Verdict {
     if numbers.platform == Some(Platform::Cpu) {
         return Verdict::Irrelevant;
     }
     lacks(&format!(
-        "the capture does not say when the ops after the idle time were launched. Capture with {}.",
+        "the capture does not contain the launches of the ops that follow idle time. Capture with {}.",
         numbers.words().host_events
     ))
 }

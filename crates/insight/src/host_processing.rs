@@ -1,4 +1,4 @@
-//! The input pipeline that devices wait for works, rather than copies.
+//! Devices wait for input, and the host spends most of the input time on preparing it.
 
 use super::draft::Draft;
 use super::numbers::Numbers;
@@ -7,10 +7,9 @@ use super::{Rule, Verdict};
 use base::format;
 use report::{Confidence, FindingSeverity};
 
-/// The rule.
-pub(super) const RULE: Rule = Rule { id: "host_processing", title: "Input time is spent on the host's work", check };
+pub(super) const RULE: Rule = Rule { id: "host_processing", title: "Input time goes to preparing batches", check };
 
-/// Share of the input time (XProf, host-processing suggestion: 50 %).
+/// Share of the input time from which the finding is a note (XProf, host-processing suggestion: 50 %).
 const NOTE_PERCENT: f64 = 50.0;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
@@ -23,17 +22,17 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         return Verdict::Fine;
     }
     let message = format!(
-        "Of the time that host threads spend on input, {} goes to reading and preparing it ({}) and the rest to handing it to the \
-         devices ({}).",
+        "Reading and preparing input takes {} of the time that host threads spend on input ({}). Transferring it to the devices \
+         takes the rest ({}).",
         format::percent(share),
         format::time_us(processing),
         format::time_us(transfer)
     );
-    // A span that waits for something else looks like one that works.
-    Draft::new(FindingSeverity::Note, Confidence::Medium, "The input pipeline's own work is what devices wait for", message)
+    // A span that waits for something else cannot be distinguished from one that works.
+    Draft::new(FindingSeverity::Note, Confidence::Medium, "Devices wait while the host prepares input", message)
         .remedy(
-            "Do less per batch on the host and more of it at once: cache decoded samples, vectorise the mapping function, move \
-             augmentation to the device, raise the number of workers, read larger files in parallel.",
+            "Do less work per batch on the host, and do it in parallel: cache decoded samples, vectorise the mapping function, \
+             move augmentation to the device, use more workers, and read larger files in parallel.",
         )
         .passed("host_processing_percent", share, NOTE_PERCENT)
         .evidence("input_processing_us", processing)

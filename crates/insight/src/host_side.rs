@@ -1,36 +1,37 @@
-//! What the host does while devices are idle, in words: where it is, or what it waits for as they do.
+//! Sentences about the host while devices are idle: the functions that it runs, or the event that it waits for itself.
 
 use super::numbers::{Numbers, shown};
 use base::format;
 use facts::host_spans::{self, HostWork};
 use report::{HostMeanwhile, HostRangeTime};
 
-/// The least share of the idle time for which a sentence names what the host does, and how many it names (ours).
+/// Share of the idle time from which a sentence names an activity of the host (ours).
 const NAMED_PERCENT: f64 = 5.0;
+/// Number of activities that a sentence names (ours).
 const MOST_NAMED: usize = 3;
-/// Share of the idle time from which a range is where the host is (ours: more than all others together).
+/// Share of the idle time above which a range counts as the host's main activity (ours: more than all others together).
 const MOST_PERCENT: f64 = 50.0;
 
-/// What the host does while devices are idle.
+/// Activities of the host while devices are idle.
 #[derive(Clone, Copy)]
 pub(super) struct HostSide<'a> {
     meanwhile: &'a HostMeanwhile,
     idle_us: f64,
-    /// Name of the annotations that mark the steps: the host is in one all the time, so it explains nothing.
+    /// Name of the annotations that mark the steps. The host is in one all the time, so they explain nothing.
     step: Option<&'a str>,
 }
 
-/// The host waits while devices are idle: a third thing keeps both.
+/// A wait of the host while devices are idle: both wait for something else.
 #[derive(Clone, Copy)]
 pub(super) struct BothWait<'a> {
     /// Call in which the host waits.
     pub call: &'a HostRangeTime,
-    /// What its other threads do most meanwhile; `None` if the capture does not show it.
+    /// Main activity of its other threads meanwhile. `None` if the capture does not contain it.
     pub behind: Option<&'a HostRangeTime>,
 }
 
 impl<'a> Numbers<'a> {
-    /// What the host does while devices are idle; `None` where the trace has no host events or the devices are not idle.
+    /// Returns the host's activities while devices are idle. `None` if the trace has no host events or devices are not idle.
     pub fn host_side(&self) -> Option<HostSide<'a>> {
         let breakdown = self.profile.step_breakdown.as_ref()?;
         let (meanwhile, idle_us) = (breakdown.host_meanwhile.as_ref()?, breakdown.parts.idle_us());
@@ -38,12 +39,13 @@ impl<'a> Numbers<'a> {
         (idle_us > 0.0).then_some(HostSide { meanwhile, idle_us, step })
     }
 
-    /// What the host does while devices are idle, as sentences with a blank before them; empty where the trace has no host events.
+    /// Describes the host's activities while devices are idle, as sentences with a leading blank. Empty if the trace has no host
+    /// events.
     pub fn host_meanwhile(&self) -> String {
         self.host_side().map_or(String::new(), HostSide::sentences)
     }
 
-    /// What keeps host and devices both, where the host waits for most of the idle time.
+    /// Returns the wait of the host if it takes most of the idle time.
     pub fn both_wait(&self) -> Option<BothWait<'a>> {
         self.host_side()?.both_wait()
     }
@@ -59,7 +61,7 @@ impl<'a> HostSide<'a> {
         with_share.filter(|(_, share)| *share >= NAMED_PERCENT).take(MOST_NAMED)
     }
 
-    /// The range or function that the host is in for most of the idle time, and in which it does not wait.
+    /// Returns the range or function that the host runs for most of the idle time, if the host does not wait in it.
     pub fn place(self) -> Option<String> {
         let behind = self.meanwhile.behind.iter().filter(|_| self.meanwhile.ranges.is_empty());
         let longest = self.meanwhile.ranges.iter().filter(|it| !self.is_step(it)).chain(behind).next()?;
@@ -84,7 +86,7 @@ impl<'a> HostSide<'a> {
                 let thread = it.thread.as_deref().filter(|_| with_thread);
                 let thread = thread.map_or(String::new(), |thread| format!(" (thread {})", shown(thread)));
                 if self.is_step(it) {
-                    return format!("in the step, outside of any range inside it, for {}", format::percent(share));
+                    return format!("in the step but outside any range inside it for {}", format::percent(share));
                 }
                 format!("in {}{thread} for {}", shown(&it.name), format::percent(share))
             };
@@ -100,14 +102,14 @@ impl<'a> HostSide<'a> {
             return if all.is_empty() {
                 String::new()
             } else {
-                format!(" Of the idle time, the host is {}.", all.join(", "))
+                format!(" While devices are idle, the host is {} of that time.", all.join(", "))
             };
         }
         ranges.extend(silent);
         let also = if waits { "waits too: it is " } else { "is " };
-        let mut text = format!(" Of the idle time, the host {also}{}.", ranges.join(", "));
+        let mut text = format!(" While devices are idle, the host {also}{} of that time.", ranges.join(", "));
         if !behind.is_empty() {
-            let when = if waits { "Meanwhile" } else { "Outside of its ranges" };
+            let when = if waits { "Meanwhile" } else { "Outside these ranges" };
             text.push_str(&format!(" {when}, its threads are {}.", behind.join(", ")));
         }
         text
@@ -115,7 +117,8 @@ impl<'a> HostSide<'a> {
 }
 
 impl BothWait<'_> {
-    /// What both wait for, after a preposition: `transfers (BufferSequencingEvent::Execute)`; `None` if the capture does not show it.
+    /// Names the work that both wait for, such as `transfers (BufferSequencingEvent::Execute)`. `None` if the capture does not
+    /// contain it.
     pub fn for_what(self) -> Option<String> {
         let name = &self.behind?.name;
         let what = match host_spans::work(name) {
@@ -128,29 +131,38 @@ impl BothWait<'_> {
         Some(format!("{what} ({})", shown(name)))
     }
 
-    /// What to do, in place of an advice to wait less: the wait costs nothing of its own.
+    /// Returns the advice for the work that both wait for. Advice to wait less often would not help.
     pub fn remedy(self, numbers: &Numbers<'_>) -> String {
         let words = numbers.words();
         let work = self.behind.and_then(|it| host_spans::work(&it.name));
         let remedy = match (work, self.behind) {
             (Some(HostWork::Transfer), _) => format!(
-                "Move less data, and earlier: keep on the device what does not change between steps, copy the next batch while the step \
-                 runs ({}), and make few large copies of many small ones.",
+                "Transfer less data, and start earlier: keep data that does not change between steps on the device, copy the \
+                 next batch while the step runs ({}), and combine many small copies into few large ones.",
                 words.copy_ahead
             ),
-            (Some(HostWork::Input), _) => format!("Prepare batches ahead, in other threads or processes ({}).", words.loader),
+            (Some(HostWork::Input), _) => format!(
+                "Prepare batches ahead of time, in other threads or processes \
+                ({}).",
+                words.loader
+            ),
             (Some(HostWork::Compile), _) => format!(
-                "Run a few steps before the capture starts, and keep compiled programs between runs with {}.",
+                "Run a few steps before the capture starts, and cache compiled programs between runs with {}.",
                 words.compilation_cache
             ),
             (_, Some(behind)) => {
-                let thread = behind.thread.as_deref().map_or(String::new(), |thread| format!(" on the thread {}", shown(thread)));
-                format!("Look on the timeline at {}{thread}: host and devices wait for it.", shown(&behind.name))
+                let thread = behind
+                    .thread
+                    .as_deref()
+                    .map_or(String::new(), |thread| format!(" on the thread {}", shown(thread)));
+                format!("Look at {}{thread} on the timeline: host and devices wait for it.", shown(&behind.name))
             }
-            (_, None) => "Look for what host and devices wait for: another process or host, a transfer, or a thread that the profiler did not \
-                 record."
-                .to_owned(),
+            (_, None) => {
+                "Find out why host and devices wait. Usual causes: another process or host, a transfer, or a thread \
+                 that the profiler did not record."
+                    .to_owned()
+            }
         };
-        format!("{remedy} Waiting less often in {} wins nothing while this lasts.", shown(&self.call.name))
+        format!("{remedy} Calling {} less often does not help until then.", shown(&self.call.name))
     }
 }

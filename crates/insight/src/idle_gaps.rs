@@ -1,4 +1,4 @@
-//! Devices are idle between ops, also outside of the steps.
+//! Devices are idle between ops, inside or outside steps.
 
 use super::draft::{Draft, lacks};
 use super::gap;
@@ -8,13 +8,12 @@ use super::{Rule, Verdict};
 use base::format;
 use report::{Confidence, FindingSeverity};
 
-/// The rule.
 pub(super) const RULE: Rule = Rule { id: "idle_gaps", title: "Long gaps between device ops", check };
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
     let gaps = numbers.profile.timeline_analysis.as_ref();
     let (Some(timeline), Some(window)) = (gaps, numbers.window()) else {
-        return lacks("too few device ops ran to have gaps between them. Capture several steps.");
+        return lacks("too few device ops ran to measure the gaps between them. Capture several steps.");
     };
     let gaps = &timeline.gaps;
     let idle = gaps.gap_time_percent;
@@ -24,25 +23,25 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let lost = idle >= IDLE_PERCENT.good;
     let severity = if lost { FindingSeverity::Warning } else { FindingSeverity::Note };
     let mut message = format!(
-        "Of {}, the devices are idle for {}. The window holds {} gaps.",
-        window.words(),
+        "Devices are idle for {} of {}. The window contains {} gaps.",
         format::percent(idle),
+        window.words(),
         format::count(gaps.total_gaps)
     );
     message.push_str(&gap::sentence(numbers));
     message.push_str(&numbers.host_meanwhile());
     if let Some(gap) = timeline.longest_gaps.first().filter(|_| gap::dominant(numbers).is_none()) {
         message.push_str(&format!(
-            " The longest, {}, {} on {}.",
+            " The longest gap takes {} on {}, {}.",
             format::time_us(gap.duration_us),
-            gap::place(gap),
-            shown(&gap.device_name)
+            shown(&gap.device_name),
+            gap::place(gap)
         ));
     }
     Draft::new(severity, Confidence::High, &format!("Gaps take {} of the time", format::percent(idle)), message)
         .remedy(&format!(
-            "Look at the host's threads during the longest gaps. Usual reasons: results that the loop reads ({}), a batch that is not yet \
-             there, compilation, checkpoints and evaluation between the steps.",
+            "Look at the host's threads during the longest gaps. Usual causes: the loop reads results ({}), the next batch is \
+             not ready, compilation, and checkpoints or evaluation between steps.",
             numbers.words().reads
         ))
         .passed("gap_time_percent", idle, if lost { IDLE_PERCENT.good } else { IDLE_NOTED_PERCENT })

@@ -1,4 +1,4 @@
-//! With the number of steps that the user gives, a step would be shorter than an op that runs in it.
+//! The step count from the user implies steps that are shorter than an op that runs in them.
 
 use super::draft::Draft;
 use super::numbers::Numbers;
@@ -6,25 +6,24 @@ use super::{Rule, Verdict};
 use base::format;
 use report::{Confidence, FindingSeverity};
 
-/// The rule.
 pub(super) const RULE: Rule =
     Rule { id: "impossible_step_count", title: "The given number of steps cannot be right", check };
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
     let timing = &numbers.profile.step_timing;
-    // Steps that the trace marks are what they are.
+    // Steps that the trace marks are not in doubt.
     let is_given = timing.step_count_source == "user" && timing.max_step_time_us.is_none();
     let Some(step_us) = timing.avg_step_time_us.filter(|_| is_given) else {
         return Verdict::Irrelevant;
     };
-    // Self times: a loop over all steps is one op that holds them all.
+    // Compares self times, because a loop over all steps is one op that contains them all.
     let kernels = numbers.profile.kernels.top_kernels.iter().filter_map(|kernel| Some((kernel, kernel.max_us?)));
     let Some((longest, longest_us)) = kernels.max_by(|a, b| a.1.total_cmp(&b.1)) else { return Verdict::Irrelevant };
     if longest_us <= step_us {
         return Verdict::Fine;
     }
     let message = format!(
-        "{} in {} make {} per step, but one run of {} alone takes {}.",
+        "{} in {} would take {} each, but a single run of {} takes {}.",
         super::numbers::plural(timing.num_steps, "step"),
         format::time_us(timing.total_time_us),
         format::time_us(step_us),
@@ -34,8 +33,8 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     // It may have run outside all steps.
     Draft::new(FindingSeverity::Critical, Confidence::Medium, "Steps would be shorter than one op", message)
         .remedy(
-            "Check the number of steps: it is of the captured time, not of the whole run, and a step that several devices run \
-             together is one step.",
+            "Check the number of steps: count the steps in the captured time, not in the whole run, and count a step that \
+             several devices run together once.",
         )
         .passed("longest_op_us", longest_us, step_us)
         .evidence("num_steps", timing.num_steps as f64)

@@ -1,4 +1,4 @@
-//! The tokens or samples per second that follow from what the user says of a batch need more arithmetic than the devices have.
+//! The throughput that follows from the user's batch size needs more FLOPs than the devices can compute.
 
 use super::draft::Draft;
 use super::numbers::Numbers;
@@ -7,7 +7,6 @@ use base::format;
 use facts::Arithmetic;
 use report::{Confidence, FindingSeverity, ModelConfig};
 
-/// The rule.
 pub(super) const RULE: Rule =
     Rule { id: "impossible_throughput", title: "Batch, sequence length or model size cannot be right", check };
 
@@ -39,8 +38,8 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         () => return Verdict::Fine,
     };
     let message = format!(
-        "{} {what}/s through {} parameters take {FORWARD} x {} x {} = {} for the forward pass alone ({} for training, 6 FLOPs per \
-         parameter and token). {} of {} can do {} at most, in {} fastest type.{}",
+        "{} {what}/s through {} parameters need {FORWARD} x {} x {} = {} for the forward pass alone ({} for training, 6 FLOPs \
+         per parameter and token). {} of type {} reach at most {}, in {} fastest data type.{}",
         format::number(rate),
         format::si(params, ""),
         format::si(params, ""),
@@ -51,18 +50,18 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         peaks.map_or("", |peaks| peaks.device.as_str()),
         format::si(peak, "FLOP/s"),
         if devices == 1 { "its" } else { "their" },
-        if cannot { "" } else { " As inference that is possible, as training it is not." },
+        if cannot { "" } else { " Inference at this rate is possible, training is not." },
     );
     let (severity, confidence) = match cannot {
         true => (FindingSeverity::Critical, Confidence::High),
         false => (FindingSeverity::Warning, Confidence::Medium),
     };
     let needed = if cannot { forward } else { training };
-    let title = "The throughput is more than the devices can compute";
+    let title = "The throughput exceeds the peak of the devices";
     Draft::new(severity, confidence, title, message)
         .remedy(
             "Check the batch size (samples per step over all devices), the sequence length, the number of steps and the model's \
-             dimensions: one of them is too large. Check the device too, where it was chosen.",
+             dimensions: one of them is too large. If the device was selected by hand, check it too.",
         )
         .passed("needed_tflops", needed * 1e-12, peak * 1e-12)
         .evidence(&format!("{what}_per_sec"), rate)
@@ -71,15 +70,15 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         .fires()
 }
 
-/// Parameters that each token is multiplied with, at the least: those it passes through, without embeddings, which are looked up
-/// (the output's may be applied to the last token alone). `None` where the count is unknown.
+/// Returns a lower bound for the number of parameters that each token is multiplied with. It excludes embeddings, which are
+/// looked up; the output's may be applied to the last token alone. `None` if the count is unknown.
 fn multiplied(numbers: &Numbers<'_>) -> Option<f64> {
     let counts = numbers.profile.parameter_counts.as_ref()?;
     let model = &numbers.profile.model_config;
     let experts = model.num_experts.is_some_and(|experts| experts > 1);
     let params = match counts.active_params {
         Some(active) => active,
-        // How many of all experts' parameters a token meets is unknown.
+        // The number of experts that process a token is unknown.
         None if experts => return None,
         None => counts.total_params,
     };

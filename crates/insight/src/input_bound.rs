@@ -1,4 +1,4 @@
-//! TPU cores wait in infeed.
+//! TPU cores wait for input in infeed ops.
 
 use super::draft::{Draft, lacks};
 use super::limits::INPUT_BOUND_PERCENT;
@@ -7,7 +7,6 @@ use super::{Rule, Verdict};
 use base::format;
 use report::{Confidence, FindingSeverity};
 
-/// The rule.
 pub(super) const RULE: Rule = Rule { id: "input_bound", title: "Cores wait in infeed", check };
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
@@ -22,7 +21,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let critical = share >= INPUT_BOUND_PERCENT.bad;
     let severity = if critical { FindingSeverity::Critical } else { FindingSeverity::Warning };
     let message = format!(
-        "Infeed ops take {} of {} ({}): the cores have run out of input and wait for the host.{}",
+        "Cores wait in infeed ops for {} of {} ({}): they have run out of input and wait for the host.{}",
         format::time_us(window.us(share)),
         window.words(),
         format::percent(share),
@@ -31,12 +30,12 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     Draft::new(
         severity,
         Confidence::High,
-        &format!("Cores wait in infeed {} of the time", format::percent(share)),
+        &format!("Cores wait in infeed for {} of the time", format::percent(share)),
         message,
     )
     .remedy(&format!(
-        "Make the input pipeline faster: batches prepared in parallel and ahead ({}), decoded and cached data, larger files read in \
-         parallel, less work per sample on the host.",
+        "Speed up the input pipeline: prepare batches in parallel and ahead of time ({}), cache decoded data, read larger files \
+         in parallel, and do less work per sample on the host.",
         numbers.words().loader
     ))
     .passed("infeed_percent", share, if critical { INPUT_BOUND_PERCENT.bad } else { INPUT_BOUND_PERCENT.good })

@@ -1,4 +1,4 @@
-//! Arrays that were compiled into a program.
+//! Large arrays are compiled into a program as constants.
 
 use super::draft::Draft;
 use super::memory::{LEAST_BYTES, VIEW, largest_program, name, of_peak};
@@ -8,12 +8,12 @@ use base::format;
 use memory::Class;
 use report::{Confidence, FindingSeverity};
 
-/// The rule.
-pub(super) const RULE: Rule = Rule { id: "large_constants", title: "Large arrays are part of the program", check };
+pub(super) const RULE: Rule =
+    Rule { id: "large_constants", title: "Large arrays are compiled into the program", check };
 
-/// Share of the peak (ours: what a tenth more batch would need).
+/// Share of the peak from which the finding is a note (ours: the memory of a batch that is a tenth larger).
 const NOTE_PERCENT: f64 = 10.0;
-/// From this share on the finding is a warning (ours: a quarter of the memory).
+/// Share of the peak from which the finding is a warning (ours: a quarter of the memory).
 const WARNING_PERCENT: f64 = 25.0;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
@@ -29,7 +29,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     }
     let source = largest.source.as_ref().map_or_else(String::new, |source| format!(", {}", format::printable(source)));
     let message = format!(
-        "Constants take {} of the {} of {}; the largest is {} ({}{source}).",
+        "Constants take {} of the {} peak of {}. The largest takes {} ({}{source}).",
         format::bytes(bytes),
         format::bytes(program.figures.peak_heap_bytes),
         name(program),
@@ -40,12 +40,12 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     Draft::new(
         if is_bad { FindingSeverity::Warning } else { FindingSeverity::Note },
         Confidence::High,
-        &format!("{} of the peak are constants", format::percent(percent)),
+        &format!("Constants take {} of the peak memory", format::percent(percent)),
         message,
     )
     .remedy(
-        "An array that a compiled function closes over is copied into each program that is compiled, and stays on every device. Pass it as \
-         an argument; in JAX, register a class's arrays as a pytree instead of static fields.",
+        "Pass large arrays as arguments: an array that a compiled function closes over is copied into each compiled program and \
+         stays on every device. In JAX, register a class's arrays as a pytree instead of static fields.",
     )
     .passed("constant_percent", percent, if is_bad { WARNING_PERCENT } else { NOTE_PERCENT })
     .evidence("constant_bytes", bytes as f64)

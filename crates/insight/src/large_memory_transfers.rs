@@ -1,4 +1,4 @@
-//! Copies between host and device hold up the step.
+//! Copies between host and device delay the step.
 
 use super::draft::{Draft, lacks};
 use super::numbers::Numbers;
@@ -7,13 +7,13 @@ use base::format;
 use metrics::StepPart;
 use report::{Confidence, FindingSeverity, Transfer};
 
-/// The rule.
 pub(super) const RULE: Rule =
     Rule { id: "large_memory_transfers", title: "Copies between host and device take much of the time", check };
 
-/// Share of the window in which nothing hides copies between host and device (ours; the JAX guide names the pattern without a number).
+/// Share of the window with exposed copies from which the finding is a warning (ours; the JAX guide names the pattern without a
+/// number).
 const WARNING_PERCENT: f64 = 10.0;
-/// From this share on transfers are most of what happens (ours).
+/// Share of the window from which the finding is critical (ours).
 const CRITICAL_PERCENT: f64 = 30.0;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
@@ -52,8 +52,8 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     );
     Draft::new(severity, Confidence::High, "Copies between host and device take much of the time", message)
         .remedy(
-            "Put data on the device once and ahead of its use, keep intermediate results there, and \
-             take no NumPy array or Python number of a result inside the loop.",
+            "Copy data to the device once and ahead of its use, keep intermediate results there, and do not convert results to \
+             NumPy arrays or Python numbers inside the loop.",
         )
         .passed("exposed_transfer_percent", share, if critical { CRITICAL_PERCENT } else { WARNING_PERCENT })
         .evidence("h2d_percent", to)

@@ -1,7 +1,9 @@
-//! Findings: what to do about a run. One rule, one file, the same name in code, tests, docs/findings.md and addresses.
+//! Findings: causes of lost time or memory in a run, each with its cost, evidence and remedy.
 //!
-//! A rule looks at measured numbers only. Where it lacks one it says so ([`Verdict::NotChecked`]) rather than "fine", and
-//! where a number could be read in another way the confidence says so.
+//! Each rule has its own file. Its id is the same in code, tests, docs/findings.md and URLs.
+//!
+//! A rule uses measured numbers only. If a number is missing, the rule returns [`Verdict::NotChecked`] rather than "fine".
+//! If a number has more than one interpretation, the finding has a lower confidence.
 
 #![warn(clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
 
@@ -85,26 +87,26 @@ use base::sort;
 use metrics::{Context, Examined, Run, Settings, analyse};
 use report::{Confidence, Finding, FindingSeverity};
 
-/// What a rule says.
+/// Result of checking a rule.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Verdict {
     /// The rule applies.
     Fires(Box<Finding>),
     /// The rule was checked and does not apply.
     Fine,
-    /// The rule has no meaning for this kind of run (GPU kernels on a TPU): nobody misses it.
+    /// The rule has no meaning for this kind of run (a rule about GPU kernels on a TPU). It is not reported.
     Irrelevant,
-    /// The rule lacks an input: which, and how to capture it, as a sentence.
+    /// The rule lacks an input. The sentence names the input and tells the user how to capture it.
     NotChecked(String),
 }
 
 /// A rule.
 pub struct Rule {
-    /// Name of the rule: that of its file, and of its heading in docs/findings.md.
+    /// Name of the rule, of its file, and of its heading in docs/findings.md.
     pub id: &'static str,
-    /// One line: what it looks for.
+    /// Problem that the rule detects, in one line.
     pub title: &'static str,
-    /// Looks at a run.
+    /// Checks a run.
     check: fn(&Numbers<'_>) -> Verdict,
 }
 
@@ -175,27 +177,29 @@ pub const RULES: &[Rule] = &[
     no_device_ops::RULE,
 ];
 
-/// A run, measured and judged.
+/// Measures a run and checks all rules.
 pub fn examine(run: &Run, settings: &Settings) -> Examined {
     let examined = analyse(run, settings);
     let findings = findings(&examined.context(run));
     examined.with_findings(findings)
 }
 
-/// What all rules say of a run: the most severe first, then the largest impact, then in the order of the rules. What
-/// another finding explains is left out; see `merge`.
+/// Checks all rules and returns the findings, by severity, then by impact, then in the order of the rules.
+/// Omits findings that another finding explains; see `merge`.
 pub fn findings(context: &Context<'_>) -> Vec<Finding> {
     let numbers = Numbers::new(context);
     let (mut fired, mut lacking) = (Vec::new(), Vec::new());
     for rule in RULES {
         match cut::judged(&numbers, rule.id, (rule.check)(&numbers)) {
-            Verdict::Fires(finding) => fired.push(Finding { id: rule.id.to_owned(), ..at_hand(&numbers, *finding) }),
+            Verdict::Fires(finding) => {
+                fired.push(Finding { id: rule.id.to_owned(), ..with_available_view(&numbers, *finding) })
+            }
             Verdict::Fine | Verdict::Irrelevant => {}
             Verdict::NotChecked(sentence) => lacking.push(not_checked(rule, &sentence)),
         }
     }
     merge::merge(&mut fired);
-    // One sentence says why the rules about devices have nothing to look at; forty would hide it.
+    // One finding explains why the rules about devices cannot be checked. Forty more would hide it.
     if fired.iter().any(|finding| finding.id == no_device_ops::RULE.id) {
         lacking.clear();
     }
@@ -207,8 +211,9 @@ pub fn findings(context: &Context<'_>) -> Vec<Finding> {
     fired
 }
 
-/// The finding with a link to a page that has something to show: where steps are unknown, that of the steps has nothing.
-fn at_hand(numbers: &Numbers<'_>, mut finding: Finding) -> Finding {
+/// Replaces a link to the page of steps by one to the page of devices if steps are unknown, because the page of steps is
+/// then empty.
+fn with_available_view(numbers: &Numbers<'_>, mut finding: Finding) -> Finding {
     if finding.view.as_deref() == Some("steps") && !numbers.context.analysis.step_breakdown.has_steps {
         (finding.view, finding.filter) = (Some("devices".to_owned()), None);
     }
@@ -230,7 +235,7 @@ fn not_checked(rule: &Rule, lacking: &str) -> Finding {
     }
 }
 
-/// What one rule says of a run; `None` where there is no rule of that name. For tests: [`findings`] merges.
+/// Checks one rule. Returns `None` if no rule has that name. For tests: unlike [`findings`], it does not merge.
 pub fn verdict(context: &Context<'_>, id: &str) -> Option<Verdict> {
     let rule = RULES.iter().find(|rule| rule.id == id)?;
     let numbers = Numbers::new(context);

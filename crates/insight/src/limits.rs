@@ -1,13 +1,15 @@
-//! Limits that several of the rules, the headlines and the checklist go by: one fact has one limit, declared here.
+//! Limits that rules, headlines and the checklist share. Each quantity has its limit declared once.
+//!
+//! Comments name the source of a limit. "Ours" marks a limit that no source defines, followed by the reason for our choice.
 
 use report::UnifiedProfile;
 
-/// Two limits of one number: good beyond the first, bad beyond the second. Between them it is worth a look.
+/// Two limits of one number: good beyond the first, bad beyond the second, and a warning between them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limits {
-    /// Beyond it nothing is to be done.
+    /// Limit beyond which nothing needs to be done.
     pub good: f64,
-    /// Beyond it most of the time is lost; infinite where nothing is bad.
+    /// Limit beyond which most of the time is lost. Infinite if no value is bad.
     pub bad: f64,
 }
 
@@ -16,7 +18,7 @@ impl Limits {
         Limits { good, bad }
     }
 
-    /// `good`, `warning` or `bad`. A value at a limit is a warning.
+    /// Returns `good`, `warning` or `bad`. A value equal to a limit is a warning.
     pub fn judge(self, value: f64) -> &'static str {
         let (is_good, is_bad) = if self.good >= self.bad {
             (value > self.good, value < self.bad)
@@ -33,36 +35,38 @@ impl Limits {
 
 /// Share of the time in which devices are busy, percent (JAX guide, key performance indicators).
 pub const BUSY_PERCENT: Limits = Limits::new(80.0, 50.0);
-/// Share of the time in which devices are idle, percent: what [`BUSY_PERCENT`] leaves.
+/// Share of the time in which devices are idle, percent: the complement of [`BUSY_PERCENT`].
 pub const IDLE_PERCENT: Limits = Limits::new(100.0 - BUSY_PERCENT.good, 100.0 - BUSY_PERCENT.bad);
-/// Idle share from which the gaps are noted though the devices are busy enough, percent (JAX guide: device idle time; XProf: TensorCore idle).
+/// Idle share from which a note reports the gaps of devices that are busy enough, percent (JAX guide: device idle time;
+/// XProf: TensorCore idle).
 pub const IDLE_NOTED_PERCENT: f64 = 10.0;
-/// Share of the time in which devices wait for the host, percent: good as host overhead of the JAX guide, bad where most of the time is lost.
+/// Share of the time in which devices wait for the host, percent (good: the JAX guide's limit for host overhead; bad: ours,
+/// most of the time is lost).
 pub const HOST_BOUND_PERCENT: Limits = Limits::new(10.0, 50.0);
-/// Share of the time in which devices wait for input, percent: good as in XProf's input-bound suggestion, bad (ours) where most of what is to
-/// win is input.
+/// Share of the time in which devices wait for input, percent (good: XProf's input-bound suggestion; bad: ours, input is most of
+/// the time that could be saved).
 pub const INPUT_BOUND_PERCENT: Limits = Limits::new(10.0, 40.0);
-/// Mean duration of a kernel below which kernels are short, microseconds (JAX guide: bad). Its warning below 1 ms is left out: most kernels of
-/// healthy programs are shorter than that.
+/// Mean duration below which kernels are short, microseconds (JAX guide: bad). The guide also warns below 1 ms, but most
+/// kernels of healthy programs are shorter than that.
 pub const SHORT_MEAN_KERNEL_US: f64 = 100.0;
-/// Time in which programs are compiled, microseconds (JAX guide).
+/// Compile time, microseconds (JAX guide).
 pub const COMPILE_US: Limits = Limits::new(2e6, 10e6);
-/// Used share of the main memory's bandwidth, percent (JAX guide).
+/// Share of the main memory's bandwidth that is used, percent (JAX guide).
 pub const BANDWIDTH_PERCENT: Limits = Limits::new(60.0, 40.0);
-/// Theoretical occupancy of kernels below which it is low, percent (JAX guide).
+/// Theoretical occupancy below which a kernel's occupancy is low, percent (JAX guide).
 pub const OCCUPANCY_PERCENT: f64 = 50.0;
 /// Share of the op time from which one op dominates, percent (JAX guide).
 pub const DOMINANT_OP_PERCENT: f64 = 50.0;
-/// Share of the window from which it does, percent (ours: of devices that mostly wait it is not the op that keeps them).
+/// Share of the window from which one op dominates, percent (ours: below it, devices mostly wait, and the op is not the cause).
 pub const DOMINANT_OP_OF_WINDOW_PERCENT: f64 = 20.0;
-/// Share of a device's memory from which on little is left, percent (JAX guide: peak memory below 90 %).
+/// Share of a device's memory from which it is nearly full, percent (JAX guide: peak memory below 90 %).
 pub const NEARLY_FULL_PERCENT: f64 = 90.0;
-/// How much longer steps take while they are traced, percent: noted beyond the first (ours: the 5 to 10 % that the checklist allows a
-/// profiler are no reason to capture again); beyond the second the times are no longer those of the program (ours).
+/// Increase of the step time under tracing, percent. Beyond the first limit it is noted (ours: the checklist accepts 5 to 10 %
+/// for a profiler). Beyond the second, the times no longer represent the program (ours).
 pub const SLOWED_PERCENT: Limits = Limits::new(10.0, 50.0);
 
-/// Mean duration of a GPU's kernel in microseconds, and the number of kernels. Elsewhere, and of a profile without kernel statistics, the mean
-/// self time of an op, copies included. `None` where nothing ran.
+/// Returns the mean duration of a GPU kernel in microseconds, and the number of kernels. On other platforms, and for profiles
+/// without kernel statistics, returns the mean self time of an op, copies included. Returns `None` if nothing ran.
 pub fn mean_kernel(profile: &UnifiedProfile) -> Option<(f64, u64)> {
     let gpu = profile.kernel_statistics.as_ref().filter(|_| profile.metadata.platform == "GPU");
     let kernels = gpu.map(|all| (all.total_time_us, all.count));
@@ -73,8 +77,8 @@ pub fn mean_kernel(profile: &UnifiedProfile) -> Option<(f64, u64)> {
     (count > 0).then(|| (time_us / count as f64, count))
 }
 
-/// True where short kernels may cost the host time. Ops of TPUs and CPUs are launched by the program on the device: short ones cost
-/// the host nothing. Nor do those of a GPU that is busy all the same; without its busy share nothing says.
+/// Returns true if short kernels may cost time. The host launches the kernels of a GPU one by one, but not the ops of TPUs and
+/// CPUs. A GPU that is busy anyway loses no time. If its busy share is unknown, short kernels count as costly.
 pub fn are_short_kernels_costly(profile: &UnifiedProfile) -> bool {
     let busy = profile.compute_utilization.as_ref().map(|usage| usage.compute_util_percent);
     profile.metadata.platform == "GPU" && busy.is_none_or(|busy| busy < BUSY_PERCENT.good)
@@ -84,9 +88,9 @@ pub fn are_short_kernels_costly(profile: &UnifiedProfile) -> bool {
 mod tests {
     use super::*;
 
-    /// The guide's table of key performance indicators: at, below and above each of its limits.
+    /// Covers the guide's table of key performance indicators, at, below and above each limit.
     #[test]
-    fn a_value_at_a_limit_is_worth_a_look() {
+    fn a_value_at_a_limit_is_a_warning() {
         let cases = [
             (BUSY_PERCENT, 80.1, "good"),
             (BUSY_PERCENT, 80.0, "warning"),
@@ -105,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_idle_is_not_busy() {
+    fn idle_limits_are_the_complement_of_busy_limits() {
         for busy in [20.0, 49.0, 51.0, 79.0, 81.0, 100.0] {
             assert_eq!(BUSY_PERCENT.judge(busy), IDLE_PERCENT.judge(100.0 - busy));
         }

@@ -1,9 +1,9 @@
-//! Steps that take longer than the median one, grouped by what takes longer in them.
+//! Steps that take longer than the median step, grouped by the cause.
 //!
 //! ```text
 //! median   |compute           |in|
 //! step 3   |compute           |input pipeline  |      loses 7.8 ms, input: the host is in load_batch
-//! step 7   |compute           |input pipeline   |     the same cause: one loss of two steps
+//! step 7   |compute           |input pipeline   |     the same cause, so both steps form one loss
 //! ```
 
 use super::numbers::{Numbers, shown};
@@ -11,30 +11,30 @@ use base::{format, sort};
 use metrics::{StepPart, StepRow, grown_op, median};
 use report::{Step, StepParts};
 
-/// A step is long if it takes longer than the median one by more than this share of it (ours: a change of 5 % is what people look for).
+/// Share by which a long step exceeds the median step (ours: users look for changes of 5 %).
 const LONG: f64 = 0.05;
-/// Steps that a sentence lists by name.
+/// Number of steps that a sentence lists by name.
 const MOST_LISTED: usize = 3;
 
-/// What the long steps of one cause lose.
+/// Time lost in long steps with one cause.
 pub(super) struct Loss<'a> {
     /// The steps, longest first.
     pub steps: Vec<&'a Step>,
-    /// Time by which all of them together exceed as many median steps.
+    /// Time by which the steps together exceed the same number of median steps, in microseconds.
     pub lost_us: f64,
-    /// Part that exceeds its median most; `None` if steps are not split.
+    /// Part of the step that exceeds its median most. `None` if steps have no breakdown.
     pub part: Option<StepPart>,
-    /// Time of that part in the longest step.
+    /// Time of that part in the longest step, in microseconds.
     pub part_us: f64,
-    /// How much longer that part is there than its median.
+    /// Excess of that part over its median in the longest step, in microseconds.
     pub excess_us: f64,
-    /// Where the host is in the idle time, or which op takes longer.
+    /// Function that the host runs during the idle time, or the op that takes longer.
     pub place: Option<String>,
-    /// Thread of the host that is there.
+    /// Host thread that runs this function.
     pub thread: Option<String>,
 }
 
-/// The losses of the counted steps, the largest first, and the median step in microseconds.
+/// Returns the losses of the counted steps, largest first, and the median step time in microseconds.
 pub(super) fn losses<'a>(numbers: &Numbers<'a>) -> (Vec<Loss<'a>>, f64) {
     let profile = numbers.profile;
     let mut counted: Vec<&Step> = profile.steps.iter().filter(|step| step.counted).collect();
@@ -50,7 +50,7 @@ pub(super) fn losses<'a>(numbers: &Numbers<'a>) -> (Vec<Loss<'a>>, f64) {
         let longest = split.and_then(|split| longest_part(&split.parts, &medians));
         let idle = longest.is_some_and(|(part, _)| part.is_idle());
         let (range, thread) = match split.filter(|_| idle) {
-            // That the host is in the step explains nothing.
+            // The annotation of the step explains nothing.
             Some(split) if split.host_range.as_deref() != profile.step_timing.annotation() => {
                 (split.host_range.clone(), split.host_thread.clone())
             }
@@ -65,7 +65,7 @@ pub(super) fn losses<'a>(numbers: &Numbers<'a>) -> (Vec<Loss<'a>>, f64) {
                 loss.lost_us += lost_us;
             }
             None => losses.push(Loss {
-                // The longest step of a cause says which op it is.
+                // The op comes from the longest step with this cause.
                 place: if idle { range } else { op_of(numbers, step, typical) },
                 steps: vec![step],
                 lost_us,
@@ -80,7 +80,7 @@ pub(super) fn losses<'a>(numbers: &Numbers<'a>) -> (Vec<Loss<'a>>, f64) {
     (losses, typical)
 }
 
-/// The median of each part.
+/// Returns the median of each part, in microseconds.
 fn median_parts(steps: &[&StepParts]) -> Vec<f64> {
     let values: Vec<_> = steps.iter().map(|parts| parts.values_us()).collect();
     let of_part = |part: StepPart| {
@@ -90,12 +90,12 @@ fn median_parts(steps: &[&StepParts]) -> Vec<f64> {
     StepPart::ALL.into_iter().map(of_part).collect()
 }
 
-/// Time of a part; 0 where it is unknown.
+/// Returns the time of a part, in microseconds. 0 if it is unknown.
 fn time_of(parts: &StepParts, part: StepPart) -> f64 {
     parts.values_us().get(part as usize).copied().flatten().unwrap_or(0.0)
 }
 
-/// The part that exceeds its median most, and by how much.
+/// Returns the part that exceeds its median most, and the excess in microseconds.
 fn longest_part(parts: &StepParts, medians: &[f64]) -> Option<(StepPart, f64)> {
     let values = parts.values_us();
     let excess = StepPart::ALL.into_iter().zip(values).zip(medians);
@@ -103,7 +103,7 @@ fn longest_part(parts: &StepParts, medians: &[f64]) -> Option<(StepPart, f64)> {
     excess.reduce(|a, b| if b.1 > a.1 { b } else { a }).filter(|(_, excess)| *excess > 0.0)
 }
 
-/// The op that takes longer in a step than in the counted step nearest to the median.
+/// Returns the op that takes longer in a step than in the counted step nearest to the median.
 fn op_of(numbers: &Numbers<'_>, step: &Step, typical: f64) -> Option<String> {
     let breakdown = &numbers.context.analysis.step_breakdown;
     let rows = |index: u64| breakdown.steps().find(move |rows| first(rows).is_some_and(|it| it == index));
@@ -115,13 +115,13 @@ fn op_of(numbers: &Numbers<'_>, step: &Step, typical: f64) -> Option<String> {
     grown_op(numbers.context, long, usual).map(|(name, _)| shown(&name))
 }
 
-/// Index of the step of these rows.
+/// Returns the index of the step of these rows.
 fn first(rows: &[StepRow]) -> Option<u64> {
     rows.first()?.step.map(u64::from)
 }
 
 impl Loss<'_> {
-    /// `Step 3`, `Steps 3 and 7`, `9 steps`.
+    /// Names the steps: `Step 3`, `Steps 3 and 7`, `9 steps`.
     pub fn steps(&self) -> String {
         let mut names: Vec<&Step> = self.steps.clone();
         sort::sort_by_key(&mut names, |step| step.index);
@@ -134,7 +134,7 @@ impl Loss<'_> {
         }
     }
 
-    /// What takes longer: `input wait in load_batch`, `more time in fusion.3`.
+    /// Names the part that takes longer: `input wait in load_batch`, `compute in fusion.3`.
     pub fn cause(&self) -> Option<String> {
         let place =
             |before: &str| self.place.as_ref().map_or(String::new(), |place| format!("{before}{}", shown(place)));
@@ -157,7 +157,7 @@ impl Loss<'_> {
         Some(format!("{what}{}", place(" in ")))
     }
 
-    /// What the steps lose and to what, as a sentence.
+    /// Describes the lost time and its cause in sentences.
     pub fn sentence(&self, typical_us: f64) -> String {
         let longest = self.steps.first().map_or(0.0, |step| step.duration_us);
         let takes = match self.steps.as_slice() {
@@ -167,22 +167,22 @@ impl Loss<'_> {
         let by = format!(
             "{} longer than {}",
             format::time_us(self.lost_us),
-            if self.steps.len() > 1 { "as many median steps" } else { "the median step" }
+            if self.steps.len() > 1 { "the same number of median steps" } else { "the median step" }
         );
         let thread = self.thread.as_deref().filter(|_| self.place.is_some());
         let thread = thread.map_or(String::new(), |thread| format!(" on the thread {}", shown(thread)));
         let cause = self.cause().map_or(String::new(), |cause| {
-            let longest = if self.steps.len() > 1 { "the longest has" } else { "it has" };
+            let longest = if self.steps.len() > 1 { "The longest has" } else { "It has" };
             format!(
-                ": {longest} {} of {cause}{thread}, {} more than usual",
+                " {longest} {} of {cause}{thread}, {} more than usual.",
                 format::time_us(self.part_us),
                 format::time_us(self.excess_us)
             )
         });
-        format!("{}{takes} (median {}), {by}{cause}.", self.steps(), format::time_us(typical_us))
+        format!("{}{takes} (median {}), {by}.{cause}", self.steps(), format::time_us(typical_us))
     }
 
-    /// Name of the evidence for the part: that of the rules about it.
+    /// Returns the name of the evidence for the part, which the rules about that part also use.
     pub fn evidence(&self) -> Option<String> {
         self.part.map(|part| format!("{}_us", part.label()))
     }

@@ -1,4 +1,4 @@
-//! Devices run nothing for much of the step.
+//! Devices are idle for much of the step.
 
 use super::draft::{Draft, lacks};
 use super::gap;
@@ -9,7 +9,6 @@ use super::{Rule, Verdict};
 use base::format;
 use report::{Confidence, FindingSeverity};
 
-/// The rule.
 pub(super) const RULE: Rule =
     Rule { id: "low_device_utilization", title: "Devices are idle for much of the step", check };
 
@@ -18,7 +17,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         return lacks("no device op ran. Capture while the program runs on the device.");
     }
     let Some(window) = numbers.window() else {
-        return lacks("too few ops ran to measure how busy the devices usually are. Capture several steps.");
+        return lacks("too few ops ran to measure how busy the devices are. Capture several steps.");
     };
     let busy = window.busy_percent;
     if busy >= BUSY_PERCENT.good {
@@ -31,13 +30,14 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     };
     let idle = window.idle_percent();
     let mut message = format!(
-        "Of {}, a device is busy for {} ({}) and runs nothing for the rest.",
+        "Devices are idle for {} of {}, and busy for {} ({}).",
+        format::time_us(window.us(idle)),
         window.words(),
         format::time_us(window.us(busy)),
         format::percent(busy)
     );
     if !numbers.context.analysis.step_breakdown.has_steps {
-        message.push_str(" Steps are unknown, so time between the calls counts too.");
+        message.push_str(" Steps are unknown, so the time between steps counts as idle.");
     }
     let causes = numbers.idle_causes();
     if !causes.is_empty() {
@@ -50,17 +50,17 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let longest = numbers.profile.timeline_analysis.as_ref().and_then(|it| it.longest_gaps.first());
     if let Some(gap) = longest.filter(|_| gap::dominant(numbers).is_none()) {
         let end = match gap.before.as_str() {
-            "" => "the window".to_owned(),
+            "" => "the end of the window".to_owned(),
             op => format::printable(&format::shorten(op, 60)),
         };
-        message.push_str(&format!(" The longest gap, {}, ends with {end}.", format::time_us(gap.duration_us)));
+        message.push_str(&format!(" The longest gap takes {}, until {end}.", format::time_us(gap.duration_us)));
     }
     let confidence = if window.steps { Confidence::High } else { Confidence::Medium };
     let both = numbers.both_wait();
     let title = match both {
         Some(both) => {
             let for_what = both.for_what().map_or(String::new(), |what| format!(" for {what}"));
-            format!("Devices are idle for {} of the time, while the host waits too{for_what}", format::percent(idle))
+            format!("Devices are idle for {} of the time while the host waits too{for_what}", format::percent(idle))
         }
         None => {
             let place = numbers.host_side().and_then(HostSide::place);
@@ -71,8 +71,8 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let remedy = both.map_or_else(
         || {
             format!(
-                "Find what the host does in the gaps on the timeline: read results only where they are needed, put the step into one \
-                 {}, and prepare the next batch while the step runs.",
+                "Look at the host's threads during the gaps on the timeline. Read results only when they are needed, compile the \
+                 step with one {}, and prepare the next batch while the step runs.",
                 numbers.words().compiler
             )
         },

@@ -1,4 +1,4 @@
-//! Products, convolutions or attention run far below the peak of their data type.
+//! Matrix products, convolutions or attention run far below the peak of their data type.
 
 use super::draft::{Draft, equals, lacks};
 use super::numbers::Numbers;
@@ -8,34 +8,33 @@ use metrics::{Op, OpFamily, is_amd};
 use report::{Confidence, FindingSeverity};
 use trace::{Framework, Platform};
 
-/// The rule.
 pub(super) const RULE: Rule =
     Rule { id: "low_flop_rate", title: "Matrix products, convolutions or attention far below the peak", check };
 
-/// Share of the nearer roof, of arithmetic or of memory (ours: half of what a tuned kernel of a library reaches).
+/// Share of the roofline bound below which ops are slow (ours: half the rate of a tuned library kernel).
 const ROOF_PERCENT: f64 = 35.0;
-/// Share of the window in such ops of one family from which it matters (ours: twice the JAX guide's line of overheads).
+/// Share of the window in slow ops of one family from which the rule fires (ours: twice the JAX guide's limit for overheads).
 const TIME_PERCENT: f64 = 20.0;
-/// Shorter kernels are held up by starting, not by arithmetic (ours: XProf's short-kernel cutoff).
+/// Shortest op that the rule considers; the start limits shorter ones (ours: XProf's short-kernel cutoff).
 const SHORTEST_US: f64 = 10.0;
 
-/// The families whose FLOPs can be compared with a peak, and what they are called.
+/// Families whose FLOPs can be compared with a peak, and their names in messages.
 const FAMILIES: [(OpFamily, &str); 3] = [
     (OpFamily::Attention, "Attention"),
     (OpFamily::Matmul, "Matrix products"),
     (OpFamily::Convolution, "Convolutions"),
 ];
 
-/// What to do about a family.
+/// Returns the advice for a family.
 fn remedy(numbers: &Numbers<'_>, family: OpFamily) -> String {
     if family != OpFamily::Attention {
         let shapes = match family {
-            OpFamily::Convolution => "channels that are multiples of 128, channels last (NHWC), a larger batch",
-            _ => "dimensions that are multiples of 128, a larger batch, no transposed operand",
+            OpFamily::Convolution => "channel counts that are multiples of 128, channels last (NHWC), a larger batch",
+            _ => "dimensions that are multiples of 128, a larger batch, operands that are not transposed",
         };
         return format!(
-            "Look at the shapes of the slowest on the Ops page: {shapes} and bfloat16 operands let the compiler or the library \
-             choose a faster kernel."
+            "Look at the shapes of the slowest ops on the Ops page. The compiler or library can choose a faster kernel with \
+             {shapes}, and bfloat16 operands."
         );
     }
     let is_amd = is_amd(&numbers.profile.metadata.device_type);
@@ -48,18 +47,19 @@ fn remedy(numbers: &Numbers<'_>, family: OpFamily) -> String {
         _ => "",
     };
     format!(
-        "Use a fused kernel that is made for this device and these shapes{kernels}, try other block sizes, and head sizes of 64 or \
-         128. Where a mask leaves out half of the products, the real rate is lower than this: the FLOPs count all of them."
+        "Use a fused kernel made for this device and these shapes{kernels}, try other block sizes, and use a head dimension of \
+         64 or 128. If a mask skips half of the products, the actual rate is lower than this, because the FLOPs count all of \
+         them."
     )
 }
 
-/// The ops of a family that run long enough, and what they reach together.
+/// The slow ops of a family, and the efficiency that they reach together.
 struct Slow<'a> {
     family: (OpFamily, &'static str),
     slowest: &'a Op,
     /// Share of the self time of all ops, percent.
     share: f64,
-    /// Mean share of the ops' roofs by time, percent.
+    /// Mean share of the ops' roofline bounds, weighted by time, percent.
     reached: f64,
 }
 
@@ -80,13 +80,13 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         _ => ["take", "reach", "run"],
     };
     let message = format!(
-        "{what} {takes} {} of the time of all device ops and {reaches} {} of what the device can do for them; the largest op is {}.{}",
+        "{what} {takes} {} of the op time and {reaches} only {} of the roofline bound. The largest op is {}.{}",
         format::percent(slow.share),
         format::percent(slow.reached),
         numbers.op_with_source(slow.slowest),
         numbers.left_out(),
     );
-    // FLOPs are the compiler's, or what a library's call must compute.
+    // FLOPs come from the compiler, or from the definition of a library call.
     Draft::new(FindingSeverity::Warning, Confidence::Medium, &format!("{what} {runs} far below the peak"), message)
         .remedy(&remedy(numbers, family))
         .passed("roofline_efficiency_percent", slow.reached, ROOF_PERCENT)
@@ -96,7 +96,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         .fires()
 }
 
-/// The ops of a family that are far below their roofs and take long enough to matter.
+/// Returns the ops of a family if they are far below their roofline bound and take enough time.
 fn slow<'a>(numbers: &Numbers<'a>, family: (OpFamily, &'static str)) -> Option<Slow<'a>> {
     let analysis = numbers.context.analysis;
     let is_long = |op: &&Op| op.family == family.0 && op.total.as_us() >= SHORTEST_US * op.occurrences as f64;

@@ -1,4 +1,4 @@
-//! Ops that are bound by memory do not reach its bandwidth.
+//! Memory-bound ops do not reach the memory's bandwidth.
 
 use super::draft::{Draft, equals};
 use super::limits::BANDWIDTH_PERCENT;
@@ -9,12 +9,11 @@ use metrics::roofline::Level;
 use metrics::{Op, OpFamily, rate};
 use report::{Confidence, FindingSeverity};
 
-/// The rule.
 pub(super) const RULE: Rule = Rule { id: "low_memory_bandwidth", title: "Memory-bound ops are slow", check };
 
-/// Share of the device time in such ops from which it matters (ours: the JAX guide's line of overheads).
+/// Share of the op time in such ops from which the rule fires (ours: the JAX guide's limit for overheads).
 const TIME_PERCENT: f64 = 10.0;
-/// Shorter ops are held up by starting, not by memory (ours: XProf's short-kernel cutoff).
+/// Shortest op that the rule considers; the start limits shorter ones (ours: XProf's short-kernel cutoff).
 const SHORTEST_US: f64 = 10.0;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
@@ -24,9 +23,10 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     };
     let ops = &numbers.context.analysis.ops;
     if ops.rows.iter().all(|op| op.bytes.is_none()) {
-        return numbers.lacks_in_json("the bytes that ops move are not in the file.");
+        return numbers.lacks_in_json("the file does not contain the bytes that ops move.");
     }
-    // What a product moves depends on how the library tiles it, which its bytes do not say. Of the others, an op below its ridge point cannot be held up by arithmetic.
+    // The real traffic of a matrix product depends on the library's tiling, so products are excluded. Arithmetic cannot limit
+    // other ops below their ridge point.
     let below_ridge = |op: &Op| {
         let peak = peaks.reached(op.data_type, op.family).map(|(_, peak)| peak);
         op.intensity().zip(peak).is_some_and(|(intensity, peak)| intensity < peak / memory)
@@ -50,17 +50,18 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let slowest = ops.rows.iter().filter(bound).max_by_key(|op| op.self_time);
     let name = slowest.map_or("", |op| ops.text(numbers.trace, op.name));
     let message = format!(
-        "Memory-bound ops take {} of device time at {} of peak bandwidth; the largest op is {}.{}",
+        "Memory-bound ops take {} of the op time and reach only {} of the peak bandwidth. The largest op is {}.{}",
         format::percent(share),
         format::percent(reached),
         format::printable(&format::shorten(name, 60)),
         numbers.left_out()
     );
-    // The bytes are estimates: what a cache serves is counted as if it came from memory.
+    // The bytes are estimates: accesses that a cache serves count as memory traffic.
     Draft::new(severity, Confidence::Medium, "Memory-bound ops do not reach the memory's bandwidth", message)
         .remedy(
             "Look for accesses that are not contiguous (a transposed or strided operand, gathers of small rows, a minor \
-             dimension that is not a multiple of 128), and for shapes too small to fill the device; fuse with neighbours.",
+             dimension that is not a multiple of 128) and for shapes too small to fill the device. Fuse the ops with their \
+             neighbours.",
         )
         .passed("memory_bandwidth_percent", reached, if bad { BANDWIDTH_PERCENT.bad } else { BANDWIDTH_PERCENT.good })
         .passed("memory_bound_time_percent", share, TIME_PERCENT)

@@ -1,4 +1,4 @@
-//! Kernels fill too little of the GPU's multiprocessors.
+//! Kernels leave most threads of the GPU's multiprocessors unused.
 
 use super::draft::{Draft, equals, lacks};
 use super::limits::OCCUPANCY_PERCENT;
@@ -8,10 +8,9 @@ use base::{Ps, format};
 use metrics::{KernelRow, OpFamily};
 use report::{Confidence, FindingSeverity};
 
-/// The rule.
 pub(super) const RULE: Rule = Rule { id: "low_occupancy", title: "Kernels with low occupancy", check };
 
-/// Share of the kernel time in such kernels from which it matters (ours: the JAX guide's line of overheads).
+/// Share of the kernel time in such kernels from which the rule fires (ours: the JAX guide's limit for overheads).
 const NOTE_PERCENT: f64 = 10.0;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
@@ -21,7 +20,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let stats = &numbers.context.analysis.kernel_stats;
     let Some(all) = &stats.all else { return lacks("no kernel ran.") };
     if stats.kernels.iter().all(|kernel| kernel.shape.occupancy_percent.is_none()) {
-        return numbers.lacks_in_json("the file does not state the kernels' occupancy.");
+        return numbers.lacks_in_json("the file does not contain the kernels' occupancy.");
     }
     let low = || stats.kernels.iter().filter(|kernel| is_low(kernel));
     let time: Ps = low().map(|kernel| kernel.occurrences.total).sum();
@@ -29,7 +28,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let largest = low().max_by_key(|kernel| kernel.occurrences.total);
     let Some(largest) = largest.filter(|_| share >= NOTE_PERCENT) else { return Verdict::Fine };
     let message = format!(
-        "Kernels that fill less than half of the multiprocessors' threads take {} of the kernel time; most of it {} with an \
+        "Kernels that fill less than half of the multiprocessors' threads take {} of the kernel time. The largest is {} with an \
          occupancy of {}.",
         format::percent(share),
         format::printable(&format::shorten(stats.text(numbers.trace, largest.short_name), 60)),
@@ -37,8 +36,8 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     );
     Draft::new(FindingSeverity::Note, Confidence::Low, "Kernels have low occupancy", message)
         .remedy(
-            "In your own kernels: fewer registers and less shared memory per block, or more blocks. In \
-             those of a compiler: larger shapes. Low occupancy costs nothing where memory or the matrix units are the limit.",
+            "In your own kernels, use fewer registers and less shared memory per block, or more blocks. For compiler-generated \
+             kernels, use larger shapes. Low occupancy costs nothing if memory or the matrix units are the limit.",
         )
         .passed("low_occupancy_percent", share, NOTE_PERCENT)
         .passed("occupancy_pct", largest.shape.occupancy_percent.unwrap_or(0.0), OCCUPANCY_PERCENT)
@@ -47,8 +46,8 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         .fires()
 }
 
-/// Products, convolutions and attention hold their tiles in registers and run best at low occupancy; copies and
-/// communication are not bound by threads.
+/// Returns true if a kernel's occupancy is low and may cost time. Products, convolutions and attention keep their tiles in
+/// registers and run best at low occupancy. Threads do not limit copies and communication.
 fn is_low(kernel: &KernelRow) -> bool {
     let arithmetic = matches!(kernel.family, OpFamily::Elementwise | OpFamily::Reduction | OpFamily::OtherCompute);
     arithmetic && kernel.shape.occupancy_percent.is_some_and(|occupancy| occupancy < OCCUPANCY_PERCENT)

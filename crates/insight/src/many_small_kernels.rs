@@ -1,4 +1,4 @@
-//! Many short kernels that leave the device waiting for the next launch.
+//! Devices wait for launches between many short kernels.
 
 use super::draft::{Draft, lacks};
 use super::numbers::{Numbers, SHORT};
@@ -7,23 +7,22 @@ use base::format;
 use report::{Confidence, FindingSeverity};
 use trace::{Framework, in_blocks};
 
-/// The rule.
 pub(super) const RULE: Rule =
-    Rule { id: "many_small_kernels", title: "Many small kernels, with launch gaps between them", check };
+    Rule { id: "many_small_kernels", title: "Many small kernels with launch gaps between them", check };
 
-/// Fewer short kernels on a device are not "many" (ours).
+/// Fewest short kernels on a device that count as many (ours).
 const FEWEST: usize = 50;
-/// Short kernels are the rule, not the exception, from this share on (ours).
+/// Share of short kernels from which the rule fires (ours: short kernels are the rule, not the exception).
 const SHORT_SHARE_PERCENT: f64 = 50.0;
-/// Idle share in gaps below 0.1 ms from which they matter (ours: the guide counts small kernels alone, but kernels that
-/// follow each other without a gap cost nothing for being small).
+/// Idle share in gaps below 0.1 ms from which the rule fires (ours: the guide counts small kernels only, but small kernels
+/// without gaps between them cost nothing).
 const WARNING_PERCENT: f64 = 10.0;
-/// From this share on launching is most of what happens (ours).
+/// Idle share from which the finding is critical (ours).
 const CRITICAL_PERCENT: f64 = 30.0;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
     if !numbers.is_gpu() {
-        // TPU ops are sequenced on the chip and CPU ops are calls: neither is launched one by one by the host.
+        // The host launches the ops of a TPU or CPU not one by one: a TPU sequences them on the chip, and CPU ops are calls.
         return Verdict::Irrelevant;
     }
     let Some(gaps) = numbers.short_gap_percent() else { return lacks("no kernel ran.") };
@@ -44,28 +43,29 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let severity = if critical { FindingSeverity::Critical } else { FindingSeverity::Warning };
     let programs = numbers.profile.compilation.as_ref().and_then(|it| it.num_xla_modules).unwrap_or(0);
     let message = format!(
-        "{} of {} kernels are shorter than 0.1 ms, and gaps shorter than 0.1 ms between them take {} of the time: the \
-         devices finish a kernel before the next one is launched.{}",
+        "Gaps shorter than 0.1 ms between kernels take {} of the time: the devices finish a kernel before the host launches the \
+         next one. {} of {} kernels are shorter than 0.1 ms.{}",
+        format::percent(gaps),
         format::count(short as u64),
         format::count(kernels as u64),
-        format::percent(gaps),
         if programs > 1 {
             format!(" They belong to {} compiled programs.", format::count(programs))
         } else {
             String::new()
         }
     );
-    Draft::new(severity, Confidence::High, "Many small kernels leave the device waiting for launches", message)
+    Draft::new(severity, Confidence::High, "Devices wait for launches between many small kernels", message)
         .remedy(match numbers.trace.framework {
             Framework::PyTorch => {
-                "Put more of the program into one torch.compile (mode=\"reduce-overhead\" replays CUDA graphs)."
+                "Compile more of the program with one torch.compile (mode=\"reduce-overhead\" replays CUDA graphs)."
             }
             Framework::TensorFlow => {
-                "Put more of the program into one tf.function(jit_compile=True), with tf.while_loop instead of Python loops."
+                "Compile more of the program with one tf.function(jit_compile=True), and use tf.while_loop instead of Python \
+                 loops."
             }
             Framework::Jax | Framework::Unknown => {
-                "Put more of the program into one jax.jit so that XLA fuses it (operations called one by one from Python are one \
-                 program each), use jax.lax.scan instead of Python loops, and let XLA launch whole graphs: \
+                "Compile more of the program with one jax.jit so that XLA fuses it (each operation called from Python is a \
+                 program of its own), use jax.lax.scan instead of Python loops, and let XLA launch whole graphs: \
                  XLA_FLAGS=--xla_gpu_enable_command_buffer=FUSION,CUBLAS,CUDNN,CUSTOM_CALL."
             }
         })

@@ -1,4 +1,4 @@
-//! What rules about memory have in common: which program they look at, and what they say where there is none.
+//! Helpers that the memory rules share: the program and the device that they check, and the verdict if there is none.
 
 use super::Verdict;
 use super::draft::lacks;
@@ -11,25 +11,26 @@ use trace::{Framework, Platform, SourceFormat};
 /// The view with the evidence.
 pub(super) const VIEW: &str = "memory";
 
-/// Fewer bytes are not worth a change of a program (ours).
+/// Fewest bytes that are worth a change of the program (ours).
 pub(super) const LEAST_BYTES: u64 = 1 << 20;
 
-/// The program with the largest peak.
+/// Returns the program with the largest peak.
 ///
 /// # Errors
-/// What to say where the file holds no program with its buffers.
+///
+/// Returns a verdict if the file contains no program with its buffers.
 pub(super) fn largest_program<'a>(numbers: &Numbers<'a>) -> Result<&'a ProgramUse, Verdict> {
-    // A memory profile holds arrays, and PyTorch compiles no program whose buffers a trace could hold.
+    // A memory profile contains arrays only, and a PyTorch trace contains no compiled program with buffers.
     if numbers.context.run.heap_profile.is_some() || numbers.trace.framework == Framework::PyTorch {
         return Err(Verdict::Irrelevant);
     }
     let largest = numbers.context.analysis.memory.largest();
-    // The text of an error may be of an allocation alone.
+    // The text of an error may cover a single allocation only.
     if largest.is_none() && numbers.context.run.memory_error.is_some() {
         return Err(Verdict::Irrelevant);
     }
     largest.ok_or_else(|| {
-        let what = "the file holds no compiled program with its buffers.";
+        let what = "the file contains no compiled program with its buffers.";
         if numbers.trace.format == Some(SourceFormat::ChromeJson) {
             return numbers.lacks_in_json(what);
         }
@@ -40,12 +41,13 @@ pub(super) fn largest_program<'a>(numbers: &Numbers<'a>) -> Result<&'a ProgramUs
     })
 }
 
-/// The device whose memory is fullest, by its share of the capacity.
+/// Returns the device whose memory is fullest, and its used share of the capacity in percent.
 ///
 /// # Errors
-/// What to say where that is known of none.
+///
+/// Returns a verdict if the share is unknown for all devices.
 pub(super) fn fullest_device<'a>(numbers: &Numbers<'a>) -> Result<(&'a DeviceMemory, f64), Verdict> {
-    // Of an error, the rule `out_of_memory` says why it happened.
+    // The rule `out_of_memory` explains memory errors.
     if numbers.context.run.heap_profile.is_some() || numbers.context.run.memory_error.is_some() {
         return Err(Verdict::Irrelevant);
     }
@@ -54,22 +56,22 @@ pub(super) fn fullest_device<'a>(numbers: &Numbers<'a>) -> Result<(&'a DeviceMem
     known.reduce(|most, it| if it.1 > most.1 { it } else { most }).ok_or_else(|| {
         let words = numbers.words();
         let remedy = match words.allocations {
-            // Another capture would not hold it either.
+            // Another capture would not contain it either.
             _ if numbers.platform == Some(Platform::Cpu) => String::new(),
             "" => format!(" Print it in the program: {}.", words.print_memory),
             option => format!(" Capture with {option} while a step allocates, or choose the device on the Model page."),
         };
-        lacks(&format!("how full the memory of a device gets, or how large it is, is not in the file.{remedy}"))
+        lacks(&format!("the file does not contain the used memory of a device, or its capacity.{remedy}"))
     })
 }
 
-/// A part of the peak of a program, percent.
+/// Returns bytes as a share of a program's peak, percent.
 pub(super) fn of_peak(bytes: u64, program: &ProgramUse) -> f64 {
     let peak = program.figures.peak_heap_bytes;
     if peak > 0 { 100.0 * bytes as f64 / peak as f64 } else { 0.0 }
 }
 
-/// The name of a program as messages have it.
+/// Shortens the name of a program for messages.
 pub(super) fn name(program: &ProgramUse) -> String {
     format::printable(&format::shorten(&program.figures.module, 60))
 }

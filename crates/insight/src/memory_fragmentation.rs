@@ -1,4 +1,4 @@
-//! Free memory that lies in pieces too small to use.
+//! Free memory is fragmented into blocks that are too small to use.
 
 use super::draft::Draft;
 use super::memory::{LEAST_BYTES, VIEW, fullest_device, largest_program, name};
@@ -7,14 +7,14 @@ use super::{Rule, Verdict};
 use base::format;
 use report::{Confidence, FindingSeverity};
 
-/// The rule.
-pub(super) const RULE: Rule = Rule { id: "memory_fragmentation", title: "Free memory lies in small pieces", check };
+pub(super) const RULE: Rule = Rule { id: "memory_fragmentation", title: "Free memory is fragmented", check };
 
-/// Share of an allocator's free memory outside of its largest piece (ours: a request of half of what is free fails).
+/// Share of an allocator's free memory outside its largest block from which it is fragmented (ours: a request for half of the
+/// free memory fails).
 const POOL_PERCENT: f64 = 50.0;
-/// Share of the capacity in use from which that matters (ours: below, a large piece is left in any case).
+/// Used share of the capacity from which fragmentation matters (ours: below it, a large block is always free).
 const USED_PERCENT: f64 = 75.0;
-/// Share of a program's allocations that is free even at its peak (ours: what a tenth more batch would need).
+/// Share of a program's allocations that is free even at its peak (ours: the memory of a batch that is a tenth larger).
 const PROGRAM_PERCENT: f64 = 10.0;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
@@ -22,11 +22,11 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     if let Ok((device, used)) = &device
         && let Some(pool) = device.fragmentation_percent.filter(|&pool| pool >= POOL_PERCENT && *used >= USED_PERCENT)
     {
-        return pool_is_in_pieces(&device.device_name, pool, *used);
+        return pool_is_fragmented(&device.device_name, pool, *used);
     }
     let program = match largest_program(numbers) {
         Ok(program) => program,
-        // An allocator without a program was looked at.
+        // The allocator was checked above, without a program.
         Err(verdict) => return if device.is_ok() { Verdict::Fine } else { verdict },
     };
     let figures = &program.figures;
@@ -39,7 +39,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         return Verdict::Fine;
     }
     let message = format!(
-        "{} is given {} and never uses more than {} of it at once: {} lie between buffers where no other fits.",
+        "{} allocates {} but never uses more than {} at once: {} are gaps between buffers that no other buffer fits into.",
         name(program),
         format::bytes(total),
         format::bytes(figures.peak_heap_bytes),
@@ -48,12 +48,12 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     Draft::new(
         FindingSeverity::Note,
         Confidence::High,
-        &format!("{} of a program's memory is lost between buffers", format::percent(percent)),
+        &format!("{} of a program's memory is lost in gaps between buffers", format::percent(percent)),
         message,
     )
     .remedy(
-        "XLA places buffers of many sizes in one allocation. Equal blocks (jax.lax.scan over layers instead of a Python loop) give it \
-         buffers of equal size; fewer live values at once leave it more choice.",
+        "Use equal blocks (jax.lax.scan over layers instead of a Python loop), so that XLA can place buffers of equal size in \
+         one allocation. Keep fewer values alive at once.",
     )
     .passed("free_at_peak_percent", percent, PROGRAM_PERCENT)
     .evidence("free_at_peak_bytes", free as f64)
@@ -62,19 +62,19 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     .fires()
 }
 
-fn pool_is_in_pieces(device: &str, pool: f64, used: f64) -> Verdict {
+fn pool_is_fragmented(device: &str, pool: f64, used: f64) -> Verdict {
     let message = format!(
-        "At the peak, {} of the free memory of {} does not lie in its largest piece, and {} of all is in use: a large allocation can fail \
-         though enough is free.",
+        "Large allocations can fail although enough memory is free: at the peak, {} of the free memory of {} is outside its \
+         largest block, and {} of the capacity is in use.",
         format::percent(pool),
         format::printable(device),
         format::percent(used)
     );
-    Draft::new(FindingSeverity::Warning, Confidence::High, "The free memory of a device lies in pieces", message)
+    Draft::new(FindingSeverity::Warning, Confidence::High, "The free memory of a device is fragmented", message)
         .remedy(
-            "Allocate what lives long before what comes and goes, keep shapes the same from step to step, and leave preallocation on \
-             (XLA_PYTHON_CLIENT_PREALLOCATE), so that the pool is one piece. XLA_PYTHON_CLIENT_ALLOCATOR=cuda_async lets the driver \
-             put pieces together.",
+            "Allocate long-lived arrays before temporary ones, keep shapes the same from step to step, and leave preallocation \
+             on (XLA_PYTHON_CLIENT_PREALLOCATE), so that the pool is one block. XLA_PYTHON_CLIENT_ALLOCATOR=cuda_async lets the \
+             driver merge free blocks.",
         )
         .passed("fragmentation_percent", pool, POOL_PERCENT)
         .passed("peak_percent", used, USED_PERCENT)

@@ -1,15 +1,15 @@
-//! Findings that say the same thing are reported once.
+//! Merges findings about the same loss, so that each is reported once.
 //!
-//! A finding names a cause or a symptom. Where the causes that fire explain at least half of a symptom's impact, the
-//! symptom is left out; where they explain less, all are reported, because there is something else to find. A rule about a part of the
-//! very same loss is told inside the finding about the whole.
+//! A finding names a cause or a symptom. If the causes that fire explain at least half of a symptom's impact, the symptom is
+//! omitted. If they explain less, all are reported, because there is another cause to find. A finding about a part of a loss is
+//! merged into the finding about the whole loss.
 
 use report::Finding;
 
-/// `(symptom, causes)`: what is left out, and what explains it: causes of it, or a more specific rule about the same. The
-/// causes of idle time are exclusive parts of a step, so that their shares add up.
+/// `(symptom, causes)`: a rule whose finding is omitted, and the rules that explain it: its causes, or more specific rules. The
+/// causes of idle time are exclusive parts of a step, so their shares add up.
 const EXPLAINED: &[(&str, &[&str])] = &[
-    // Idle time: why comes before how much, and the share of the steps before that of the whole capture.
+    // Idle time: prefer the cause to the amount, and shares of the steps to shares of the capture.
     ("host_overhead", &["many_small_kernels"]),
     ("low_device_utilization", &["data_loading", "compilation", "host_overhead", "barrier_cores"]),
     ("tensor_core_idle", &["low_device_utilization", "data_loading", "compilation", "host_overhead", "barrier_cores"]),
@@ -30,14 +30,14 @@ const EXPLAINED: &[(&str, &[&str])] = &[
     ),
     // Callbacks are ops on the host.
     ("host_executed_ops", &["debug_print"]),
-    // Compilation: inside the steps before in all.
+    // Compilation: prefer compilation inside steps to all compilation.
     ("compilation", &["recompilation"]),
     ("compile_time", &["recompilation", "compilation"]),
     ("warm_up_in_window", &["recompilation"]),
-    // Communication: what is to be done about it before how much there is.
+    // Communication: prefer the finding with specific advice to the amount.
     ("unhidden_collectives", &["gradient_synchronization"]),
     ("collective_bound", &["gradient_synchronization", "unhidden_collectives"]),
-    // One op or kind of op: what it is comes before that it is large.
+    // One op or kind of op: prefer the kind to the amount.
     ("data_shuffle", &["unfused_data_formatting"]),
     ("dominant_op", &["unfused_data_formatting", "data_shuffle", "sorting", "gather_scatter", "low_flop_rate"]),
     ("tensor_cores_unused", &["bf16_in_fp32"]),
@@ -45,7 +45,8 @@ const EXPLAINED: &[(&str, &[&str])] = &[
     ("no_hlo", &["cut_capture"]),
 ];
 
-/// `(whole, part)`: a loss and a rule about a part of the same loss. Where the part does not explain the whole, it is told inside it.
+/// `(whole, part)`: a rule about a loss, and a rule about a part of it. If the part does not explain the whole, its finding is
+/// merged into that of the whole.
 const PARTS: &[(&str, &str)] = &[
     ("host_overhead", "many_small_kernels"),
     ("low_device_utilization", "many_small_kernels"),
@@ -53,7 +54,8 @@ const PARTS: &[(&str, &str)] = &[
     ("unhidden_collectives", "gradient_synchronization"),
 ];
 
-/// `(evidence, rules)`: the rules about the part of a step that long steps lose most of. They tell what the long steps lose.
+/// `(evidence, rules)`: the part of a step that grows most in long steps, and the rules about that part. Their findings then
+/// describe the long steps.
 const LONG_STEPS: &[(&str, &[&str])] = &[
     ("input_bound_us", &["data_loading"]),
     ("host_bound_us", &["host_overhead", "many_small_kernels"]),
@@ -64,29 +66,29 @@ const LONG_STEPS: &[(&str, &[&str])] = &[
 /// The share of a symptom that its causes must account for.
 const MOST: f64 = 0.5;
 
-/// Leaves out what other findings explain. `findings` holds those that fired, in any order.
+/// Omits findings that others explain. `findings` contains those that fired, in any order.
 pub(super) fn merge(findings: &mut Vec<Finding>) {
     let stakes: Vec<(String, Option<f64>)> =
         findings.iter().map(|finding| (finding.id.clone(), finding.time_at_stake_percent)).collect();
-    tell_of_long_steps(findings, &stakes);
+    add_long_steps(findings, &stakes);
     findings.retain(|finding| {
         let known = EXPLAINED.iter().find(|(symptom, _)| *symptom == finding.id);
         let causes = known.map_or(&[][..], |(_, causes)| causes);
         let fired: Vec<Option<f64>> =
             stakes.iter().filter(|(id, _)| causes.contains(&id.as_str())).map(|&(_, stake)| stake).collect();
-        !explain(&fired, finding.time_at_stake_percent) && !is_told_of_all_steps(finding, &stakes)
+        !explain(&fired, finding.time_at_stake_percent) && !is_covered_by_all_steps(finding, &stakes)
     });
     for (whole, part) in PARTS {
         absorb(findings, whole, part);
     }
 }
 
-/// Whether a finding about long steps says of some what a rule that fired says of all.
-fn is_told_of_all_steps(finding: &Finding, fired: &[(String, Option<f64>)]) -> bool {
+/// Returns true if a finding about long steps repeats, for some steps, a finding about all steps.
+fn is_covered_by_all_steps(finding: &Finding, fired: &[(String, Option<f64>)]) -> bool {
     rule_of_all_steps(finding, fired).is_some()
 }
 
-/// The rule that fired on the part of a step that the long steps of a finding lose most of.
+/// Returns the rule that fired on the part of a step that grows most in the long steps of a finding.
 fn rule_of_all_steps(finding: &Finding, fired: &[(String, Option<f64>)]) -> Option<&'static str> {
     let rules = LONG_STEPS.iter().filter(|(name, _)| finding.evidence.iter().any(|it| it.name == *name));
     let is_fired = |rule: &&str| {
@@ -97,16 +99,16 @@ fn rule_of_all_steps(finding: &Finding, fired: &[(String, Option<f64>)]) -> Opti
     rules.flat_map(|(_, rules)| rules.iter().copied()).find(|rule| is_of_long_steps && is_fired(rule))
 }
 
-/// Adds to the finding about a part of every step which steps lose most of it: the mean over all steps hides that.
-fn tell_of_long_steps(findings: &mut [Finding], fired: &[(String, Option<f64>)]) {
-    let told = findings.iter().find_map(|finding| Some((finding.title.clone(), rule_of_all_steps(finding, fired)?)));
-    let Some((title, rule)) = told else { return };
+/// Adds the long steps to the finding about the part that grows in them, because the mean over all steps hides them.
+fn add_long_steps(findings: &mut [Finding], fired: &[(String, Option<f64>)]) {
+    let found = findings.iter().find_map(|finding| Some((finding.title.clone(), rule_of_all_steps(finding, fired)?)));
+    let Some((title, rule)) = found else { return };
     if let Some(finding) = findings.iter_mut().find(|finding| finding.id == rule) {
         finding.message.push_str(&format!(" {title}."));
     }
 }
 
-/// Makes one finding of a loss and of a part of it: the larger one, with what the other one saw and advises.
+/// Merges the finding about a part of a loss into the finding about the whole: message, remedy and evidence are appended.
 fn absorb(findings: &mut Vec<Finding>, whole: &str, part: &str) {
     let place = |id: &str| findings.iter().position(|finding| finding.id == id);
     let (Some(_), Some(part)) = (place(whole), place(part)) else { return };
@@ -119,8 +121,7 @@ fn absorb(findings: &mut Vec<Finding>, whole: &str, part: &str) {
     }
 }
 
-/// Whether causes with these shares explain a symptom. Where one of them has no share of its own (a note, a count), it speaks
-/// for all.
+/// Returns true if causes with these shares explain a symptom. A cause without a share (a note, a count) always explains it.
 fn explain(causes: &[Option<f64>], symptom: Option<f64>) -> bool {
     match symptom {
         _ if causes.is_empty() => false,
@@ -157,20 +158,20 @@ mod tests {
     }
 
     #[test]
-    fn a_symptom_is_left_out_where_its_cause_explains_most_of_it() {
+    fn a_symptom_is_omitted_if_its_cause_explains_most_of_it() {
         let (cause, symptom) = ("host_overhead", "low_device_utilization");
         assert_eq!(merged(&[(symptom, Some(60.0)), (cause, Some(40.0))]), [cause]);
         assert_eq!(merged(&[(symptom, Some(60.0)), (cause, Some(20.0))]), [symptom, cause]);
         assert_eq!(merged(&[(symptom, Some(60.0))]), [symptom]);
         assert_eq!(merged(&[(cause, Some(60.0)), ("short_mean_kernel", None)]), [cause]);
-        // Two causes of a fifth each explain what neither does alone.
+        // Two causes of 20 % each explain a symptom that neither explains alone.
         let both = [("data_loading", Some(20.0)), (cause, Some(20.0)), (symptom, Some(60.0))];
         assert_eq!(merged(&both), ["data_loading", cause]);
         assert_eq!(merged(&[("data_loading", Some(20.0)), (cause, Some(20.0))]), ["data_loading", cause]);
     }
 
     #[test]
-    fn a_part_of_a_loss_is_told_inside_it() {
+    fn a_part_of_a_loss_is_merged_into_the_whole() {
         let mut list = vec![finding("host_overhead", Some(85.8)), finding("many_small_kernels", Some(31.1))];
         list[0].message = "Devices wait.".to_owned();
         list[1].message = "Kernels are short.".to_owned();
@@ -179,7 +180,7 @@ mod tests {
         assert_eq!(list.iter().map(|it| it.id.as_str()).collect::<Vec<_>>(), ["host_overhead"]);
         let expected = ("Devices wait. Kernels are short.", FindingSeverity::Critical, Some(85.8));
         assert_eq!((list[0].message.as_str(), list[0].severity, list[0].time_at_stake_percent), expected);
-        // Where it is most of the loss, it is the cause.
+        // A part that is most of the loss is its cause.
         assert_eq!(
             merged(&[("host_overhead", Some(50.0)), ("many_small_kernels", Some(31.1))]),
             ["many_small_kernels"]
@@ -187,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn long_steps_are_told_once() {
+    fn long_steps_are_reported_once() {
         let mut long = finding("step_time_variation", Some(15.0));
         long.evidence = vec![report::Evidence { name: "input_bound_us".to_owned(), value: 8400.0, threshold: None }];
         let with = |other: &str| {
@@ -199,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn the_table_names_rules_and_has_no_circles() {
+    fn the_table_names_rules_and_has_no_cycles() {
         let is_rule = |id: &str| RULES.iter().any(|rule| rule.id == id);
         assert!(PARTS.iter().all(|(whole, part)| is_rule(whole) && is_rule(part)));
         assert!(LONG_STEPS.iter().flat_map(|(_, rules)| rules.iter()).all(|id| is_rule(id)));

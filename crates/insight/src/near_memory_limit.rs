@@ -9,10 +9,9 @@ use base::format;
 use report::{Confidence, FindingSeverity, MemoryClass};
 use trace::Framework;
 
-/// The rule.
 pub(super) const RULE: Rule = Rule { id: "near_memory_limit", title: "The device's memory is nearly full", check };
 
-/// A program that needs more than there is does not run.
+/// Used share of the capacity above which the finding is critical: the program does not fit.
 const CRITICAL_PERCENT: f64 = 100.0;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
@@ -27,7 +26,8 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let is_measured = device.source != "programs";
     let severity = if percent > CRITICAL_PERCENT { FindingSeverity::Critical } else { FindingSeverity::Warning };
     let largest: Vec<String> = device.by_class.iter().take(2).map(class).collect();
-    let largest = if largest.is_empty() { String::new() } else { format!(" Most of it: {}.", largest.join(", ")) };
+    let largest =
+        if largest.is_empty() { String::new() } else { format!(" The largest parts: {}.", largest.join(", ")) };
     let at_least = if is_measured { "" } else { "at least " };
     let message = format!(
         "{} uses {at_least}{} of {}.{largest}",
@@ -53,19 +53,19 @@ fn class(class: &MemoryClass) -> String {
     format!("{} {} ({})", class.class, format::bytes(class.bytes), format::percent(class.percent))
 }
 
-/// What frees most, by what there is most of.
+/// Returns the advice for the largest class of memory.
 fn remedy(numbers: &Numbers<'_>, largest: &str) -> String {
     let words = numbers.words();
     let is_jax = matches!(numbers.trace.framework, Framework::Jax | Framework::Unknown);
     match largest {
         "activation" => format!(
-            "Compute activations again instead of keeping them ({} around the blocks of the model), accumulate gradients over smaller \
-             batches, or shard the batch over more devices.",
+            "Recompute activations instead of keeping them ({} around the blocks of the model), accumulate gradients over \
+             smaller batches, or shard the batch over more devices.",
             words.checkpoint
         ),
         "parameter" | "optimizer state" | "gradient" if is_jax => {
-            "Shard parameters and optimizer state over several devices (jax.NamedSharding on a dimension of each), keep the optimizer's \
-             moments in bfloat16, and donate the old state to the step (jax.jit(..., donate_argnums=...))."
+            "Shard parameters and optimizer state over several devices (jax.NamedSharding on a dimension of each), keep the \
+             optimizer's moments in bfloat16, and donate the old state to the step (jax.jit(..., donate_argnums=...))."
                 .to_owned()
         }
         "parameter" | "optimizer state" | "gradient" => {
@@ -73,12 +73,12 @@ fn remedy(numbers: &Numbers<'_>, largest: &str) -> String {
         }
         "constant" => "Pass large arrays as arguments of the compiled function instead of closing over them.".to_owned(),
         "outside the program" if is_jax => {
-            "Delete arrays that no later step needs (del, or array.delete()): jax.profiler.save_device_memory_profile records which line \
-             made each, and the Memory page lists them."
+            "Delete arrays that no later step needs (del, or array.delete()). jax.profiler.save_device_memory_profile records \
+             the line that created each array, and the Memory page lists them."
                 .to_owned()
         }
         _ => format!(
-            "Use a smaller batch{}, and look at what is alive at the peak (Memory page, Buffers).",
+            "Use a smaller batch{}, and look at the buffers that are alive at the peak (Memory page, Buffers).",
             if numbers.trains() == Some(false) { "" } else { " or accumulate gradients over several" }
         ),
     }

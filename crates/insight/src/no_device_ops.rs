@@ -1,4 +1,4 @@
-//! The capture holds no op of a device that crossprof knows.
+//! The capture contains no op of a device that crossprof supports.
 
 use super::draft::Draft;
 use super::numbers::Numbers;
@@ -7,7 +7,6 @@ use base::format;
 use report::{Confidence, FindingSeverity};
 use trace::Framework;
 
-/// The rule.
 pub(super) const RULE: Rule = Rule { id: "no_device_ops", title: "No device op was recorded", check };
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
@@ -19,18 +18,19 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let accelerators = profile.other_devices.iter().filter(|device| device.kind == "accelerator").count();
     let known = match (&profile.host_activity, accelerators, others) {
         (_, count @ 1.., _) => format!(
-            "It holds {} that crossprof has no rules for: how long they were busy and with what is known, and nothing more.",
+            "It contains {} that crossprof has no rules for. The report shows only how long they were busy, and with which \
+             events.",
             if count == 1 { "a device".to_owned() } else { format!("{} devices", format::count(count as u64)) }
         ),
         (Some(host), ..) => format!(
-            "What its {} host threads did is known: they were busy for {} of the capture.",
+            "It contains {} host threads, which were busy for {} of the capture.",
             format::count(host.num_threads),
             format::percent(host.busy_percent)
         ),
-        (None, 0, 0) => "It holds no events of host threads either.".to_owned(),
-        (None, 0, _) => format!("It holds the events of {} other processes.", format::count(others as u64)),
+        (None, 0, 0) => "It contains no events of host threads either.".to_owned(),
+        (None, 0, _) => format!("It contains the events of {} other processes.", format::count(others as u64)),
     };
-    let message = format!("The profile holds no op that ran on a TPU, a GPU or XLA's CPU backend. {known}");
+    let message = format!("The profile contains no op that ran on a TPU, a GPU or XLA's CPU backend. {known}");
     let draft = Draft::new(FindingSeverity::Note, Confidence::High, "No device op was recorded", message)
         .remedy(&remedy(numbers))
         .evidence("other_devices", accelerators as f64)
@@ -44,5 +44,5 @@ fn remedy(numbers: &Numbers<'_>) -> String {
         Framework::Jax | Framework::Unknown => " On the CPU backend, JAX 0.7 and newer record each op.",
         Framework::TensorFlow | Framework::PyTorch => "",
     };
-    format!("To see device ops, capture in the process that holds the devices. {record}{on_cpu}")
+    format!("To see device ops, capture in the process that uses the devices. {record}{on_cpu}")
 }

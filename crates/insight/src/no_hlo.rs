@@ -1,4 +1,4 @@
-//! The file cannot know FLOPs, bytes or instructions.
+//! The file lacks the compiled programs, and with them FLOPs, bytes or instructions.
 
 use super::draft::Draft;
 use super::numbers::{Numbers, listed, shown};
@@ -8,7 +8,6 @@ use metrics::{MissingProgram, missing_programs};
 use report::{Confidence, FindingSeverity};
 use trace::{Framework, SourceFormat};
 
-/// The rule.
 pub(super) const RULE: Rule = Rule { id: "no_hlo", title: "The compiled programs are not in the file", check };
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
@@ -19,7 +18,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     if let Some(verdict) = some_missing(numbers) {
         return verdict;
     }
-    // A TPU's ops carry their costs and expressions themselves, in either format, with or without the program.
+    // TPU events contain their costs and expressions, in either format, with or without the program.
     let coverage = numbers.context.coverage();
     let parts = [
         (coverage.flops, "FLOPs"),
@@ -35,17 +34,17 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let (message, remedy) = if trace.format == Some(SourceFormat::ChromeJson) {
         (
             format!(
-                "This is a trace JSON, an export that leaves out the compiled programs (HLO): of its ops it holds no {absent}."
+                "The file is a trace JSON, an export without the compiled programs (HLO), so its ops have no {absent}."
             ),
             "Open the *.xplane.pb of the same run.",
         )
     } else {
         (
-            format!("The profile embeds no compiled program (HLO): of its ops it holds no {absent}."),
+            format!("The profile embeds no compiled program (HLO), so its ops have no {absent}."),
             numbers.words().keep_hlo,
         )
     };
-    let title = format!("The file holds no {absent}");
+    let title = format!("The file contains no {absent}");
     Draft::new(FindingSeverity::Note, Confidence::High, &title, message)
         .remedy(remedy)
         .count("hlo_modules", trace.hlo.len() as u64)
@@ -53,12 +52,12 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         .fires()
 }
 
-/// Share of the op time of programs that are missing beside others from which it matters (ours).
+/// Share of the op time in missing programs from which the rule fires, if the file contains other programs (ours).
 const MISSING_PERCENT: f64 = 1.0;
-/// Missing programs that a sentence names.
+/// Number of missing programs that a sentence names.
 const MOST_NAMED: usize = 3;
 
-/// Some programs are in the file, others that ran are not.
+/// Checks for programs that ran but are not in the file, while others are.
 fn some_missing(numbers: &Numbers<'_>) -> Option<Verdict> {
     let missing = missing_programs(numbers.trace, &numbers.context.analysis.ops);
     let share = numbers.op_percent(missing.iter().map(|program| program.self_time).sum::<Ps>());
@@ -75,18 +74,18 @@ fn some_missing(numbers: &Numbers<'_>) -> Option<Verdict> {
     }
     let names = listed(&names.iter().map(String::as_str).collect::<Vec<_>>(), "and");
     let message = format!(
-        "The file embeds no HLO for {names}, whose ops take {} of the op time. The costs, scopes, source lines, replica groups and memory of these ops \
-         are those that the events state, if any.",
+        "The file embeds no HLO for {names}, whose ops take {} of the op time. These ops have only the costs, scopes, source \
+         lines, replica groups and memory that their events contain, if any.",
         format::percent(share)
     );
     let remedy = match numbers.trace.framework {
         Framework::Jax | Framework::Unknown => {
-            "Capture again without compiling for the CPU in the same process during the capture (jax.jit with a CPU device or \
-             backend): such a compilation can drop the programs of the accelerator from the profile."
+            "Capture again, and compile nothing for the CPU (jax.jit with a CPU device or backend) in the same process during \
+             the capture: such a compilation can drop the accelerator's programs from the profile."
         }
         _ => numbers.words().keep_hlo,
     };
-    let title = format!("The file holds no HLO for {names}");
+    let title = format!("The file contains no HLO for {names}");
     let draft = Draft::new(FindingSeverity::Note, Confidence::High, &title, message)
         .remedy(remedy)
         .passed("missing_program_time_percent", share, MISSING_PERCENT)

@@ -1,6 +1,6 @@
-//! The numbers that several rules rest on, each made in one place so that two rules never disagree.
+//! Numbers that several rules share. Each is computed in one place, so that two rules never disagree.
 //!
-//! Shares are of the *window* ([`metrics::WindowKind`]), summed over the used devices.
+//! Shares are relative to the *window* ([`metrics::WindowKind`]), summed over the used devices.
 
 use std::cell::OnceCell;
 
@@ -12,56 +12,56 @@ use metrics::{Context, HostRole, Op, OpFamily, StepPart, WindowKind, family_of};
 use report::UnifiedProfile;
 use trace::{Framework, Platform, SourceFormat, StatValue, Trace, Words};
 
-/// What rules are given.
+/// Input of the rules.
 pub(super) struct Numbers<'a> {
-    /// The run and everything measured of it.
+    /// The run and its measurements.
     pub context: &'a Context<'a>,
-    /// The document.
+    /// The report.
     pub profile: &'a UnifiedProfile,
-    /// The events.
+    /// The events of the run.
     pub trace: &'a Trace,
-    /// Platform of the used devices; `None` where nothing ran.
+    /// Platform of the used devices. `None` if nothing ran.
     pub platform: Option<Platform>,
     short_gaps: OnceCell<Option<f64>>,
 }
 
-/// What shares are of.
+/// Time that shares are relative to.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Window {
-    /// Whether the window is one of steps.
+    /// True if the window consists of steps.
     pub steps: bool,
     /// Kind of the window.
     pub kind: WindowKind,
-    /// Length of the window per step and device; where it is none of steps, per device.
+    /// Length of the window per step and device, in microseconds. Per device if the window does not consist of steps.
     pub length_us: f64,
-    /// Share of the window in which a device runs at least one op.
+    /// Share of the window in which a device runs at least one op, percent.
     pub busy_percent: f64,
 }
 
 impl Window {
-    /// Share of the window in which a device runs nothing.
+    /// Returns the share of the window in which a device runs nothing, percent.
     pub fn idle_percent(self) -> f64 {
         100.0 - self.busy_percent
     }
 
-    /// A share of it as a time per step (or of the span) and device.
+    /// Converts a share of the window to microseconds per step (or window) and device.
     pub fn us(self, percent: f64) -> f64 {
         self.length_us * percent / 100.0
     }
 
-    /// For sentences: `each 33.1 ms step`, `the 4.2 ms from its first to its last op`.
+    /// Names the window in a sentence: `each 33.1 ms step`, `the 4.2 ms from a device's first op to its last`.
     pub fn words(self) -> String {
         let time = base::format::time_us(self.length_us);
         match self.kind {
             WindowKind::Steps | WindowKind::GivenSteps => format!("each {time} step"),
             WindowKind::ActiveSpan => format!("the {time} from a device's first op to its last"),
             WindowKind::Capture => format!("the {time} captured"),
-            WindowKind::Range => format!("the chosen {time}"),
+            WindowKind::Range => format!("the selected {time}"),
         }
     }
 }
 
-/// Who made a GPU.
+/// Vendor of a GPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Vendor {
     Nvidia,
@@ -75,13 +75,13 @@ pub(super) struct InputWait {
 }
 
 impl InputWait {
-    /// True where it is worth asking why (XProf: 10 % of the step).
+    /// Returns true if the wait is long enough to look for its cause (XProf: 10 % of the step).
     pub fn bound(self) -> bool {
         self.percent >= 10.0
     }
 }
 
-/// Fewer ops than this on a device cannot show how busy it usually is (ours: a capture of one launch has no gaps).
+/// Fewest ops on a device that show how busy it usually is (ours: a capture of one launch has no gaps).
 const FEWEST_OPS: usize = 10;
 
 impl<'a> Numbers<'a> {
@@ -95,42 +95,42 @@ impl<'a> Numbers<'a> {
         }
     }
 
-    /// A rule that lacks what another file of the run may hold: XLA's trace JSON is an export of the xplane, which holds more. Of any
-    /// other file there is no better one.
+    /// Returns the verdict of a rule that lacks an input. If the file is XLA's trace JSON, advises the user to open the xplane,
+    /// which contains more.
     pub(super) fn lacks_in_json(&self, sentence: &str) -> Verdict {
         let is_export =
             self.trace.format == Some(SourceFormat::ChromeJson) && self.trace.framework != Framework::PyTorch;
         if is_export { lacks(&format!("{sentence} Open the xplane of the same run.")) } else { lacks(sentence) }
     }
 
-    /// What advice names in the framework of the run.
+    /// Returns the names of calls and options in the framework of the run, for advice.
     pub fn words(&self) -> &'static Words {
         self.trace.framework.words()
     }
 
-    /// A rule that lacks host events, which another capture could hold.
+    /// Returns the verdict of a rule that lacks host events.
     pub fn lacks_host_events(&self) -> Verdict {
-        lacks(&format!("the capture holds no host events. Capture with {}.", self.words().host_events))
+        lacks(&format!("the capture contains no host events. Capture with {}.", self.words().host_events))
     }
 
-    /// A rule that lacks the peaks of the device.
+    /// Returns the verdict of a rule that lacks the peaks of the device.
     pub fn lacks_peaks(&self) -> Verdict {
         match self.platform {
-            Some(Platform::Cpu) => lacks("crossprof has no peaks of CPUs."),
-            _ => lacks("the device's peaks are not known. Choose the device on the Model page."),
+            Some(Platform::Cpu) => lacks("crossprof has no peak rates for CPUs."),
+            _ => lacks("the device's peak rates are unknown. Choose the device on the Model page."),
         }
     }
 
-    /// A rule that lacks what [`Numbers::utilization`] is made of: the peaks of the device, or the costs of the ops.
+    /// Returns the verdict of a rule that lacks an input of [`Numbers::utilization`]: the device's peaks or the costs of the ops.
     pub fn lacks_utilization(&self) -> Verdict {
         match self.context.analysis.roofline.peaks {
             None => self.lacks_peaks(),
-            Some(_) => self.lacks_in_json("the FLOPs and bytes of the ops are not in the file."),
+            Some(_) => self.lacks_in_json("the file does not contain the FLOPs and bytes of the ops."),
         }
     }
 
-    /// Whether the program is one of training, which has a backward pass; `None` if nothing says it: paths of ops (JAX), kernels that are
-    /// named after a gradient, calls of the host (PyTorch), or the program's name.
+    /// Returns true if the program trains a model, that is, has a backward pass. Looks at the paths of ops (JAX), kernels named
+    /// after a gradient, calls of the host (PyTorch) and the program's name. Returns `None` if none of them is conclusive.
     pub fn trains(&self) -> Option<bool> {
         let ops = &self.context.analysis.ops;
         let text = |text| ops.text(self.trace, text);
@@ -146,30 +146,30 @@ impl<'a> Numbers<'a> {
         if ops.rows.iter().any(|op| of_gradients(text(op.name))) || host_names().any(of_gradients) {
             return Some(true);
         }
-        let is_told = match self.trace.framework {
+        let has_evidence = match self.trace.framework {
             Framework::PyTorch => host_names().any(|name| name.starts_with("aten::")),
             _ => paths().next().is_some(),
         };
         let is_named = || ops.rows.iter().any(|op| text(op.module).contains("train"));
-        if is_told { Some(false) } else { is_named().then_some(true) }
+        if has_evidence { Some(false) } else { is_named().then_some(true) }
     }
 
-    /// A rule that lacks steps, which the program could have marked.
+    /// Returns the verdict of a rule that lacks steps, with advice to mark them in the program.
     pub(super) fn lacks_steps(&self, sentence: &str) -> Verdict {
         lacks(&format!("{sentence} {}.", self.words().mark_steps))
     }
 
-    /// True on GPUs.
+    /// Returns true on GPUs.
     pub fn is_gpu(&self) -> bool {
         self.platform == Some(Platform::Gpu)
     }
 
-    /// True on TPUs.
+    /// Returns true on TPUs.
     pub fn is_tpu(&self) -> bool {
         self.platform == Some(Platform::Tpu)
     }
 
-    /// The window; `None` where too little ran to speak of busy and idle.
+    /// Returns the window. `None` if too few ops ran to measure busy and idle time.
     pub fn window(&self) -> Option<Window> {
         let busy = self.profile.compute_utilization.as_ref()?;
         let length_us = busy.kernel_time_us + busy.overhead_time_us;
@@ -183,8 +183,8 @@ impl<'a> Numbers<'a> {
         })
     }
 
-    /// The window that the parts of the breakdown are shares of: the counted steps also where the user chose a window of no steps.
-    /// `None` as for [`Numbers::window`].
+    /// Returns the window of the step breakdown. It is the counted steps even if the user selected a window without steps.
+    /// Returns `None` if [`Numbers::window`] does.
     pub fn window_of_parts(&self) -> Option<Window> {
         let window = self.window()?;
         let breakdown = &self.context.analysis.step_breakdown;
@@ -201,46 +201,48 @@ impl<'a> Numbers<'a> {
         })
     }
 
-    /// A time as a share of the self time of all device ops.
+    /// Returns a time as a share of the self time of all device ops, percent.
     pub fn op_percent(&self, time: Ps) -> f64 {
         let all = self.context.analysis.ops.op_time;
         if all > Ps::ZERO { 100.0 * time.as_ps() as f64 / all.as_ps() as f64 } else { 0.0 }
     }
 
-    /// Bytes that the ops move over what the main memory could in the window, and FLOPs over what the arithmetic units could; percent. `None` where a peak or every cost is unknown.
+    /// Returns the used shares of the main memory's bandwidth and of the peak FLOP rate in the window, percent. `None` if a peak
+    /// is unknown, or the costs of all ops are.
     pub fn utilization(&self) -> Option<(f64, f64)> {
         let roofline = &self.context.analysis.roofline;
         Some((100.0 * roofline.hbm_share()?, 100.0 * roofline.program_point()?.compute_efficiency?))
     }
 
-    /// Share of the self time of all device ops in custom calls of unknown cost.
+    /// Returns the share of the self time of all device ops in custom calls of unknown cost, percent.
     pub fn uncosted_calls_percent(&self) -> f64 {
         self.context.analysis.roofline.unknown_custom_call_percent.unwrap_or(0.0)
     }
 
-    /// What FLOPs and bytes leave out, as a sentence with a blank before it; empty if it is less than a percent of the op time (ours).
+    /// Returns a sentence, with a leading blank, about the custom calls that FLOPs and bytes exclude. Empty if they take less
+    /// than a percent of the op time (ours).
     pub fn left_out(&self) -> String {
         let calls = self.uncosted_calls_percent();
         if calls < 1.0 {
             return String::new();
         }
         format!(
-            " Custom calls of unknown FLOPs and bytes, {} of the op time, are left out.",
+            " This excludes custom calls with unknown FLOPs and bytes, which take {} of the op time.",
             base::format::percent(calls)
         )
     }
 
-    /// Whether the GPUs have tensor or matrix cores; `None` where the file does not say which GPUs they are.
+    /// Returns true if the GPUs have tensor or matrix cores. `None` if the file does not name the GPUs.
     pub fn has_tensor_cores(&self) -> Option<bool> {
         Some(match self.compute_capability()? {
-            // gfx908 has matrix cores and is 9.0, as is gfx906, which has none: known by name.
+            // gfx908 has matrix cores and gfx906 has none, but both report 9.0. Only the name distinguishes them.
             (Vendor::Amd, capability) => capability >= (9, 4) || self.device_name_has(&["gfx908", "gfx90a"]),
             (Vendor::Nvidia, capability) => capability >= (7, 0),
         })
     }
 
-    /// Whether the devices multiply matrices in bfloat16 much faster than in float32; `None` where the file does not say
-    /// which devices they are.
+    /// Returns true if the devices multiply matrices in bfloat16 much faster than in float32. `None` if the file does not name
+    /// the devices.
     pub fn has_bf16_units(&self) -> Option<bool> {
         match self.platform? {
             Platform::Tpu => Some(true),
@@ -256,7 +258,7 @@ impl<'a> Numbers<'a> {
         parts.iter().any(|part| self.profile.metadata.device_type.contains(part))
     }
 
-    /// Vendor and compute capability that the plane of the first GPU states.
+    /// Returns vendor and compute capability from the plane of the first GPU.
     fn compute_capability(&self) -> Option<(Vendor, (i64, i64))> {
         let device = self.context.analysis.devices.used.first()?;
         let plane = self.trace.planes.get(device.plane)?;
@@ -272,19 +274,19 @@ impl<'a> Numbers<'a> {
         Some((vendor, (number("compute_cap_major")?, number("compute_cap_minor")?)))
     }
 
-    /// A share of the self time of all device ops as a share of the window; unchanged where the window is unknown.
+    /// Converts a share of the self time of all device ops to a share of the window. Unchanged if the window is unknown.
     pub fn of_window(&self, percent_of_ops: f64) -> f64 {
         self.window().map_or(percent_of_ops, |window| percent_of_ops * window.busy_percent / 100.0)
     }
 
-    /// Share of the self time of all device ops that is of categories for which `wanted` holds.
+    /// Returns the share of the self time of all device ops in categories for which `wanted` holds, percent.
     pub fn category_percent(&self, wanted: &dyn Fn(&str) -> bool) -> f64 {
         let categories = self.profile.kernels.kernels_by_category.iter();
         categories.filter(|(name, _)| wanted(name)).filter_map(|(_, category)| category.percent).sum()
     }
 
-    /// Where ops of the largest of such categories are shown: the kernel with most time on a GPU, whose ops have categories of
-    /// their own, else the ops of the category.
+    /// Returns the view and filter that show the largest of these categories: on a GPU its longest-running kernel, elsewhere the
+    /// ops of the category.
     pub fn link_to(&self, wanted: &dyn Fn(&str) -> bool) -> (&'static str, String) {
         let top = self.profile.kernels.top_kernels.iter().find(|kernel| wanted(&kernel.category));
         match (self.is_gpu(), top) {
@@ -293,13 +295,13 @@ impl<'a> Numbers<'a> {
         }
     }
 
-    /// The op with most self time of those in categories for which `wanted` holds.
+    /// Returns the op with the most self time in categories for which `wanted` holds.
     pub fn largest_op(&self, wanted: &dyn Fn(&str) -> bool) -> Option<&'a Op> {
         let ops = &self.context.analysis.ops;
         ops.rows.iter().filter(|op| wanted(ops.text(self.trace, op.category))).max_by_key(|op| op.self_time)
     }
 
-    /// An op in a sentence, with its source line where that is known: `sort.49 (train.py:31)`.
+    /// Names an op in a sentence, with its source line if known: `sort.49 (train.py:31)`.
     pub fn op_with_source(&self, op: &Op) -> String {
         let ops = &self.context.analysis.ops;
         let source = match ops.text(self.trace, op.source) {
@@ -309,7 +311,7 @@ impl<'a> Numbers<'a> {
         format!("{}{source}", shown(ops.text(self.trace, op.name)))
     }
 
-    /// The page of communication, filtered on the kind with most time for which `wanted` holds.
+    /// Returns the page of communication, filtered on the kind with the most time for which `wanted` holds.
     pub fn link_to_communication(&self, wanted: &dyn Fn(&str) -> bool) -> (&'static str, String) {
         let kinds = self.context.analysis.collectives.kinds();
         let kind = kinds.iter().find(|(kind, _)| wanted(kind));
@@ -320,24 +322,24 @@ impl<'a> Numbers<'a> {
         }
     }
 
-    /// The category of those for which `wanted` holds that takes most time.
+    /// Returns the category with the most time for which `wanted` holds.
     pub fn largest_category(&self, wanted: &dyn Fn(&str) -> bool) -> Option<&'a str> {
         let categories = self.profile.kernels.kernels_by_category.iter().filter(|(name, _)| wanted(name));
         categories.max_by(|a, b| a.1.time_us.total_cmp(&b.1.time_us)).map(|(name, _)| name.as_str())
     }
 
-    /// Share of the window that is `part`; `None` where nothing ran, or the trace does not say it.
+    /// Returns the share of `part` in the window, percent. `None` if nothing ran, or the trace lacks the events to measure it.
     pub fn part_percent(&self, part: StepPart) -> Option<f64> {
         let breakdown = &self.context.analysis.step_breakdown;
         breakdown.mean.as_ref().filter(|_| breakdown.measures(part))?.percent(part)
     }
 
-    /// Share of the window in which a device runs communication that no computation hides.
+    /// Returns the share of the window in which a device runs communication that no computation overlaps, percent.
     pub fn exposed_communication_percent(&self) -> Option<f64> {
         self.part_percent(StepPart::Communication)
     }
 
-    /// How long devices wait for input, whether idle or in infeed; `None` where too little ran.
+    /// Returns the share of the window in which devices wait for input, idle or in infeed. `None` if too few ops ran.
     pub fn input_wait_percent(&self) -> Option<InputWait> {
         self.window()?;
         let idle = self.part_percent(StepPart::InputBound).unwrap_or(0.0);
@@ -345,8 +347,8 @@ impl<'a> Numbers<'a> {
         Some(InputWait { percent: idle + infeed })
     }
 
-    /// Time that threads of the hosts spend on making input, and on moving data between host and device; `None` without
-    /// either.
+    /// Returns the time that host threads spend on preparing input, and on transfers between host and device, in microseconds.
+    /// `None` if there is neither.
     pub fn input_time_us(&self) -> Option<(f64, f64)> {
         let threads = self.context.analysis.step_breakdown.host_threads.as_ref()?;
         let time = |wanted: HostRole| {
@@ -356,7 +358,7 @@ impl<'a> Numbers<'a> {
         (input + transfer > 0.0).then_some((input, transfer))
     }
 
-    /// Why devices are idle: causes with at least 5 % of the window, for sentences; empty where none is known.
+    /// Lists the causes of idle time that take at least 5 % of the window, for sentences. Empty if none is known.
     pub fn idle_causes(&self) -> String {
         let Some(mean) = self.context.analysis.step_breakdown.mean.as_ref() else { return String::new() };
         let share = |part: StepPart| mean.percent(part).filter(|&share| share >= 5.0);
@@ -368,24 +370,24 @@ impl<'a> Numbers<'a> {
         if matches!(causes.as_slice(), [(StepPart::OtherIdle, _)]) {
             return String::new();
         }
-        let said = |(part, share): &(StepPart, f64)| {
+        let text = |(part, share): &(StepPart, f64)| {
             format!("{} {}", part.title().trim_start_matches("Idle: "), base::format::percent(*share))
         };
-        causes.iter().map(said).collect::<Vec<_>>().join(", ")
+        causes.iter().map(text).collect::<Vec<_>>().join(", ")
     }
 
-    /// Share of the communication in flight that computation hides; `None` without communication.
+    /// Returns the share of the communication in flight that computation overlaps, percent. `None` without communication.
     pub fn communication_overlap_percent(&self) -> Option<f64> {
         self.context.analysis.step_breakdown.mean.as_ref()?.communication_overlap_percent()
     }
 
-    /// True where some device op is communication.
+    /// Returns true if any device op is communication.
     pub fn communicates(&self) -> bool {
         self.profile.kernels.kernels_by_category.keys().any(|name| is_communication(name))
     }
 
-    /// Share of the window that is idle in gaps between ops that are shorter than 100 microseconds: the device waits for the next
-    /// launch. `None` where nothing ran.
+    /// Returns the share of the window in gaps between ops that are shorter than 100 microseconds, percent. In these gaps the
+    /// device waits for the next launch. `None` if nothing ran.
     pub fn short_gap_percent(&self) -> Option<f64> {
         *self.short_gaps.get_or_init(|| {
             let (mut window, mut short) = (Ps::ZERO, Ps::ZERO);
@@ -404,21 +406,21 @@ impl<'a> Numbers<'a> {
     }
 }
 
-/// Parts of the names of kernels, of PyTorch's ops and of autograd's nodes that compute gradients, or apply them; in lower case.
+/// Lower-case parts of the names of kernels, PyTorch ops and autograd nodes that compute or apply gradients.
 const GRADIENTS: [&str; 8] =
     ["backward", "_bwd", "bwd_", "dgrad", "wgrad", "autograd::engine", "optimizer.step", "optimizer.zero_grad"];
 
-/// A name of the trace in a sentence.
+/// Shortens a name of the trace for a sentence.
 pub(super) fn shown(name: &str) -> String {
     base::format::printable(&base::format::shorten(name, 60))
 }
 
-/// `1 step`, `7 steps`.
+/// Returns a count with its noun: `1 step`, `7 steps`.
 pub(super) fn plural(count: u64, word: &str) -> String {
     format!("{} {word}{}", base::format::count(count), if count == 1 { "" } else { "s" })
 }
 
-/// Words in a row: `FLOPs, bytes or shapes`.
+/// Joins words to a list: `FLOPs, bytes or shapes`.
 pub(super) fn listed(words: &[&str], last: &str) -> String {
     match words {
         [] => String::new(),
@@ -427,10 +429,10 @@ pub(super) fn listed(words: &[&str], last: &str) -> String {
     }
 }
 
-/// True for the categories of collectives, sends and receives.
+/// Returns true for the categories of collectives, sends and receives.
 pub(super) fn is_communication(category: &str) -> bool {
     family_of(category) == OpFamily::Communication
 }
 
-/// A kernel or gap shorter than this is short (JAX guide: "many small kernels, below 0.1 ms each").
+/// Duration below which a kernel or gap is short (JAX guide: "many small kernels, below 0.1 ms each").
 pub(super) const SHORT: Ps = Ps::new(100_000_000);

@@ -1,4 +1,4 @@
-//! Why memory ran out, by the text of the error.
+//! Explains an out-of-memory error from its text.
 
 use super::draft::Draft;
 use super::memory::VIEW;
@@ -8,40 +8,39 @@ use base::format;
 use memory::OutOfMemory;
 use report::{Confidence, FindingSeverity};
 
-/// The rule.
 pub(super) const RULE: Rule = Rule { id: "out_of_memory", title: "Memory ran out", check };
 
-/// Share of the need from which padding alone is the cause (ours: it takes more than the values).
+/// Share of the needed memory from which padding is the cause (ours: it takes more than the values).
 const PADDING_PERCENT: f64 = 50.0;
-/// Share of the capacity up to which a program is small: what is missing was held elsewhere (ours: it fits twice).
+/// Share of the capacity up to which a program is small, so that others must have used the memory (ours: it fits twice).
 const SMALL_PERCENT: f64 = 50.0;
-/// Characters of an error that are quoted.
+/// Number of characters of an error that the message quotes.
 const STATEMENT: usize = 160;
-/// Bytes of a gigabyte as makers write the size of a memory.
+/// Bytes of a gigabyte in the memory sizes that vendors state.
 const GIGABYTE: f64 = (1u64 << 30) as f64;
 
-/// Why memory ran out.
+/// Cause of an out-of-memory error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Cause {
-    /// The memory on the chip is too small for a kernel.
+    /// On-chip memory is too small for a kernel.
     OnChip,
     /// The memory of the host ran out.
     Host,
-    /// Layouts pad the values.
+    /// Layouts pad the arrays.
     Padding,
-    /// Enough is free, but not in one piece.
+    /// Enough memory is free, but fragmented.
     Pieces,
-    /// The program is small.
+    /// The program is small, so other programs, arrays or processes used the memory.
     HeldElsewhere,
-    /// The program needs more than there is.
+    /// The program needs more than the capacity.
     Program,
-    /// One allocation is larger than what is left.
+    /// One allocation is larger than the free memory.
     Allocation,
-    /// The text states no sizes.
+    /// The text contains no sizes.
     Unknown,
 }
 
-/// Is padding why this error happened?
+/// Returns true if padding caused this error.
 pub(super) fn is_for_padding(error: &OutOfMemory) -> bool {
     cause(error) == Cause::Padding
 }
@@ -77,7 +76,7 @@ fn cause(error: &OutOfMemory) -> Cause {
     }
 }
 
-/// Does a program fit twice into the memory? If that is unknown, into the smallest of any device.
+/// Returns true if a program fits twice into the memory. If the capacity is unknown, uses the smallest memory of all devices.
 fn is_small(program: u64, capacity: Option<u64>) -> bool {
     let sizes = || facts::devices::all().iter().filter_map(|device| device.hbm_gb);
     let capacity = capacity.map_or_else(|| sizes().fold(f64::MAX, f64::min) * GIGABYTE, |capacity| capacity as f64);
@@ -94,12 +93,12 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let cause = cause(error);
     let confidence = if cause == Cause::HeldElsewhere { Confidence::Medium } else { Confidence::High };
     let severity = if error.is_survived { FindingSeverity::Warning } else { FindingSeverity::Critical };
-    let mut message = said(error, cause);
+    let mut message = sizes(error, cause);
     if cause == Cause::Padding {
         message.push_str(&memory.largest().map_or_else(String::new, padded_buffers::shapes));
     }
     if error.is_survived {
-        message.push_str(" The allocator went on without this memory.");
+        message.push_str(" The allocator continued without this memory.");
     }
     if let more @ 1.. = memory.errors.len().saturating_sub(1) {
         let errors = if more == 1 { "error".to_owned() } else { "errors".to_owned() };
@@ -121,14 +120,14 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
 fn title(error: &OutOfMemory, cause: Cause) -> String {
     let space = error.space_name();
     match cause {
-        Cause::OnChip => format!("A kernel needs more {space} than there is"),
+        Cause::OnChip => format!("A kernel needs more {space} than is available"),
         Cause::Host => "The host's memory ran out".to_owned(),
         Cause::Padding => {
             let share = percent(error.padding_bytes(), error.program_bytes().unwrap_or(0));
-            format!("{} of the memory that did not fit is padding", format::percent(share))
+            format!("Memory ran out: {} of the program's memory is padding", format::percent(share))
         }
-        Cause::Pieces => "Memory ran out though enough is free: it is in pieces".to_owned(),
-        Cause::HeldElsewhere => "Memory ran out, but the program is small: memory was held elsewhere".to_owned(),
+        Cause::Pieces => "Memory ran out because the free memory is fragmented".to_owned(),
+        Cause::HeldElsewhere => "Memory ran out although the program is small".to_owned(),
         Cause::Program => format!("The program needs {} of {space}", format::bytes(error.program_bytes().unwrap_or(0))),
         Cause::Allocation => {
             let asked = error.requested_bytes.map(format::bytes);
@@ -138,8 +137,8 @@ fn title(error: &OutOfMemory, cause: Cause) -> String {
     }
 }
 
-/// The sizes that the text states, in sentences.
-fn said(error: &OutOfMemory, cause: Cause) -> String {
+/// Describes the sizes that the text contains, in sentences.
+fn sizes(error: &OutOfMemory, cause: Cause) -> String {
     let space = format::printable(&error.space_name());
     let mut sentences = Vec::new();
     if let Some(program) = error.program_bytes() {
@@ -158,7 +157,7 @@ fn said(error: &OutOfMemory, cause: Cause) -> String {
     if cause == Cause::Padding {
         let (padding, program) = (error.padding_bytes(), error.program_bytes().unwrap_or(0));
         sentences.push(format!(
-            "Layouts add {} of it as padding: the values take {}.",
+            "Layouts add {} of padding. The values take only {}.",
             format::bytes(padding),
             format::bytes(program.saturating_sub(padding))
         ));
@@ -170,22 +169,22 @@ fn said(error: &OutOfMemory, cause: Cause) -> String {
     }
     let rest = [
         ("free", error.free_bytes),
-        ("the largest free piece", error.largest_free_bytes),
-        ("reserved by the allocator and unused", error.reserved_unused_bytes),
+        ("largest free block", error.largest_free_bytes),
+        ("reserved by the allocator but unused", error.reserved_unused_bytes),
         ("in use", error.in_use_bytes),
-        ("the capacity", error.capacity_bytes.filter(|_| error.program_bytes().is_none())),
+        ("capacity", error.capacity_bytes.filter(|_| error.program_bytes().is_none())),
     ];
     let rest: Vec<String> =
         rest.iter().filter_map(|(what, bytes)| Some(format!("{what} {}", format::bytes((*bytes)?)))).collect();
     if !rest.is_empty() {
-        sentences.push(format!("At that moment: {}.", rest.join(", ")));
+        sentences.push(format!("At that time: {}.", rest.join(", ")));
     }
     if cause == Cause::HeldElsewhere {
-        sentences.push("Other programs, arrays or processes held the memory.".to_owned());
+        sentences.push("Other programs, arrays or processes used the memory.".to_owned());
     }
     let statement = format::shorten(&format::printable(&error.statement), STATEMENT);
     if sentences.is_empty() {
-        sentences.push(format!("The text states no sizes: {statement}"));
+        sentences.push(format!("The text contains no sizes: {statement}"));
     } else if cause == Cause::Allocation {
         sentences.push(format!("The error: {statement}"));
     }
@@ -196,32 +195,34 @@ fn remedy(error: &OutOfMemory, cause: Cause) -> String {
     let is_pytorch = error.reserved_unused_bytes.is_some() || error.statement.contains("Tried to allocate");
     match cause {
         Cause::OnChip => {
-            "VMEM and SMEM are on the chip: a smaller batch or more devices may not help. Use smaller blocks or fewer buffers in the \
-             Pallas kernel, or raise its limit (vmem_limit_bytes, --xla_tpu_scoped_vmem_limit_kib)."
+            "Use smaller blocks or fewer buffers in the Pallas kernel, or raise its limit (vmem_limit_bytes, \
+             --xla_tpu_scoped_vmem_limit_kib). VMEM and SMEM are on the chip, so a smaller batch or more devices may not help."
         }
-        Cause::Host => "Load less data at once in the host process, use fewer loader processes, or give the container more memory.",
+        Cause::Host => "Load less data at once in the host process, use fewer loader processes, or give the container more \
+            memory.",
         Cause::Padding => padded_buffers::REMEDY,
         Cause::Pieces if is_pytorch => {
             "Set PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True, and keep shapes the same from step to step."
         }
         Cause::Pieces => {
-            "Allocate what lives long before what comes and goes, and keep shapes the same from step to step. On a GPU, \
-             XLA_PYTHON_CLIENT_ALLOCATOR=cuda_async lets the driver put pieces together."
+            "Allocate long-lived arrays before temporary ones, and keep shapes the same from step to step. On a GPU, \
+             XLA_PYTHON_CLIENT_ALLOCATOR=cuda_async lets the driver merge free blocks."
         }
         Cause::HeldElsewhere => {
-            "Look for other processes on the device (nvidia-smi, tpu-info) and for arrays that the program keeps: \
-             jax.profiler.save_device_memory_profile(\"memory.prof\") before the call that fails records which line made each."
+            "Look for other processes on the device (nvidia-smi, tpu-info) and for arrays that the program keeps. Call \
+             jax.profiler.save_device_memory_profile(\"memory.prof\") before the failing call to record the line that created \
+             each array."
         }
         Cause::Program => {
-            "Compute activations again instead of keeping them, accumulate gradients over smaller batches, or shard parameters and \
-             batch over more devices. The Memory page lists the largest buffers that the text names."
+            "Recompute activations instead of keeping them, accumulate gradients over smaller batches, or shard parameters and \
+             batch over more devices. The Memory page lists the largest buffers in the text."
         }
         Cause::Allocation | Cause::Unknown if is_pytorch => {
-            "Use a smaller batch, or record what is alive with torch.cuda.memory._record_memory_history()."
+            "Use a smaller batch, or record the live allocations with torch.cuda.memory._record_memory_history()."
         }
         Cause::Allocation | Cause::Unknown => {
-            "Save a device memory profile before the call that fails (jax.profiler.save_device_memory_profile(\"memory.prof\")): it records \
-             what is alive. Free arrays that no later step needs, or use a smaller batch."
+            "Free arrays that no later step needs, or use a smaller batch. To see the live arrays, save a device memory profile \
+             before the failing call (jax.profiler.save_device_memory_profile(\"memory.prof\"))."
         }
     }
     .to_owned()

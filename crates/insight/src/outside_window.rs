@@ -1,4 +1,4 @@
-//! Most of what the devices did lies outside of what the numbers are about.
+//! Most of the devices' work is outside the window that the numbers cover.
 
 use super::draft::Draft;
 use super::numbers::Numbers;
@@ -6,13 +6,13 @@ use super::{Rule, Verdict};
 use base::format;
 use report::{Confidence, FindingSeverity};
 
-/// The rule. `window.caution` says the same at the head of every report.
+/// `window.caution` contains the same warning at the top of every report.
 pub(super) const RULE: Rule =
-    Rule { id: "outside_window", title: "Most of the device work lies outside of the window", check };
+    Rule { id: "outside_window", title: "Most of the device work is outside the window", check };
 
-/// Share outside of the window that is worth knowing (that of `window.caution`).
+/// Share outside the window above which the finding is a note (as in `window.caution`).
 const NOTE_PERCENT: f64 = 75.0;
-/// From this share on the numbers say little of the capture (ours: nine tenths).
+/// Share outside the window from which the finding is a warning (ours: the numbers cover less than a tenth of the work).
 const WARNING_PERCENT: f64 = 90.0;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
@@ -26,11 +26,12 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     }
     let costs = share >= WARNING_PERCENT;
     let severity = if costs { FindingSeverity::Warning } else { FindingSeverity::Note };
-    let message = format!("{caution} No other number includes the rest. {}", window.sentence);
-    let title = format!("{} of the device work lies outside of the window", format::percent(share));
+    let message = format!("{caution} All other numbers exclude the rest. {}", window.sentence);
+    let title = format!("{} of the device work is outside the window", format::percent(share));
     Draft::new(severity, Confidence::High, &title, message)
         .remedy(&format!(
-            "Check that the counted steps are the ones that you mean, or measure the whole capture (Measure on the page, --window all). {}.",
+            "Check that the counted steps are the ones that you want to measure, or measure the whole capture (Measure on the \
+             page, --window all). {}.",
             numbers.words().mark_steps
         ))
         .passed("outside_percent", share, if costs { WARNING_PERCENT } else { NOTE_PERCENT })

@@ -1,4 +1,4 @@
-//! JAX takes most of a GPU's memory at its start, which is not what the program uses.
+//! JAX reserves most of a GPU's memory at start, and the program uses little of it.
 
 use super::draft::{Draft, lacks};
 use super::memory::VIEW;
@@ -8,13 +8,11 @@ use base::format;
 use report::{Confidence, FindingSeverity};
 use trace::Framework;
 
-/// The rule.
-pub(super) const RULE: Rule =
-    Rule { id: "preallocated_memory", title: "Most of the reserved memory is not used", check };
+pub(super) const RULE: Rule = Rule { id: "preallocated_memory", title: "Most of the reserved memory is unused", check };
 
-/// Share of the reserved memory in use below which the rest is worth knowing of (ours).
+/// Used share of the reserved memory below which the rule fires (ours).
 const USED_PERCENT: f64 = 50.0;
-/// Least unused memory that is worth knowing of (ours: another small program would fit).
+/// Least unused memory for which the rule fires (ours: another small program would fit).
 const LEAST_BYTES: u64 = 1 << 30;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
@@ -22,15 +20,15 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         return Verdict::Irrelevant;
     }
     let devices = numbers.context.analysis.memory.devices.iter().filter(|device| device.source == "allocator");
-    // The most since the process began: what was used before the capture may be used again after it.
+    // Uses the peak since the process started, because the program may need it again after the capture.
     let known = devices.filter_map(|device| {
         let used = device.peak_bytes?.max(device.lifetime_peak_bytes.unwrap_or(0));
         Some((device, used, device.capacity_bytes.filter(|&capacity| capacity > 0)?))
     });
-    // Of several devices the one that uses most: the others could give up at least as much.
+    // Uses the device with the highest peak. The others could free at least as much.
     let Some((device, used, capacity)) = known.max_by_key(|it| it.1) else {
         return lacks(&format!(
-            "the allocator reported nothing. Capture with {} while a step allocates.",
+            "the capture contains no allocator events. Capture with {} while a step allocates.",
             numbers.words().allocations
         ));
     };
@@ -39,12 +37,12 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         return Verdict::Fine;
     }
     let message = format!(
-        "JAX's allocator may give out {} of {}, and the process has used at most {} of it since it began. nvidia-smi and rocm-smi show \
-         what is reserved, {} of which nobody has used.",
+        "{} of the {} that JAX's allocator reserves on {} were never used: the process has used at most {} since it started. \
+         nvidia-smi and rocm-smi show the reserved memory.",
+        format::bytes(unused),
         format::bytes(capacity),
         format::printable(&device.device_name),
-        format::bytes(used),
-        format::bytes(unused)
+        format::bytes(used)
     );
     Draft::new(
         FindingSeverity::Note,
@@ -53,9 +51,10 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         message,
     )
     .remedy(
-        "Nothing is wrong with the program: JAX takes a share of a GPU when it starts, three quarters unless told otherwise. To leave memory to other processes, \
-         set XLA_PYTHON_CLIENT_MEM_FRACTION to the share that it needs, or XLA_PYTHON_CLIENT_PREALLOCATE=false, which fragments more. \
-         The Memory page shows the use over time, which nvidia-smi does not.",
+        "To leave memory to other processes, set XLA_PYTHON_CLIENT_MEM_FRACTION to the share that the program needs, or \
+         XLA_PYTHON_CLIENT_PREALLOCATE=false, which causes more fragmentation. The program itself needs no change: by default, \
+         JAX reserves three quarters of a GPU's memory at start. The Memory page shows the use over time, which nvidia-smi does \
+         not.",
     )
     .passed("used_percent", percent, USED_PERCENT)
     .evidence("unused_bytes", unused as f64)

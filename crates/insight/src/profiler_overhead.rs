@@ -1,4 +1,4 @@
-//! The profiler itself slowed the host down.
+//! The profiler itself slows the host down.
 
 use super::draft::{Draft, lacks};
 use super::numbers::Numbers;
@@ -8,13 +8,12 @@ use metrics::for_each_named;
 use report::{Confidence, FindingSeverity};
 use trace::Interval;
 
-/// The rule.
 pub(super) const RULE: Rule = Rule { id: "profiler_overhead", title: "The profiler slows the host down", check };
 
-/// Frames of the Python tracer a millisecond of the devices' active time from which their cost is felt (ours: a frame
-/// costs about a microsecond, so that 50 of them take 5 %, the lower end of the checklist's "5 to 10 %").
+/// Frames of the Python tracer per millisecond of active device time from which the rule fires (ours: a frame costs about a
+/// microsecond, so 50 of them take 5 %, the lower end of the checklist's "5 to 10 %").
 const FRAMES_PER_MS: f64 = 50.0;
-/// Idle share below which nobody waits for the host (JAX guide).
+/// Idle share below which devices do not wait for the host (JAX guide).
 const IDLE_PERCENT: f64 = 10.0;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
@@ -34,15 +33,15 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         return Verdict::Fine;
     }
     let message = format!(
-        "The Python tracer recorded {} calls while the devices were in use, {} a millisecond, and the devices are idle for {}: \
-         the host is slower in this capture than without it.",
+        "The Python tracer slows the host down: it recorded {} calls while devices were active, {} per millisecond. Devices are \
+         idle for {} of the time.",
         format::count(frames),
         format::number(rate),
         format::percent(window.idle_percent())
     );
     Draft::new(FindingSeverity::Note, Confidence::Medium, "The Python tracer slows the host down", message)
         .remedy(&format!(
-            "Capture again without Python calls before believing host times: {}.",
+            "Capture again without Python calls ({}) before you rely on host times.",
             numbers.words().no_python_calls
         ))
         .passed("python_frames_per_ms", rate, FRAMES_PER_MS)
@@ -51,7 +50,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         .fires()
 }
 
-/// Frames (`$file.py:12 function`) on host threads that start within `active`.
+/// Counts frames (`$file.py:12 function`) on host threads that start within `active`.
 fn python_frames(numbers: &Numbers<'_>, active: Interval) -> u64 {
     let mut frames = 0;
     let devices = &numbers.context.analysis.devices;

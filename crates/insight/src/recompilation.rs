@@ -1,4 +1,4 @@
-//! XLA compiles while steps run that should be steady.
+//! XLA compiles programs after the first step.
 
 use super::draft::Draft;
 use super::numbers::{Numbers, shown};
@@ -8,12 +8,11 @@ use metrics::{HostWork, compiled_modules, host_spans};
 use report::{Confidence, FindingSeverity};
 use trace::{Framework, Interval, IntervalSet};
 
-/// The rule.
 pub(super) const RULE: Rule = Rule { id: "recompilation", title: "Compilation between steps", check };
 
-/// Share of the time from the second step's start to the last one's end from which it costs (ours).
+/// Share of the time from the second step's start to the last step's end from which the finding is a warning (ours).
 const WARNING_PERCENT: f64 = 1.0;
-/// From this share on recompilation is most of what happens (ours).
+/// Share from which the finding is critical (ours).
 const CRITICAL_PERCENT: f64 = 20.0;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
@@ -24,7 +23,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     if devices.by_line.host_names.is_empty() {
         return numbers.lacks_host_events();
     }
-    // The first step may compile: everything does at its first call.
+    // The first step may compile, because every function compiles on its first call.
     let later = steps.windows.iter().filter_map(|row| {
         let mut windows = row.iter().flatten().map(|window| window.interval);
         windows.next()?;
@@ -49,19 +48,19 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         _ => FindingSeverity::Note,
     };
     let message = format!(
-        "XLA compiles {}{} after the first step{}: for {} of the {} that follow it ({}). New shapes, data types or static \
-         arguments make it compile again.",
-        times(inside.parts().len() as u64),
-        of_functions(numbers, &inside),
-        in_steps(numbers, &inside),
+        "XLA compiles for {} of the {} after the first step ({}): {}{}{}. New shapes, data types or static arguments cause a \
+         recompilation.",
         format::time_us(inside.length().as_us()),
         format::time_us((end - start).as_us()),
         format::percent(share),
+        times(inside.parts().len() as u64),
+        of_functions(numbers, &inside),
+        in_steps(numbers, &inside),
     );
     Draft::new(severity, Confidence::High, "Programs are compiled while steps run", message)
         .remedy(&format!(
-            "{} Pad inputs to fixed shapes (also the last batch), pass changing numbers as arrays instead of static arguments, and \
-             call {} once, outside of the loop.",
+            "{} Pad inputs to fixed shapes (also the last batch), pass changing numbers as arrays instead of static arguments, \
+             and call {} once, outside the loop.",
             numbers.words().why_compiled,
             numbers.words().compiler
         ))
@@ -72,10 +71,11 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         .fires()
 }
 
-/// Functions and steps that a sentence names.
+/// Number of functions and steps that a sentence names.
 const MOST_NAMED: usize = 5;
 
-/// ` (jit_f, train.py:23)`: what is compiled `inside`, each with the source of its op that takes most time, where the trace has it.
+/// Lists the modules that are compiled `inside`: ` (jit_f, train.py:23)`. Each has the source line of its longest op, if the
+/// trace contains it.
 fn of_functions(numbers: &Numbers<'_>, inside: &IntervalSet) -> String {
     let (trace, analysis) = (numbers.trace, &numbers.context.analysis);
     let source = |module: &str| {
@@ -90,7 +90,7 @@ fn of_functions(numbers: &Numbers<'_>, inside: &IntervalSet) -> String {
     if named.is_empty() { String::new() } else { format!(" ({})", listed(&named, "; ")) }
 }
 
-/// `, in steps 5, 6, 7`: those that compilation touches, by their names in the trace, else from 0.
+/// Lists the steps that overlap compilation: `, in steps 5, 6, 7`. Uses their names in the trace, else counts from 0.
 fn in_steps(numbers: &Numbers<'_>, inside: &IntervalSet) -> String {
     let steps = &numbers.context.analysis.steps;
     let touches = |step: usize| {
@@ -107,7 +107,7 @@ fn in_steps(numbers: &Numbers<'_>, inside: &IntervalSet) -> String {
     }
 }
 
-/// The first of the names, and how many more there are.
+/// Joins the first names, and adds the number of the others.
 fn listed(names: &[String], separator: &str) -> String {
     let first: Vec<&str> = names.iter().take(MOST_NAMED).map(String::as_str).collect();
     let more = match names.len().saturating_sub(MOST_NAMED) {
@@ -117,7 +117,7 @@ fn listed(names: &[String], separator: &str) -> String {
     format!("{}{more}", first.join(separator))
 }
 
-/// `once more`, `3 more times`.
+/// Returns a count of compilations: `1 compilation`, `3 compilations`.
 fn times(count: u64) -> String {
-    if count == 1 { "once more".to_owned() } else { format!("{} more times", format::count(count)) }
+    if count == 1 { "1 compilation".to_owned() } else { format!("{} compilations", format::count(count)) }
 }

@@ -7,11 +7,10 @@ use base::{Ps, format};
 use report::{Confidence, FindingSeverity};
 use trace::Framework;
 
-/// The rule.
-pub(super) const RULE: Rule = Rule { id: "rematerialization", title: "Time goes to recomputation", check };
+pub(super) const RULE: Rule = Rule { id: "rematerialization", title: "Recomputation takes much of the time", check };
 
-/// Share of the device time in rematerialised ops that is worth knowing (ours: the JAX guide's line of overheads; a model that
-/// recomputes its whole forward pass spends about a quarter).
+/// Share of the op time in rematerialised ops from which the finding is a note (ours: the JAX guide's limit for overheads; a
+/// model that recomputes its whole forward pass spends about a quarter).
 const NOTE_PERCENT: f64 = 10.0;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
@@ -20,7 +19,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         return lacks("no device op ran. Capture while the program runs on the device.");
     }
     if ops.rows.iter().all(|op| op.rematerialized.is_none()) {
-        return numbers.lacks_in_json("neither names nor paths of the ops are in the file.");
+        return numbers.lacks_in_json("the file contains neither names nor paths of the ops.");
     }
     let again = ops.rows.iter().filter(|op| op.rematerialized == Some(true));
     let (count, time) = again.fold((0_u64, Ps::ZERO), |(count, time), op| (count + 1, time + op.self_time));
@@ -29,14 +28,14 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         return Verdict::Fine;
     }
     let message = format!(
-        "{} ops were rematerialised: computed again instead of kept. They take {} of the time of all device ops.",
-        format::count(count),
-        format::percent(share)
+        "Recomputation takes {} of the op time: {} ops are rematerialised, that is, computed again instead of kept in memory.",
+        format::percent(share),
+        format::count(count)
     );
-    Draft::new(FindingSeverity::Note, Confidence::High, &format!("Recomputation takes {} of the device time", format::percent(share)), message)
+    Draft::new(FindingSeverity::Note, Confidence::High, &format!("Recomputation takes {} of the op time", format::percent(share)), message)
         .remedy(&format!(
-            "If memory is to spare, keep more: {}; else offload or shard activations. Where XLA did it by itself, a smaller batch \
-             or more sharding avoids it.",
+            "If memory is free, keep more activations: use {}. If not, offload or shard activations. If XLA rematerialised the \
+             ops by itself, use a smaller batch or more sharding.",
             match numbers.trace.framework {
                 Framework::Jax | Framework::Unknown =>
                     "jax.checkpoint with a policy such as jax.checkpoint_policies.dots_with_no_batch_dims_saveable instead of \

@@ -1,4 +1,4 @@
-//! Every device keeps the same parameters.
+//! Every device stores a copy of the same parameters.
 
 use super::draft::Draft;
 use super::memory::{LEAST_BYTES, VIEW, largest_program, name, of_peak};
@@ -7,10 +7,10 @@ use super::{Rule, Verdict};
 use base::format;
 use report::{Confidence, FindingSeverity};
 
-/// The rule.
-pub(super) const RULE: Rule = Rule { id: "replicated_parameters", title: "Devices hold the same parameters", check };
+pub(super) const RULE: Rule =
+    Rule { id: "replicated_parameters", title: "Devices store copies of the same parameters", check };
 
-/// Share of the peak that sharding would save (ours: below, the communication that it adds costs more than it is worth).
+/// Share of the peak that sharding must save for the rule to fire (ours: below it, the added communication costs more).
 const PERCENT: f64 = 25.0;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
@@ -28,27 +28,26 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     }
     let largest = found.largest.as_ref().map_or_else(String::new, |(argument, bytes)| {
         let argument = if argument.is_empty() { "unnamed".to_owned() } else { format::printable(argument) };
-        format!("; the largest is {argument} ({})", format::bytes(*bytes))
+        format!(" The largest is {argument} ({}).", format::bytes(*bytes))
     });
     let message = format!(
-        "{} arguments of {} with {} are there on several of its {} devices, with the same content{largest}. Sharded, each device would hold \
-         {} less.",
+        "Sharding would save {} on each device: {} arguments of {} ({}) are replicated on several of its {} devices.{largest}",
+        format::bytes(found.saved_bytes),
         format::count(found.arguments),
         name(program),
         format::bytes(found.bytes),
-        format::count(found.devices),
-        format::bytes(found.saved_bytes)
+        format::count(found.devices)
     );
     Draft::new(
         FindingSeverity::Note,
         Confidence::Medium,
-        &format!("Copies of parameters are {} of the peak", format::percent(percent)),
+        &format!("Replicated parameters take {} of the peak memory", format::percent(percent)),
         message,
     )
     .remedy(
-        "If memory is short, shard parameters and optimizer state over the axis of the batch (fully sharded data parallelism): give them a \
-         jax.NamedSharding with that axis on a dimension that it divides. The program then gathers each parameter before it is used, which \
-         costs communication. The table of arguments lists the copies of each.",
+        "If memory is short, shard parameters and optimizer state over the batch axis (fully sharded data parallelism): give \
+         them a jax.NamedSharding with that axis on a dimension that it divides. The program then gathers each parameter before \
+         use, which costs communication. The table of arguments lists the copies of each argument.",
     )
     .passed("replicated_percent", percent, PERCENT)
     .evidence("saved_bytes", found.saved_bytes as f64)

@@ -1,11 +1,10 @@
-//! The statistics rest on one step.
+//! The statistics cover a single step.
 
 use super::draft::Draft;
 use super::numbers::{Numbers, plural};
 use super::{Rule, Verdict};
 use report::{Confidence, FindingSeverity};
 
-/// The rule.
 pub(super) const RULE: Rule = Rule { id: "single_step", title: "Only one step was captured", check };
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
@@ -18,19 +17,20 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         return Verdict::Fine;
     }
     let mut message = format!(
-        "The capture holds {}, of which {} counts: nothing says whether that step is a usual one.",
-        plural(timing.num_steps, "step"),
-        counted
+        "Only {} of {} in the capture counts, so crossprof cannot tell whether it is a typical step.",
+        counted,
+        plural(timing.num_steps, "step")
     );
-    // With a next step, the step time is the time between the two.
+    // If another step follows, the step time is the time between the two starts.
     let is_last = numbers.profile.steps.last().is_some_and(|step| step.counted && !step.partial);
     if is_last && timing.host_step_time_us.is_none() {
-        message.push_str(
-            " No next step ends it: its time is taken until its annotation or its last op ends, whichever is later.",
-        );
+        message
+            .push_str(" No step follows it, so its time ends with its annotation or its last op, whichever is later.");
     }
-    Draft::new(FindingSeverity::Note, Confidence::High, "All numbers are of one step", message)
-        .remedy("Capture 5 to 10 steps of the steady state: enough to see the spread, short enough to stay small.")
+    Draft::new(FindingSeverity::Note, Confidence::High, "All numbers come from one step", message)
+        .remedy(
+            "Capture 5 to 10 steps of the steady state: enough to show the variation, but few enough for a small file.",
+        )
         .passed("num_steps_counted", counted as f64, 2.0)
         .link("steps", "")
         .fires()

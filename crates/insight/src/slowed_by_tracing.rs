@@ -1,4 +1,4 @@
-//! A step takes longer while it is traced than without.
+//! Steps take longer with tracing than without.
 
 use super::draft::Draft;
 use super::limits::SLOWED_PERCENT;
@@ -7,11 +7,10 @@ use super::{Rule, Verdict};
 use base::format;
 use report::{Confidence, FindingSeverity};
 
-/// The rule.
 pub(super) const RULE: Rule = Rule { id: "slowed_by_tracing", title: "Tracing slows the steps down", check };
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
-    // Only the capture kit measures it: of another capture nobody misses it.
+    // Only the capture kit measures the slowdown, so other captures do not report the rule as not checked.
     let Some(measured) = &numbers.profile.tracing else { return Verdict::Irrelevant };
     if measured.slowed_percent() < SLOWED_PERCENT.good {
         return Verdict::Fine;
@@ -19,16 +18,17 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let severity =
         if measured.slowed_percent() < SLOWED_PERCENT.bad { FindingSeverity::Note } else { FindingSeverity::Warning };
     let message = format!(
-        "A step took {} while it was traced and {} before, without tracing: {} times as long. Idle time and launches of this capture \
-         are longer than those of the program alone; times of device ops hardly are.",
+        "A step takes {} with tracing and {} without: {} times as long. Tracing increases the idle time and launch times in this \
+         capture, but hardly the times of device ops.",
         format::time_us(measured.traced_step_time_us),
         format::time_us(measured.untraced_step_time_us),
         format::number(measured.slowdown),
     );
-    Draft::new(severity, Confidence::High, "Steps take longer while they are traced", message)
+    Draft::new(severity, Confidence::High, "Tracing slows the steps down", message)
         .remedy(
-            "Read shares of device time rather than step times. To trace less: crossprof.capture(..., options={\"host_tracer_level\": 1}), \
-             and fewer chips with advanced={\"tpu_num_chips_to_profile_per_task\": 1} or gpu_num_chips_to_profile_per_task.",
+            "Use shares of device time rather than step times. To trace less, set crossprof.capture(..., \
+             options={\"host_tracer_level\": 1}), and profile fewer chips with advanced={\"tpu_num_chips_to_profile_per_task\": \
+             1} or gpu_num_chips_to_profile_per_task.",
         )
         .passed("slowdown", measured.slowdown, 1.0 + SLOWED_PERCENT.good / 100.0)
         .evidence("traced_step_time_us", measured.traced_step_time_us)

@@ -7,7 +7,7 @@ use super::{Rule, Verdict};
 use base::format;
 use report::{Confidence, FindingSeverity};
 
-/// The rule. Its limit is that of `data_shuffle`, whose list in XProf holds these ops too.
+/// The rule shares the limit of `data_shuffle`, because XProf lists these ops under data shuffle.
 pub(super) const RULE: Rule = Rule { id: "sorting", title: "Sorting takes much of the time", check };
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
@@ -19,13 +19,13 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let Some(largest) = numbers.largest_op(&wanted).filter(|_| share >= WARNING_PERCENT) else { return Verdict::Fine };
     let (view, filter) = numbers.link_to(&wanted);
     let message = format!(
-        "Sorts take {} of the time of all device ops; the largest is {}.",
+        "Sorts take {} of the op time. The largest is {}.",
         format::percent(share),
         numbers.op_with_source(largest)
     );
     Draft::new(FindingSeverity::Warning, Confidence::High, "Sorting takes much of the time", message)
         .remedy(&format!(
-            "Where only the largest values are needed, take them without a full sort: {}. Sort fewer keys, carry fewer arrays along \
+            "If you need only the largest values, avoid a full sort: use {}. Sort fewer keys, carry fewer arrays along \
              (sort the keys with their positions, then gather), and sort once instead of in every layer.",
             numbers.words().top_k
         ))

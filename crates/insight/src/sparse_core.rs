@@ -1,4 +1,4 @@
-//! SparseCores of a TPU work for much of the step.
+//! The SparseCores of a TPU are busy for much of the step.
 
 use std::collections::BTreeMap;
 
@@ -9,10 +9,9 @@ use base::{Ps, format};
 use report::{Confidence, FindingSeverity};
 use trace::{Interval, IntervalSet, PlaneKind};
 
-/// The rule.
-pub(super) const RULE: Rule = Rule { id: "sparse_core", title: "SparseCores take much of the time", check };
+pub(super) const RULE: Rule = Rule { id: "sparse_core", title: "SparseCores are busy for much of the time", check };
 
-/// Share of the devices' active span (XProf, SparseCore suggestion: 10 % of the step).
+/// Share of the devices' window from which the finding is a note (XProf, SparseCore suggestion: 10 % of the step).
 const NOTE_PERCENT: f64 = 10.0;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
@@ -25,25 +24,25 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         return Verdict::Fine;
     }
     let message = format!(
-        "At least one SparseCore of a chip runs for {} of the time between the chip's first and last op.",
+        "At least one SparseCore of a chip is busy for {} of the time between the chip's first and last op.",
         format::percent(share)
     );
     Draft::new(
         FindingSeverity::Note,
         Confidence::Medium,
-        &format!("SparseCores run {} of the time", format::percent(share)),
+        &format!("SparseCores are busy for {} of the time", format::percent(share)),
         message,
     )
     .remedy(
-        "Check on the timeline that the TensorCore computes meanwhile. If it waits: fewer or smaller embedding \
-             lookups per step, tables split over all SparseCores, pipelined embeddings.",
+        "Check on the timeline that the TensorCore computes meanwhile. If it waits, use fewer or smaller embedding lookups per \
+         step, split the tables over all SparseCores, or pipeline the embeddings.",
     )
     .passed("sparse_core_percent", share, NOTE_PERCENT)
     .link("devices", "")
     .fires()
 }
 
-/// Union of everything on the SparseCores of a chip, over the chip's window, for the chips that have any.
+/// Returns the time in which any SparseCore of a chip is busy, as a share of the chip's window, over all chips that use them.
 fn busy_percent(numbers: &Numbers<'_>) -> f64 {
     let (mut busy, mut span) = (Ps::ZERO, Ps::ZERO);
     let (trace, devices) = (numbers.trace, &numbers.context.analysis.devices);

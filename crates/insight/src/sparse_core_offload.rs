@@ -1,4 +1,4 @@
-//! Collectives that the SparseCores of a TPU could run beside the TensorCore.
+//! The SparseCores of a TPU could run collectives concurrently with the TensorCore.
 
 use super::draft::{Draft, lacks};
 use super::numbers::Numbers;
@@ -7,14 +7,13 @@ use base::format;
 use report::{Confidence, FindingSeverity};
 use trace::PlaneKind;
 
-/// The rule.
 pub(super) const RULE: Rule = Rule { id: "sparse_core_offload", title: "SparseCores could run collectives", check };
 
-/// Share of the window in the last halves of asynchronous all-reduces and all-gathers (XProf,
+/// Share of the window in the done ops of asynchronous all-reduces and all-gathers from which the finding is a note (XProf,
 /// `kAsyncDoneThresholdInPercent`).
 const NOTE_PERCENT: f64 = 10.0;
 
-/// Where the TensorCore waits for a collective that runs beside it.
+/// Categories of ops in which the TensorCore waits for an asynchronous collective.
 const WAITS: [&str; 3] = ["all-reduce-done", "all-gather-done", "async-done"];
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
@@ -28,16 +27,16 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         return Verdict::Fine;
     }
     let message = format!(
-        "TensorCores wait {} of {} ({}) for asynchronous collectives, and the chips have SparseCores that can run them.",
+        "TensorCores wait for asynchronous collectives for {} of {} ({}). The SparseCores of these chips could run them.",
         format::time_us(window.us(share)),
         window.words(),
         format::percent(share)
     );
-    // XProf also asks that less than half of the memory is in use, which a trace seldom states.
+    // XProf also requires that less than half of the memory is in use, which a trace seldom contains.
     Draft::new(FindingSeverity::Note, Confidence::Low, "SparseCores could run collectives", message)
         .remedy(
-            "Try LIBTPU_INIT_ARGS with --xla_tpu_sparse_core_all_gather_latency_multiplier and \
-             --xla_tpu_sparse_core_all_reduce_latency_multiplier above 1, where memory is not scarce.",
+            "If memory is not scarce, try LIBTPU_INIT_ARGS with --xla_tpu_sparse_core_all_gather_latency_multiplier and \
+             --xla_tpu_sparse_core_all_reduce_latency_multiplier above 1.",
         )
         .passed("async_done_percent", share, NOTE_PERCENT)
         .at_stake(share)

@@ -1,4 +1,4 @@
-//! Steps that should take equally long do not: what the long ones lose, and to what.
+//! Step times vary: reports the time that long steps lose, and its cause.
 
 use super::draft::{Draft, lacks};
 use super::long_steps::{Loss, losses};
@@ -8,26 +8,25 @@ use base::format;
 use metrics::StepPart;
 use report::{Confidence, FindingSeverity};
 
-/// The rule.
 pub(super) const RULE: Rule = Rule { id: "step_time_variation", title: "Step times vary", check };
 
-/// Standard deviation over mean that is worth knowing (ours: a change of 5 % cannot be seen in such steps).
+/// Standard deviation over mean from which the finding is a note (ours: it hides a change of 5 %).
 const NOTE_PERCENT: f64 = 5.0;
-/// From this variation on time is lost (ours).
+/// Standard deviation over mean from which the finding is a warning (ours).
 const WARNING_PERCENT: f64 = 20.0;
-/// A spread of fewer steps means nothing (ours).
+/// Fewest steps for a meaningful standard deviation (ours).
 const FEWEST_STEPS: u64 = 5;
-/// Causes of long steps that are told.
+/// Number of causes that the message describes.
 const MOST_SENTENCES: usize = 3;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
     let timing = &numbers.profile.step_timing;
     let counted = timing.num_steps_counted.unwrap_or(0);
     let (Some(mean), Some(spread)) = (timing.avg_step_time_us, timing.stddev_step_time_us) else {
-        return numbers.lacks_steps("it needs 5 to 10 complete steps.");
+        return numbers.lacks_steps("the rule needs 5 to 10 complete steps.");
     };
     if counted < FEWEST_STEPS || mean <= 0.0 {
-        return lacks("it needs at least 5 complete steps. Capture 5 to 10.");
+        return lacks("the rule needs at least 5 complete steps. Capture 5 to 10.");
     }
     let variation = 100.0 * spread / mean;
     if variation < NOTE_PERCENT {
@@ -37,7 +36,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let severity = if lost { FindingSeverity::Warning } else { FindingSeverity::Note };
     let (shortest, longest) = (timing.min_step_time_us.unwrap_or(mean), timing.max_step_time_us.unwrap_or(mean));
     let message = format!(
-        "{} counted steps take {} on average, with a standard deviation of {} ({}); the shortest takes {}, the longest {}.",
+        "The {} counted steps take {} on average, with a standard deviation of {} ({}). The shortest takes {}, the longest {}.",
         format::count(counted),
         format::time_us(mean),
         format::time_us(spread),
@@ -53,7 +52,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     };
     let (losses, typical) = losses(numbers);
     let Some((first, others)) = losses.split_first() else {
-        // No step stands out: what the mean would lose if every step were as short as the shortest.
+        // No step is long. The impact is the time saved if every step were as short as the shortest.
         let title = format!("Step times vary by {}", format::percent(variation));
         let draft = passed(Draft::new(severity, Confidence::High, &title, message).remedy(&usual_remedy()));
         return if lost { draft.at_stake(100.0 * (mean - shortest) / mean) } else { draft }.fires();
@@ -67,11 +66,11 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     );
     let sentences: Vec<String> = losses.iter().take(MOST_SENTENCES).map(|loss| loss.sentence(typical)).collect();
     let more = others.len().saturating_sub(MOST_SENTENCES - 1);
-    let more = if more > 0 { format!(" Long steps have {more} more causes.") } else { String::new() };
+    let more = if more > 0 { format!(" The long steps have {more} more causes.") } else { String::new() };
     let draft = Draft::new(severity, Confidence::High, &title, format!("{}{more} {message}", sentences.join(" ")));
     let draft = passed(draft.remedy(&remedy(numbers, first)))
         .evidence("lost_us", first.lost_us)
-        // Of the time of all counted steps.
+        // Relative to the time of all counted steps.
         .at_stake(100.0 * first.lost_us / (mean * counted as f64));
     let draft = match first.evidence() {
         Some(name) => draft.evidence(&name, first.excess_us),
@@ -84,7 +83,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         .fires()
 }
 
-/// What to do about a loss.
+/// Returns the advice for a loss.
 fn remedy(numbers: &Numbers<'_>, loss: &Loss<'_>) -> String {
     let step = loss
         .steps
@@ -93,26 +92,27 @@ fn remedy(numbers: &Numbers<'_>, loss: &Loss<'_>) -> String {
     let place = loss.place.as_deref().map(shown);
     match (loss.part, place) {
         (Some(StepPart::InputBound), _) => format!(
-            "Prepare batches ahead, so that a slow one is ready in time, in other threads or processes ({}).",
+            "Prepare batches ahead of time in other threads or processes ({}), so that a slow batch is ready in time.",
             numbers.words().loader
         ),
         (Some(StepPart::Compile), _) => format!(
-            "Keep shapes, data types and static arguments the same in every step, and compiled programs between runs with {}.",
+            "Keep shapes, data types and static arguments the same in every step, and cache compiled programs between runs with \
+             {}.",
             numbers.words().compilation_cache
         ),
         (Some(part), Some(place)) if part.is_idle() => {
-            format!("See on the timeline what {place} does in step {step}; do it less often, or in another thread.")
+            format!("Look at {place} in step {step} on the timeline. Call it less often, or in another thread.")
         }
         (Some(_), Some(place)) => format!(
-            "Compare {place} in step {step} with a usual step: more work that only some steps do, a collective that waits for a late device, \
-             or a slower clock of the device."
+            "Compare {place} in step {step} with a typical step. Usual causes: work that only some steps do, a collective that \
+             waits for a straggler, or a lower clock rate of the device."
         ),
         _ => usual_remedy(),
     }
 }
 
 fn usual_remedy() -> String {
-    "Compare the longest step with a usual one on the timeline: input that was late, a garbage collection or log on the host, other \
-     programs on the machine, or work that only some steps do. For a comparison of two runs, capture more steps."
+    "Compare the longest step with a typical one on the timeline. Usual causes: late input, garbage collection or logging on the \
+     host, other programs on the machine, or work that only some steps do. To compare two runs, capture more steps."
         .to_owned()
 }

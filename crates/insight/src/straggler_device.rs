@@ -1,4 +1,4 @@
-//! One device has more to do in a step than the others, which wait for it.
+//! One device works longer in each step than the others, which wait for it.
 
 use super::draft::{Draft, equals, lacks};
 use super::numbers::Numbers;
@@ -7,12 +7,12 @@ use base::{format, sort};
 use metrics::{MeanPart, StepPart, WindowKind, median};
 use report::{Confidence, FindingSeverity};
 
-/// The rule.
 pub(super) const RULE: Rule = Rule { id: "straggler_device", title: "One device is slower than the others", check };
 
-/// What the slowest device works longer than the median one, as a share of the step (ours: half of the next).
+/// Time by which the slowest device works longer than the median one, as a share of the step, from which the finding is a note
+/// (ours: half of the limit for a warning).
 const NOTE_PERCENT: f64 = 5.0;
-/// From this share on the straggler costs (the JAX guide draws the line of overheads at 10 %).
+/// Share of the step from which the finding is a warning (the JAX guide's limit for overheads is 10 %).
 const WARNING_PERCENT: f64 = 10.0;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
@@ -32,10 +32,10 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     groups.dedup();
     if groups.len() == devices.len() {
         return lacks(
-            "the devices that these ones exchange data with are not in this capture. Open the profiles of all hosts together.",
+            "the capture lacks the devices that these devices exchange data with. Open the profiles of all hosts together.",
         );
     }
-    // Of each group of devices that wait for each other: the slowest one, and the median of all.
+    // For each group of devices that wait for each other: the slowest device, and the median of all.
     let behind = groups.into_iter().filter_map(|group| {
         let members = || connected.iter().zip(&work).zip(devices).filter(|((of, _), _)| **of == group);
         let known: Vec<f64> = members().filter_map(|((_, work), _)| *work).collect();
@@ -57,16 +57,17 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let severity = if costs { FindingSeverity::Warning } else { FindingSeverity::Note };
     let name = format::printable(&device.name);
     let message = format!(
-        "{name} works {} of a step outside of communication, the median of the devices that wait for each other {}: they wait {} ({}) of each step for it.",
-        format::time_us(most),
-        format::time_us(middle),
+        "The other devices wait for {name} for {} ({}) of each step: it works {} outside communication, the median of the \
+         devices that wait for each other is {}.",
         format::time_us(most - middle),
-        format::percent(late)
+        format::percent(late),
+        format::time_us(most),
+        format::time_us(middle)
     );
     Draft::new(severity, Confidence::Medium, &format!("{name} is slower than the others"), message)
         .remedy(
-            "Compare its ops with another device's: more ops mean an uneven split (padding, pipeline stages, experts), longer \
-             ones a slower chip (clock, temperature, another program on it).",
+            "Compare its ops with those of another device. More ops mean an uneven split (padding, pipeline stages, experts). \
+             Longer ops mean a slower chip (clock rate, temperature, another program on it).",
         )
         .passed("behind_median_percent", late, if costs { WARNING_PERCENT } else { NOTE_PERCENT })
         .evidence("slowest_work_us", most)
@@ -76,7 +77,8 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         .fires()
 }
 
-/// What a device does in a step on its own: neither idle nor in communication, where it waits for others.
+/// Returns the time of a step, in microseconds, in which a device is neither idle nor in communication, where it waits for
+/// others.
 fn work_us(mean: &MeanPart) -> f64 {
     mean.duration_us - mean.idle_us() - mean.part_us(StepPart::Communication)
 }

@@ -1,4 +1,4 @@
-//! TensorCores of a TPU run nothing for part of the step.
+//! The TensorCores of a TPU are idle for part of the step.
 
 use super::draft::Draft;
 use super::gap;
@@ -9,7 +9,6 @@ use base::format;
 use report::{Confidence, FindingSeverity};
 use trace::Framework;
 
-/// The rule.
 pub(super) const RULE: Rule = Rule { id: "tensor_core_idle", title: "TensorCores are idle", check };
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
@@ -27,7 +26,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let (severity, limit) =
         if costs { (FindingSeverity::Warning, IDLE_PERCENT.good) } else { (FindingSeverity::Note, IDLE_NOTED_PERCENT) };
     let message = format!(
-        "The TensorCores run no op for {} of {} ({}).{}{}",
+        "TensorCores are idle for {} of {} ({}).{}{}",
         format::time_us(window.us(idle)),
         window.words(),
         format::percent(idle),
@@ -37,12 +36,12 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     Draft::new(
         severity,
         Confidence::High,
-        &format!("TensorCores are idle {} of the time", format::percent(idle)),
+        &format!("TensorCores are idle for {} of the time", format::percent(idle)),
         message,
     )
     .remedy(&format!(
-        "See what the host does meanwhile on the timeline; run several steps in one program{}, and dispatch the next step before this \
-         one's results are read.",
+        "Look at the host's activity during the idle time on the timeline. Run several steps in one program{}, and dispatch the \
+         next step before you read the results of this one.",
         match numbers.trace.framework {
             Framework::Jax | Framework::Unknown => " with jax.lax.scan or jax.lax.fori_loop",
             Framework::TensorFlow => " with steps_per_execution of Model.compile",

@@ -1,4 +1,4 @@
-//! Products that could use the tensor cores of a GPU do not.
+//! Matrix products do not use the tensor cores of a GPU, although they could.
 
 use super::draft::{Draft, equals, lacks};
 use super::numbers::Numbers;
@@ -8,14 +8,13 @@ use metrics::{KernelRow, OpFamily, matrix_units};
 use report::{Confidence, FindingSeverity};
 use trace::Framework;
 
-/// The rule.
 pub(super) const RULE: Rule = Rule { id: "tensor_cores_unused", title: "Tensor cores are not used", check };
 
-/// Share of the kernel time (ours: the JAX guide's line of overheads).
+/// Share of the kernel time from which the finding is a warning (ours: the JAX guide's limit for overheads).
 const WARNING_PERCENT: f64 = 10.0;
 
-/// Parts of kernels' names for which tensor cores are no use: products with one vector are bound by memory, and what
-/// prepares a convolution multiplies nothing.
+/// Parts of the names of kernels that cannot benefit from tensor cores: products with a vector are memory-bound, and the
+/// preparation of a convolution multiplies nothing.
 const NO_PRODUCTS: [&str; 4] = ["gemv", "im2col", "im3d2col", "col2im"];
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
@@ -25,7 +24,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     match numbers.has_tensor_cores() {
         Some(true) => {}
         Some(false) => return Verdict::Irrelevant,
-        None => return numbers.lacks_in_json("the file does not say which GPU it was."),
+        None => return numbers.lacks_in_json("the file does not name the GPU."),
     }
     let stats = &numbers.context.analysis.kernel_stats;
     let Some(all) = &stats.all else { return lacks("no kernel ran.") };
@@ -38,29 +37,34 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let Some(largest) = without().max_by_key(|kernel| kernel.occurrences.total) else { return Verdict::Fine };
     let units = matrix_units(&numbers.profile.metadata.device_type);
     let message = format!(
-        "{} of the kernel time goes to products and convolutions that do not use {units}, by the kernels' names; most of \
-         it to {}{}.",
+        "Matrix products and convolutions that do not use the {units} take {} of the kernel time, judging by the kernels' names. \
+         The largest is {}{}.",
         format::percent(share),
         format::printable(&format::shorten(stats.text(numbers.trace, largest.short_name), 60)),
         largest.data_type.map_or(String::new(), |data_type| format!(" in {data_type}"))
     );
-    Draft::new(FindingSeverity::Warning, Confidence::Medium, &format!("Products do not use the {units}"), message)
-        .remedy(&format!(
-            "Compute in bfloat16 or float16{}, and make the contracted and channel dimensions multiples of 8 (16 for 8-bit types), \
-             padding them where needed.",
-            match (units, numbers.trace.framework) {
-                ("matrix cores", _) | (_, Framework::TensorFlow) => "",
-                (_, Framework::PyTorch) => ", or allow TF32 (torch.backends.cuda.matmul.allow_tf32 = True)",
-                (_, Framework::Jax | Framework::Unknown) => {
-                    ", or allow TF32 (jax.default_matmul_precision(\"tensorfloat32\"))"
-                }
+    Draft::new(
+        FindingSeverity::Warning,
+        Confidence::Medium,
+        &format!("Matrix products do not use the {units}"),
+        message,
+    )
+    .remedy(&format!(
+        "Compute in bfloat16 or float16{}, and make the contracted and channel dimensions multiples of 8 (16 for 8-bit \
+             types), with padding if needed.",
+        match (units, numbers.trace.framework) {
+            ("matrix cores", _) | (_, Framework::TensorFlow) => "",
+            (_, Framework::PyTorch) => ", or allow TF32 (torch.backends.cuda.matmul.allow_tf32 = True)",
+            (_, Framework::Jax | Framework::Unknown) => {
+                ", or allow TF32 (jax.default_matmul_precision(\"tensorfloat32\"))"
             }
-        ))
-        .passed("without_tensor_cores_percent", share, WARNING_PERCENT)
-        .evidence("without_tensor_cores_us", time.as_us())
-        .at_stake(numbers.of_window(share))
-        .link("kernels", &equals("kernel_name", stats.text(numbers.trace, largest.name)))
-        .fires()
+        }
+    ))
+    .passed("without_tensor_cores_percent", share, WARNING_PERCENT)
+    .evidence("without_tensor_cores_us", time.as_us())
+    .at_stake(numbers.of_window(share))
+    .link("kernels", &equals("kernel_name", stats.text(numbers.trace, largest.name)))
+    .fires()
 }
 
 fn could_use(kernel: &KernelRow, name: &str) -> bool {

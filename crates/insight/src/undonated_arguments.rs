@@ -1,4 +1,4 @@
-//! Arguments whose memory no result is written into, though one could be.
+//! Arguments whose memory a result could reuse, but does not.
 
 use super::draft::Draft;
 use super::memory::{LEAST_BYTES, VIEW, largest_program, name, of_peak};
@@ -9,16 +9,15 @@ use memory::UnsharedArgument;
 use report::{Confidence, FindingSeverity};
 use trace::Framework;
 
-/// The rule.
 pub(super) const RULE: Rule = Rule { id: "undonated_arguments", title: "Arguments that are not donated", check };
 
-/// Share of the peak (ours: what a tenth more batch would need).
+/// Share of the peak from which the finding is a note (ours: the memory of a batch that is a tenth larger).
 const NOTE_PERCENT: f64 = 10.0;
-/// From this share on the finding is a warning (ours: a quarter of the memory holds old values).
+/// Share of the peak from which the finding is a warning (ours: old values take a quarter of the memory).
 const WARNING_PERCENT: f64 = 25.0;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
-    // Variables of TensorFlow are updated in place.
+    // TensorFlow updates variables in place.
     if numbers.trace.framework == Framework::TensorFlow {
         return Verdict::Irrelevant;
     }
@@ -29,7 +28,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let donated: Vec<&UnsharedArgument> = program.unshared.iter().filter(|it| it.is_donated).collect();
     let updated: Vec<&UnsharedArgument> = program.unshared.iter().filter(|it| !it.is_donated).collect();
     let sum = |of: &[&UnsharedArgument]| of.iter().fold(0_u64, |sum, it| sum.saturating_add(it.bytes));
-    // What was donated was meant to be reused: any is a mistake.
+    // The user meant donated arguments to be reused, so any that is not is a mistake.
     let (is_donated, arguments) = if sum(&donated) >= LEAST_BYTES { (true, donated) } else { (false, updated) };
     let bytes = sum(&arguments);
     let percent = of_peak(bytes, program);
@@ -39,10 +38,10 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     }
     let is_one = arguments.len() == 1;
     let what = match (is_donated, is_one) {
-        (true, true) => "is donated, but no result is written into its memory",
-        (true, false) => "are donated, but no result is written into their memory",
-        (false, true) => "is returned changed and is not donated: its old and new values are in memory at once",
-        (false, false) => "are returned changed and are not donated: their old and new values are in memory at once",
+        (true, true) => "is donated, but no result reuses its memory",
+        (true, false) => "are donated, but no result reuses their memory",
+        (false, true) => "is updated but not donated, so its old and new values are in memory at the same time",
+        (false, false) => "are updated but not donated, so their old and new values are in memory at the same time",
     };
     let message = format!(
         "{} of {} ({}, {} of the peak) {what}. The largest is {} ({}, {}).",
@@ -61,15 +60,16 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         &format!(
             "{} of arguments are {}",
             format::bytes(bytes),
-            if is_donated { "donated and not reused" } else { "not donated" }
+            if is_donated { "donated but not reused" } else { "not donated" }
         ),
         message,
     )
     .remedy(if is_donated {
-        "A donated argument is reused only by a result of the same type, shape and sharding: return one (jax.lax.with_sharding_constraint \
-         on the new value), or do not donate it. JAX warns \"Some donated buffers were not usable\" when it compiles."
+        "Return a result with the same type, shape and sharding as the donated argument (jax.lax.with_sharding_constraint on the \
+         new value), or do not donate it. No other result can reuse its memory. JAX warns \"Some donated buffers were not \
+         usable\" when it compiles."
     } else {
-        "Where the caller needs the old value no more, donate it: jax.jit(step, donate_argnums=(0,)) or donate_argnames."
+        "If the caller no longer needs the old values, donate them: jax.jit(step, donate_argnums=(0,)) or donate_argnames."
     })
     .passed("undonated_percent", percent, if is_bad { WARNING_PERCENT } else { NOTE_PERCENT })
     .evidence("undonated_bytes", bytes as f64)

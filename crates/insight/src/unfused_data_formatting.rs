@@ -7,13 +7,12 @@ use base::format;
 use report::{Confidence, FindingSeverity};
 use trace::Framework;
 
-/// The rule.
-pub(super) const RULE: Rule = Rule { id: "unfused_data_formatting", title: "Changes of layout are not fused", check };
+pub(super) const RULE: Rule = Rule { id: "unfused_data_formatting", title: "Layout changes are not fused", check };
 
-/// Share of the device time (ours: a tenth, as the JAX guide draws the line of overheads).
+/// Share of the op time from which the finding is a warning (ours: the JAX guide's limit for overheads).
 const WARNING_PERCENT: f64 = 10.0;
 
-/// XLA's category of transpose, copy and reshape, and what producers without categories call them.
+/// XLA's category of transpose, copy and reshape, and the names of these ops in traces without categories.
 const CATEGORIES: [&str; 5] = ["data formatting", "transpose", "reshape", "copy", "copy fusion"];
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
@@ -28,7 +27,7 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let top = numbers.profile.kernels.top_kernels.iter().find(|kernel| is_formatting(&kernel.category));
     let (view, filter) = numbers.link_to(&is_formatting);
     let message = format!(
-        "Transposes, copies and reshapes as ops of their own take {} of the time of all device ops.{}",
+        "Transposes, copies and reshapes that run as separate ops take {} of the op time.{}",
         format::percent(share),
         top.map_or(String::new(), |top| format!(
             " The largest is {} with {}.",
@@ -36,11 +35,11 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
             format::optional_percent(top.percent)
         ))
     );
-    Draft::new(FindingSeverity::Warning, Confidence::High, "Changes of layout take much of the device time", message)
+    Draft::new(FindingSeverity::Warning, Confidence::High, "Layout changes take much of the op time", message)
         .remedy(&format!(
-            "Give ops the layout they compute in: channels last for convolutions ({}), the \
-             contracted axis last for matrix products, einsum instead of transpose and reshape around a product; remove \
-             transposes that undo each other.",
+            "Store arrays in the layout that the ops compute in: channels last for convolutions ({}), and the contracted axis \
+             last for matrix products. Use einsum instead of transpose and reshape around a product, and remove transposes that \
+             cancel each other.",
             match numbers.trace.framework {
                 Framework::PyTorch => "memory_format=torch.channels_last",
                 Framework::TensorFlow => "data_format=\"channels_last\"",

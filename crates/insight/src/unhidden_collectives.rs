@@ -1,4 +1,4 @@
-//! Communication that no computation hides.
+//! Exposed communication: no computation overlaps it.
 
 use super::draft::{Draft, lacks};
 use super::numbers::{Numbers, is_communication};
@@ -7,14 +7,13 @@ use base::format;
 use report::{Confidence, FindingSeverity};
 use trace::Framework;
 
-/// The rule.
 pub(super) const RULE: Rule = Rule { id: "unhidden_collectives", title: "Communication is not overlapped", check };
 
-/// Exposed share of the step that is worth knowing (ours: half of the next).
+/// Exposed share of the step from which the finding is a note (ours: half of the limit for a warning).
 const NOTE_PERCENT: f64 = 5.0;
-/// From this share on unhidden collectives cost (the JAX guide draws the line of overheads at 10 %).
+/// Exposed share from which the finding is a warning (the JAX guide's limit for overheads is 10 %).
 const WARNING_PERCENT: f64 = 10.0;
-/// From this share on collectives are the bottleneck (XProf, collective-bound suggestion: 30 % of the step).
+/// Exposed share from which collectives are the bottleneck (XProf, collective-bound suggestion: 30 % of the step).
 const CRITICAL_PERCENT: f64 = 30.0;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
@@ -53,37 +52,38 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         }
     );
     let remedy = if numbers.trace.framework == Framework::PyTorch {
-        "Let communication run beside computation: asynchronous collectives on a separate stream, awaited late, \
-         and larger buckets (bucket_cap_mb of DistributedDataParallel). Then look at the sharding: less is sent where the \
-         batch or the weights are split in another way."
+        "Overlap communication with computation: run asynchronous collectives on a separate stream and wait for them late, and \
+         use larger buckets (bucket_cap_mb of DistributedDataParallel). Then look at the sharding: another split of the batch or \
+         the weights may send less."
     } else if numbers.is_gpu() {
-        "Let XLA schedule communication beside computation: XLA_FLAGS=--xla_gpu_enable_latency_hiding_scheduler=true, and \
-         larger combined collectives (--xla_gpu_all_reduce_combine_threshold_bytes, --xla_gpu_all_gather_combine_threshold_bytes). \
-         Then look at the sharding: less is sent where the batch or the weights are split along another axis."
+        "Let XLA overlap communication with computation: XLA_FLAGS=--xla_gpu_enable_latency_hiding_scheduler=true, and larger \
+         combined collectives (--xla_gpu_all_reduce_combine_threshold_bytes, --xla_gpu_all_gather_combine_threshold_bytes). Then \
+         look at the sharding: splitting the batch or the weights along another axis may send less."
     } else {
         match numbers.largest_category(&is_communication) {
             Some(kind) if kind.starts_with("all-gather") => {
-                "Look at the sharding first: less is sent where the batch or the weights are split along another axis of the mesh. \
-                 Then overlap it: LIBTPU_INIT_ARGS=--xla_tpu_enable_async_collective_fusion=true \
+                "Look at the sharding first: splitting the batch or the weights along another axis of the mesh may send less. \
+                 Then overlap the rest: LIBTPU_INIT_ARGS=--xla_tpu_enable_async_collective_fusion=true \
                  --xla_tpu_enable_async_collective_fusion_fuse_all_gather=true --xla_enable_async_all_gather=true."
             }
             Some(kind) if kind.starts_with("all-reduce") || kind.starts_with("reduce-scatter") => {
                 match numbers.trains() {
                     Some(false) => {
-                        "Look at the sharding: less is reduced where the weights are split along another axis of the mesh, or over fewer \
-                         devices. Then let XLA run computation beside it: LIBTPU_INIT_ARGS=--xla_tpu_overlap_compute_collective_tc=true."
+                        "Look at the sharding: splitting the weights along another axis of the mesh, or over fewer devices, may \
+                         reduce less data. Then let XLA overlap computation: \
+                         LIBTPU_INIT_ARGS=--xla_tpu_overlap_compute_collective_tc=true."
                     }
                     _ => {
-                        "Look at the sharding first: less is reduced where the weights are split along another axis of the mesh. Sums of \
-                         gradients can run beside the backward pass: \
+                        "Look at the sharding first: splitting the weights along another axis of the mesh may reduce less data. \
+                         Then overlap the sums of gradients with the backward pass: \
                          LIBTPU_INIT_ARGS=--xla_tpu_enable_data_parallel_all_reduce_opt=true \
                          --xla_tpu_data_parallel_opt_different_sized_ops=true."
                     }
                 }
             }
             _ => {
-                "Look at the sharding: less is sent where the batch or the weights are split along another axis of the mesh. Then let \
-                 XLA run computation beside it: LIBTPU_INIT_ARGS=--xla_tpu_overlap_compute_collective_tc=true."
+                "Look at the sharding: splitting the batch or the weights along another axis of the mesh may send less. Then let \
+                 XLA overlap computation: LIBTPU_INIT_ARGS=--xla_tpu_overlap_compute_collective_tc=true."
             }
         }
     };

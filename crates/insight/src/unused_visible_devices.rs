@@ -1,4 +1,4 @@
-//! Devices that the host has and the program does not use.
+//! The program does not use all devices of the host.
 
 use super::draft::{Draft, lacks};
 use super::numbers::Numbers;
@@ -8,8 +8,7 @@ use metrics::{Devices, is_amd};
 use report::{Confidence, FindingSeverity};
 use trace::{Framework, Platform};
 
-/// The rule.
-pub(super) const RULE: Rule = Rule { id: "unused_visible_devices", title: "Devices are not used", check };
+pub(super) const RULE: Rule = Rule { id: "unused_visible_devices", title: "Devices are unused", check };
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
     let devices = &numbers.context.analysis.devices;
@@ -22,21 +21,22 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         return Verdict::Fine;
     }
     let message = format!(
-        "The profile lists {} {}s, and ops ran on {} of them: {} did nothing during the capture.",
+        "{} of {} {}s in the profile ran no op during the capture. The program used {}.",
+        format::count(unused),
         format::count(num_visible),
         platform.label(),
-        format::count(used.len() as u64),
-        format::count(unused)
+        format::count(used.len() as u64)
     );
-    // Others may be using them, or one may be all that was wanted.
+    // Other programs may use them, or the user may want only one.
     Draft::new(
         FindingSeverity::Warning,
         Confidence::Medium,
-        &format!("{} of {} {}s are not used", format::count(unused), format::count(num_visible), platform.label()),
+        &format!("{} of {} {}s are unused", format::count(unused), format::count(num_visible), platform.label()),
         message,
     )
     .remedy(&format!(
-        "If they are this program's, split the batch over them: {}. If they are not, hide them ({}) so that they are not counted.",
+        "If this program should use them, split the batch over them: {}. If not, hide them with {}, so that they are not \
+         counted.",
         match numbers.trace.framework {
             Framework::TensorFlow => "tf.distribute.MirroredStrategy()",
             Framework::PyTorch => "torchrun with a process per device, and DistributedDataParallel",

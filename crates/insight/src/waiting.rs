@@ -1,16 +1,16 @@
-//! What rules about waiting devices ask first: whether devices wait at all, and whether the capture says what for.
+//! Checks that rules about waiting devices share: do devices wait at all, and does the capture contain the reason?
 
 use super::Verdict;
 use super::draft::lacks;
 use super::numbers::{Numbers, Window};
 use metrics::StepPart;
 
-/// The window, and the share of it in which devices are idle for the reason that `part` names, in percent.
+/// Returns the window, and the share of it in which devices are idle for the reason that `part` names, in percent.
 ///
 /// # Errors
 ///
-/// The verdict where devices are idle for less than `least_percent`, too little ran, or the capture does not say why they are,
-/// for which the verdict is `lacking`.
+/// Returns a verdict if devices are idle for less than `least_percent` or too few ops ran, and `lacking` if the capture does not
+/// contain the reason.
 pub(super) fn idle_share(
     numbers: &Numbers<'_>,
     part: StepPart,
@@ -18,7 +18,7 @@ pub(super) fn idle_share(
     lacking: Verdict,
 ) -> Result<(Window, f64), Verdict> {
     let Some(window) = numbers.window_of_parts() else {
-        return Err(lacks("too few device ops ran to measure what the devices wait for. Capture several steps."));
+        return Err(lacks("too few device ops ran to measure why devices wait. Capture several steps."));
     };
     if window.idle_percent() < least_percent {
         return Err(Verdict::Fine);
@@ -27,11 +27,11 @@ pub(super) fn idle_share(
     Ok((window, share))
 }
 
-/// Time that host threads spend on making input and on handing it to the devices, in microseconds, where devices wait for input.
+/// Returns the time that host threads spend on preparing input, and on transferring it to the devices, in microseconds.
 ///
 /// # Errors
 ///
-/// The verdict where devices do not wait for input, or the capture does not say.
+/// Returns a verdict if devices do not wait for input, or if the capture lacks the events to measure it.
 pub(super) fn input_times_us(numbers: &Numbers<'_>) -> Result<(f64, f64), Verdict> {
     let Some(waits) = numbers.input_wait_percent() else {
         return Err(lacks(

@@ -1,4 +1,4 @@
-//! Loops spend time between the ops of their bodies.
+//! Loops spend time outside the ops of their bodies.
 
 use super::draft::{Draft, lacks};
 use super::numbers::Numbers;
@@ -6,12 +6,12 @@ use super::{Rule, Verdict};
 use base::format;
 use report::{Confidence, FindingSeverity};
 
-/// The rule.
-pub(super) const RULE: Rule = Rule { id: "while_loop_overhead", title: "Loops cost more than their bodies", check };
+pub(super) const RULE: Rule = Rule { id: "while_loop_overhead", title: "Loops cost time outside their bodies", check };
 
-/// Share of the device time that is self time of loops (ours: half of the JAX guide's line of overheads).
+/// Share of the op time that is self time of loops, from which the finding is a note (ours: half of the JAX guide's limit for
+/// overheads).
 const NOTE_PERCENT: f64 = 5.0;
-/// From this share on the overhead costs (JAX guide).
+/// Share of the op time from which the finding is a warning (JAX guide).
 const WARNING_PERCENT: f64 = 10.0;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
@@ -29,14 +29,14 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
     let costs = share >= WARNING_PERCENT;
     let severity = if costs { FindingSeverity::Warning } else { FindingSeverity::Note };
     let message = format!(
-        "{} of the device time is spent in while loops, but in no op of their bodies: conditions, counters and copies of \
-         the loop's state.",
+        "While loops take {} of the op time outside the ops of their bodies, for conditions, counters and copies of the loop's \
+         state.",
         format::percent(share)
     );
     Draft::new(severity, Confidence::Medium, "Loops cost time outside their bodies", message)
         .remedy(
-            "Do more in each iteration: several steps of the loop unrolled into one (jax.lax.scan(..., unroll=4)), fewer and larger \
-             iterations, less state carried from one to the next.",
+            "Do more work in each iteration: unroll several iterations into one (jax.lax.scan(..., unroll=4)), use fewer and \
+             larger iterations, and carry less state between them.",
         )
         .passed("while_self_percent", share, if costs { WARNING_PERCENT } else { NOTE_PERCENT })
         .at_stake(numbers.of_window(share))

@@ -1,4 +1,5 @@
-//! How long a first look at memory takes: `cargo run --release -p memory --example first_look`. Figures are in docs/performance.md.
+//! Measures the time of a first look at memory: `cargo run --release -p memory --example first_look`. Results are in
+//! docs/performance.md.
 
 use std::hint::black_box;
 use std::sync::Arc;
@@ -10,7 +11,7 @@ use memory::{Classifier, HeapProfile, MAIN, ProgramMemory, Summary};
 use trace::{EventColumn, TraceBuilder};
 use wire_writer::{Message, message};
 
-/// Looks at each; the best counts.
+/// Number of measurements. The best one counts.
 const ROUNDS: u32 = 5;
 
 fn main() {
@@ -39,7 +40,7 @@ fn time<T>(what: &str, look: impl Fn() -> T) {
     eprintln!("{what}: {:.0} ms", 1e3 * best);
 }
 
-/// A training step of so many instructions, each with a buffer that lives for a thousand others.
+/// Builds a training step with this many instructions. The buffer of each lives for a thousand others.
 fn program(buffers: i64) -> Vec<u8> {
     const ALIVE: i64 = 1000;
     let shape = message().int(2, 11).int(3, 256).int(3, 256).message(5, message().int(1, 1).int(1, 0));
@@ -67,7 +68,7 @@ fn program(buffers: i64) -> Vec<u8> {
     message().message(1, module).message(3, assignment).0
 }
 
-/// So many stacks of twelve frames.
+/// Builds a profile with this many stacks of twelve frames.
 fn profile(stacks: i64) -> Vec<u8> {
     const DEPTH: i64 = 12;
     const LINES: i64 = 5000;
@@ -93,7 +94,7 @@ fn profile(stacks: i64) -> Vec<u8> {
     texts.into_iter().fold(profile, |profile, text| profile.bytes(6, text)).0
 }
 
-/// So many allocations and releases of one allocator.
+/// Builds a trace with this many allocations and releases of one allocator.
 fn trace(events: i64) -> trace::Trace {
     let mut b = TraceBuilder::new();
     let line = b.line("/host:CPU", "python");

@@ -1,13 +1,14 @@
-//! Reads `xla.BufferAssignmentProto`: which values a program keeps, in which allocations, and in what order they come and go.
+//! Reads `xla.BufferAssignmentProto`: the values that a program keeps in memory, their allocations, and the order in
+//! which they are allocated and freed.
 //!
 //! ```text
 //! HloProto  1 hlo_module  3 buffer_assignment
 //! BufferAssignmentProto  1 logical_buffers*  2 buffer_aliases*  3 buffer_allocations*  4 heap_simulator_traces*
-//! HeapSimulatorTrace     1 events*  2 whole_module_simulation  3 buffer_allocation_index (not to be trusted, XLA says)
+//! HeapSimulatorTrace     1 events*  2 whole_module_simulation  3 buffer_allocation_index (unreliable, according to XLA)
 //! ```
 //!
-//! The lists are walked with our own reader, so that what follows a damaged message is found; each message in them is decoded
-//! by itself.
+//! The lists are walked with our own reader, so that messages after a damaged one are found. Each message in them is
+//! decoded separately.
 
 use hlo::{InstructionIndex, Module};
 use prost::Message;
@@ -23,23 +24,23 @@ pub type BufferIndex = usize;
 /// A value, or an element of one, that the program keeps in memory (XLA's logical buffer).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Buffer {
-    /// XLA's number of the buffer.
+    /// XLA's id of the buffer.
     pub id: i64,
-    /// Bytes, the padding of its layout included.
+    /// Size in bytes, including the padding of its layout.
     pub size: u64,
-    /// The memory space that it asks for. Its allocation may be in another.
+    /// Memory space that the buffer requests. Its allocation may be in another.
     pub space: i64,
-    /// The instruction that makes it.
+    /// Instruction that makes the buffer.
     pub instruction: Option<InstructionIndex>,
-    /// Which element of the instruction's result the buffer is; empty for all of it.
+    /// Index of the element of the instruction's result. Empty for the whole result.
     pub shape_index: Vec<i64>,
     /// Index of the buffer's allocation in [`Assignment::allocations`].
     pub allocation: Option<usize>,
-    /// Where the buffer lies in its allocation, bytes.
+    /// Offset of the buffer in its allocation, in bytes.
     pub offset: u64,
 }
 
-/// Memory that is reserved as one.
+/// A contiguous block of reserved memory.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Allocation {
     /// XLA's number of the allocation.
@@ -48,39 +49,39 @@ pub struct Allocation {
     pub size: u64,
     /// Memory space of the allocation.
     pub space: i64,
-    /// Which of the program's arguments the allocation holds.
+    /// Number of the program's argument that the allocation holds.
     pub parameter: Option<i64>,
-    /// Which element of that argument the allocation holds; empty for all of it.
+    /// Index of the element of that argument that the allocation holds. Empty for the whole argument.
     pub parameter_index: Vec<i64>,
-    /// Does the allocation hold a result of the program?
+    /// True if the allocation holds a result of the program.
     pub is_output: bool,
-    /// Does each call of its computation have a copy of the allocation?
+    /// True if each call of its computation has a copy of the allocation.
     pub is_thread_local: bool,
-    /// Does the allocation hold a constant?
+    /// True if the allocation holds a constant.
     pub is_constant: bool,
-    /// Does the allocation hold a tuple's table of pointers?
+    /// True if the allocation holds a tuple's table of pointers.
     pub is_tuple: bool,
-    /// The buffers in it.
+    /// Buffers in the allocation.
     pub buffers: Vec<BufferIndex>,
 }
 
-/// What an allocation is for, in the words of XProf's memory viewer: the first of these that holds.
+/// Purpose of an allocation in the terms of XProf's memory viewer. The first that applies counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Category {
     /// An argument of the program.
     Parameter,
-    /// A result.
+    /// A result of the program.
     Output,
-    /// Memory of a call.
+    /// Local memory of a call.
     ThreadLocal,
     /// A constant of the program.
     Constant,
-    /// Anything that comes and goes while the program runs.
+    /// A value that is allocated and freed while the program runs.
     Temporary,
 }
 
 impl Category {
-    /// Name of the category in XProf.
+    /// Returns the name of the category in XProf.
     pub fn name(self) -> &'static str {
         match self {
             Category::Parameter => "Parameter",
@@ -93,7 +94,7 @@ impl Category {
 }
 
 impl Allocation {
-    /// What the allocation is for.
+    /// Returns the purpose of the allocation.
     pub fn category(&self) -> Category {
         match self {
             Allocation { parameter: Some(_), .. } => Category::Parameter,
@@ -104,51 +105,52 @@ impl Allocation {
         }
     }
 
-    /// Is the allocation there as long as the program runs? XProf says that its lifetime is indefinite. Memory of a
-    /// call is not.
+    /// Returns true if the allocation exists as long as the program runs. XProf calls that an indefinite lifetime. It
+    /// is false for the memory of a call.
     pub fn is_resident(&self) -> bool {
         !self.is_thread_local && self.category() != Category::Temporary
     }
 
-    /// Can the allocation's memory not be given to other values? So of tuples' tables and of memory of calls.
+    /// Returns true if other values cannot reuse the allocation's memory. This applies to tuples' tables and to the
+    /// memory of calls.
     pub fn is_fixed(&self) -> bool {
         self.is_thread_local || self.is_tuple
     }
 }
 
-/// What happens to a buffer.
+/// Type of a heap event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HeapEventKind {
-    /// The buffer gets memory.
+    /// The buffer is allocated.
     Allocate,
-    /// The buffer's memory is free again, unless another shares it.
+    /// The buffer is freed. Its memory is free unless another buffer shares it.
     Free,
-    /// The buffer gets the memory of another one; `None` where that one is not there.
+    /// The buffer shares the memory of another one. `None` if that buffer is missing.
     Share(Option<BufferIndex>),
-    /// A kind that is not known.
+    /// An unknown type.
     Unknown,
 }
 
-/// An event of the heap, in the order of the program.
+/// A heap event, in program order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HeapEvent {
-    /// What happens.
+    /// Type of the event.
     pub kind: HeapEventKind,
-    /// The buffer that it happens to; `None` where it is not there.
+    /// Buffer of the event. `None` if it is missing.
     pub buffer: Option<BufferIndex>,
-    /// The instruction at which it happens.
+    /// Instruction of the event.
     pub instruction: Option<InstructionIndex>,
 }
 
-/// The order in which the buffers of an allocation come and go, as XLA simulated it.
+/// Order in which the buffers of an allocation are allocated and freed, as simulated by XLA.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HeapTrace {
-    /// Events of the trace.
+    /// Events in program order.
     pub events: Vec<HeapEvent>,
 }
 
 impl HeapTrace {
-    /// The allocation that it is of: that of its first event's buffer.
+    /// Returns the allocation that the trace belongs to: that of its first event's buffer.
     pub fn allocation(&self, buffers: &[Buffer]) -> Option<usize> {
         buffers.get(self.events.first()?.buffer?)?.allocation
     }
@@ -163,16 +165,16 @@ pub struct Assignment {
     pub allocations: Vec<Allocation>,
     /// Heap traces of the program, in the order of the file.
     pub traces: Vec<HeapTrace>,
-    /// What could not be read or understood.
+    /// Parts that were unreadable or inconsistent.
     pub problems: Problems,
 }
 
 impl Assignment {
-    /// Reads the buffer assignment of an `xla.HloProto` whose module was read from the same bytes. `None` where the file holds none,
-    /// as before the compiler assigned buffers.
+    /// Reads the buffer assignment of an `xla.HloProto` whose module was read from the same bytes. Returns `None` if
+    /// the file has none, because it was written before the compiler assigned buffers.
     pub fn read(hlo_proto: &[u8], module: &Module) -> Option<Assignment> {
         let mut problems = Problems::default();
-        // A message that is written in several pieces is one.
+        // A message may be split into several fields with the same number.
         let pieces: Vec<&[u8]> = messages(hlo_proto, &mut problems)
             .into_iter()
             .filter_map(|(number, message)| (number == 3).then_some(message))
@@ -198,14 +200,15 @@ impl Assignment {
         Some(reader.assignment)
     }
 
-    /// The largest buffer of an allocation, the first of equals; `None` where all are empty.
+    /// Returns the largest buffer of an allocation. Among equals, the first one wins. Returns `None` if all are
+    /// empty.
     pub fn largest(&self, allocation: &Allocation) -> Option<BufferIndex> {
         let size = |buffer: BufferIndex| self.buffers.get(buffer).map_or(0, |buffer| buffer.size);
         let larger = |a: BufferIndex, b: BufferIndex| if size(b) > size(a) { b } else { a };
         allocation.buffers.iter().copied().filter(|&buffer| size(buffer) > 0).reduce(larger)
     }
 
-    /// The allocation that a buffer lies in.
+    /// Returns the allocation that contains a buffer.
     pub fn allocation_of(&self, buffer: BufferIndex) -> Option<&Allocation> {
         self.allocations.get(self.buffers.get(buffer)?.allocation?)
     }
@@ -214,15 +217,15 @@ impl Assignment {
 /// Turns messages into an [`Assignment`].
 struct AssignmentReader<'m> {
     module: &'m Module,
-    /// Instructions by their ids.
+    /// Instructions by id.
     instructions: FxHashMap<i64, InstructionIndex>,
-    /// Buffers by their ids.
+    /// Buffers by id.
     buffers: FxHashMap<i64, BufferIndex>,
-    /// Numbers of the allocations.
+    /// Numbers of the allocations so far.
     allocations: FxHashSet<i64>,
-    /// Bytes of all buffers so far.
+    /// Total bytes of all buffers so far.
     buffer_bytes: u64,
-    /// Bytes of all allocations so far.
+    /// Total bytes of all allocations so far.
     allocation_bytes: u64,
     assignment: Assignment,
 }
@@ -318,7 +321,7 @@ impl AssignmentReader<'_> {
         read.ok()
     }
 
-    /// The buffer of an id.
+    /// Returns the buffer with an id. Counts a problem if it is missing.
     fn find(&mut self, id: i64) -> Option<BufferIndex> {
         let found = self.buffers.get(&id).copied();
         if found.is_none() {
@@ -327,7 +330,8 @@ impl AssignmentReader<'_> {
         found
     }
 
-    /// The instruction that an event names: nearly always the one that makes its buffer, which needs no search.
+    /// Returns the instruction named by an event. It is nearly always the one that makes its buffer, which needs no
+    /// search.
     fn named_or_own(&self, name: &[u8], buffer: Option<BufferIndex>) -> Option<InstructionIndex> {
         let own = buffer.and_then(|buffer| self.assignment.buffers.get(buffer)?.instruction);
         let is_named = |&index: &InstructionIndex| self.module.at(index).is_some_and(|it| it.name.as_bytes() == name);
@@ -339,7 +343,8 @@ impl AssignmentReader<'_> {
         self.module.index_of(self.module.instruction(name)?)
     }
 
-    /// A size or an offset, which follows `before` bytes: 0 if it, or the sum, is more than any memory has.
+    /// Checks a size or an offset that is added to `before` bytes. Returns 0 and counts a problem if it or the sum
+    /// exceeds any possible memory.
     fn size(&mut self, value: i64, before: u64) -> u64 {
         let size = u64::try_from(value).ok().filter(|&size| size < MOST_BYTES - before);
         size.unwrap_or_else(|| {

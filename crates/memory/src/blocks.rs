@@ -1,26 +1,27 @@
-//! The address map: which addresses of an allocation belong to which buffer, and when.
+//! Address map: the addresses of an allocation that belong to each buffer over time.
 
 use crate::heap::Lifetime;
 use crate::program::{ProgramMemory, SpaceMemory};
 
-/// A rectangle of addresses by order of the program.
+/// A rectangle in the plane of addresses and program order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Block {
-    /// When the block is taken, and by which buffer.
+    /// Buffer in the block, with its lifetime.
     pub lifetime: Lifetime,
-    /// Index of the allocation that it lies in.
+    /// Index of the allocation that contains the block.
     pub allocation: usize,
-    /// First byte in the allocation.
+    /// Offset of the block in the allocation, in bytes.
     pub offset: u64,
     /// Size in bytes.
     pub size: u64,
-    /// Index of the event that allocates it.
+    /// Index of the event that allocates the block.
     pub start: usize,
-    /// Index of the event that frees it; the number of events where nothing does.
+    /// Index of the event that frees the block. The number of events if none does.
     pub end: usize,
 }
 
-/// The blocks of a memory space's heap, in the order of their starts. Buffers that share memory are one block.
+/// Returns the blocks of a memory space's heap, in the order of their starts. Buffers that share memory are one
+/// block.
 pub fn blocks<'a>(program: &'a ProgramMemory, space: &'a SpaceMemory) -> impl Iterator<Item = Block> + 'a {
     let lifetimes = space.heap.iter().flat_map(|heap| heap.lifetimes.iter().map(|it| (it, heap.instructions.len())));
     lifetimes.filter_map(|(lifetime, events)| {

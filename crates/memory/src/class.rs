@@ -1,17 +1,18 @@
-//! What a buffer is for, with the rule that says so and how sure it is.
+//! Classes of buffers by purpose, with the rule and the confidence of each classification.
 //!
 //! | class | rule |
 //! |---|---|
-//! | parameter, optimizer state, gradient, input | an argument, by its name; else, where the program computes gradients, by whether it comes back changed |
+//! | parameter, optimizer state, gradient, input | an argument, by its name, else by its use in a program with gradients |
 //! | output | holds a result of the program, and no argument |
 //! | constant | holds a constant |
-//! | collective scratch | a collective makes it |
+//! | collective scratch | made by a collective |
 //! | activation | made in the forward pass and freed in the backward pass |
 //! | gradient | made in the backward pass, with the type and shape of a parameter |
-//! | temporary | comes and goes otherwise |
-//! | unknown | nothing of this can be said |
+//! | temporary | any other short-lived value |
+//! | unknown | none of these rules applies |
 //!
-//! Passes are those of the paths that JAX gives its ops: `jvp(` is forward, `transpose(` backward, `rematted_computation` computed again.
+//! Passes are those in the paths that JAX gives its ops: `jvp(` is forward, `transpose(` backward,
+//! `rematted_computation` recomputed.
 
 use std::sync::Arc;
 
@@ -23,33 +24,33 @@ use crate::heap::Lifetime;
 use crate::paths::Pass;
 use crate::program::{LiveBuffer, ProgramMemory, SpaceMemory};
 
-/// What a buffer is for.
+/// Purpose of a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Class {
     /// A parameter of the model.
     Parameter,
-    /// What the optimizer keeps from step to step.
+    /// State that the optimizer keeps from step to step.
     OptimizerState,
     /// A gradient of a parameter.
     Gradient,
     /// A value of the forward pass that is kept for the backward pass.
     Activation,
-    /// What the program is given to work on.
+    /// Input of the program.
     Input,
-    /// A result.
+    /// Result of the program.
     Output,
     /// A constant that is part of the program.
     Constant,
-    /// What a collective writes.
+    /// Result of a collective.
     CollectiveScratch,
-    /// A value that is needed for a while.
+    /// A short-lived value.
     Temporary,
-    /// What the buffer is for is not known.
+    /// Unknown purpose.
     Unknown,
 }
 
 impl Class {
-    /// All classes.
+    /// All classes, in the order of the reports.
     pub const ALL: [Class; 10] = [
         Class::Parameter,
         Class::OptimizerState,
@@ -63,7 +64,7 @@ impl Class {
         Class::Unknown,
     ];
 
-    /// Name of the class for people and files.
+    /// Returns the name of the class, for displays and files.
     pub fn label(self) -> &'static str {
         match self {
             Class::Parameter => "parameter",
@@ -80,19 +81,19 @@ impl Class {
     }
 }
 
-/// How sure a class is.
+/// Confidence of a classification.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Confidence {
-    /// Other explanations are likely too.
+    /// Other explanations are likely, too.
     Low,
-    /// Holds for usual programs.
+    /// Correct for usual programs.
     Medium,
-    /// The compiler, or a name that somebody gave, says it.
+    /// Stated by the compiler, or by a name that the user chose.
     High,
 }
 
 impl Confidence {
-    /// Name of the confidence for people and files.
+    /// Returns the name of the confidence, for displays and files.
     pub fn label(self) -> &'static str {
         match self {
             Confidence::Low => "low",
@@ -102,14 +103,14 @@ impl Confidence {
     }
 }
 
-/// A class with its reason.
+/// A class with the rule behind it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Classification {
-    /// The class.
+    /// Class of the buffer.
     pub class: Class,
-    /// The rule that gives it.
+    /// Rule that the class follows from.
     pub rule: &'static str,
-    /// How sure the class is.
+    /// Confidence of the rule.
     pub confidence: Confidence,
 }
 
@@ -117,21 +118,21 @@ const fn classification(class: Class, confidence: Confidence, rule: &'static str
     Classification { class, rule, confidence }
 }
 
-/// Tells the classes of a program's buffers.
+/// Classifies the buffers of a program.
 #[derive(Clone, Debug)]
 pub struct Classifier {
     program: Arc<ProgramMemory>,
     has_gradients: bool,
-    /// Classes of arguments, by their numbers.
+    /// Classes of arguments, by argument number.
     arguments: FxHashMap<i64, Classification>,
-    /// Shapes of parameters, by their types.
+    /// Shapes of parameters, by data type.
     parameters: FxHashMap<DataType, FxHashSet<Vec<u64>>>,
     /// Index of the first heap event of the backward pass, by memory space.
     backward_begins: FxHashMap<i64, usize>,
 }
 
 impl Classifier {
-    /// A classifier of the buffers of a program.
+    /// Creates a classifier for the buffers of a program.
     pub fn new(program: &Arc<ProgramMemory>) -> Classifier {
         let module = &program.module;
         let has_gradients = has_gradients(module);
@@ -157,21 +158,21 @@ impl Classifier {
         found
     }
 
-    /// The program.
+    /// Returns the program.
     pub fn program(&self) -> &Arc<ProgramMemory> {
         &self.program
     }
 
-    /// Has an array the type and shape of a parameter?
+    /// Returns true if an array has the type and shape of a parameter.
     pub(crate) fn is_like_a_parameter(&self, array: &ArrayShape) -> bool {
         self.parameters.get(&array.data_type).is_some_and(|shapes| shapes.contains(array.dimensions.as_slice()))
     }
 
-    /// What a buffer is for that is alive when a memory space is fullest.
+    /// Classifies a buffer that is alive at the peak of a memory space.
     pub fn classify(&self, space: &SpaceMemory, live: &LiveBuffer) -> Classification {
         use Confidence::High;
         let Some(allocation) = self.program.assignment.allocation_of(live.buffer) else {
-            return classification(Class::Unknown, Confidence::Low, "it lies in no allocation");
+            return classification(Class::Unknown, Confidence::Low, "not in any allocation");
         };
         match allocation.category() {
             Category::Parameter => self.argument(allocation),
@@ -184,7 +185,7 @@ impl Classifier {
 
     fn argument(&self, allocation: &Allocation) -> Classification {
         let known = allocation.parameter.and_then(|number| self.arguments.get(&number).copied());
-        known.unwrap_or(classification(Class::Unknown, Confidence::Low, "an argument that is no array"))
+        known.unwrap_or(classification(Class::Unknown, Confidence::Low, "an argument that is not an array"))
     }
 
     fn temporary(&self, space: &SpaceMemory, live: &LiveBuffer) -> Classification {
@@ -195,7 +196,7 @@ impl Classifier {
             return classification(Class::Unknown, Low, "its instruction is not in the file");
         };
         if collective_kind(&program.module, instruction).is_some() {
-            return classification(Class::CollectiveScratch, High, "a collective makes it");
+            return classification(Class::CollectiveScratch, High, "made by a collective");
         }
         if !self.has_gradients {
             return classification(Class::Temporary, High, "the program computes no gradients");
@@ -205,13 +206,13 @@ impl Classifier {
         let begins_before = live.lifetime.zip(begins).is_some_and(|(lifetime, begins)| lifetime.start < begins);
         let is_like_a_parameter = || program.array(live.buffer).is_some_and(|array| self.is_like_a_parameter(array));
         match (program.paths().pass(index), freed) {
-            (Some(Pass::Backward), _) if is_like_a_parameter() => {
-                classification(Class::Gradient, Medium, "of the backward pass, with the type and shape of a parameter")
-            }
-            (Some(Pass::Backward), _) => classification(Class::Temporary, Medium, "of the backward pass"),
-            (Some(Pass::Recomputed), _) => {
-                classification(Class::Temporary, High, "computed again for the backward pass")
-            }
+            (Some(Pass::Backward), _) if is_like_a_parameter() => classification(
+                Class::Gradient,
+                Medium,
+                "made in the backward pass, with the type and shape of a parameter",
+            ),
+            (Some(Pass::Backward), _) => classification(Class::Temporary, Medium, "made in the backward pass"),
+            (Some(Pass::Recomputed), _) => classification(Class::Temporary, High, "recomputed for the backward pass"),
             (Some(Pass::Forward), Freed::Backward) => {
                 classification(Class::Activation, High, "made in the forward pass and freed in the backward pass")
             }
@@ -226,14 +227,16 @@ impl Classifier {
             (None, Freed::Backward) if begins_before => {
                 classification(Class::Activation, Medium, "made before the backward pass and freed in it")
             }
-            (Some(Pass::Forward), Freed::NotKnown) | (None, _) => {
-                classification(Class::Unknown, Low, "its path names no pass of the training step that made or freed it")
-            }
+            (Some(Pass::Forward), Freed::NotKnown) | (None, _) => classification(
+                Class::Unknown,
+                Low,
+                "its path does not show which pass of the training step made or freed it",
+            ),
         }
     }
 }
 
-/// What an argument is for, by its name alone; `None` where that says nothing.
+/// Classifies an argument by its name alone. Returns `None` if the name does not reveal its purpose.
 pub(crate) fn named_argument(name: &str) -> Option<Classification> {
     let by_name = |class| classification(class, Confidence::High, "an argument, by its name");
     Some(match NamedRole::of(name)? {
@@ -242,13 +245,13 @@ pub(crate) fn named_argument(name: &str) -> Option<Classification> {
         NamedRole::Gradients => by_name(Class::Gradient),
         NamedRole::Inputs => by_name(Class::Input),
         NamedRole::Other => {
-            let rule = "an argument whose name says that it is no parameter";
+            let rule = "an argument whose name shows that it is not a parameter";
             classification(Class::Unknown, Confidence::Medium, rule)
         }
     })
 }
 
-/// What an argument is for, by its name, else by what the program does to it.
+/// Classifies an argument by its name, else by the program's use of it.
 fn argument_class(
     argument: &hlo::Argument<'_>,
     has_gradients: bool,
@@ -261,23 +264,21 @@ fn argument_class(
     }
     let is_floating = argument.shape.data_type.is_floating();
     match argument.outcome {
-        Outcome::Updated if has_gradients && is_floating && !is_named && is_donated => classification(
-            Class::Parameter,
-            Medium,
-            "an argument that the training step gives back changed in its memory",
-        ),
-        // A function that returns gradients looks like this, too.
+        Outcome::Updated if has_gradients && is_floating && !is_named && is_donated => {
+            classification(Class::Parameter, Medium, "an argument that the training step returns updated in its memory")
+        }
+        // A function that returns gradients looks the same.
         Outcome::Updated if has_gradients && is_floating && !is_named => {
-            classification(Class::Parameter, Low, "an argument that the program gives back changed, or its gradient")
+            classification(Class::Parameter, Low, "an argument that the program returns updated, or its gradient")
         }
         Outcome::NotReturned if has_gradients && (is_named || !is_floating) => {
-            classification(Class::Input, Medium, "an argument that the training step reads and does not give back")
+            classification(Class::Input, Medium, "an argument that the training step reads and does not return")
         }
-        _ => classification(Class::Unknown, Low, "an argument whose name and use do not say what it is"),
+        _ => classification(Class::Unknown, Low, "an argument whose name and use do not reveal its class"),
     }
 }
 
-/// Where a buffer is freed.
+/// Pass in which a buffer is freed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Freed {
     Forward,
@@ -287,7 +288,7 @@ enum Freed {
 }
 
 impl Freed {
-    /// Pass by how far the program is when the buffer's memory is free.
+    /// Returns the pass that the program has reached when the buffer is freed.
     fn of(program: &ProgramMemory, space: &SpaceMemory, lifetime: &Lifetime, backward_begins: Option<usize>) -> Freed {
         let reached = space.heap.as_ref().map(|heap| heap.reached.as_slice()).unwrap_or_default();
         let Some(end) = lifetime.end else { return Freed::NotKnown };
@@ -300,7 +301,7 @@ impl Freed {
     }
 }
 
-/// Index of the first event of the backward pass.
+/// Returns the index of the first event of the backward pass.
 fn backward_begins(program: &ProgramMemory, space: &SpaceMemory) -> Option<usize> {
     let pass = |instruction: &Option<u32>| program.paths().pass((*instruction)?);
     let is_backward = |instruction: &Option<u32>| matches!(pass(instruction), Some(Pass::Backward | Pass::Recomputed));

@@ -1,4 +1,5 @@
-//! Arguments that a program could write its results into and does not: each costs the memory of a second copy while the program runs.
+//! Arguments whose memory the program could reuse for its results but does not. Each costs the memory of a second
+//! copy while the program runs.
 
 use hlo::{NamedRole, Outcome};
 use prost::Message;
@@ -14,25 +15,26 @@ use crate::space::MAIN;
 /// An argument in the main memory that shares its memory with no result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnsharedArgument {
-    /// Number of the argument, from 0.
+    /// Position of the argument, from 0.
     pub number: i64,
-    /// What the framework calls it; empty where unknown.
+    /// The framework's name of the argument. Empty if unknown.
     pub name: String,
-    /// Type and shape.
+    /// Type and shape, as HLO text.
     pub shape: String,
     /// Bytes of the argument's allocation.
     pub bytes: u64,
-    /// Was the argument donated? JAX says so only of arguments for which it found no result by itself.
+    /// True if the argument was donated. JAX records this only for arguments without a matching result.
     pub is_donated: bool,
 }
 
-/// Arguments that come back as a changed value in other memory, or were donated and are used for no result, the largest first. Of a program
-/// that is no training step only those that have the name of a state: `x` of `x + y` is kept by whoever added.
+/// Returns the arguments that are returned updated in other memory, and those that were donated but not reused,
+/// largest first. For a program that is not a training step, returns only arguments with the name of a state: in `x +
+/// y`, the caller needs `x` afterwards.
 pub fn unshared_arguments(program: &ProgramMemory, hlo_proto: &[u8]) -> Vec<UnsharedArgument> {
     let donors = donors(hlo_proto);
     let module = &program.module;
     let has_gradients = hlo::has_gradients(module);
-    // The first allocation of each argument.
+    // Maps each argument to its first allocation.
     let mut allocations: FxHashMap<i64, &Allocation> = FxHashMap::default();
     for allocation in program.assignment.allocations.iter().filter(|it| it.parameter_index.is_empty()) {
         if let Some(number) = allocation.parameter {
@@ -64,13 +66,14 @@ pub fn unshared_arguments(program: &ProgramMemory, hlo_proto: &[u8]) -> Vec<Unsh
     found
 }
 
-/// Numbers of the arguments that were donated and that the compiler gave no result: `hlo_module.buffer_donor` (18), its entries (1).
+/// Returns the numbers of the arguments that were donated but not reused for a result: `hlo_module.buffer_donor`
+/// (field 18), its entries (field 1).
 fn donors(hlo_proto: &[u8]) -> FxHashSet<i64> {
     let donors = parts(hlo_proto, 1).flat_map(|module| parts(module, 18)).flat_map(|donors| parts(donors, 1));
     donors.filter_map(|entry| Some(Donor::decode(entry).ok()?.parameter_number)).collect()
 }
 
-/// The messages of a field. Damage was counted when the program was read.
+/// Returns the messages of a field. Damage was already counted when the program was read.
 fn parts(message: &[u8], number: u32) -> impl Iterator<Item = &[u8]> {
     let all = messages(message, &mut Problems::default());
     all.into_iter().filter(move |part| part.0 == number).map(|part| part.1)

@@ -1,4 +1,4 @@
-//! The heap over the order of a program: how full it is, when it is fullest, and when each buffer lives.
+//! The heap in program order: its fill level, its peak, and the lifetime of each buffer.
 
 use hlo::InstructionIndex;
 
@@ -6,50 +6,50 @@ use crate::assignment::{Assignment, BufferIndex, HeapEventKind, HeapTrace};
 use crate::problems::{Problem, Problems};
 use crate::references::References;
 
-/// How full the heap is at a point of the program.
+/// Fill level of the heap at a point of the program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HeapPoint {
-    /// Bytes of the buffers that live.
+    /// Bytes of the live buffers.
     pub bytes: u64,
-    /// Bytes without the padding of their layouts.
+    /// Bytes of the live buffers without the padding of their layouts.
     pub unpadded_bytes: u64,
 }
 
-/// From when to when memory belongs to a buffer.
+/// Time during which memory belongs to a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lifetime {
-    /// The buffer: the one that was allocated, or the one that took over memory that was free.
+    /// Buffer that was allocated, or that took over free memory.
     pub buffer: BufferIndex,
-    /// The buffer whose memory it is: the same, or the one that it shares with.
+    /// Buffer that owns the memory: the same buffer, or the one that it shares memory with.
     pub memory_of: BufferIndex,
-    /// Index of the event that allocates it.
+    /// Index of the event that allocates the memory.
     pub start: usize,
-    /// Index of the event that frees it; `None` where nothing does.
+    /// Index of the event that frees the memory. `None` if none does.
     pub end: Option<usize>,
 }
 
-/// The heap of a memory space while the program runs. Where several buffers share memory, it is counted once.
+/// Heap of a memory space while the program runs. Memory that several buffers share is counted once.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Heap {
-    /// Before each event of the trace, and after the last.
+    /// Fill level before each event of the trace, and after the last.
     pub points: Vec<HeapPoint>,
-    /// The instruction that each event names: of an allocation the one that makes the value, of a release that one again, not the one that
-    /// uses the value last.
+    /// Instruction of each event. For an allocation, it makes the value. For a release, it is the same instruction,
+    /// not the last one that uses the value.
     pub instructions: Vec<Option<InstructionIndex>>,
-    /// The instruction that the program has reached at each event: the last one that got memory.
+    /// Instruction that the program has reached at each event: the last one that allocated memory.
     pub reached: Vec<Option<InstructionIndex>>,
-    /// Bytes where the heap is fullest, at the first of equal points.
+    /// Fill level at the peak. Among equal points, the first one counts.
     pub peak: HeapPoint,
-    /// Index of the event after which the heap is fullest.
+    /// Index of the event after which the heap reaches its peak.
     pub peak_event: usize,
-    /// Every lifetime, in the order of their starts.
+    /// All lifetimes, in the order of their starts.
     pub lifetimes: Vec<Lifetime>,
-    /// What is wrong with the order.
+    /// Inconsistencies in the order of events.
     pub problems: Problems,
 }
 
 impl Heap {
-    /// Plays a trace. `unpadded` holds the bytes of each buffer without padding.
+    /// Replays a trace. `unpadded` contains the bytes of each buffer without padding.
     pub(crate) fn play(assignment: &Assignment, trace: &HeapTrace, unpadded: &[u64]) -> Heap {
         let size = |buffer: BufferIndex| assignment.buffers.get(buffer).map_or(0, |buffer| buffer.size);
         let bare = |buffer: BufferIndex| unpadded.get(buffer).copied().unwrap_or_default();
@@ -89,17 +89,17 @@ impl Heap {
         player.heap
     }
 
-    /// The lifetimes that include the peak, in the order of their starts.
+    /// Returns the lifetimes that include the peak, in the order of their starts.
     pub fn at_peak(&self) -> impl Iterator<Item = &Lifetime> {
         let at = self.peak_event;
         self.lifetimes.iter().filter(move |it| it.start <= at && it.end.is_none_or(|end| end > at))
     }
 }
 
-/// A heap while its trace is played. Sums of sizes are wider than sizes, so that none is lost.
+/// Heap during the replay of its trace. Sums are wider than sizes, so that they cannot overflow.
 struct Player {
     heap: Heap,
-    /// The lifetime that is open, by the buffer whose memory it is.
+    /// Index of the open lifetime of each buffer that owns memory.
     open: Vec<Option<usize>>,
     bytes: u128,
     unpadded: u128,

@@ -1,5 +1,6 @@
-//! Device memory profiles (`jax.profiler.save_device_memory_profile`): which line of Python holds how much memory of which device, as
-//! a pprof `Profile`. It says what lives at one moment, arrays and programs; temporary values of a running program are not in it.
+//! Device memory profiles (`jax.profiler.save_device_memory_profile`), a pprof `Profile`: the memory on each device
+//! by line of Python. A profile contains the arrays and programs alive at one moment. It lacks the temporary values
+//! of a running program.
 //!
 //! ```text
 //! Profile   1 sample_type*  2 sample*  4 location*  5 function*  6 string_table*
@@ -17,19 +18,19 @@ use std::collections::hash_map::Entry;
 use crate::messages::messages;
 use crate::problems::{MOST_BYTES, Problem, Problems};
 
-/// A line of a function on a call stack.
+/// A frame of a call stack.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Frame {
-    /// The function; empty where the file does not name it.
+    /// Name of the function. Empty if the file does not name it.
     pub function: String,
     /// File of the function.
     pub file: String,
-    /// Line in the file; 0 where unknown.
+    /// Line in the file. Zero if unknown.
     pub line: i64,
 }
 
 impl Frame {
-    /// `file:line`, of an installed package without what stands before it.
+    /// Returns `file:line`. For an installed package, the path starts at the package.
     pub fn place(&self) -> String {
         match self.line {
             0 => short_file(&self.file).to_owned(),
@@ -41,29 +42,29 @@ impl Frame {
 /// Index of a frame in [`HeapProfile::frames`].
 pub type FrameIndex = usize;
 
-/// Memory that was allocated by one call stack.
+/// Memory allocated by one call stack.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HeapSample {
-    /// The stack, innermost frame first.
+    /// Call stack, innermost frame first.
     pub stack: Vec<FrameIndex>,
-    /// Arrays or programs.
+    /// Number of arrays or programs.
     pub count: i64,
     /// Bytes of the arrays or programs on the device.
     pub bytes: i64,
     /// `buffer` or `executable`.
     pub kind: String,
-    /// `cuda:0`; empty for programs.
+    /// Device, such as `cuda:0`. Empty for programs.
     pub device: String,
 }
 
 /// A device memory profile.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HeapProfile {
-    /// Frames of the profile, each once.
+    /// Distinct frames of the profile.
     pub frames: Vec<Frame>,
     /// Samples of the profile, in the order of the file.
     pub samples: Vec<HeapSample>,
-    /// What could not be read.
+    /// Parts that were unreadable.
     pub problems: Problems,
 }
 
@@ -76,7 +77,7 @@ pub enum HeapKey {
     Stack,
     /// `buffer` or `executable`.
     Kind,
-    /// Device; empty for executables.
+    /// Device. Empty for executables.
     Device,
 }
 
@@ -87,7 +88,7 @@ pub struct HeapSums {
     pub key: Vec<String>,
     /// Memory in the profile.
     pub now: HeapSum,
-    /// Memory in the earlier profile; 0 without one.
+    /// Memory in the earlier profile. Zero without one.
     pub before: HeapSum,
 }
 
@@ -153,7 +154,7 @@ struct Function {
 }
 
 impl HeapProfile {
-    /// Reads a pprof `Profile`, unpacked. What cannot be read is left out and counted.
+    /// Reads a pprof `Profile`, decompressed. Unreadable parts are left out and counted.
     pub fn read(profile: &[u8]) -> HeapProfile {
         let mut found = HeapProfile::default();
         let parts = messages(profile, &mut found.problems);
@@ -163,7 +164,7 @@ impl HeapProfile {
             |index: i64| usize::try_from(index).ok().and_then(|index| texts.get(index)).map_or("", String::as_str);
         let types: Vec<ValueType> = of(1).filter_map(|message| found.decode(message)).collect();
         let place = |unit: &str| types.iter().position(|it| text(it.unit) == unit);
-        // JAX writes allocations/count and space/bytes; Go's tool takes any order.
+        // JAX writes allocations/count and space/bytes. Go's tool accepts any order.
         let (count, bytes) = (place("count").unwrap_or(0), place("bytes").unwrap_or(1));
         let mut functions: FxHashMap<u64, Function> = FxHashMap::default();
         for message in of(5) {
@@ -210,7 +211,8 @@ impl HeapProfile {
         found
     }
 
-    /// A number that follows others of this sum: 0 if it, or the sum, is more than any memory has.
+    /// Checks a number that is added to this sum. Returns 0 and counts a problem if it or the sum exceeds any
+    /// possible memory.
     fn added(&mut self, value: i64, sum: &mut u64) -> i64 {
         let size = value.unsigned_abs();
         if size >= MOST_BYTES - *sum {
@@ -229,8 +231,8 @@ impl HeapProfile {
         read.ok()
     }
 
-    /// Adds up the samples by `key`, and those of an `earlier` profile next to them. A key has one text; [`HeapKey::Line`] has the line and
-    /// its function.
+    /// Adds up the samples by `key`, with the sums of an `earlier` profile next to them. A key has one text, except
+    /// for [`HeapKey::Line`], which has the line and its function.
     pub fn sums(&self, key: HeapKey, earlier: Option<&HeapProfile>) -> Vec<HeapSums> {
         let mut found: BTreeMap<Vec<String>, HeapSums> = BTreeMap::new();
         for (profile, is_earlier) in [(Some(self), false), (earlier, true)] {
@@ -247,7 +249,7 @@ impl HeapProfile {
         found.into_values().collect()
     }
 
-    /// The texts of a sample's key.
+    /// Returns the texts of a sample's key.
     pub fn key_of(&self, sample: &HeapSample, key: HeapKey) -> Vec<String> {
         match key {
             HeapKey::Line => {
@@ -266,14 +268,15 @@ impl HeapProfile {
         }
     }
 
-    /// The line of the user's program that a stack is on: the innermost that is in no installed package, else the innermost.
+    /// Returns the frame of the user's program: the innermost that is not in an installed package, else the
+    /// innermost.
     pub fn own_frame(&self, sample: &HeapSample) -> Option<&Frame> {
         let frames = || sample.stack.iter().filter_map(|&index| self.frames.get(index));
         frames().find(|frame| !source_line::is_library(&frame.file)).or_else(|| frames().next())
     }
 }
 
-/// A path without what stands before an installed package.
+/// Returns a path without the part before an installed package.
 fn short_file(file: &str) -> &str {
     ["/site-packages/", "/dist-packages/"].iter().find_map(|of| Some(file.rsplit_once(of)?.1)).unwrap_or(file)
 }

@@ -1,4 +1,4 @@
-//! What fills the memory of a device: the buffers that a compiled program was given, when each is alive, and what it is for.
+//! Use of a device's memory: the buffers of a compiled program, with their lifetimes and purposes.
 //!
 //! ```text
 //! xla.HloProto (bytes) + hlo::Module -> Assignment        buffers, allocations, heap traces as the file has them
@@ -8,11 +8,11 @@
 //!                                          '-> Classifier          parameter, activation, output, ...
 //! ```
 //!
-//! A device memory profile (pprof) is a [`HeapProfile`]. What allocators report while a program runs is in [`allocator`]. All that a run
-//! says of these three is [`Recorded`].
+//! [`HeapProfile`] is a device memory profile (pprof). [`allocator`] contains the reports of allocators while a
+//! program runs. [`Recorded`] combines all of these for a run.
 //!
-//! Messages are decoded one by one with `prost` when somebody asks, so that damage costs one buffer, allocation or event and
-//! is counted in [`Problems`].
+//! Messages are decoded one at a time with `prost`, on demand. So damage affects only one buffer, allocation or
+//! event, and is counted in [`Problems`].
 
 #![warn(clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
 

@@ -1,10 +1,11 @@
-//! Finds the messages in a message, so that each can be decoded by itself.
+//! Finds the messages inside a message, so that each can be decoded separately.
 
 use base::wire::{Fault, Reader, Value};
 
 use crate::problems::{Problem, Problems};
 
-/// The messages and texts in a message, by field number, as far as they can be found; of one that is cut, what is there.
+/// Returns the messages and texts in a message, by field number, up to the first unreadable field. Of a
+/// truncated field, the available bytes are returned.
 pub(crate) fn messages<'a>(message: &'a [u8], problems: &mut Problems) -> Vec<(u32, &'a [u8])> {
     let mut reader = Reader::new(message);
     let mut found = Vec::new();

@@ -1,25 +1,26 @@
-//! What the framework's path of each instruction says: its pass of a training step, and its scope.
+//! Pass of the training step and scope of each instruction, from its framework path.
 
 use base::framework_path::{scopes, training_pass};
 use hlo::{Instruction, InstructionIndex, Module};
 use rustc_hash::FxHashMap;
 
-/// Instructions that are looked through for the pass of one.
+/// Maximum number of instructions to look through for the pass of one.
 const MOST_STEPS: u32 = 8;
 
-/// The pass of a training step that an instruction is of.
+/// Pass of a training step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Pass {
     Forward,
     Backward,
-    /// The forward pass again, for the backward pass.
+    /// Repetition of the forward pass for the backward pass.
     Recomputed,
 }
 
-/// Number of a scope of a program; 0 is none.
+/// Index of a scope of a program. Zero for no scope.
 pub(crate) type ScopeIndex = usize;
 
-/// The passes and scopes of the instructions of a program. Instructions share paths, and paths share scopes: each is looked at once.
+/// Passes and scopes of a program's instructions. Instructions share paths and paths share scopes, so each is parsed
+/// once.
 #[derive(Clone, Debug)]
 pub(crate) struct Paths {
     passes: Vec<Option<Pass>>,
@@ -36,28 +37,29 @@ impl Paths {
         Paths { passes, scopes, names: known.names }
     }
 
-    /// The pass of an instruction; `None` where nothing says it.
+    /// Returns the pass of an instruction. Returns `None` if it is unknown.
     pub(crate) fn pass(&self, instruction: InstructionIndex) -> Option<Pass> {
         self.passes.get(instruction as usize).copied().flatten()
     }
 
-    /// The scope of an instruction.
+    /// Returns the scope of an instruction.
     pub(crate) fn scope(&self, instruction: InstructionIndex) -> ScopeIndex {
         self.scopes.get(instruction as usize).copied().unwrap_or_default()
     }
 
-    /// Name of a scope, parts with a slash between them; empty of no scope.
+    /// Returns the name of a scope, with parts separated by slashes. Empty for no scope.
     pub(crate) fn name(&self, scope: ScopeIndex) -> &str {
         self.names.get(scope).map_or("", String::as_str)
     }
 
-    /// The names of all scopes, by their numbers.
+    /// Returns the names of all scopes, by index.
     pub(crate) fn names(&self) -> &[String] {
         &self.names
     }
 }
 
-/// The scope of a path that JAX gives an instruction; of an argument all but the last part of its name, which is the array's.
+/// Returns the scope of a path that JAX gives an instruction. For an argument, it is the name without the last part,
+/// which names the array.
 pub(crate) fn scope_of(path: &str, is_argument: bool) -> String {
     if !is_argument {
         return scopes(path).join("/");
@@ -67,16 +69,16 @@ pub(crate) fn scope_of(path: &str, is_argument: bool) -> String {
     parts.join("/")
 }
 
-/// What is known of paths already.
+/// Paths that were already parsed.
 struct Known<'m> {
-    /// Pass and scope by path; arguments' names are apart.
+    /// Pass and scope by path. The flag is true for names of arguments.
     paths: FxHashMap<(&'m str, bool), (Option<Pass>, ScopeIndex)>,
     scopes: FxHashMap<String, ScopeIndex>,
     names: Vec<String>,
 }
 
 impl<'m> Known<'m> {
-    /// Pass and scope of an instruction by its path alone.
+    /// Returns pass and scope of an instruction from its path alone.
     fn by_path(&mut self, instruction: &'m Instruction) -> (Option<Pass>, ScopeIndex) {
         let (path, is_argument) = (instruction.metadata.op_name.as_str(), instruction.is("parameter"));
         if let Some(&known) = self.paths.get(&(path, is_argument)) {
@@ -99,8 +101,8 @@ impl<'m> Known<'m> {
         self.by_path(instruction).1
     }
 
-    /// The pass of an instruction: by its path; of a fusion without one, by that of what is in it, the last first; of what only hands
-    /// a value on, by that of its operand.
+    /// Returns the pass of an instruction from its path. A fusion without a path has the pass of its contents, with
+    /// the last instruction first. An instruction that only passes a value on has the pass of its operand.
     fn pass(&mut self, module: &'m Module, instruction: &'m Instruction, steps: u32) -> Option<Pass> {
         self.by_path(instruction).0.or_else(|| match instruction.opcode.as_str() {
             "fusion" => hlo::fused(module, instruction).iter().rev().find_map(|it| self.by_path(it).0),

@@ -1,4 +1,4 @@
-//! What is alive when a memory is fullest, as values that stand for themselves: of a compiled program, or of the text of an error.
+//! Values alive at the peak of a memory space, from a compiled program or from the text of an error.
 
 use hlo::ArrayShape;
 
@@ -8,39 +8,39 @@ use crate::paths::ScopeIndex;
 use crate::program::{LiveBuffer, ProgramMemory, SpaceMemory};
 use crate::unpadded::part;
 
-/// A value that is alive at the peak.
+/// A value alive at the peak.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PeakBuffer {
-    /// What makes the value: the instruction, with which element of its result.
+    /// Instruction that makes the value, with the index of the element of its result.
     pub name: String,
-    /// What the value is for.
+    /// Class of the value.
     pub class: Classification,
-    /// Bytes that the value takes.
+    /// Size of the value in bytes.
     pub bytes: u64,
-    /// Bytes of the value without padding.
+    /// Size of the value without padding, in bytes.
     pub unpadded_bytes: u64,
-    /// Type and shape of the value, where it is an array and they are known.
+    /// Type and shape of the value, if it is an array and they are known.
     pub shape: Option<ArrayShape>,
-    /// Scopes of the framework's path; of an argument the path to it in its tree. Empty where unknown.
+    /// Scopes of the framework path. For an argument, the path to it in its tree. Empty if unknown.
     pub scope: String,
-    /// Line of the program's source, `file:line`.
+    /// Source line of the program as `file:line`.
     pub source: Option<String>,
 }
 
 impl PeakBuffer {
-    /// Bytes that the layout adds.
+    /// Returns the bytes of padding that the layout adds.
     pub fn padding_bytes(&self) -> u64 {
         self.bytes.saturating_sub(self.unpadded_bytes)
     }
 
-    /// Type and shape of the value as HLO text writes them, without its layout.
+    /// Returns type and shape of the value as HLO text, without its layout.
     pub fn shape_text(&self) -> Option<String> {
         Some(hlo::Shape::Array(self.shape.clone()?).text(false))
     }
 }
 
 impl ProgramMemory {
-    /// The scope that a buffer belongs to; empty where its instruction has no path.
+    /// Returns the scope of a buffer. Empty if its instruction has no path.
     pub fn scope(&self, buffer: BufferIndex) -> &str {
         self.paths().name(self.scope_index(buffer))
     }
@@ -50,18 +50,18 @@ impl ProgramMemory {
         instruction.map_or(0, |index| self.paths().scope(index))
     }
 
-    /// The line of the program's source that makes a buffer.
+    /// Returns the source line of the instruction that makes a buffer.
     pub fn source(&self, buffer: BufferIndex) -> Option<String> {
         self.module.source_of(self.instruction(buffer)?)
     }
 
-    /// The type and shape of a buffer's value, where it is an array.
+    /// Returns type and shape of a buffer's value, if it is an array.
     pub fn array(&self, buffer: BufferIndex) -> Option<&ArrayShape> {
         let index = &self.assignment.buffers.get(buffer)?.shape_index;
         part(&self.instruction(buffer)?.shape, index).array()
     }
 
-    /// What is alive when a memory space is fullest, as [`ProgramMemory::live_at_peak`] lists it.
+    /// Returns the values alive at the peak of a memory space, in the order of [`ProgramMemory::live_at_peak`].
     pub fn peak_buffers<'a>(
         &'a self,
         space: &'a SpaceMemory,

@@ -1,57 +1,58 @@
-//! What is odd or damaged in a program's buffer assignment: counted, said once a kind, and nothing lost beside it.
+//! Counts of damage and inconsistencies in memory files. Each kind is reported once, and everything else is still
+//! read.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// No memory has so many bytes (1 EiB). Sums of fewer never overflow.
+/// Limit of sizes (1 EiB). No memory is that large, and sums below it never overflow.
 pub(crate) const MOST_BYTES: u64 = 1 << 60;
 
-/// A kind of damage.
+/// Kind of damage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Problem {
-    /// A message is not the protobuf message that stands in its place.
+    /// A message that is not the expected protobuf message.
     Unreadable,
-    /// The bytes end before the message does.
+    /// A message that is longer than the remaining bytes.
     Cut,
-    /// An allocation or an event names a buffer that is not there.
+    /// An allocation or an event that refers to a missing buffer.
     UnknownBuffer,
-    /// A buffer is defined by an instruction that is not there.
+    /// A buffer that is defined by a missing instruction.
     UnknownInstruction,
-    /// A size or an offset that is [`MOST_BYTES`] or more, by itself or in sum. It counts as 0.
+    /// A size or an offset of 2^60 bytes (1 EiB) or more, by itself or in total. It counts as 0.
     ImpossibleSize,
-    /// An id that occurs again. The first one counts.
+    /// A repeated id. The first one counts.
     RepeatedId,
-    /// An event allocates what is allocated.
+    /// An event that allocates a buffer that is already allocated.
     AllocatedTwice,
-    /// An event frees what is not allocated.
+    /// An event that frees a buffer that is not allocated.
     FreedTwice,
-    /// A buffer shares the memory of one that shares its own.
+    /// A buffer that shares the memory of one that shares its own.
     CyclicSharing,
-    /// An event is neither an allocation, nor a release, nor the sharing of a buffer.
+    /// An event that is neither an allocation, nor a release, nor a sharing.
     UnknownEvent,
-    /// A heap trace has buffers of several allocations.
+    /// A heap trace with buffers of several allocations.
     SeveralAllocations,
 }
 
 impl Problem {
     fn text(self) -> &'static str {
         match self {
-            Problem::Unreadable => "parts that cannot be read",
-            Problem::Cut => "parts that are cut off",
-            Problem::UnknownBuffer => "references to buffers that are not there",
-            Problem::UnknownInstruction => "buffers of instructions that are not there",
-            Problem::ImpossibleSize => "sizes of 2^60 bytes or more, alone or in sum, counted as 0",
+            Problem::Unreadable => "unreadable parts",
+            Problem::Cut => "truncated parts",
+            Problem::UnknownBuffer => "references to missing buffers",
+            Problem::UnknownInstruction => "buffers of missing instructions",
+            Problem::ImpossibleSize => "sizes of 2^60 bytes or more, alone or in total, counted as 0",
             Problem::RepeatedId => "repeated ids (the first of each counts)",
-            Problem::AllocatedTwice => "buffers allocated while they are allocated",
-            Problem::FreedTwice => "buffers freed while they are not allocated",
-            Problem::CyclicSharing => "buffers that share memory in a circle",
+            Problem::AllocatedTwice => "buffers allocated twice",
+            Problem::FreedTwice => "buffers freed without being allocated",
+            Problem::CyclicSharing => "buffers that share memory in a cycle",
             Problem::UnknownEvent => "heap events of an unknown kind",
-            Problem::SeveralAllocations => "heap traces with buffers of several allocations",
+            Problem::SeveralAllocations => "heap traces with buffers from several allocations",
         }
     }
 }
 
-/// How often each problem occurs.
+/// Number of occurrences of each problem.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Problems(BTreeMap<Problem, u64>);
 
@@ -66,18 +67,18 @@ impl Problems {
         }
     }
 
-    /// How often a problem occurs.
+    /// Returns the number of occurrences of a problem.
     pub fn count(&self, problem: Problem) -> u64 {
         self.0.get(&problem).copied().unwrap_or_default()
     }
 
-    /// Is there no problem?
+    /// Returns true if there are no problems.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 }
 
-/// `2 buffers freed while they are not allocated; 1 parts that cannot be read`, empty where all is well.
+/// Writes `buffers freed without being allocated: 2; unreadable parts: 1`. Empty if there are no problems.
 impl fmt::Display for Problems {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (place, (problem, count)) in self.0.iter().enumerate() {

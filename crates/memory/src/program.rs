@@ -1,4 +1,4 @@
-//! The memory of a compiled program: what each memory space holds, how full it gets, and what is alive when it is fullest.
+//! Memory of a compiled program: contents of each memory space, its peak, and the buffers alive at the peak.
 
 use std::sync::{Arc, OnceLock};
 
@@ -15,73 +15,77 @@ use crate::unpadded::{part, unpadded_bytes};
 /// A program with its buffer assignment.
 #[derive(Clone, Debug)]
 pub struct ProgramMemory {
-    /// The program.
+    /// Compiled module of the program.
     pub module: Arc<Module>,
-    /// Buffers of the program.
+    /// Buffer assignment of the program.
     pub assignment: Assignment,
-    /// Memory spaces of the program, by number. The main one is always there.
+    /// Memory spaces of the program, by number. The main one is always present.
     pub spaces: Vec<SpaceMemory>,
-    /// Bytes of each buffer without the padding of its layout; its size where the shape is not known.
+    /// Bytes of each buffer without the padding of its layout. The padded size if the shape is unknown.
     unpadded: Vec<u64>,
     paths: OnceLock<Paths>,
 }
 
-/// What a program keeps in one memory space.
+/// Memory of a program in one memory space.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SpaceMemory {
-    /// Number of the memory space; 0 is the device's main memory.
+    /// Number of the memory space. Zero is the device's main memory.
     pub space: i64,
-    /// Bytes of all allocations but memory of calls, which XLA and XProf leave out of all sums but `fixed_bytes`, too.
+    /// Bytes of all allocations except memory of calls. XLA and XProf leave that out of all sums except
+    /// `fixed_bytes`.
     pub total_bytes: u64,
-    /// Bytes of those that are there as long as the program runs.
+    /// Bytes of allocations that exist as long as the program runs.
     pub resident_bytes: u64,
-    /// Bytes of those that hold arguments.
+    /// Bytes of allocations that hold arguments.
     pub parameter_bytes: u64,
-    /// Bytes of those that hold results, arguments that are given back included.
+    /// Bytes of allocations that hold results, including arguments that are returned.
     pub output_bytes: u64,
-    /// Bytes of those that hold both: a result has the memory of an argument.
+    /// Bytes of allocations that hold both: a result in the memory of an argument.
     pub aliased_bytes: u64,
-    /// Bytes of those that hold constants.
+    /// Bytes of allocations that hold constants.
     pub constant_bytes: u64,
-    /// Bytes of those that each call has a copy of.
+    /// Bytes of allocations that each call has a copy of.
     pub thread_local_bytes: u64,
-    /// Bytes of those whose memory cannot be given to other values.
+    /// Bytes of allocations whose memory cannot be reused for other values.
     pub fixed_bytes: u64,
-    /// Bytes of the rest, in which temporary values come and go.
+    /// Bytes of the remaining allocations, which hold temporary values.
     pub temporary_bytes: u64,
-    /// Bytes of those of which no heap trace says when their buffers come and go: they are in no peak.
+    /// Bytes of temporary allocations without a heap trace. Their buffers have no known lifetimes, so they are not in
+    /// any peak.
     pub untraced_bytes: u64,
-    /// How many heap traces the temporary allocations have. Where there are several, the heap is the last one of the first allocation.
+    /// Number of heap traces of the temporary allocations. If there are several, `heap` is the last one of the first
+    /// allocation.
     pub traces: usize,
-    /// The heap of temporary values; `None` where the program has none in this space.
+    /// Heap of temporary values. `None` if the program has none in this space.
     pub heap: Option<Heap>,
-    /// Index of each allocation that is there as long as the program runs, with its largest buffer; those that hold nothing are left
-    /// out.
+    /// Index of each allocation that exists as long as the program runs, with its largest buffer. Empty allocations
+    /// are left out.
     pub residents: Vec<(usize, BufferIndex)>,
-    /// Bytes of these.
+    /// Total bytes of `residents`.
     listed_bytes: u64,
 }
 
-/// A buffer that is alive when a memory space is fullest.
+/// A buffer alive at the peak of a memory space.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LiveBuffer {
-    /// The buffer; of an allocation that is there as long as the program runs, its largest.
+    /// The buffer. For an allocation that exists as long as the program runs, its largest buffer.
     pub buffer: BufferIndex,
-    /// Bytes that the buffer takes: all that are alive add up to the peak.
+    /// Bytes that the buffer takes. The bytes of all live buffers add up to the peak.
     pub bytes: u64,
     /// Bytes of the buffer's value without padding.
     pub unpadded_bytes: u64,
-    /// When the buffer comes and goes; `None` where it is there as long as the program runs.
+    /// Lifetime of the buffer. `None` if it exists as long as the program runs.
     pub lifetime: Option<Lifetime>,
 }
 
 impl ProgramMemory {
-    /// The memory of a program from its `xla.HloProto`; `None` where that holds no buffer assignment.
+    /// Reads the memory of a program from its `xla.HloProto`. Returns `None` if that contains no buffer assignment.
     pub fn read(hlo_proto: &[u8]) -> Option<ProgramMemory> {
         ProgramMemory::of(&Arc::new(hlo::read_proto(hlo_proto)), hlo_proto)
     }
 
-    /// The memory of a program that was read from this `xla.HloProto`; `None` where that holds no buffer assignment.
+    /// Reads the memory of a program whose module was read from this `xla.HloProto`. Returns `None` if that contains
+    /// no buffer assignment.
     pub fn of(module: &Arc<Module>, hlo_proto: &[u8]) -> Option<ProgramMemory> {
         let assignment = Assignment::read(hlo_proto, module)?;
         let unpadded: Vec<u64> = assignment
@@ -101,18 +105,18 @@ impl ProgramMemory {
         self.paths.get_or_init(|| Paths::of(&self.module))
     }
 
-    /// What the program keeps in a memory space; `None` where it keeps nothing there.
+    /// Returns the memory of the program in a memory space, or `None` if it uses none there.
     pub fn space(&self, space: i64) -> Option<&SpaceMemory> {
         self.spaces.iter().find(|it| it.space == space)
     }
 
-    /// The instruction that makes a buffer.
+    /// Returns the instruction that makes a buffer.
     pub fn instruction(&self, buffer: BufferIndex) -> Option<&Instruction> {
         self.module.at(self.assignment.buffers.get(buffer)?.instruction?)
     }
 
-    /// The name of a buffer: that of its instruction, with which element it is (`copy-start{0}`). Its number where the instruction is
-    /// not there.
+    /// Returns the name of a buffer: that of its instruction, with the index of the element (`copy-start{0}`).
+    /// Returns the buffer's id if the instruction is missing.
     pub fn name(&self, buffer: BufferIndex) -> String {
         let Some(of) = self.assignment.buffers.get(buffer) else { return String::new() };
         let Some(instruction) = self.instruction(buffer) else { return format!("buffer {}", of.id) };
@@ -123,20 +127,20 @@ impl ProgramMemory {
         format!("{}{{{}}}", instruction.name, index.join(","))
     }
 
-    /// The shape of a buffer's value as HLO text writes it; empty where it is not known.
+    /// Returns the shape of a buffer's value as HLO text. Empty if unknown.
     pub fn shape(&self, buffer: BufferIndex) -> String {
         let shape = self.assignment.buffers.get(buffer).and_then(|buffer| shape_of(&self.module, buffer));
         shape.map(|shape| shape.text(true)).unwrap_or_default()
     }
 
-    /// What is alive when a memory space is fullest: what is there as long as the program runs, by allocation, then temporary
-    /// values in the order in which they came.
+    /// Returns the buffers alive at the peak of a memory space: first those that exist as long as the program runs,
+    /// by allocation, then temporary values in the order of their allocation.
     pub fn live_at_peak<'a>(&'a self, space: &'a SpaceMemory) -> impl Iterator<Item = LiveBuffer> + 'a {
         let temporaries = space.heap.iter().flat_map(Heap::at_peak).map(|&lifetime| self.live(lifetime));
         self.residents(space).chain(temporaries)
     }
 
-    /// What is there as long as the program runs, by allocation.
+    /// Returns the buffers that exist as long as the program runs, by allocation.
     pub fn residents<'a>(&'a self, space: &'a SpaceMemory) -> impl Iterator<Item = LiveBuffer> + 'a {
         space.residents.iter().map(|&(allocation, buffer)| LiveBuffer {
             buffer,
@@ -146,7 +150,7 @@ impl ProgramMemory {
         })
     }
 
-    /// The buffer of a lifetime.
+    /// Returns the buffer of a lifetime.
     pub fn live(&self, lifetime: Lifetime) -> LiveBuffer {
         LiveBuffer {
             buffer: lifetime.buffer,
@@ -160,7 +164,7 @@ impl ProgramMemory {
         self.unpadded.get(buffer).copied().unwrap_or_default()
     }
 
-    /// What is wrong with the assignment and with the heap of any memory space.
+    /// Returns the problems of the assignment and of the heaps of all memory spaces.
     pub fn problems(&self) -> Problems {
         let mut all = self.assignment.problems.clone();
         self.spaces.iter().filter_map(|space| space.heap.as_ref()).for_each(|heap| all.extend(&heap.problems));
@@ -168,7 +172,7 @@ impl ProgramMemory {
     }
 }
 
-/// The shape of a buffer's value.
+/// Returns the shape of a buffer's value.
 fn shape_of<'m>(module: &'m Module, buffer: &Buffer) -> Option<&'m hlo::Shape> {
     Some(part(&module.at(buffer.instruction?)?.shape, &buffer.shape_index))
 }
@@ -200,7 +204,7 @@ impl SpaceMemory {
                 found.untraced_bytes = found.untraced_bytes.saturating_add(allocation.size);
             }
         }
-        // As XProf chooses: the first allocation that has any, of which the last.
+        // XProf's choice: the first allocation with a trace, and its last trace.
         let first = traces().filter_map(|(_, of)| of.filter(|&it| is_temporary(it))).min();
         let chosen = traces().rfind(|(_, of)| first.is_some() && *of == first);
         let by_buffers = || {
@@ -235,25 +239,25 @@ impl SpaceMemory {
         }
     }
 
-    /// Bytes that are alive when the space is fullest: what is there as long as the program runs, and the peak of the
-    /// heap.
+    /// Returns the peak in bytes: allocations that exist as long as the program runs, plus the peak of the heap.
     pub fn peak_bytes(&self) -> u64 {
         self.listed_bytes.saturating_add(self.heap.as_ref().map_or(0, |heap| heap.peak.bytes))
     }
 
-    /// The peak, with temporary values counted without the padding of their layouts.
+    /// Returns the peak in bytes, with temporary values counted without the padding of their layouts.
     pub fn peak_unpadded_bytes(&self) -> u64 {
         self.listed_bytes.saturating_add(self.heap.as_ref().map_or(0, |heap| heap.peak.unpadded_bytes))
     }
 
-    /// Bytes that are alive before each event of the heap's trace, and after the last.
+    /// Returns the bytes in use before each event of the heap's trace, and after the last.
     pub fn bytes_over_program(&self) -> impl Iterator<Item = u64> {
         let points = self.heap.iter().flat_map(|heap| &heap.points);
         points.map(|point| point.bytes.saturating_add(self.listed_bytes))
     }
 
-    /// How much of the memory for temporary values is free when the most of it is in use, percent: `(total - peak) / (total -
-    /// resident)`. `None` where there is none, where it is not known when all of it is in use, or the figures contradict each other.
+    /// Returns the free share of the memory for temporary values at the peak, in percent: `(total - peak) / (total -
+    /// resident)`. Returns `None` if there is no such memory, if lifetimes are incomplete, or if the figures
+    /// contradict each other.
     pub fn fragmentation_percent(&self) -> Option<f64> {
         if self.untraced_bytes > 0 {
             return None;

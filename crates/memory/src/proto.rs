@@ -1,5 +1,5 @@
-//! The part of `xla/service/hlo.proto` that says which buffer lies where: subsets of the messages, with XLA's field numbers.
-//! Names are kept as bytes, so that one that is not UTF-8 does not cost its message.
+//! Subset of `xla/service/hlo.proto` for buffer assignments, with XLA's field numbers. Names are stored as bytes, so
+//! that an invalid UTF-8 name does not make the message unreadable.
 
 use prost::Message;
 
@@ -16,7 +16,7 @@ pub(crate) struct LogicalBuffer {
     pub color: i64,
 }
 
-/// `xla.LogicalBufferProto.Location`. Older writers name the instruction, newer ones number it.
+/// `xla.LogicalBufferProto.Location`. Older writers store the instruction's name, newer ones its id.
 #[derive(Clone, PartialEq, Message)]
 pub(crate) struct Location {
     #[prost(bytes = "vec", tag = "2")]

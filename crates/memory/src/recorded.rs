@@ -1,6 +1,7 @@
-//! What a run says of memory, apart from everything else: all that tables and pages of memory are made of.
+//! Memory data of a run, separate from everything else. All tables and pages about memory are built from it.
 //!
-//! It can go to another worker as bytes, so that the page's analyst, which has no room for it, need not know buffers.
+//! It can be sent to another worker as bytes. So the page's analysis program, whose size is limited, needs no code
+//! for buffers.
 
 use std::sync::{Arc, OnceLock};
 
@@ -16,39 +17,39 @@ use crate::oom::OutOfMemory;
 use crate::program::ProgramMemory;
 use crate::what_if::WhatIf;
 
-/// What a run says of memory. What needs decoding is decoded once, when somebody asks.
+/// Memory data of a run. Each part is decoded once, on first access.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Recorded {
-    /// `TPU`, `GPU` or `CPU`, for the names of memory spaces; another word where it is not known.
+    /// `TPU`, `GPU` or `CPU`, for the names of memory spaces. Another text if unknown.
     pub platform: String,
-    /// Bytes of a device's memory, as the capture states it.
+    /// Bytes of a device's memory, as stated in the capture.
     pub device_memory_bytes: Option<u64>,
-    /// Was the run read from a trace in JSON, which holds no programs?
+    /// True if the run was read from a JSON trace, which contains no programs.
     pub is_json: bool,
-    /// Does the run have anything on a timeline?
+    /// True if the run has events for a timeline.
     pub has_events: bool,
-    /// What the run's hosts are called, by their index.
+    /// Names of the run's hosts, by index.
     pub hosts: Vec<String>,
-    /// The compiled programs that its files embed, in their order.
+    /// Compiled programs that the run's files embed, in file order.
     pub programs: Vec<RecordedProgram>,
-    /// What allocators reported, by host and name.
+    /// Allocators with their events, by host, device and kind of memory.
     pub allocators: Vec<Allocator>,
-    /// The bytes of a device memory profile (pprof), where this is one.
+    /// Device memory profile (pprof), if the run is one.
     heap: Option<RecordedHeap>,
-    /// The device memory profile that was saved before it, with the name of its run.
+    /// Device memory profile that was saved before it, with the name of its run.
     earlier: Option<(String, RecordedHeap)>,
-    /// The text of an out-of-memory error, where this is one.
+    /// Text of an out-of-memory error, if the run is one.
     error: Option<String>,
 }
 
-/// A compiled program that a file embeds.
+/// A compiled program embedded in a file.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub struct RecordedProgram {
-    /// Name of the program with its number: `jit_f(17)`.
+    /// Name of the program with its id: `jit_f(17)`.
     pub name: String,
-    /// Number of the program.
+    /// Id of the program.
     pub program_id: i64,
-    /// Index of the host whose file it stands in.
+    /// Index of the host whose file contains the program.
     pub host: u16,
     /// The `xla.HloProto`.
     #[serde(with = "shared_bytes")]
@@ -68,7 +69,8 @@ struct RecordedHeap {
 }
 
 impl Recorded {
-    /// What a trace says of memory. `start` is when the capture begins. The platform and the memory of a device are not known here.
+    /// Collects the memory data of a trace. `start` is the start of the capture. Callers must set the platform and
+    /// the memory of a device.
     pub fn new(trace: &Trace, start: Ps) -> Recorded {
         let program = |proto: &trace::HloProto| RecordedProgram {
             name: trace.text(proto.name).to_owned(),
@@ -89,50 +91,50 @@ impl Recorded {
         }
     }
 
-    /// The record with the device memory profile that the run is, and the one that was saved before it with the name of
-    /// its run.
+    /// Adds the device memory profile if the run is one, and the one that was saved before it, with the name of its
+    /// run.
     pub fn with_heap_profile(self, own: Option<Arc<[u8]>>, earlier: Option<(String, Arc<[u8]>)>) -> Recorded {
         let heap = |bytes| RecordedHeap { bytes, profile: OnceLock::new() };
         Recorded { heap: own.map(heap), earlier: earlier.map(|(name, bytes)| (name, heap(bytes))), ..self }
     }
 
-    /// The record with the text of an out-of-memory error, where the run is one.
+    /// Adds the text of an out-of-memory error if the run is one.
     pub fn with_error(self, text: Option<&str>) -> Recorded {
         Recorded { error: text.map(str::to_owned), ..self }
     }
 
-    /// Bytes of the programs as the files have them.
+    /// Returns the total size of the embedded programs, in bytes.
     pub fn program_bytes(&self) -> usize {
         self.programs.iter().map(|program| program.bytes.len()).sum()
     }
 
-    /// Is the run the text of an out-of-memory error?
+    /// Returns true if the run is the text of an out-of-memory error.
     pub fn is_error(&self) -> bool {
         self.error.is_some()
     }
 
-    /// What the text of an out-of-memory error lists, where the run is one.
+    /// Returns the reports in the text of an out-of-memory error. Empty if the run is not one.
     pub fn errors(&self) -> Vec<OutOfMemory> {
         self.error.as_deref().map(OutOfMemory::read).unwrap_or_default()
     }
 
-    /// The device memory profile, where the run is one.
+    /// Returns the device memory profile if the run is one.
     pub fn heap_profile(&self) -> Option<&HeapProfile> {
         self.heap.as_ref().map(RecordedHeap::profile)
     }
 
-    /// The device memory profile that was saved before it, with the name of its run.
+    /// Returns the device memory profile that was saved before it, with the name of its run.
     pub fn earlier_heap_profile(&self) -> Option<(&str, &HeapProfile)> {
         self.earlier.as_ref().map(|(name, heap)| (name.as_str(), heap.profile()))
     }
 
-    /// The whole as bytes, for [`Recorded::from_bytes`] of the same build.
+    /// Serializes everything, for [`Recorded::from_bytes`] of the same build.
     pub fn to_bytes(&self) -> Vec<u8> {
-        // Nothing of it has a length that is not known, so nothing can fail.
+        // All lengths are known, so serialization cannot fail.
         postcard::to_stdvec(self).unwrap_or_default()
     }
 
-    /// What [`Recorded::to_bytes`] wrote; `None` where these are other bytes.
+    /// Reads the output of [`Recorded::to_bytes`]. Returns `None` if the bytes are anything else.
     pub fn from_bytes(bytes: &[u8]) -> Option<Recorded> {
         postcard::from_bytes(bytes).ok()
     }
@@ -145,29 +147,30 @@ impl RecordedHeap {
 }
 
 impl RecordedProgram {
-    /// Memory of the program; `None` where the file does not say it.
+    /// Returns the memory of the program. Returns `None` if the file has no buffer assignment.
     pub fn memory(&self) -> Option<&ProgramMemory> {
         self.classifier().map(|classifier| &**classifier.program())
     }
 
-    /// Memory of the program with what each buffer is for; `None` where the file does not say it.
+    /// Returns the classifier of the program's buffers. Returns `None` if the file has no buffer assignment.
     pub fn classifier(&self) -> Option<&Arc<Classifier>> {
         let read = || Some(Arc::new(Classifier::new(&Arc::new(ProgramMemory::read(&self.bytes)?))));
         self.classifier.get_or_init(read).as_ref()
     }
 
-    /// Estimates of the program's main memory with something changed; `None` where the file does not say its memory.
+    /// Returns the what-if estimates of the program's main memory. Returns `None` if the file has no buffer
+    /// assignment.
     pub fn what_if(&self) -> Option<&WhatIf> {
         self.what_if.get_or_init(|| WhatIf::new(self.classifier()?)).as_ref()
     }
 
-    /// The program's arguments that share their memory with no result, though one could have it.
+    /// Returns the program's arguments that share their memory with no result, although one would fit.
     pub fn unshared_arguments(&self) -> Vec<UnsharedArgument> {
         self.memory().map(|memory| unshared_arguments(memory, &self.bytes)).unwrap_or_default()
     }
 }
 
-/// Bytes as one value: serde's own way is one value per byte.
+/// Serializes bytes as one value. Serde's default is one value per byte.
 mod shared_bytes {
     use std::sync::Arc;
 

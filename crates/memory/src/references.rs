@@ -1,21 +1,22 @@
-//! Who holds the memory of a buffer: several buffers can share one, which is free when the last of them is.
+//! Reference counts of memory: several buffers can share memory, which is free once the last of them is freed.
 
 use crate::assignment::BufferIndex;
 use crate::problems::Problem;
 
-/// Counts of references by buffer. A buffer that shares the memory of another hands its references on to that one, its root.
+/// Reference counts by buffer. A buffer that shares the memory of another passes its references on to that one, its
+/// root.
 pub(crate) struct References {
     counts: Vec<u64>,
     roots: Vec<BufferIndex>,
 }
 
 impl References {
-    /// References of `buffers` buffers, none of which is allocated.
+    /// Creates the counts for `buffers` buffers, none of them allocated.
     pub(crate) fn new(buffers: usize) -> References {
         References { counts: vec![0; buffers], roots: (0..buffers).collect() }
     }
 
-    /// Counts a buffer that exists before the program starts.
+    /// Adds a reference to a buffer that exists before the program starts.
     pub(crate) fn hold(&mut self, buffer: BufferIndex) {
         if let Some(count) = self.counts.get_mut(buffer) {
             *count += 1;
@@ -25,16 +26,16 @@ impl References {
     /// Allocates a buffer.
     ///
     /// # Errors
-    /// It is allocated.
+    /// Fails if the buffer is already allocated.
     pub(crate) fn allocate(&mut self, buffer: BufferIndex) -> Result<(), Problem> {
         self.hold(buffer);
         if self.counts.get(buffer) == Some(&1) { Ok(()) } else { Err(Problem::AllocatedTwice) }
     }
 
-    /// Frees a buffer. The buffer whose memory is free by that, if any.
+    /// Frees a buffer. Returns the buffer whose memory becomes free, if any.
     ///
     /// # Errors
-    /// It is not allocated.
+    /// Fails if the buffer is not allocated.
     pub(crate) fn free(&mut self, buffer: BufferIndex) -> Result<Option<BufferIndex>, Problem> {
         let root = self.root(buffer);
         if let Some(own) = self.roots.get_mut(buffer) {
@@ -49,10 +50,10 @@ impl References {
         }
     }
 
-    /// Gives a buffer the memory of another. The buffer whose memory is taken again by that, where it was free.
+    /// Lets a buffer share the memory of another. Returns the buffer whose memory is taken again, if it was free.
     ///
     /// # Errors
-    /// The other shares the memory of this one.
+    /// Fails if the other buffer shares the memory of this one.
     pub(crate) fn share(&mut self, buffer: BufferIndex, with: BufferIndex) -> Result<Option<BufferIndex>, Problem> {
         let root = self.root(with);
         if root == buffer {
@@ -65,8 +66,8 @@ impl References {
         Ok((self.counts.get(root) == Some(&1)).then_some(root))
     }
 
-    /// The buffer whose memory this one has. Paths are halved on the way, so that a long chain is walked once; there is no circle,
-    /// as only roots of others become children.
+    /// Returns the buffer that owns this one's memory. Path halving makes repeated walks of long chains cheap. There
+    /// is no cycle, because only roots become children.
     fn root(&mut self, buffer: BufferIndex) -> BufferIndex {
         let mut at = buffer;
         while let Some(&next) = self.roots.get(at).filter(|&&next| next != at) {

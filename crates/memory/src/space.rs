@@ -1,10 +1,11 @@
-//! Memory spaces: the numbers that XLA colours buffers with.
+//! Memory spaces: XLA's numbers for the memories of a device.
 
 /// The device's main memory (HBM).
 pub const MAIN: i64 = 0;
 
-/// The name of a memory space on a platform (`TPU`, `GPU`, `CPU`; another word where it is not known). The numbers from 1 are the TPU
-/// compiler's (`S(1)` in a layout), as XProf's memory analysis names them; on a GPU 1 is memory for collectives.
+/// Returns the name of a memory space on a platform (`TPU`, `GPU`, `CPU`; another text if unknown). Numbers from 1 on
+/// are those of the TPU compiler (`S(1)` in a layout), with the names of XProf's memory analysis. On a GPU, 1 is
+/// memory for collectives.
 pub fn space_name(space: i64, platform: &str) -> String {
     let name = match (space, platform) {
         (0, "TPU" | "GPU") => "HBM",

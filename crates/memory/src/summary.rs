@@ -1,4 +1,5 @@
-//! What fills a memory at its peak, added up: by class, by shape that is padded, by scope whose activations are kept; and the largest constants.
+//! Summary of a memory's contents at its peak: by class, by padded shape, by scope of activations, and the largest
+//! constants.
 
 use std::collections::BTreeMap;
 
@@ -8,84 +9,84 @@ use crate::class::Class;
 use crate::peak::PeakBuffer;
 use crate::tiling::{Reshaped, better_shape};
 
-/// Entries of each list at most.
+/// Maximum number of entries per list.
 const MOST: usize = 20;
-/// Groups of buffers at most: programs are compared by them.
+/// Maximum number of groups of buffers. Comparisons of programs use the groups.
 const MOST_GROUPS: usize = 50;
 
-/// Sums of what is alive at the peak.
+/// Sums of the buffers alive at the peak.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Summary {
-    /// Bytes of all of it.
+    /// Total bytes.
     pub bytes: u64,
-    /// Sums by class, the largest first: they add up to `bytes`.
+    /// Sums by class, largest first. They add up to `bytes`.
     pub classes: Vec<ClassSum>,
-    /// Bytes that layouts add.
+    /// Bytes of padding that layouts add.
     pub padding_bytes: u64,
-    /// Shapes with padding, those with the most first.
+    /// Shapes with padding, most padding first.
     pub padded: Vec<PaddedShape>,
-    /// Activations by scope, the largest first.
+    /// Activations by scope, largest first.
     pub activations: Vec<ScopeSum>,
-    /// Constants, the largest first.
+    /// Constants, largest first.
     pub constants: Vec<PeakBuffer>,
-    /// Buffers of one class, scope and shape together, the largest first.
+    /// Groups of buffers with the same class, scope and shape, largest first.
     pub groups: Vec<BufferGroup>,
 }
 
-/// Buffers of one class, scope and shape.
+/// Buffers with the same class, scope and shape.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BufferGroup {
     /// Class of the buffers.
     pub class: Class,
-    /// Scope of the buffers; empty where unknown.
+    /// Scope of the buffers. Empty if unknown.
     pub scope: String,
-    /// Type and shape without layout; empty where unknown.
+    /// Type and shape without layout. Empty if unknown.
     pub shape: String,
-    /// Number of the buffers.
+    /// Number of buffers.
     pub buffers: u64,
     /// Bytes of the buffers.
     pub bytes: u64,
 }
 
-/// The buffers of a class.
+/// Buffers of one class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClassSum {
-    /// The class.
+    /// Class of the buffers.
     pub class: Class,
-    /// Number of the buffers.
+    /// Number of buffers.
     pub buffers: u64,
     /// Bytes of the buffers.
     pub bytes: u64,
 }
 
-/// The buffers of a shape with a layout.
+/// Buffers with one shape and layout.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PaddedShape {
-    /// Type, shape and layout as HLO text writes them.
+    /// Type, shape and layout as HLO text.
     pub shape: String,
-    /// Number of the buffers.
+    /// Number of buffers.
     pub buffers: u64,
     /// Bytes of the buffers.
     pub bytes: u64,
-    /// Bytes of the buffers that are padding.
+    /// Bytes of padding in the buffers.
     pub padding_bytes: u64,
-    /// Another shape for the values of the buffers, and what one buffer takes then.
+    /// A better shape for the same values, with the size of one buffer in that shape. `None` if there is none.
     pub better: Option<Reshaped>,
 }
 
-/// The buffers of a scope.
+/// Buffers of one scope.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScopeSum {
-    /// The scope; empty where the program names none.
+    /// Name of the scope. Empty if the program has none.
     pub scope: String,
-    /// Number of the buffers.
+    /// Number of buffers.
     pub buffers: u64,
     /// Bytes of the buffers.
     pub bytes: u64,
 }
 
 impl Summary {
-    /// Summary of what is alive at the peak.
+    /// Summarizes the buffers alive at the peak.
     pub fn of(live: impl IntoIterator<Item = PeakBuffer>) -> Summary {
         let mut found = Summary::default();
         let mut classes: BTreeMap<Class, (u64, u64)> = BTreeMap::new();
@@ -139,7 +140,7 @@ impl Summary {
         found
     }
 
-    /// Bytes of a class.
+    /// Returns the bytes of a class.
     pub fn class_bytes(&self, class: Class) -> u64 {
         self.classes.iter().find(|sum| sum.class == class).map_or(0, |sum| sum.bytes)
     }

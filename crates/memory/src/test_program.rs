@@ -1,10 +1,10 @@
-//! Programs written by hand, for the tests of this crate.
+//! Programs built by hand for the tests of this crate.
 
 use wire_writer::{Message, message};
 
 use crate::ProgramMemory;
 
-/// A program: its instructions and buffers get the ids that they are written with.
+/// A program. Its instructions and buffers keep the ids that they are added with.
 #[derive(Clone, Debug, Default)]
 pub struct TestProgram {
     instructions: Vec<Message>,
@@ -23,7 +23,7 @@ fn shape(size: i64) -> Message {
 }
 
 impl TestProgram {
-    /// An instruction `opcode.id` with a result of `elements` numbers of four bytes.
+    /// Adds an instruction `opcode.id` with a result of `elements` numbers of four bytes.
     pub fn instruction(self, id: i64, opcode: &str, path: &str, elements: i64) -> Self {
         let metadata = message().bytes(2, path);
         let instruction = message().bytes(1, format!("{opcode}.{id}")).bytes(2, opcode).message(3, shape(elements));
@@ -35,7 +35,7 @@ impl TestProgram {
         self
     }
 
-    /// A buffer of the instruction with its id.
+    /// Adds a buffer of the instruction with the same id.
     pub fn buffer(self, id: i64, size: i64) -> Self {
         self.raw_buffer(message().int(1, id).int(2, size).message(3, message().int(4, id)))
     }
@@ -45,7 +45,8 @@ impl TestProgram {
         self
     }
 
-    /// An allocation with these buffers, one after the other; `flag` is the field that says what it is, 0 for temporary values.
+    /// Adds an allocation with these buffers in sequence. `flag` is the field number of its kind, or 0 for temporary
+    /// values.
     pub fn allocation(mut self, size: i64, flag: u32, buffers: &[i64]) -> Self {
         let mut allocation = message().int(1, self.allocations.len() as i64).int(2, size);
         if flag > 0 {
@@ -63,7 +64,8 @@ impl TestProgram {
         self
     }
 
-    /// A heap trace of `(kind, buffer, shared with)`; each event names the instruction of its buffer, as XLA's do.
+    /// Adds a heap trace of `(kind, buffer, shared with)`. Each event names the instruction of its buffer, like those
+    /// of XLA.
     pub fn trace(mut self, events: &[(i64, i64, i64)]) -> Self {
         let mut trace = message();
         for &(kind, buffer, with) in events {
@@ -74,7 +76,7 @@ impl TestProgram {
         self
     }
 
-    /// The `xla.HloProto`.
+    /// Returns the `xla.HloProto`.
     pub fn proto(&self) -> Vec<u8> {
         let mut computation = message().bytes(1, "main").int(5, 1);
         for instruction in &self.instructions {
@@ -91,13 +93,13 @@ impl TestProgram {
         message().message(1, module).message(3, assignment).0
     }
 
-    /// Looks at the memory of the program.
+    /// Calls `look` with the memory of the program.
     pub fn look<T>(&self, look: impl FnOnce(&ProgramMemory) -> T) -> T {
         look_at(&self.proto(), look).expect("a buffer assignment")
     }
 }
 
-/// Looks at the memory of any bytes.
+/// Calls `look` with the memory of a program in any bytes.
 pub fn look_at<T>(proto: &[u8], look: impl FnOnce(&ProgramMemory) -> T) -> Option<T> {
     ProgramMemory::read(proto).map(|program| look(&program))
 }

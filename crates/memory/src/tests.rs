@@ -8,7 +8,7 @@ use wire_writer::message;
 use crate::test_program::{ALLOCATE, FREE, SHARE, TestProgram, look_at};
 use crate::{Class, Classifier, Confidence, MAIN, Problem, ProgramMemory, blocks, xla_peak};
 
-/// Three buffers of 64 bytes in one allocation of temporary values, and an argument.
+/// Returns a program with three buffers of 64 bytes in one allocation of temporary values, and an argument.
 fn three() -> TestProgram {
     let adds = (1..=3)
         .fold(TestProgram::default(), |program, id| program.instruction(id, "add", "jit(f)/add", 16).buffer(id, 64));
@@ -48,7 +48,7 @@ fn the_peak_is_the_first_of_the_fullest_points() {
         assert_eq!((bytes, heap.peak_event), (vec![0, 64, 128, 64, 128, 64, 0], 1));
         let alive: Vec<_> = program.live_at_peak(space).map(|live| (program.name(live.buffer), live.bytes)).collect();
         assert_eq!(alive, [("parameter.4".to_owned(), 32), ("add.1".to_owned(), 64), ("add.2".to_owned(), 64)]);
-        // 224 allocated, 160 in use, 192 for temporary values.
+        // 224 bytes are allocated, 160 are in use, and 192 are for temporary values.
         assert!((space.fragmentation_percent().unwrap() - 100.0 * 64.0 / 192.0).abs() < 1e-9);
         let map: Vec<_> = blocks(program, space).map(|block| (block.offset, block.start, block.end)).collect();
         assert_eq!(map, [(0, 0, 2), (64, 1, 4), (128, 3, 5)]);
@@ -64,7 +64,7 @@ fn memory_that_is_shared_counts_once() {
         let lifetimes: Vec<_> = heap.lifetimes.iter().map(|it| (it.buffer, it.start, it.end)).collect();
         assert_eq!((lifetimes, heap.peak.bytes), (vec![(0, 0, Some(4)), (2, 3, Some(5))], 128));
     });
-    // Sharing what is free takes the memory again, and it is the sharer's.
+    // Sharing freed memory takes it again. It then belongs to the sharing buffer.
     let events = [(ALLOCATE, 1, 0), (FREE, 1, 0), (SHARE, 2, 1), (FREE, 2, 0)];
     three().trace(&events).look(|program| {
         let heap = program.space(MAIN).unwrap().heap.clone().unwrap();
@@ -100,13 +100,13 @@ fn sizes_that_no_memory_has_are_problems_and_no_totals() {
         program.instruction(id, "add", "", 1).buffer(id, i64::MAX).allocation(i64::MAX, 5, &[id])
     });
     let five = five.trace(&[(ALLOCATE, 1, 0), (FREE, 1, 0), (ALLOCATE, 2, 0)]);
-    // Each as a buffer and as an allocation.
+    // Each size counts once as a buffer and once as an allocation.
     assert_eq!(problem(&five), (Problem::ImpossibleSize, 10));
     five.look(|program| {
         let space = program.space(MAIN).unwrap();
         assert_eq!((space.total_bytes, space.resident_bytes, peak(program)), (224, 32, 96));
     });
-    // Each is possible, and all together are not.
+    // Each size is possible, but their sum is not.
     let half = (5..8).fold(three(), |program, id| program.allocation(1 << 59, 5, &[]).instruction(id, "add", "", 1));
     assert_eq!(problem(&half), (Problem::ImpossibleSize, 2));
     half.look(|program| assert_eq!(program.space(MAIN).unwrap().total_bytes, (1 << 59) + 224));

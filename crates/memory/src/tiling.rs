@@ -1,40 +1,41 @@
-//! What the tiles of a TPU cost: an array whose last dimensions are no multiples of its tile (8 x 128 numbers of 32 bits) fills them up
-//! with padding; and the shape of the same numbers that would not.
+//! Cost of the tiles of a TPU. If the last dimensions of an array are no multiples of its tile (8 x 128 numbers of 32
+//! bits), padding fills the rest of the tiles. The module also finds a shape for the same numbers with less padding.
 //!
 //! ```text
 //! f32[16384,4]{1,0:T(8,128)}   4 of 128 lanes are used: 8 MiB for 256 KiB
 //! f32[4,16384]                 4 of 8 rows: 512 KiB          the same numbers, the long dimension last
-//! f32[65536]                   256 KiB                       the same numbers, two dimensions as one
+//! f32[65536]                   256 KiB                       the same numbers, two dimensions merged
 //! ```
 
 use hlo::{ArrayShape, Layout, Shape};
 
-/// Another shape for the values of an array.
+/// A better shape for the values of an array.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reshaped {
-    /// The shape, without its layout.
+    /// Type and shape, without layout.
     pub shape: String,
-    /// Bytes that the array takes in the same tiles.
+    /// Bytes of the array with this shape, in the same tiles.
     pub bytes: u64,
-    /// What was done: dimensions in another order, or two of them as one.
+    /// Change of the shape: reordered or merged dimensions.
     pub how: &'static str,
 }
 
-/// Bytes of an array in the tiles of its layout; `None` where its layout names no tiles or does not fit 64 bits.
+/// Returns the bytes of an array in the tiles of its layout. Returns `None` if the layout has no tiles, or if the
+/// size exceeds 64 bits.
 pub fn tiled_bytes(shape: &ArrayShape) -> Option<u64> {
     let layout = shape.layout.as_ref().filter(|layout| !layout.tiles.is_empty())?;
     let minor_first = minor_first(shape, layout)?;
     padded(shape, &minor_first, layout)
 }
 
-/// Sizes of the dimensions, the fastest varying first.
+/// Returns the sizes of the dimensions, fastest varying first.
 fn minor_first(shape: &ArrayShape, layout: &Layout) -> Option<Vec<u64>> {
     let sizes: Vec<u64> = layout.minor_to_major.iter().filter_map(|&it| shape.dimension(it)).collect();
     (sizes.len() == shape.dimensions.len()).then_some(sizes)
 }
 
-/// Bytes of an array with `minor_first` elements per dimension, the fastest varying first, each rounded up to the tile.
-/// Only the first tile adds padding: those behind it divide it.
+/// Returns the bytes of an array with `minor_first` elements per dimension, fastest varying first, each rounded up to
+/// the tile. Only the first tile adds padding, because the later ones divide it.
 fn padded(shape: &ArrayShape, minor_first: &[u64], layout: &Layout) -> Option<u64> {
     let tile = layout.tiles.first()?;
     let mut elements = 1_u64;
@@ -50,8 +51,8 @@ fn padded(shape: &ArrayShape, minor_first: &[u64], layout: &Layout) -> Option<u6
     }
 }
 
-/// The shape of the same numbers that takes least in the same tiles: another order of the dimensions, else the two last as one. `None` where
-/// none of them saves half of the padding.
+/// Returns the shape of the same numbers that takes least space in the same tiles: with reordered dimensions, else
+/// with the last two dimensions merged. Returns `None` if none saves half of the padding.
 pub fn better_shape(shape: &ArrayShape) -> Option<Reshaped> {
     let layout = shape.layout.as_ref()?;
     let bytes = tiled_bytes(shape)?;
@@ -61,7 +62,7 @@ pub fn better_shape(shape: &ArrayShape) -> Option<Reshaped> {
     reordered.or_else(|| merged(shape, layout).filter(|it| is_worth_it(it.bytes)))
 }
 
-/// The shape with any two dimensions last.
+/// Returns the best shape with any two dimensions moved to the end.
 fn reordered(shape: &ArrayShape, layout: &Layout) -> Option<Reshaped> {
     let rank = shape.dimensions.len();
     let pairs = (0..rank).flat_map(|minor| (0..rank).map(move |second| (minor, second)));
@@ -79,7 +80,7 @@ fn reordered(shape: &ArrayShape, layout: &Layout) -> Option<Reshaped> {
     Some(Reshaped { shape: text(shape, sizes), bytes, how: "its dimensions in another order" })
 }
 
-/// The shape with the two last dimensions as one.
+/// Returns the shape with the last two dimensions merged.
 fn merged(shape: &ArrayShape, layout: &Layout) -> Option<Reshaped> {
     let (rest, [second, minor]) = shape.dimensions.split_last_chunk()?;
     let mut sizes = rest.to_vec();
@@ -88,7 +89,7 @@ fn merged(shape: &ArrayShape, layout: &Layout) -> Option<Reshaped> {
     Some(Reshaped {
         bytes: padded(shape, &minor_first, layout)?,
         shape: text(shape, sizes),
-        how: "its last two dimensions as one",
+        how: "its last two dimensions merged",
     })
 }
 
@@ -108,7 +109,7 @@ mod tests {
         ArrayShape { data_type, dimensions: dimensions.to_vec(), dynamic: Vec::new(), layout: Some(layout) }
     }
 
-    /// Sizes that XLA states in texts of errors and in the TPU profile at hand.
+    /// Compares with sizes that XLA states in error messages and in a TPU profile.
     #[test]
     fn tiles_round_up() {
         for (array, bytes) in [

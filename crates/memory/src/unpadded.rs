@@ -1,12 +1,13 @@
-//! The size of a value without the padding of its layout: what XProf compares a buffer's size with.
+//! Size of a value without the padding of its layout. XProf compares a buffer's size with it.
 
 use hlo::Shape;
 
-/// Bytes of a pointer, of which the table of a tuple is made.
+/// Size of a pointer in the table of a tuple, in bytes.
 const POINTER: u64 = 8;
 
-/// Bytes of a value in the default layout: an array's elements without tiles, each at least a byte; of a tuple its table of
-/// pointers, as its elements are separate buffers. `None` for shapes that are not known or do not fit 64 bits.
+/// Returns the bytes of a value in the default layout. For an array, these are its elements without tiles, at least a
+/// byte each. For a tuple, it is its table of pointers, because its elements are separate buffers. Returns `None` if
+/// the shape is unknown or the size exceeds 64 bits.
 pub fn unpadded_bytes(shape: &Shape) -> Option<u64> {
     match shape {
         Shape::Array(array) => {
@@ -19,7 +20,7 @@ pub fn unpadded_bytes(shape: &Shape) -> Option<u64> {
     }
 }
 
-/// The part of a value that an index names: `{1, 0}` is the first element of the second element.
+/// Returns the part of a value that an index selects: `{1, 0}` is the first element of the second element.
 pub fn part<'s>(shape: &'s Shape, index: &[i64]) -> &'s Shape {
     let mut part = shape;
     for &element in index {

@@ -1,12 +1,14 @@
-//! What if: the peak of a program with some of its memory gone, from the lifetimes of its buffers alone. An estimate: the compiler would
-//! choose other fusions, another order and other places.
+//! What-if estimates: the peak memory of a program after a hypothetical change, from the lifetimes of its buffers.
+//! The real peak would differ, because the compiler would choose other fusions, another order and other addresses.
 //!
 //! ```text
-//! without         these buffers take nothing
-//! rematerialised  activations of a scope are freed when the forward pass has left it, and are there again when its backward pass begins;
-//!                 what other scopes of the forward pass read is kept, as jax.checkpoint keeps the inputs of the blocks behind it
+//! without         these buffers take no memory
+//! rematerialised  activations of a scope are freed when the forward pass leaves it, and recomputed when its backward
+//!                 pass begins; values that other scopes of the forward pass read are kept, like the inputs of the
+//!                 blocks after a jax.checkpoint
 //! donated         the result with the new value takes the memory of the argument
-//! at batch size   what has a dimension that the old batch size divides, and is no parameter, state or constant, grows with it
+//! at batch size   arrays with a dimension that is a multiple of the old batch size scale with it, except parameters,
+//!                 state and constants
 //! ```
 
 use std::sync::Arc;
@@ -21,30 +23,31 @@ use crate::program::{LiveBuffer, ProgramMemory, SpaceMemory};
 use crate::space::MAIN;
 use crate::tiling::tiled_bytes;
 
-/// What would be different.
+/// A hypothetical change of the program.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Change {
-    /// Names of buffers that would not be there, as [`ProgramMemory::name`] has them.
+    /// Names of buffers to remove, as returned by [`ProgramMemory::name`].
     pub without: Vec<String>,
-    /// Scopes whose activations would be computed again, each with all scopes below it.
+    /// Scopes whose activations are recomputed, including all scopes below them.
     pub rematerialized: Vec<String>,
-    /// Numbers of arguments that would be donated.
+    /// Numbers of arguments to donate.
     pub donated: Vec<i64>,
-    /// The batch size that the program has, and the one that it would have.
+    /// Current batch size, and the new one.
     pub batch: Option<(u64, u64)>,
 }
 
 impl Change {
-    /// A change as people write it: `rematerialize=first,second; donate=0,1; batch=64; without=fusion.3`. `batch_size` is what the program has.
+    /// Parses a change: `rematerialize=first,second; donate=0,1; batch=64; without=fusion.3`. `batch_size` is the
+    /// program's current batch size.
     ///
     /// # Errors
-    /// A sentence on what cannot be understood.
+    /// Returns a message about the part that is invalid.
     pub fn parse(text: &str, batch_size: Option<u64>) -> Result<Change, String> {
         let mut change = Change::default();
         for part in text.split(';').map(str::trim).filter(|part| !part.is_empty()) {
-            let (key, values) = part.split_once('=').ok_or_else(|| format!("{part} is no change: {HOW}"))?;
+            let (key, values) = part.split_once('=').ok_or_else(|| format!("{part} is not a change: {HOW}"))?;
             let values = || values.split(',').map(str::trim).filter(|value| !value.is_empty());
-            let number = |value: &str| value.parse().map_err(|_| format!("{value} is no whole number: {HOW}"));
+            let number = |value: &str| value.parse().map_err(|_| format!("{value} is not a whole number: {HOW}"));
             match key.trim() {
                 "without" => change.without.extend(values().map(str::to_owned)),
                 "rematerialize" => change.rematerialized.extend(values().map(str::to_owned)),
@@ -56,7 +59,7 @@ impl Change {
                 }
                 "batch" => {
                     let old = batch_size
-                        .ok_or("the batch size of the program is not known: none of its arguments is an input")?;
+                        .ok_or("the batch size of the program is unknown: none of its arguments is an input")?;
                     let new = values().next().map(number).transpose()?.filter(|&new| new > 0);
                     change.batch = Some((old, new.ok_or_else(|| format!("batch needs a number: {HOW}"))?));
                 }
@@ -67,59 +70,60 @@ impl Change {
     }
 }
 
-/// How a change is written.
+/// Syntax of a change, for error messages.
 const HOW: &str =
-    "write rematerialize=SCOPE,..., donate=NUMBER,..., batch=SIZE or without=BUFFER,... with ; between them.";
+    "write rematerialize=SCOPE,..., donate=NUMBER,..., batch=SIZE or without=BUFFER,..., separated by semicolons.";
 
-/// Memory that is taken for a while.
+/// Memory in use for part of the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Taken {
-    /// The buffer.
+    /// Buffer in the memory.
     pub buffer: BufferIndex,
-    /// Bytes.
+    /// Size in bytes.
     pub bytes: u64,
-    /// Index of the first event at which it is there.
+    /// Index of the first event at which the memory is in use.
     pub start: usize,
-    /// Index of the first event at which it is gone; the number of events where nothing frees it.
+    /// Index of the first event at which the memory is free again. The number of events if nothing frees it.
     pub end: usize,
 }
 
-/// A program whose main memory questions are asked of. It is made once for all of them, since most of the work is to find what each buffer is.
+/// Data for what-if estimates of a program's main memory. Built once per program, because most of the work is the
+/// classification of the buffers.
 #[derive(Debug)]
 pub struct WhatIf {
     classifier: Arc<Classifier>,
-    /// What is there, as it is.
+    /// Memory in use without changes.
     taken: Vec<Taken>,
     classes: Vec<Class>,
-    /// The scope of each of them.
+    /// Scope of each entry of `taken`.
     scopes: Vec<ScopeIndex>,
     events: usize,
-    /// When the program is in each scope.
+    /// Events in each scope.
     stays: Vec<Stay>,
     readers: Readers,
 }
 
-/// The events at which a program is in a scope, by index.
+/// Indices of the events at which a program is in a scope.
 #[derive(Clone, Debug, Default)]
 struct Stay {
     forward: Vec<usize>,
-    /// Events of the backward pass, and of what is computed again for it.
+    /// Events of the backward pass and of its recomputations.
     backward: Vec<usize>,
 }
 
-/// A scope that would be computed again, with all scopes below it.
+/// A scope to recompute, including all scopes below it.
 struct Again {
-    /// By number, whether a scope is one of these.
+    /// True for each scope that is included, by scope index.
     has: Vec<bool>,
     stay: Stay,
 }
 
 impl WhatIf {
-    /// Estimates of a program; `None` where it keeps nothing in the main memory.
+    /// Prepares the estimates of a program. Returns `None` if it uses no main memory.
     pub fn new(classifier: &Arc<Classifier>) -> Option<WhatIf> {
         let program = classifier.program();
         let space = program.space(MAIN)?;
-        // What is there all the time is there also where no heap has events.
+        // Memory that is always in use counts even if no heap has events.
         let events = space.heap.as_ref().map_or(0, |heap| heap.instructions.len()).max(1);
         let residents = program.residents(space);
         let temporaries = space.heap.iter().flat_map(|heap| &heap.lifetimes).map(|&lifetime| program.live(lifetime));
@@ -143,12 +147,12 @@ impl WhatIf {
         self.program().space(MAIN)?.heap.as_ref()
     }
 
-    /// The peak as it is.
+    /// Returns the peak in bytes without changes.
     pub fn peak_bytes(&self) -> u64 {
         self.program().space(MAIN).map_or(0, SpaceMemory::peak_bytes)
     }
 
-    /// The peak with a change.
+    /// Returns the peak in bytes with a change.
     pub fn peak_with(&self, change: &Change) -> u64 {
         let mut changes = vec![0_i128; self.events + 1];
         self.each_with(change, |taken| {
@@ -161,7 +165,8 @@ impl WhatIf {
         most(&changes)
     }
 
-    /// What is there with a change: activations that are computed again are there twice, one after the other.
+    /// Returns the memory in use with a change. Recomputed activations appear twice, once before they are freed and
+    /// once after they are recomputed.
     pub fn taken_with(&self, change: &Change) -> Vec<Taken> {
         let mut found = Vec::with_capacity(self.taken.len());
         self.each_with(change, |taken| found.push(taken));
@@ -170,12 +175,12 @@ impl WhatIf {
 
     fn each_with(&self, change: &Change, mut look: impl FnMut(Taken)) {
         let module = &self.program().module;
-        // By the instruction first: a name is made for each buffer that is looked at.
+        // Compares the instruction first, because comparing a buffer's name requires building it.
         let made_by = |name: &str| module.index_of(module.instruction(name.split('{').next().unwrap_or(name))?);
         let without: Vec<_> = change.without.iter().map(|name| (made_by(name), name)).collect();
         let shared = self.results_of(&change.donated);
         let again: Vec<Again> = change.rematerialized.iter().map(|scope| self.again(scope)).collect();
-        // The first of them that each scope is in.
+        // The first entry that includes each scope.
         let again = |scope: ScopeIndex| again.iter().find(|again| again.has.get(scope) == Some(&true));
         let again: Vec<Option<&Again>> = (0..self.stays.len()).map(again).collect();
         for ((taken, &class), &scope) in self.taken.iter().zip(&self.classes).zip(&self.scopes) {
@@ -197,7 +202,8 @@ impl WhatIf {
         }
     }
 
-    /// The batch size of one device: the first dimension that most bytes of the inputs have; `None` where no argument is known as one.
+    /// Returns the batch size per device: the most frequent first dimension of the inputs, weighted by bytes. Returns
+    /// `None` if no argument is known to be an input.
     pub fn batch_size(&self) -> Option<u64> {
         let mut sizes: FxHashMap<u64, u64> = FxHashMap::default();
         for (taken, _) in self.taken.iter().zip(&self.classes).filter(|(_, class)| **class == Class::Input) {
@@ -209,7 +215,7 @@ impl WhatIf {
         sizes.into_iter().max_by_key(|&(size, bytes)| (bytes, size)).map(|(size, _)| size).filter(|&size| size > 1)
     }
 
-    /// The scopes whose activations are alive at the peak, the one with most bytes first.
+    /// Returns the scopes whose activations are alive at the peak, most bytes first.
     pub fn scopes(&self) -> Vec<String> {
         let at = self.heap().map_or(0, |heap| heap.peak_event);
         let paths = self.program().paths();
@@ -225,7 +231,7 @@ impl WhatIf {
         sums.into_iter().map(|(scope, _)| scope.to_owned()).collect()
     }
 
-    /// What is alive at the peak and comes and goes, the largest first.
+    /// Returns the temporary values alive at the peak, largest first.
     pub fn largest(&self) -> Vec<LiveBuffer> {
         let main = self.program().space(MAIN).into_iter();
         let live = main.flat_map(|space| self.program().live_at_peak(space)).filter(|live| live.lifetime.is_some());
@@ -234,12 +240,13 @@ impl WhatIf {
         live
     }
 
-    /// The name of a buffer.
+    /// Returns the name of a buffer.
     pub fn name(&self, buffer: BufferIndex) -> String {
         self.program().name(buffer)
     }
 
-    /// The results that would take the memory of donated arguments: of each the first result of its type and shape that shares with none.
+    /// Returns the results that would reuse the memory of donated arguments. For each argument, this is the first
+    /// result with its type and shape that shares no memory.
     fn results_of(&self, donated: &[i64]) -> FxHashSet<BufferIndex> {
         let allocations = &self.program().assignment.allocations;
         let mut found: FxHashSet<BufferIndex> = FxHashSet::default();
@@ -260,13 +267,13 @@ impl WhatIf {
         found
     }
 
-    /// Bytes at another batch size.
+    /// Returns the bytes at another batch size.
     fn bytes_at(&self, taken: &Taken, class: Class, batch: Option<(u64, u64)>) -> u64 {
         let Some((old, new)) = batch.filter(|(old, _)| *old > 0) else { return taken.bytes };
         let keeps = matches!(class, Class::Parameter | Class::OptimizerState | Class::Gradient | Class::Constant);
         let Some(array) = self.program().array(taken.buffer).filter(|_| !keeps) else { return taken.bytes };
         let is_like_a_parameter = self.classifier.is_like_a_parameter(array);
-        // Merged with others a batch is the slowest dimension.
+        // If the batch is merged with other dimensions, it is the slowest one.
         let divides = |(place, size): (usize, &u64)| *size == old || (place == 0 && *size > 0 && size % old == 0);
         let Some(place) = array.dimensions.iter().enumerate().position(divides).filter(|_| !is_like_a_parameter) else {
             return taken.bytes;
@@ -276,12 +283,13 @@ impl WhatIf {
             *size = (u128::from(*size) * u128::from(new) / u128::from(old)).try_into().unwrap_or(u64::MAX);
         }
         let linear = u128::from(taken.bytes) * u128::from(new) / u128::from(old);
-        // Where the tiles of the layout explain the size as it is, they give the new one.
+        // If the tiles of the layout explain the current size, they determine the new one.
         let tiled = tiled_bytes(array).filter(|&bytes| bytes == taken.bytes).and_then(|_| tiled_bytes(&scaled));
         tiled.unwrap_or_else(|| linear.try_into().unwrap_or(u64::MAX))
     }
 
-    /// Where an activation would be freed, and where it would be computed again; `None` where it is kept.
+    /// Returns the event at which an activation would be freed, and the one at which it would be recomputed. Returns
+    /// `None` if it is kept.
     fn left(&self, taken: &Taken, again: &Again) -> Option<(usize, usize)> {
         if self.readers.of_buffer(taken.buffer).any(|reader| again.has.get(reader) != Some(&true)) {
             return None;
@@ -292,7 +300,7 @@ impl WhatIf {
         (taken.start <= left && left + 1 < again && again < taken.end).then_some((left + 1, again))
     }
 
-    /// A scope of this name with those below it.
+    /// Returns the scope with this name, including those below it.
     fn again(&self, name: &str) -> Again {
         let names = self.program().paths().names();
         let has: Vec<bool> = names.iter().map(|scope| is_below(scope, name)).collect();
@@ -307,7 +315,7 @@ impl WhatIf {
     }
 }
 
-/// When the program is in each scope, by its number.
+/// Returns the events in each scope, by scope index.
 fn stays(program: &ProgramMemory, space: &SpaceMemory) -> Vec<Stay> {
     let paths = program.paths();
     let mut found = vec![Stay::default(); paths.names().len()];
@@ -322,9 +330,9 @@ fn stays(program: &ProgramMemory, space: &SpaceMemory) -> Vec<Stay> {
     found
 }
 
-/// The most bytes that are taken at once, of what is taken more at each event.
+/// Returns the maximum of the bytes in use, from the change at each event.
 fn most(changes: &[i128]) -> u64 {
-    // Behind the last event what nothing frees is still there.
+    // After the last event, memory that nothing frees is still in use.
     let in_program = changes.split_last().map_or(changes, |(_, before)| before);
     let sums = in_program.iter().scan(0_i128, |sum, change| {
         *sum += change;
@@ -333,15 +341,15 @@ fn most(changes: &[i128]) -> u64 {
     u64::try_from(sums.max().unwrap_or(0)).unwrap_or(u64::MAX)
 }
 
-/// Is a scope another one, or inside it?
+/// Returns true if a scope equals another one or is inside it.
 fn is_below(scope: &str, of: &str) -> bool {
     scope == of || scope.strip_prefix(of).is_some_and(|rest| rest.starts_with('/'))
 }
 
-/// The scopes of the forward pass that read each buffer.
+/// Scopes of the forward pass that read each buffer.
 #[derive(Debug)]
 struct Readers {
-    /// Sorted, each once.
+    /// Sorted pairs, without duplicates.
     pairs: Vec<(BufferIndex, ScopeIndex)>,
 }
 

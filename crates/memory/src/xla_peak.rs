@@ -1,11 +1,11 @@
-//! The peak that XLA itself reports: `compiled.memory_analysis().peak_memory_in_bytes`.
+//! Peak as reported by XLA: `compiled.memory_analysis().peak_memory_in_bytes`.
 
 use crate::assignment::{Assignment, BufferIndex, HeapEventKind};
 use crate::references::References;
 
-/// The largest sum of the buffers that live at once, as XLA's `ComputePeakMemory` has it: all memory spaces together, arguments,
-/// results and constants from the start (of each allocation its largest buffer), memory of calls left out, and all heap
-/// traces after one another.
+/// Returns the largest sum of the buffers alive at once, like XLA's `ComputePeakMemory`. It adds up all memory
+/// spaces. Arguments, results and constants count from the start, with the largest buffer of each allocation. Memory
+/// of calls is left out. Heap traces run in sequence.
 pub fn xla_peak(assignment: &Assignment) -> u64 {
     let size = |buffer: BufferIndex| assignment.buffers.get(buffer).map_or(0, |buffer| u128::from(buffer.size));
     let mut references = References::new(assignment.buffers.len());
@@ -19,7 +19,7 @@ pub fn xla_peak(assignment: &Assignment) -> u64 {
     let mut peak = bytes;
     for event in assignment.traces.iter().flat_map(|trace| &trace.events) {
         let Some(buffer) = event.buffer else { continue };
-        // What the heap's own figures say is wrong is not said twice.
+        // Inconsistencies are not counted here: the heap already counts them.
         match event.kind {
             HeapEventKind::Allocate if references.allocate(buffer).is_ok() => bytes += size(buffer),
             HeapEventKind::Free => {

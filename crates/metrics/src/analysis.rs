@@ -1,4 +1,4 @@
-//! A run, measured: the numbers that the document, the findings, tables and pages are made from.
+//! Measures a run. The report, the findings, the tables and the page are built from the result.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -21,28 +21,28 @@ use base::{Cut, Warning, WarningCode};
 use hlo::Modules;
 use trace::Trace;
 
-/// Everything measured of one run with one set of settings. It is never changed: what is made of it lies beside it.
+/// All measurements of one run with one set of settings. Immutable: values derived from it are cached outside.
 #[derive(Clone, Debug)]
 pub struct Analysis {
-    /// The part of the run that its numbers are of.
+    /// The part of the run that the numbers cover.
     pub window: Window,
     /// The devices and their ops in the window.
     pub devices: Devices,
     /// The devices and their ops in the whole capture.
     pub captured: Devices,
-    /// The events in the window, where its edges cut some.
+    /// The events in the window. `None` if the window cuts no event.
     limited: Option<Trace>,
-    /// What the hosts do, and when.
+    /// Time ranges of the activities of each host, by host index.
     pub hosts: BTreeMap<u16, HostTime>,
     /// The calls that launch device work.
     pub calls: CallIndex,
-    /// The steps found in the whole trace.
+    /// The steps found in the whole trace, whatever the window is.
     pub steps: Steps,
-    /// Op statistics.
+    /// Op statistics of the window.
     pub ops: Ops,
-    /// The ops against the peaks of the devices.
+    /// The ops compared with the peaks of the devices.
     pub roofline: Roofline,
-    /// Where the time of each step goes.
+    /// Time of each step by activity.
     pub step_breakdown: Breakdown,
     /// GPU kernels.
     pub kernel_stats: KernelStats,
@@ -50,29 +50,29 @@ pub struct Analysis {
     pub launches: Launches,
     /// Copies and fills.
     pub copies: Copies,
-    /// Communication.
+    /// Communication between devices.
     pub collectives: Collectives,
-    /// What fills the memory of the devices.
+    /// Use of device memory.
     pub memory: MemoryUse,
 }
 
-/// What only the making of the document needs of what was measured.
+/// Measurements that only the report builder uses.
 pub(crate) struct ForDocument<'r> {
     pub modules: &'r Modules,
     pub tallies: Tallies,
     pub steps: StepReport,
     pub warnings: Vec<Warning>,
-    /// The window that was measured: the main one where the user's choice is not in the run.
+    /// The measured window: the main one if the run has no window that matches the user's choice.
     pub choice: &'r WindowChoice,
     pub cut: Option<Cut>,
-    /// The device whose peaks to compare with, where the user or a file beside the profile says.
+    /// The device whose peaks to compare with, if the user or a sidecar file names one.
     pub device: Option<&'r str>,
 }
 
 /// Measures `run`.
 pub(crate) fn measure<'r>(run: &'r Run, settings: &'r Settings) -> (Analysis, ForDocument<'r>) {
     let whole = &run.trace;
-    // Steps are found and judged in the whole capture, whatever is measured.
+    // Steps are found and judged in the whole capture, whatever the window is.
     let cut = base::cut(run.warnings.iter().chain(&whole.warnings));
     let captured = Devices::of_capture(whole, Arc::clone(run.by_line()), cut.is_some());
     let modules = &run.programs().modules;
@@ -103,7 +103,7 @@ pub(crate) fn measure<'r>(run: &'r Run, settings: &'r Settings) -> (Analysis, Fo
     let measured = Measured { steps: &steps, judged: &step_report.rows, plain: &plain };
     let mut step_breakdown = Breakdown::new(whole, &captured, &times, &hosts, &calls, measured);
     let window = step_breakdown.window(choice, &steps, &plain, given);
-    // From here on everything is of the window, or says that it is not.
+    // From here on everything covers only the window, except where `whole` or `captured` is passed.
     let Limited { trace: limited, devices } = Limited::new(whole, &captured, &window.of_device);
     let trace = limited.as_ref().unwrap_or(whole);
     let tallies = Tallies::new(trace, &devices);
@@ -113,9 +113,9 @@ pub(crate) fn measure<'r>(run: &'r Run, settings: &'r Settings) -> (Analysis, Fo
     let device =
         settings.device.as_deref().or(run.device.as_deref()).or_else(|| crate::metadata::noted_device(run, &captured));
     warnings.append(&mut step_report.warnings);
-    // A file without events holds no ops either: one warning is enough.
-    let says_it = warnings.iter().any(|it| it.is(WarningCode::NoEvents) || it.is(WarningCode::XplaneNoEvents));
-    if !says_it && !is_of_memory_alone(run) {
+    // A file without events has no ops either: one warning is enough.
+    let is_reported = warnings.iter().any(|it| it.is(WarningCode::NoEvents) || it.is(WarningCode::XplaneNoEvents));
+    if !is_reported && !has_only_memory(run) {
         warnings.extend(no_device_ops(&run.trace, &captured));
     }
     warnings.extend(device_clocks::warnings(&captured));
@@ -146,24 +146,26 @@ pub(crate) fn measure<'r>(run: &'r Run, settings: &'r Settings) -> (Analysis, Fo
 }
 
 impl Analysis {
-    /// The events of `run`, which it is of; those that an edge of the window cuts have the times that are left of them.
+    /// Returns the events of `run`, which must be the measured run. Events that an edge of the window cuts have only
+    /// their time inside the window.
     pub fn trace<'a>(&'a self, run: &'a Run) -> &'a Trace {
         self.limited.as_ref().unwrap_or(&run.trace)
     }
 
-    /// What limits an op: the resource of which it uses the largest share.
+    /// Returns the limiting resource of an op: the one that the op uses most.
     pub fn bound_by(&self, op: &Op) -> Option<&'static str> {
         self.roofline.bound_label(op)
     }
 
-    /// The share of its time that an op would need at the peak of what limits it, 0 to 1.
+    /// Returns the share of the op's time that it would need at the peak of its limiting resource, from 0 to 1.
     pub fn efficiency(&self, op: &Op) -> Option<f64> {
         self.roofline.point(op)?.roofline_efficiency
     }
 }
 
-/// Compiled programs, a device memory profile or the text of an out-of-memory error: nobody looks for ops in it.
-fn is_of_memory_alone(run: &Run) -> bool {
+/// Returns true for compiled programs, a device memory profile or the text of an out-of-memory error. Such a file has
+/// no ops, so the lack of ops needs no warning.
+fn has_only_memory(run: &Run) -> bool {
     let has_memory = run.heap_profile.is_some() || run.memory_error.is_some() || !run.trace.hlo.is_empty();
     run.trace.events.is_empty() && has_memory
 }
@@ -171,7 +173,7 @@ fn is_of_memory_alone(run: &Run) -> bool {
 fn no_device_ops(trace: &Trace, devices: &Devices) -> Option<Warning> {
     let warning = Warning::new(
         WarningCode::NoDeviceOps,
-        "The profile holds no op that ran on a TPU, a GPU or XLA's CPU backend: steps, kernels and utilisation are unknown.",
+        "The profile contains no op that ran on a TPU, a GPU or XLA's CPU backend: steps, kernels and utilisation are unknown.",
     );
     devices.used.is_empty().then(|| warning.with_remedy(trace.framework.words().record_ops))
 }

@@ -1,37 +1,39 @@
-//! The arguments of the compiled programs: how large each is on a device, and which part of it each device holds.
+//! Lists the arguments of the compiled programs: the size of each on a device, and the part of it that each device
+//! holds.
 //!
-//! Reads the entry computations of the embedded HLO. A partitioned program is the one that each device runs, so the shapes in
-//! it are those of a device's part. JAX names an argument by its place in the call (`state.params['w']`).
+//! Reads the entry computations of the embedded HLO. Each device runs the same partitioned program, so the shapes in it
+//! are those of one device's part. JAX names an argument by its place in the call (`state.params['w']`).
 
 use hlo::{Modules, Placement, Shape};
 
-/// One argument of a program.
+/// An argument of a program.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Argument {
-    /// Index of the host whose file holds the program.
+    /// Index of the host whose file contains the program.
     pub host: u16,
-    /// Number of the program.
+    /// Id of the program.
     pub program_id: i64,
-    /// Name of the program with its number: `jit_f(17)`.
+    /// Name of the program with its id: `jit_f(17)`.
     pub program: String,
     /// Number of the argument, from 0.
     pub number: i64,
-    /// What the framework calls it, else the instruction's name.
+    /// Name that the framework gives to the argument, or the instruction's name if it gives none.
     pub name: String,
     /// Shape of the argument on one device.
     pub shape: String,
-    /// Bytes of the argument on one device, padding not counted.
+    /// Bytes of the argument on one device, without padding.
     pub bytes_per_device: f64,
-    /// Which part each device holds; `None` where the program does not say it.
+    /// The part that each device holds. `None` if the program does not state it.
     pub placement: Option<Placement>,
-    /// The sharding as HLO text writes it, empty where there is none.
+    /// Sharding in HLO syntax. Empty if there is none.
     pub sharding: String,
-    /// Devices that the program runs on; `None` where it does not say it.
+    /// Number of devices that the program runs on. `None` if the program does not state it.
     pub devices: Option<u64>,
 }
 
 impl Argument {
-    /// Bytes of the whole value, each part once. `None` where the sharding does not say how many parts there are.
+    /// Returns the bytes of the whole value, counting each distinct part once. `None` if the sharding does not
+    /// determine the number of parts.
     pub fn whole_bytes(&self) -> Option<f64> {
         let parts = match (&self.placement, self.devices) {
             (Some(placement), _) => placement.distinct()?,
@@ -41,7 +43,8 @@ impl Argument {
         Some(self.bytes_per_device * parts as f64)
     }
 
-    /// Devices that hold the same part: more than 1 where memory could be saved by sharding. `None` where unknown.
+    /// Returns the number of devices that hold the same part. If it is more than 1, sharding could save memory. `None`
+    /// if unknown.
     pub fn copies(&self) -> Option<u64> {
         match self.placement.as_ref() {
             Some(Placement::Replicated) => self.devices,
@@ -53,7 +56,7 @@ impl Argument {
     }
 }
 
-/// The arguments of all programs in the file: programs in its order, their arguments by number. Reads every module.
+/// Returns the arguments of all programs: programs in the order of the file, arguments by number. Reads every module.
 pub fn arguments(modules: &Modules) -> Vec<Argument> {
     let mut found = Vec::new();
     for (host, program_id, program, module) in modules.all() {

@@ -1,8 +1,9 @@
-//! The category of a device op, and the family that decides its colour and its part of a step.
+//! Finds the category of a device op and its family, which determines the op's colour and its part of a step.
 //!
-//! A category is XLA's own (`hlo_category`) where the trace has it, which is on TPUs. Elsewhere, and where that says only `custom-call`, it is recognised by the names of
-//! the op, in an order that keeps general words (`fusion`, `reduce`, `copy`) from claiming what a more specific name
-//! explains; `facts/kernel_families.csv` holds the names. Host events are never given to this module.
+//! The category is XLA's own (`hlo_category`) if the trace has it, as on TPUs. Otherwise, or if XLA's category is only
+//! `custom-call`, the category follows from the names of the op. More specific names are tested before general words
+//! (`fusion`, `reduce`, `copy`). `facts/kernel_families.csv` lists the names. Callers pass only device ops, never host
+//! events.
 
 use std::sync::{Arc, Mutex};
 
@@ -15,7 +16,7 @@ use facts::kernel_families::{self, Scope};
 use trace::copies::{Direction, direction};
 use trace::{ArgsId, StrId, Trace};
 
-/// What a device op does, coarsely: the parts of a step.
+/// Coarse class of a device op. Step times are split by it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum OpClass {
     /// Arithmetic.
@@ -26,16 +27,16 @@ pub enum OpClass {
     Transfer,
 }
 
-/// What a device op does: one colour each, the same in every view.
+/// Family of a device op. Each has one colour, which is the same in every view.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum OpFamily {
-    /// Products of matrices.
+    /// Matrix products.
     Matmul,
-    /// Convolutions. On a TPU XLA runs most matrix products as convolutions and says so.
+    /// Convolutions. On a TPU, XLA runs most matrix products as convolutions and reports them as such.
     Convolution,
     /// Fused attention.
     Attention,
-    /// Arithmetic element by element.
+    /// Elementwise arithmetic.
     Elementwise,
     /// Reductions, norms, softmax, pooling.
     Reduction,
@@ -48,7 +49,7 @@ pub enum OpFamily {
 }
 
 impl OpFamily {
-    /// All families, in the order of a legend.
+    /// All families, in legend order.
     pub const ALL: [OpFamily; 8] = [
         OpFamily::Matmul,
         OpFamily::Convolution,
@@ -60,7 +61,7 @@ impl OpFamily {
         OpFamily::DataMovement,
     ];
 
-    /// Stable identifier, snake_case.
+    /// Returns the stable identifier, in snake_case.
     pub fn label(self) -> &'static str {
         match self {
             OpFamily::Matmul => "matmul",
@@ -74,7 +75,7 @@ impl OpFamily {
         }
     }
 
-    /// The part of a step that ops of this family are.
+    /// Returns the class of this family's ops.
     pub fn class(self) -> OpClass {
         match self {
             OpFamily::Communication => OpClass::Communication,
@@ -84,8 +85,8 @@ impl OpFamily {
     }
 }
 
-/// The family of a category as it stands in a report, whoever wrote it. A category that no table knows is taken for the
-/// name of an HLO op, then for other arithmetic.
+/// Returns the family of a category in a report, which another tool may have written. If no table lists the category,
+/// it is matched as the name of an HLO op. The fallback is other arithmetic.
 pub fn family_of(category: &str) -> OpFamily {
     let category = category.trim().to_ascii_lowercase();
     let known = hlo_categories::family(&category).or_else(|| {
@@ -97,19 +98,19 @@ pub fn family_of(category: &str) -> OpFamily {
         .unwrap_or(OpFamily::OtherCompute)
 }
 
-/// A category of one [`Categorizer`]: dense, from 0 in order of first sight.
+/// Id of a category within one [`Categorizer`]: counts from 0 in order of first use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CategoryId(u32);
 
 impl CategoryId {
-    /// Index of the category, for side tables with one entry per category.
+    /// Returns the index of the category, for side tables with one entry per category.
     pub fn index(self) -> usize {
         self.0 as usize
     }
 }
 
-/// Categories of ops that do not state them, by name and arguments. Copies share it: to recognise a million different kernels takes
-/// seconds, and most measurements ask for their categories.
+/// Categories recognised from names and arguments, for ops that do not state one. Copies share the cache: recognising a
+/// million different kernels takes seconds, and most measurements need the categories.
 #[derive(Clone, Debug, Default)]
 pub struct Recognised(Arc<Mutex<FxHashMap<(StrId, ArgsId), &'static str>>>);
 
@@ -122,20 +123,20 @@ impl Recognised {
     }
 }
 
-/// Tells the categories of many ops: each distinct op is looked at once.
+/// Finds the categories of many ops. Each distinct op is examined once.
 #[derive(Debug)]
 pub struct Categorizer<'a> {
     trace: &'a Trace,
     recognised: Recognised,
     by_op: FxHashMap<(StrId, ArgsId), CategoryId>,
-    /// Categories of ops that state them, by their text.
+    /// Categories that ops state, by the interned text.
     stated: FxHashMap<StrId, CategoryId>,
     by_name: FxHashMap<String, CategoryId>,
     categories: Vec<(String, OpFamily)>,
 }
 
 impl<'a> Categorizer<'a> {
-    /// A categorizer of ops of `trace`, of which some were `recognised`.
+    /// Creates a categorizer for the ops of `trace`, which reuses the categories in `recognised`.
     pub fn new(trace: &'a Trace, recognised: &Recognised) -> Categorizer<'a> {
         Categorizer {
             trace,
@@ -147,7 +148,7 @@ impl<'a> Categorizer<'a> {
         }
     }
 
-    /// The category of the op `name` with `args`.
+    /// Returns the category of the op `name` with `args`.
     pub fn of(&mut self, name: StrId, args: ArgsId) -> CategoryId {
         let stated = self.trace.args.set(args.index()).map_or(StrId::EMPTY, |set| set.hlo_category);
         if let Some(&known) = self.stated.get(&stated) {
@@ -177,38 +178,39 @@ impl<'a> Categorizer<'a> {
         id
     }
 
-    /// Does the op `name` with `args` communicate?
+    /// Returns true if the op `name` with `args` communicates.
     pub fn communicates(&mut self, name: StrId, args: ArgsId) -> bool {
         let category = self.of(name, args);
         self.class(category) == OpClass::Communication
     }
 
-    /// The category's name.
+    /// Returns the name of the category.
     pub fn name(&self, id: CategoryId) -> &str {
         self.categories.get(id.index()).map_or("", |(name, _)| name)
     }
 
-    /// All categories seen so far, in order of first sight: [`CategoryId::index`] is the position.
+    /// Returns all categories found so far, in order of first use: [`CategoryId::index`] is the position.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.categories.iter().map(|(name, _)| name.as_str())
     }
 
-    /// The category's family.
+    /// Returns the family of the category.
     pub fn family(&self, id: CategoryId) -> OpFamily {
         self.categories.get(id.index()).map_or(OpFamily::OtherCompute, |&(_, family)| family)
     }
 
-    /// The category's class.
+    /// Returns the class of the category.
     pub fn class(&self, id: CategoryId) -> OpClass {
         self.family(id).class()
     }
 }
 
-/// XLA's word for what it does not know.
+/// XLA's category for calls whose contents it does not know.
 const CUSTOM_CALL: &str = "custom-call";
 
-/// The order of evidence after XLA's category: copies by their direction; the HLO instruction; the kernel's own name (a
-/// library call's instruction only says `custom-call`); the framework op; the kernel's name read like an instruction's.
+/// Finds the category of an op that XLA gives none. Tests, in this order: the direction of a copy; the HLO instruction;
+/// the kernel's own name (the instruction of a library call is only `custom-call`); the framework op; the kernel's
+/// name, read like an instruction's name.
 fn category(trace: &Trace, name: StrId, args: ArgsId) -> &'static str {
     let args_set = trace.args.get(args);
     if trace.text(args_set.hlo_category) == CUSTOM_CALL {
@@ -220,7 +222,7 @@ fn category(trace: &Trace, name: StrId, args: ArgsId) -> &'static str {
     let kernel = trace.text(name);
     let instruction = trace.text(args_set.hlo_op);
     let instruction = instruction.rsplit("::").next().unwrap_or(instruction);
-    // Prepared once: a trace may have a million different kernels.
+    // Split once: a trace may have a million different kernels.
     let words = Name::new(kernel);
     let by_kernel = || of_instruction(kernel, &words);
     let (by_instruction, instruction) = match instruction {
@@ -250,13 +252,13 @@ fn copy_category(direction: Direction) -> &'static str {
     }
 }
 
-/// What a kernel computes that the program brings along, by its name, else by the function that calls it:
+/// Returns the category of a program's custom kernel, by its name, or by the function that calls it:
 ///
 /// ```text
 /// jit(step)/jit(main)/layer_0/attn/jit(ragged_paged_attention)/RPA-bq_32-bkvp_32/pallas_call
 ///                     |            |
 ///                     scopes may   the function
-///                     hold anything
+///                     have any name
 /// ```
 fn custom_call(name: &str, path: &str) -> Option<&'static str> {
     let of_kernel = |text: &str| {
@@ -268,12 +270,14 @@ fn custom_call(name: &str, path: &str) -> Option<&'static str> {
     [Some(name), functions.last()].into_iter().flatten().find_map(of_kernel)
 }
 
-/// XLA names the kernels it writes itself after the fusion: `loop_add_tanh_fusion`, `wrapped_broadcast.kd`.
+/// Returns true for kernels that XLA generated. It names them after the fusion: `loop_add_tanh_fusion`,
+/// `wrapped_broadcast.kd`.
 fn is_xla_kernel(kernel: &str, name: &Name) -> bool {
     !kernel.contains(['(', '<', ':']) && name.words().any(|word| word == "fusion" || word == "wrapped")
 }
 
-/// The category that an instruction's name gives away, or `None` where it is opaque (`custom-call.1`, `fusion.7`).
+/// Returns the category that follows from the instruction's name, or `None` if the name is opaque (`custom-call.1`,
+/// `fusion.7`).
 fn of_instruction(instruction: &str, name: &Name) -> Option<&'static str> {
     if instruction.is_empty() || instruction.starts_with("custom-call") || instruction.starts_with("custom_call") {
         return None;
@@ -287,7 +291,7 @@ fn of_instruction(instruction: &str, name: &Name) -> Option<&'static str> {
     })
 }
 
-/// What remains to be said of an instruction that says nothing of its contents.
+/// Returns the category of an instruction whose name does not reveal its contents.
 fn opaque(instruction: &str) -> Option<&'static str> {
     let name = Name::new(instruction);
     let first = name.words().next()?;
@@ -299,8 +303,8 @@ fn opaque(instruction: &str) -> Option<&'static str> {
     }
 }
 
-/// The type of a framework op from its path: `Conv2D` of `block/conv:Conv2D`, `dot_general` of
-/// `jit(f)/jit(main)/dot_general:`. `XlaModule:` stands for "none" on GPUs.
+/// Returns the type of a framework op from its path: `Conv2D` for `block/conv:Conv2D`, `dot_general` for
+/// `jit(f)/jit(main)/dot_general:`. On GPUs, `XlaModule:` means that there is no framework op.
 fn framework_type(path: &str) -> &str {
     if path.starts_with("XlaModule") {
         return "";

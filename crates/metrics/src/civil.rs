@@ -1,6 +1,6 @@
-//! Dates of the Gregorian calendar from Unix time, without a clock or a time zone.
+//! Computes dates of the Gregorian calendar from Unix time, without a clock or a time zone.
 
-/// Nanoseconds since 1970 as `2026-05-20T08:45:02.889Z`.
+/// Formats nanoseconds since 1970 as `2026-05-20T08:45:02.889Z`.
 pub fn iso_8601_utc(unix_ns: i64) -> String {
     let milliseconds = unix_ns.div_euclid(1_000_000);
     let (days, in_day) = (milliseconds.div_euclid(86_400_000), milliseconds.rem_euclid(86_400_000));
@@ -10,8 +10,8 @@ pub fn iso_8601_utc(unix_ns: i64) -> String {
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{millisecond:03}Z")
 }
 
-/// The time in a profile folder's name, `2026_05_20_08_45_02`, as `2026-05-20T08:45:02`: local time of the machine that
-/// captured, so without a zone. `None` for any other name and for dates that do not exist.
+/// Returns the time in a profile folder's name, `2026_05_20_08_45_02`, as `2026-05-20T08:45:02`. It has no zone because
+/// it is local time of the capturing machine. `None` for any other name and for dates that do not exist.
 pub fn iso_8601_of_run_name(name: &str) -> Option<String> {
     let fields: Vec<&str> = name.split('_').collect();
     let widths_fit = fields.iter().map(|field| field.len()).eq([4, 2, 2, 2, 2, 2]);
@@ -31,10 +31,10 @@ pub fn iso_8601_of_run_name(name: &str) -> Option<String> {
     exists.then(|| format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}"))
 }
 
-/// Year, month and day of a number of days since 1970-01-01.
+/// Returns year, month and day of a number of days since 1970-01-01.
 ///
-/// Walks 400-year cycles, then years from March on, so that the leap day is a year's last and every month before it
-/// starts where a fixed formula says: 153 days for every five months from March.
+/// Counts cycles of 400 years, then years that begin in March. So the leap day is the last day of a year, and a fixed
+/// formula gives the first day of each month: 153 days for every five months from March.
 fn date_of(days: i64) -> (i64, i64, i64) {
     const CYCLE: i64 = 146_097;
     // Days since 0000-03-01.
@@ -58,7 +58,7 @@ mod tests {
 
     #[test]
     fn known_moments() {
-        // `date -u -d @N` of GNU coreutils.
+        // Expected dates come from `date -u -d @N` of GNU coreutils.
         for (seconds, date) in [
             (0, "1970-01-01T00:00:00.000Z"),
             (951_782_399, "2000-02-28T23:59:59.000Z"),

@@ -1,7 +1,7 @@
-//! Compilation on the host, and the modules that ran.
+//! Measures compilation on the host and counts the modules that ran.
 //!
-//! Compilation is what XLA does between HLO and program. Tracing and lowering in Python come before it and are not
-//! counted; neither are frames of the Python tracer, which are named after functions, not after work.
+//! Compilation is XLA's work from HLO to program. Tracing and lowering in Python come before it and are not counted.
+//! Frames of the Python tracer are not counted either, because their names are functions, not kinds of work.
 
 use std::collections::BTreeSet;
 
@@ -11,9 +11,10 @@ use facts::host_spans;
 use report::Compilation;
 use trace::{Framework, LineKind, Platform, Trace, in_blocks};
 
-/// The compilation section. No span in a JAX capture with spans of the runtime on the host means that nothing was compiled, since
-/// JAX marks each compilation; in any other capture without a span the time is unknown and the section absent. Ops of a CPU
-/// backend and frames of the Python tracer, which stand on host threads too, are no such spans.
+/// Builds the compilation section. JAX marks each compilation. So if a JAX capture has spans of the host runtime but
+/// none of compilation, nothing was compiled. In any other capture without such a span the time is unknown and the
+/// section is absent. Ops of a CPU backend and frames of the Python tracer are on host threads too, but do not count as
+/// spans of the runtime.
 pub fn compilation(trace: &Trace, devices: &Devices) -> Option<Compilation> {
     let spans = super::host_work::host_spans(trace, devices, HostWork::Compile);
     if spans.union.is_empty() && !(trace.framework == Framework::Jax && has_host_spans(trace)) {
@@ -28,7 +29,8 @@ pub fn compilation(trace: &Trace, devices: &Devices) -> Option<Compilation> {
     })
 }
 
-/// Whether the host tracer was on: some span on a host thread is neither an op, a frame of the Python tracer nor a call of a GPU's driver.
+/// Returns true if the host tracer was on: a host thread has a span that is not an op, a frame of the Python tracer or
+/// a GPU driver call.
 pub(super) fn has_host_spans(trace: &Trace) -> bool {
     trace.events.kinds().iter().any(|kind| {
         let is_host = trace.lines.get(kind.line.index()).is_some_and(|line| line.kind == LineKind::Host);
@@ -38,21 +40,23 @@ pub(super) fn has_host_spans(trace: &Trace) -> bool {
     })
 }
 
-/// `cudaLaunchKernel`, `cuMemcpyAsync`, `hipModuleLaunchKernel`: calls that the tracer of a GPU's driver records, on host threads.
+/// Returns true for `cudaLaunchKernel`, `cuMemcpyAsync`, `hipModuleLaunchKernel` and other calls on host threads that
+/// the tracer of a GPU driver records.
 fn is_driver_call(name: &str) -> bool {
     let rest = ["cuda", "cu", "hip"].iter().find_map(|prefix| name.strip_prefix(prefix));
     rest.is_some_and(|rest| rest.starts_with(|first: char| first.is_ascii_uppercase()))
 }
 
-/// `100 * time / capture`, 0 for an empty capture.
+/// Returns `100 * time / capture`, or 0 for an empty capture.
 fn share_of_capture(time: base::Ps, devices: &Devices) -> f64 {
     let capture = devices.capture.map_or(0, |capture| capture.length().as_ps());
     if capture > 0 { (100.0 * time.as_ps() as f64 / capture as f64).clamp(0.0, 100.0) } else { 0.0 }
 }
 
-/// Distinct modules that ran on the used devices: names on the `XLA Modules` lines of TPUs (they carry the program's
-/// fingerprint), elsewhere the pairs of module and program that the ops name. `None` where nothing names one, and where an op names its
-/// module but not its program, as in a trace JSON: programs of one name cannot be distinguished there.
+/// Counts the distinct modules that ran on the used devices. On TPUs these are the names on the `XLA Modules` lines,
+/// which contain the program's fingerprint; elsewhere the pairs of module and program that ops name. Returns `None` if
+/// no op names a module, or if an op names its module but not its program, as in a trace JSON: there, programs with the
+/// same name cannot be distinguished.
 fn num_modules(trace: &Trace, devices: &Devices) -> Option<u64> {
     let mut modules = BTreeSet::new();
     let mut seen = vec![false; trace.args.len()];
@@ -108,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn without_spans_of_the_host_nobody_knows_whether_something_was_compiled() {
+    fn without_spans_of_the_host_compilation_is_unknown() {
         let mut b = TraceBuilder::new();
         let python = b.line("/host:CPU", "python");
         let worker = b.line("/host:CPU", "tf_XLAEigen/1");

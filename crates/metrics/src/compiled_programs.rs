@@ -1,4 +1,4 @@
-//! The compiled programs of a run and what they keep in memory: read once, since neither depends on what of the run is measured.
+//! Caches the compiled programs of a run and their memory use. Neither depends on the measured window.
 
 use std::sync::{Arc, OnceLock};
 
@@ -7,10 +7,10 @@ use trace::{Platform, Trace};
 
 use crate::memory_use::{ProgramUse, programs};
 
-/// See [`Run::programs`](crate::Run::programs).
+/// Compiled programs of a run; see [`Run::programs`](crate::Run::programs).
 #[derive(Debug)]
 pub struct CompiledPrograms {
-    /// The programs themselves.
+    /// The programs.
     pub modules: Modules,
     memory: OnceLock<Arc<Vec<ProgramUse>>>,
 }
@@ -20,7 +20,8 @@ impl CompiledPrograms {
         CompiledPrograms { modules: Modules::new(trace), memory: OnceLock::new() }
     }
 
-    /// What those whose buffers the file says keep in the main memory of a device of this platform, which a run has one of.
+    /// Returns the bytes that programs with a known buffer assignment keep in device memory. A run has devices of one
+    /// platform only, so the first call decides the platform.
     pub(crate) fn memory(&self, platform: Option<Platform>) -> &Arc<Vec<ProgramUse>> {
         self.memory.get_or_init(|| Arc::new(programs(&self.modules, platform)))
     }

@@ -1,13 +1,13 @@
-//! What is to be said of the devices' clocks: where the times of events are far from those of the chips that ran them.
+//! Warns about device clocks: the times of some events differ widely from the clocks of the chips that ran them.
 
 use super::devices::{Device, Devices};
 use base::{Ps, Warning, WarningCode, format};
 use trace::ChipClock;
 
-/// From here on the distance is said: shorter ones are shorter than steps (ours).
+/// Smallest difference that is reported. Smaller ones are shorter than steps (our choice).
 const WARPED: Ps = Ps::new(1_000_000_000);
 
-/// Warnings on the clocks of the used devices.
+/// Returns the warnings about the clocks of the used devices.
 pub fn warnings(devices: &Devices) -> Vec<Warning> {
     let clocks: Vec<(&Device, ChipClock)> =
         devices.used.iter().filter_map(|device| Some((device, device.clock?))).collect();
@@ -17,9 +17,10 @@ pub fn warnings(devices: &Devices) -> Vec<Warning> {
         let time = |time: Ps| format::time_us(time.as_us());
         let placed = clocks.iter().map(|(_, clock)| clock.uncertainty).max().unwrap_or_default();
         let message = format!(
-            "The event times of {} of {} {} differ from the chips' own clocks by up to {} (95th percentile {}, both on {}): the \
-             profiler realigned them with the host's clock during the capture. All times of devices are the chips' own here, placed \
-             against the host's to within {}; other tools may show the event times.",
+            "The event times of {} of {} {} differ from the chips' own clocks by up to {} (95th percentile {}, both \
+             on {}): the profiler realigned them with the host's clock during the capture. Device times in this \
+             report come from the chips' own clocks, aligned with the host's clock to within {}. Other tools may show \
+             the event times.",
             warped.len(),
             devices.used.len(),
             if devices.used.len() == 1 { "device" } else { "devices" },
@@ -34,12 +35,13 @@ pub fn warnings(devices: &Devices) -> Vec<Warning> {
     let refused: u64 = clocks.iter().map(|(_, clock)| clock.refused).sum();
     if refused > 0 {
         let message = format!(
-            "{refused} event(s) have a time of the chip's clock that does not follow those before: the clock was reset, or the values are \
-             damaged. Their event times are used instead, which the profiler aligned with the host's clock."
+            "{refused} event(s) have chip clock times that do not follow the earlier ones: the clock was reset, or \
+             the values are damaged. Their event times, which the profiler aligned with the host's clock, are used \
+             instead."
         );
         warnings.push(
             Warning::new(WarningCode::ChipClockBroken, message)
-                .with_remedy("Capture again; compare durations and not times around the break.")
+                .with_remedy("Capture again. Across the break, compare only durations.")
                 .with_count(refused),
         );
     }

@@ -1,9 +1,9 @@
-//! The devices of a run and the ops that ran on them, in order.
+//! Finds the devices of a run and the ops that ran on them, sorted.
 //!
-//! An *op* here is what occupies a device: an event of `XLA Ops` on a TPU, of a stream on a GPU (kernels, copies,
-//! fills), and for a CPU backend a host event that names its HLO op. Lines that repeat these (modules, steps,
-//! framework ops) and host events are never ops. A device is *used* where at least one op ran on it, or one program
-//! whose ops were not recorded ([`Unrecorded`]).
+//! An *op* here occupies a device: an event of `XLA Ops` on a TPU, of a stream on a GPU (kernels, copies, fills), and
+//! for a CPU backend a host event that names its HLO op. Lines that repeat these (modules, steps, framework ops) and
+//! other host events have no ops. A device is *used* if it ran at least one op, or a program whose ops were not
+//! recorded ([`Unrecorded`]).
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -19,21 +19,21 @@ use trace::{
     PlaneKind, Platform, StrId, Trace, Union, in_blocks, is_op_cat,
 };
 
-/// How it is known which op of a device runs in which.
+/// Relation between nested ops of a device.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Nesting {
-    /// An op runs in the one that was open on its line when it started.
+    /// An op runs inside the op that was open on its line when it started.
     #[default]
     ByLine,
-    /// By op the index of the one that it runs in, `u32::MAX` for none: lines do not say, since ops start on one thread and
-    /// compute on others (CPU backend).
+    /// Index of the enclosing op by op, `u32::MAX` for none. Used for CPU backends, whose ops start on one thread and
+    /// compute on others.
     ByOp(Vec<u32>),
 }
 
 /// A used device and its ops.
 #[derive(Clone, Debug)]
 pub struct Device {
-    /// Name as in the trace; with the host in front where a run has several; `CPU:0` for a CPU backend.
+    /// Name in the trace, after the host's name if the run has several hosts. `CPU:0` for a CPU backend.
     pub name: String,
     /// Kind of accelerator.
     pub platform: Platform,
@@ -43,42 +43,42 @@ pub struct Device {
     pub plane: usize,
     /// Index of the device's host in [`Trace::hosts`].
     pub host: u16,
-    /// Ops of the device by ascending start, longest first, then file order: a nested op follows its parent. Of a
-    /// device that is [limited](super::window::Limited), the ops of which a part lies in its window.
+    /// Ops of the device by ascending start, longest first, then file order: a nested op follows its parent. If the
+    /// device is [limited](super::window::Limited), the ops that are at least partly inside its window.
     pub ops: Arc<Vec<EventId>>,
-    /// How many of the ops start before the window: they count where they start.
+    /// Number of ops that start before the window. They do not count inside it.
     pub begun_before: u64,
-    /// Which op runs in which.
+    /// Relation between nested ops.
     pub nesting: Nesting,
     /// Union of the ops and of the [unrecorded](Device::unrecorded) runs of programs, inside the window.
     pub busy: IntervalSet,
     /// Runs of programs in which no op was recorded.
     pub unrecorded: Unrecorded,
-    /// Start of the first op, or of a run without ops, to the end of the last one; of the whole capture.
+    /// Time from the start of the first op, or of a run without ops, to the end of the last one, in the whole capture.
     pub span: Interval,
-    /// How the device's clock lies against the host's; `None` where its events have the host's times.
+    /// Relation of the device's clock to the host's. `None` if its events have the host's times.
     pub clock: Option<ChipClock>,
-    /// The time that is measured: what shares are of. All of `span` until it is limited.
+    /// The measured time. Shares are relative to it. Equal to `span` unless the device is limited.
     pub window: IntervalSet,
 }
 
 impl Device {
-    /// The host's time at `time` of this device.
+    /// Converts a time of this device to the host's time.
     pub fn to_host(&self, time: Ps) -> Ps {
         self.clock.map_or(time, |clock| clock.to_host(time))
     }
 
-    /// This device's time at `time` of the host.
+    /// Converts a time of the host to this device's time.
     pub fn time_from_host(&self, time: Ps) -> Ps {
         self.clock.map_or(time, |clock| clock.time_from_host(time))
     }
 
-    /// This device's time of an interval of the host.
+    /// Converts an interval of the host to this device's time.
     pub fn interval_from_host(&self, interval: Interval) -> Interval {
         Interval::new(self.time_from_host(interval.start), self.time_from_host(interval.end))
     }
 
-    /// This device's times of a set of the host's.
+    /// Converts a set of the host's times to this device's times.
     pub fn set_from_host(&self, set: &IntervalSet) -> IntervalSet {
         if self.clock.is_none_or(|clock| clock.drift == 0) {
             return set.clone();
@@ -86,7 +86,7 @@ impl Device {
         IntervalSet::union_of(set.parts().iter().map(|part| self.interval_from_host(*part)))
     }
 
-    /// A set of this device's times as the host's.
+    /// Converts a set of this device's times to the host's times.
     pub fn set_to_host(&self, set: &IntervalSet) -> IntervalSet {
         if self.clock.is_none_or(|clock| clock.drift == 0) {
             return set.clone();
@@ -95,28 +95,28 @@ impl Device {
         IntervalSet::union_of(set.parts().iter().map(to_host))
     }
 
-    /// Time in the window in which at least one recorded op runs.
+    /// Returns the time in the window in which at least one recorded op runs.
     pub fn busy_with_ops(&self) -> Ps {
         self.busy.length() - self.unrecorded.time.length()
     }
 
-    /// Ops that start in the window.
+    /// Returns the number of ops that start in the window.
     pub fn num_ops(&self) -> u64 {
         (self.ops.len() as u64).saturating_sub(self.begun_before)
     }
 
-    /// True where the window holds all that the device did.
+    /// Returns true if the window covers all work of the device.
     pub fn is_whole(&self) -> bool {
         holds(&self.window, self.span)
     }
 
-    /// Does what starts at `time` count? Where the window holds all that the device did, programs count that start before the first
-    /// op.
+    /// Returns true if work that starts at `time` counts. If the window covers all work of the device, programs that
+    /// start before the first op count too.
     pub fn counts(&self, time: Ps) -> bool {
         self.is_whole() || self.window.contains(time)
     }
 
-    /// The part of the window in which no op runs.
+    /// Returns the time in the window in which no op runs.
     pub fn idle(&self) -> Ps {
         self.window.length() - self.busy.length()
     }
@@ -125,35 +125,35 @@ impl Device {
 /// All devices of a run.
 #[derive(Clone, Debug)]
 pub struct Devices {
-    /// The platform of the used devices; `None` where nothing ran. Accelerators win over a CPU backend beside them.
+    /// Platform of the used devices. `None` if nothing ran. Accelerators take precedence over a CPU backend.
     pub platform: Option<Platform>,
-    /// The used ones of that platform, by host and ordinal.
+    /// Used devices of that platform, by host and ordinal.
     pub used: Vec<Device>,
-    /// Names of the others of that platform that the trace lists, in the same order.
+    /// Names of the other devices of that platform that the trace lists, in the same order.
     pub unused: Vec<String>,
-    /// First start to last end of all events, host included; `None` for an empty trace.
+    /// Time from the first start to the last end of all events, including the host's. `None` for an empty trace.
     pub capture: Option<Interval>,
-    /// The events of every line in order, as whoever else looks at the trace has them.
+    /// The sorted events of every line, shared with other readers of the trace.
     pub by_line: Arc<ByLine>,
-    /// What their ops were recognised as so far.
+    /// Cache of the categories that were recognised so far.
     pub(super) recognised: Recognised,
 }
 
 impl Devices {
-    /// As many different ops of the used devices as there can be at most, for room that is taken at once: with a million of them, room that
-    /// grows by doubling is moved, and held, twice.
+    /// Returns an upper bound of the number of different ops of the used devices. Callers reserve this capacity: with a
+    /// million ops, a buffer that grows by doubling is copied and takes twice the memory.
     pub(crate) fn most_distinct_ops(&self, trace: &Trace) -> usize {
         let all: usize = self.used.iter().map(|device| device.ops.len()).sum();
         all.min(trace.events.kinds().len())
     }
 
-    /// Finds the devices of `trace` and their ops. `by_line` are its events.
+    /// Finds the devices of `trace` and their ops. `by_line` contains its sorted events.
     pub fn new(trace: &Trace, by_line: Arc<ByLine>) -> Devices {
         Devices::of_capture(trace, by_line, base::cut(&trace.warnings).is_some())
     }
 
-    /// Finds the devices of `trace`, which is known to be cut or not. Where ops were cut off, runs of programs without any say nothing of a
-    /// device that has some.
+    /// Finds the devices of `trace`. `is_cut` is true if events are missing from it. Then a run of a program without
+    /// ops does not count as unrecorded on a device that has ops.
     pub(crate) fn of_capture(trace: &Trace, by_line: Arc<ByLine>, is_cut: bool) -> Devices {
         let accelerators = accelerator_ops(trace, &by_line);
         let ran = |device: &Device| {
@@ -180,12 +180,13 @@ impl Devices {
         }
     }
 
-    /// Devices of the platform that the trace lists, used or not.
+    /// Returns the number of devices of the platform that the trace lists, used or not.
     pub fn num_visible(&self) -> u64 {
         (self.used.len() + self.unused.len()) as u64
     }
 
-    /// The family of each kind of event that is an op of a used device; `None` of all others. Index: the kind.
+    /// Returns the family of each kind of event that is an op of a used device, and `None` for other kinds. Indexed by
+    /// kind.
     pub fn op_families(&self, trace: &Trace) -> Vec<Option<OpFamily>> {
         let mut categorizer = Categorizer::new(trace, &self.recognised);
         let is_op_line: Vec<bool> = trace.lines.iter().map(|line| line.kind == LineKind::DeviceOps).collect();
@@ -206,23 +207,24 @@ impl Devices {
         trace.events.kinds().iter().map(family).collect()
     }
 
-    /// Devices of a trace that a test has made.
+    /// Finds the devices of a trace that a test built.
     #[cfg(test)]
     pub(crate) fn of(trace: &Trace) -> Devices {
         Devices::new(trace, Arc::new(ByLine::new(trace)))
     }
 
-    /// Index of the used device of each plane that has one; of several the first.
+    /// Returns the index of the used device of each plane that has one. If a plane has several, the first.
     pub fn by_plane(&self) -> FxHashMap<usize, usize> {
         self.used.iter().enumerate().rev().map(|(index, device)| (device.plane, index)).collect()
     }
 
-    /// The category of a device op by its name and arguments, for one that [`Ops`](crate::Ops) does not list: those are of the window.
+    /// Returns the category of a device op by its name and arguments. For ops outside the window, which
+    /// [`Ops`](crate::Ops) does not list.
     pub fn category(&self, trace: &Trace, name: StrId, args: ArgsId) -> &'static str {
         self.recognised.category(trace, name, args)
     }
 
-    /// Indices of the used devices of a host, which follow each other.
+    /// Returns the indices of the used devices of a host, which are consecutive.
     pub fn of_host(&self, host: u16) -> Range<usize> {
         let before = |end: &dyn Fn(u16) -> bool| self.used.partition_point(|device| end(device.host));
         before(&|of| of < host)..before(&|of| of <= host)
@@ -247,8 +249,8 @@ fn accelerator_ops(trace: &Trace, by_line: &ByLine) -> Vec<Device> {
     devices
 }
 
-/// Which events of a stream are ops, by set of arguments: a million events share a few thousand. Kineto puts annotations and
-/// synchronisations on the streams too. If events have categories, only those of GPU work are ops.
+/// The sets of arguments that belong to ops of a stream: a million events share a few thousand. Kineto puts annotations
+/// and synchronisations on the streams too. If events have categories, only those of GPU work are ops.
 pub(crate) struct GpuWork(Vec<bool>);
 
 impl GpuWork {
@@ -257,13 +259,14 @@ impl GpuWork {
         GpuWork((0..trace.args.len()).map(is_work).collect())
     }
 
-    /// True if an event of a stream with these arguments is an op.
+    /// Returns true if a stream event with these arguments is an op.
     pub fn contains(&self, args: ArgsId) -> bool {
         self.0.get(args.index()) == Some(&true)
     }
 }
 
-/// Ops of the CPU backend: host events that name their HLO op, without the markers (`end: add.1`) that follow them.
+/// Finds the ops of the CPU backend: host events that name their HLO op, without the markers (`end: add.1`) that follow
+/// them.
 fn cpu_ops(trace: &Trace, events_by_line: &[LineEvents]) -> Vec<Device> {
     let mut devices: BTreeMap<(u16, i64), Device> = BTreeMap::new();
     if (0..trace.args.len()).all(|index| trace.args.set(index).is_none_or(|args| args.hlo_op.is_empty())) {
@@ -284,7 +287,7 @@ fn cpu_ops(trace: &Trace, events_by_line: &[LineEvents]) -> Vec<Device> {
     devices.into_values().collect()
 }
 
-/// The device of a host event that is an op of the CPU backend; `None` for any other event.
+/// Returns the device of a host event that is an op of the CPU backend. `None` for any other event.
 pub(super) fn cpu_op_ordinal(trace: &Trace, event: &Event) -> Option<i64> {
     if event.args == ArgsId::NONE {
         return None;
@@ -345,7 +348,7 @@ fn finish(trace: &Trace, by_line: &ByLine, device: &mut Device, is_cut: bool) {
     device.window = IntervalSet::union_of([device.span]);
 }
 
-/// True where `window` is one piece that `span` lies in.
+/// Returns true if `window` is a single interval that contains `span`.
 pub(super) fn holds(window: &IntervalSet, span: Interval) -> bool {
     matches!(window.parts(), [only] if only.start <= span.start && only.end >= span.end)
 }
@@ -366,7 +369,7 @@ fn nesting(trace: &Trace, device: &Device) -> Nesting {
     Nesting::ByOp(parents)
 }
 
-/// The time an event covers.
+/// Returns the time that an event covers.
 pub fn interval(event: &Event) -> Interval {
     Interval::new(event.start, event.end())
 }
@@ -399,7 +402,7 @@ mod tests {
         assert_eq!(devices.capture.unwrap().length(), Ps::new(500_000_000));
     }
 
-    /// The work grows with the lines, whatever the devices: together they go through each line once.
+    /// The work grows with the number of lines, whatever the number of devices is: together they read each line once.
     #[test]
     fn each_device_goes_through_its_own_lines() {
         for count in [100, 2_000] {

@@ -1,4 +1,4 @@
-//! The unified profile of what was measured; its findings are added by whoever judges it.
+//! Builds the report from the measurements. Findings are added later.
 
 use crate::analysis::{Analysis, ForDocument};
 use crate::{
@@ -9,7 +9,7 @@ use crate::{
 use base::sort;
 use report::UnifiedProfile;
 
-/// The profile of `run`, section by section.
+/// Builds the report of `run`, section by section.
 pub(crate) fn document(run: &Run, settings: &Settings, found: &Analysis, rest: ForDocument<'_>) -> UnifiedProfile {
     let ForDocument { modules, tallies, steps, warnings, choice, cut, device } = rest;
     let (whole, trace) = (&run.trace, found.trace(run));

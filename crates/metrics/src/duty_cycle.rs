@@ -1,15 +1,16 @@
-//! How busy TPU chips are by XProf's definitions, for those who compare.
+//! Computes the duty cycle of TPU chips by XProf's definitions, for comparison with XProf.
 //!
-//! Our own busy share is [`utilization`](super::utilization)'s. XProf's *duty cycle* differs in two ways: ops that only wait
-//! for the host are off duty, and the span includes the programs' own time before the first op (waits for other chips). XProf
-//! measures the duty cycle by event times; all times here are the chips' own. Ops of SparseCores are not read.
+//! crossprof's own busy share is in [`utilization`](super::utilization). XProf's *duty cycle* differs in two ways: ops
+//! that only wait for the host are off duty, and the span includes the time of programs before the first op (waits for
+//! other chips). XProf computes the duty cycle from event times; all times here are the chips' own. Ops of SparseCores
+//! are not read.
 
 use super::categories::Categorizer;
 use super::devices::{Device, Devices, interval};
 use base::Ps;
 use trace::{Interval, LineKind, Platform, Trace, Union, in_blocks};
 
-/// Categories in which XProf counts a chip as off duty.
+/// Categories that XProf counts as off duty.
 const OFF_DUTY: [&str; 8] = [
     "infeed",
     "outfeed",
@@ -26,7 +27,7 @@ const OFF_DUTY: [&str; 8] = [
 pub struct DutyCycle {
     /// Union of the ops that are not off duty.
     pub busy: Ps,
-    /// The window; of an active span with the programs that widen it.
+    /// The window. If it is the device's active span, extended by the programs.
     pub span: Ps,
     /// Union of all ops.
     pub op_time: Ps,
@@ -35,7 +36,7 @@ pub struct DutyCycle {
 }
 
 impl DutyCycle {
-    /// Duty cycle of all used chips; `None` where they are no TPUs.
+    /// Computes the duty cycle of all used chips. Returns `None` if they are not TPUs.
     pub fn new(trace: &Trace, devices: &Devices) -> Option<DutyCycle> {
         if devices.platform != Some(Platform::Tpu) {
             return None;
@@ -51,7 +52,7 @@ impl DutyCycle {
                     on_duty.add(interval(&op));
                 }
             });
-            // An op of a damaged file may lie beyond the window.
+            // In a damaged file an op may be outside the window.
             sums.busy += on_duty.finish().intersection(&device.busy).length();
             sums.span += span(trace, devices, device);
             sums.op_time += device.busy.length();
@@ -60,19 +61,20 @@ impl DutyCycle {
         Some(sums)
     }
 
-    /// XProf's `device_duty_cycle_percent`.
+    /// Returns XProf's `device_duty_cycle_percent`.
     pub fn percent(&self) -> Option<f64> {
         (self.span > Ps::ZERO).then(|| 100.0 * self.busy.as_ps() as f64 / self.span.as_ps() as f64)
     }
 
-    /// XProf's `device_idle_time_percent`.
+    /// Returns XProf's `device_idle_time_percent`.
     pub fn idle_percent(&self) -> Option<f64> {
         let share = |span: f64| 100.0 * (1.0 - self.op_time.as_ps() as f64 / span);
         (self.op_span > Ps::ZERO).then(|| share(self.op_span.as_ps() as f64).clamp(0.0, 100.0))
     }
 }
 
-/// The window; where that is the device's active span or more, XProf's own: what it holds of first program to last.
+/// Returns the length of the window. If the window covers the device's active span, returns XProf's span, from the
+/// first program to the last.
 fn span(trace: &Trace, devices: &Devices, device: &Device) -> Ps {
     let window = device.window.length();
     if device.is_whole() { span_with_modules(trace, devices, device).length().max(window) } else { window }
@@ -109,7 +111,7 @@ mod tests {
         assert_eq!(duty.idle_percent(), Some(12.5));
     }
 
-    /// An op that lies beyond the window, as in a file whose times are damaged, is no time of the window.
+    /// An op outside the window, as in a file with damaged times, does not count as time of the window.
     #[test]
     fn a_chip_is_on_duty_in_its_window_only() {
         let mut b = TraceBuilder::new();

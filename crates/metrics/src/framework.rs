@@ -1,8 +1,9 @@
-//! The framework that a program is written with: JAX, TensorFlow or PyTorch by what their profilers write; the library on top of
-//! JAX (Flax, PAXml, Haiku) where one of its own files or programs is in the profile.
+//! Finds the framework that a program is written with. JAX, TensorFlow and PyTorch are known by the output of their
+//! profilers. A library on top of JAX (Flax, PAXml, Haiku) is found if the profile names one of its files or programs.
 //!
-//! Reads the source files of ops, their call stacks, the files of the compiled programs that ran, frames of Python tracers that
-//! name a path, and the names of programs. A scope or a class can be called anything, so these are no evidence.
+//! Reads the source files of ops, their call stacks, the files of the compiled programs that ran, frames of Python
+//! tracers that name a path, and the names of programs. Names of scopes and classes are not evidence, since users choose
+//! them.
 
 use rustc_hash::FxHashSet;
 
@@ -11,7 +12,7 @@ use facts::{FrameworkClues, FrameworkEvidence};
 use hlo::Modules;
 use trace::{Framework, LineKind, StrId, Trace};
 
-/// `metadata.framework`.
+/// Returns `metadata.framework`.
 pub fn framework(trace: &Trace, ops: &Ops, modules: &Modules) -> &'static str {
     match trace.framework {
         Framework::TensorFlow => "TensorFlow",
@@ -21,7 +22,7 @@ pub fn framework(trace: &Trace, ops: &Ops, modules: &Modules) -> &'static str {
     }
 }
 
-/// The library on top of JAX. Each distinct text is looked at once.
+/// Finds the library on top of JAX. Each distinct text is examined once.
 fn on_jax(trace: &Trace, ops: &Ops, modules: &Modules) -> Option<&'static str> {
     let mut found = FrameworkClues::default();
     let mut seen = FxHashSet::default();
@@ -62,7 +63,7 @@ fn on_jax(trace: &Trace, ops: &Ops, modules: &Modules) -> Option<&'static str> {
     found.framework()
 }
 
-/// `jit_f` of `jit_f(7)`.
+/// Removes the number of a program: returns `jit_f` for `jit_f(7)`.
 fn without_number(text: &str, evidence: FrameworkEvidence) -> &str {
     match evidence {
         FrameworkEvidence::Module => text.split('(').next().unwrap_or(text),
@@ -77,7 +78,7 @@ mod tests {
     use crate::{Run, Settings};
     use trace::TraceBuilder;
 
-    fn told(framework: Framework, source: &str, stack: &str, module: &str, frame: &str) -> String {
+    fn framework_of(framework: Framework, source: &str, stack: &str, module: &str, frame: &str) -> String {
         let mut b = TraceBuilder::new();
         let ops = b.line("/device:TPU:0", "XLA Ops");
         let modules = b.line("/device:TPU:0", "XLA Modules");
@@ -93,16 +94,19 @@ mod tests {
     }
 
     #[test]
-    fn a_library_on_top_of_jax_is_told_by_its_files_and_programs() {
+    fn files_and_programs_identify_a_library_on_top_of_jax() {
         let flax = "/x/flax/linen/linear.py:287";
-        assert_eq!(told(Framework::Jax, flax, "", "jit_f(1)", "main"), "Flax");
+        assert_eq!(framework_of(Framework::Jax, flax, "", "jit_f(1)", "main"), "Flax");
         assert_eq!(
-            told(Framework::Jax, "", "/x/train.py:3:1\n/x/haiku/_src/basic.py:1:2", "jit_f(1)", "main"),
+            framework_of(Framework::Jax, "", "/x/train.py:3:1\n/x/haiku/_src/basic.py:1:2", "jit_f(1)", "main"),
             "Haiku"
         );
-        assert_eq!(told(Framework::Jax, flax, "", "pjit__wrapped_step_fn(77)", "main"), "PAXml");
-        assert_eq!(told(Framework::Unknown, "", "", "jit_f(1)", "flax/nnx/module.py(12): f"), "Flax");
-        assert_eq!(told(Framework::Jax, "/home/flax/train.py:1", "", "jit_flax(1)", "$linear.py:3 flax"), "JAX");
-        assert_eq!(told(Framework::PyTorch, flax, "", "jit_f(1)", "main"), "PyTorch");
+        assert_eq!(framework_of(Framework::Jax, flax, "", "pjit__wrapped_step_fn(77)", "main"), "PAXml");
+        assert_eq!(framework_of(Framework::Unknown, "", "", "jit_f(1)", "flax/nnx/module.py(12): f"), "Flax");
+        assert_eq!(
+            framework_of(Framework::Jax, "/home/flax/train.py:1", "", "jit_flax(1)", "$linear.py:3 flax"),
+            "JAX"
+        );
+        assert_eq!(framework_of(Framework::PyTorch, flax, "", "jit_f(1)", "main"), "PyTorch");
     }
 }

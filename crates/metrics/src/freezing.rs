@@ -1,4 +1,5 @@
-//! Which parameters a training step trains, derived from what its compiled program does to its arguments ([`hlo::arguments`]).
+//! Finds the parameters that a training step trains, from the effect of its compiled program on its arguments
+//! ([`hlo::arguments`]).
 //!
 //! ```text
 //! params['embed']['table']       comes back unchanged          frozen
@@ -8,8 +9,8 @@
 //! x, y                           do not come back, no group    input
 //! ```
 //!
-//! Only programs that compute gradients are looked at, and of these the one that trains most arrays. Names are those of JAX's
-//! arguments; where a program has none, nothing is known.
+//! Only programs that compute gradients are considered; of these, the one that trains the most arrays is used. The
+//! names are those of JAX's arguments. If a program has no names, the result is unknown.
 
 use std::collections::BTreeSet;
 
@@ -17,25 +18,25 @@ use base::sort;
 use hlo::{Argument, Module, Modules, NamedRole, Outcome, argument_parts, arguments, has_gradients};
 use report::LayerFreezing;
 
-/// Names that are listed.
+/// Number of names that the report lists.
 const MOST_NAMES: usize = 100;
 
-/// What the training step of a run freezes; `None` where no program says so.
+/// Finds the frozen parameters of a run's training step. Returns `None` if no program reveals them.
 pub fn layer_freezing(modules: &Modules, ran: &BTreeSet<i64>) -> Option<LayerFreezing> {
     let is_known = |program: i64| ran.is_empty() || ran.contains(&program);
     let found = modules.of_programs(is_known).filter_map(of_module);
-    // Of equals the first.
+    // If several train equally many arrays, the first is used.
     found.reduce(|most, it| if it.trained_arrays > most.trained_arrays { it } else { most })
 }
 
-/// What one program freezes; `None` where it computes no gradients or changes no parameter that its arguments' names
-/// identify.
+/// Finds the frozen parameters of one program. Returns `None` if it computes no gradients, or if it changes no
+/// parameter that the names of its arguments identify.
 pub fn of_module(module: &Module) -> Option<LayerFreezing> {
     if !has_gradients(module) {
         return None;
     }
     let arguments = arguments(module);
-    // With the part of the name that says that it is a parameter.
+    // Pairs of argument and the part of its name that marks it as a parameter.
     let floats: Vec<(&Argument<'_>, Option<&str>)> = arguments
         .iter()
         .filter(|it| it.shape.data_type.is_floating() && !it.name.is_empty())
@@ -47,7 +48,7 @@ pub fn of_module(module: &Module) -> Option<LayerFreezing> {
         })
         .collect();
     let updated = |argument: &Argument<'_>| argument.outcome == Outcome::Updated;
-    // Where any argument is called parameters, only such ones are.
+    // If any updated argument is named a parameter, only arguments with such names are parameters.
     let named = floats.iter().any(|(argument, group)| updated(argument) && group.is_some());
     let groups: BTreeSet<&str> = floats
         .iter()
@@ -61,7 +62,8 @@ pub fn of_module(module: &Module) -> Option<LayerFreezing> {
     let trained: Vec<&Argument<'_>> = parameters.iter().map(|it| it.0).filter(|it| updated(it)).collect();
     let is_whole = module.devices().is_none_or(|(_, partitions)| partitions == 1)
         || parameters.iter().all(|it| it.0.sharding == "{replicated}");
-    // The new value of a part may be computed from the parts of others: then nothing is known of what does not come back.
+    // If the program is partitioned, the new value of a part may be computed from other parts. Then arguments that are
+    // not returned may still be trained.
     let is_frozen =
         |it: &&Argument<'_>| it.outcome == Outcome::Unchanged || (is_whole && it.outcome != Outcome::Updated);
     let frozen: Vec<&Argument<'_>> = parameters.iter().map(|it| it.0).filter(is_frozen).collect();
@@ -87,14 +89,14 @@ pub fn of_module(module: &Module) -> Option<LayerFreezing> {
     })
 }
 
-/// `state` of `state.params['w']`.
+/// Returns the first part of the argument's name: `state` for `state.params['w']`.
 fn first_part<'n>(argument: &Argument<'n>) -> Option<&'n str> {
     argument_parts(argument.name).into_iter().next()
 }
 
-/// Names of the frozen arrays; the longest scopes that hold frozen arrays only stand for their arrays.
+/// Returns the names of the frozen arrays. Each is replaced by the shortest scope that contains only frozen arrays.
 fn scopes(frozen: &[&Argument<'_>], others: &[&Argument<'_>]) -> Vec<String> {
-    // Every beginning of another name holds an array that is not frozen.
+    // Every prefix of another name contains an array that is not frozen.
     let mut has_others: BTreeSet<&str> = BTreeSet::new();
     for argument in others {
         has_others.extend(beginnings(argument.name));
@@ -107,7 +109,8 @@ fn scopes(frozen: &[&Argument<'_>], others: &[&Argument<'_>]) -> Vec<String> {
     names.into_keys().take(MOST_NAMES).collect()
 }
 
-/// `state`, `state.params`, `state.params['a']` of `state.params['a']`: shortest first.
+/// Returns the prefixes of a name, shortest first: `state`, `state.params`, `state.params['a']` for
+/// `state.params['a']`.
 fn beginnings(name: &str) -> Vec<&str> {
     let mut ends: Vec<usize> = Vec::new();
     for (at, byte) in name.bytes().enumerate() {

@@ -1,4 +1,4 @@
-//! Idle gaps of each device: where no op runs, inside its window.
+//! Finds the idle gaps of each device: times in its window at which no op runs.
 //!
 //! ```text
 //! ops      [--a--)  [---b---)         [--c--)
@@ -12,7 +12,7 @@ use base::{Ps, sort};
 use report::{Gap, Gaps, TimelineAnalysis};
 use trace::{Interval, Trace, in_blocks};
 
-/// Gaps that are listed one by one.
+/// Number of gaps that are listed individually.
 const LONGEST: usize = 20;
 
 const US: i64 = 1_000_000;
@@ -23,9 +23,9 @@ struct GapSums {
     count: u64,
     total: Ps,
     longest: Ps,
-    /// Under 10, 100 and 1000 us, and the rest.
+    /// Number of gaps under 10, 100 and 1000 us, and of longer ones.
     buckets: [u64; 4],
-    /// Window in which the gaps lie.
+    /// Length of the window that contains the gaps.
     window: Ps,
 }
 
@@ -71,19 +71,20 @@ impl GapSums {
     }
 }
 
-/// `100 * part / whole`; 0 where the whole has no length (then neither has the part).
+/// Returns `100 * part / whole`, or 0 if the whole has no length.
 pub(super) fn percent(part: Ps, whole: Ps) -> f64 {
     if whole > Ps::ZERO { 100.0 * part.as_ps() as f64 / whole.as_ps() as f64 } else { 0.0 }
 }
 
-/// The gaps of one device.
+/// Returns the gaps of one device.
 pub fn device_gaps(device: &Device) -> Gaps {
     GapSums::of(device).report()
 }
 
-/// The gaps of all used devices; `None` where there can be none: every device ran one op, which fills its window.
+/// Returns the gaps of all used devices. `None` if gaps are impossible because every device ran a single op that fills
+/// its window.
 pub fn timeline_analysis(trace: &Trace, devices: &Devices) -> Option<TimelineAnalysis> {
-    // One op that fills its window has nothing before or behind it.
+    // A single op that fills its window leaves no gap before or after it.
     if devices.used.iter().all(|device| device.ops.len() < 2 && device.busy.length() == device.window.length()) {
         return None;
     }
@@ -106,7 +107,7 @@ pub fn timeline_analysis(trace: &Trace, devices: &Devices) -> Option<TimelineAna
     Some(TimelineAnalysis { gaps: sums.report(), longest_gaps })
 }
 
-/// The gaps of a device in order, those at the edges of its window included.
+/// Calls `found` with the gaps of a device in order, including those at the edges of its window.
 fn for_each_gap(device: &Device, mut found: impl FnMut(Interval)) {
     let mut busy = device.busy.parts();
     for window in device.window.parts() {
@@ -126,11 +127,11 @@ fn for_each_gap(device: &Device, mut found: impl FnMut(Interval)) {
     }
 }
 
-/// The longest gaps with the index of their device: longest first, of equals the earliest, then the first device.
+/// Returns the longest gaps with the index of their device: longest first, then the earliest, then the first device.
 fn longest(devices: &Devices) -> Vec<(Interval, usize)> {
     let order = |gap: &(Interval, usize)| (std::cmp::Reverse(gap.0.length()), gap.0.start, gap.1);
     let mut kept: Vec<(Interval, usize)> = Vec::new();
-    // Shorter gaps cannot come into the list any more.
+    // Shorter gaps can no longer enter the list.
     let mut shortest = Ps::ZERO;
     for (index, device) in devices.used.iter().enumerate() {
         for_each_gap(device, |gap| {
@@ -150,7 +151,7 @@ fn longest(devices: &Devices) -> Vec<(Interval, usize)> {
     kept
 }
 
-/// Name of the op that ended at `time`; of several the one that started last, the innermost.
+/// Returns the name of the op that ended at `time`. Of several, the one that started last, which is the innermost.
 fn ended_at(trace: &Trace, device: &Device, time: Ps) -> String {
     let before = device.ops.partition_point(|&id| trace.events.get(id).is_some_and(|op| op.start < time));
     let ops = device.ops.iter().take(before).rev().filter_map(|&id| trace.events.get(id));
@@ -158,7 +159,7 @@ fn ended_at(trace: &Trace, device: &Device, time: Ps) -> String {
     op.map(|op| trace.text(op.name).to_owned()).unwrap_or_default()
 }
 
-/// Name of the op that started at `time`; of several the longest, the outermost.
+/// Returns the name of the op that started at `time`. Of several, the longest, which is the outermost.
 fn started_at(trace: &Trace, device: &Device, time: Ps) -> String {
     let first = device.ops.partition_point(|&id| trace.events.get(id).is_some_and(|op| op.start < time));
     let op = device.ops.get(first).and_then(|&id| trace.events.get(id)).filter(|op| op.start == time);

@@ -1,4 +1,4 @@
-//! Counts of durations by powers of two: what shows whether kernels are short, launches late, or a few of them outliers.
+//! Counts durations by powers of two. Shows whether kernels are short, launches are late, or only a few are outliers.
 //!
 //! ```text
 //! bucket   0        1         2        ...   20             21
@@ -10,14 +10,14 @@ use base::Ps;
 /// Number of buckets.
 pub const BUCKETS: usize = 22;
 
-/// Durations counted by powers of two of a microsecond.
+/// Counts of durations by powers of two of a microsecond.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Histogram {
     counts: [u32; BUCKETS],
 }
 
 impl Histogram {
-    /// A histogram in which nothing is counted.
+    /// An empty histogram.
     pub const EMPTY: Histogram = Histogram { counts: [0; BUCKETS] };
 
     /// Counts one duration.
@@ -28,19 +28,20 @@ impl Histogram {
         }
     }
 
-    /// Adds another histogram's counts.
+    /// Adds the counts of another histogram.
     pub fn merge(&mut self, other: &Histogram) {
         for (count, more) in self.counts.iter_mut().zip(other.counts) {
             *count = count.saturating_add(more);
         }
     }
 
-    /// Counts by bucket.
+    /// Returns the counts by bucket.
     pub fn counts(&self) -> &[u32; BUCKETS] {
         &self.counts
     }
 
-    /// `(lower end of the bucket in microseconds, count)` of the buckets from the first to the last that is not empty.
+    /// Returns `(lower end of the bucket in microseconds, count)` for the buckets from the first to the last that is
+    /// not empty.
     pub fn filled(&self) -> Vec<(f64, u64)> {
         let first = self.counts.iter().position(|&count| count > 0).unwrap_or(BUCKETS);
         let last = self.counts.iter().rposition(|&count| count > 0).map_or(0, |last| last + 1);
@@ -54,7 +55,7 @@ fn bucket(duration: Ps) -> usize {
     us.checked_ilog2().map_or(0, |power| (power as usize + 1).min(BUCKETS - 1))
 }
 
-/// Lower end of a bucket in microseconds: 0, 1, 2, 4, ...
+/// Returns the lower end of a bucket in microseconds: 0, 1, 2, 4, ...
 fn lower_us(bucket: usize) -> f64 {
     if bucket == 0 { 0.0 } else { (1u64 << (bucket - 1).min(63)) as f64 }
 }

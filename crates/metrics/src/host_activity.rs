@@ -1,4 +1,5 @@
-//! What the hosts did in a capture without device ops: threads, spans, and the programs that were called, executed or compiled.
+//! Measures the hosts' activity in a capture without device ops: threads, spans, and the programs that were called,
+//! executed or compiled.
 //!
 //! ```text
 //! python   [PjitFunction(f)                         )      call of f: 1, 50 us
@@ -6,8 +7,8 @@
 //! pool                             [CpuCompiler::Compile { name: jit_f })   compilation of jit_f
 //! ```
 //!
-//! Spans of one program and activity that lie inside each other on a thread are one. Executions lie inside calls, and several
-//! spans of the runtime stand for one execution, so rows do not add up.
+//! Spans of one program and activity that nest on a thread count as one. Executions nest in calls, and one execution
+//! may have several spans of the runtime, so rows do not add up.
 
 use std::collections::BTreeMap;
 
@@ -22,15 +23,15 @@ use facts::{ProgramActivity, program_activity};
 use report::{HostActivity, HostProgram, HostSpan, HostThread};
 use trace::{EventKind, IntervalSet, LineKind, Plane, StrId, Trace, Union};
 
-/// Threads that are listed.
+/// Number of threads that are listed.
 const MOST_THREADS: usize = 50;
-/// Names that are listed.
+/// Number of names that are listed.
 const MOST_SPANS: usize = 20;
-/// Programs that are listed.
+/// Number of programs that are listed.
 const MOST_PROGRAMS: usize = 100;
 
-/// The section; `None` where a device op ran, for then the devices come first, and without a host event. Linear in the number of
-/// events.
+/// Builds the section. Returns `None` if a device op ran, because then the report covers the devices, and if there is
+/// no host event. Takes time linear in the number of events.
 pub fn host_activity(trace: &Trace, devices: &Devices, threads: Option<&HostThreads>) -> Option<HostActivity> {
     if devices.platform.is_some() || devices.by_line.host_names.is_empty() {
         return None;
@@ -59,10 +60,10 @@ pub fn host_activity(trace: &Trace, devices: &Devices, threads: Option<&HostThre
     })
 }
 
-/// Number of threads with events, and those with the most busy time.
+/// Counts the threads with events, and returns those with the most busy time.
 fn threads_of(trace: &Trace, devices: &Devices, tallies: &[HostOpTally]) -> (u64, Vec<HostThread>) {
     let mut longest: Vec<Option<(Ps, StrId)>> = vec![None; trace.lines.len()];
-    // Self times give each instant that events of a line cover to one of them: their sum is the thread's busy time.
+    // Self times give each instant that events of a line cover to one of them. So their sum is the thread's busy time.
     let mut busy_times = vec![Ps::ZERO; trace.lines.len()];
     let mut by_name: BTreeMap<(usize, StrId), Ps> = BTreeMap::new();
     for (kind, tally) in trace.events.kinds().iter().zip(tallies).filter(|(_, tally)| tally.occurrences > 0) {
@@ -101,13 +102,13 @@ fn threads_of(trace: &Trace, devices: &Devices, tallies: &[HostOpTally]) -> (u64
     (count, rows.into_iter().take(MOST_THREADS).map(|(_, thread)| thread).collect())
 }
 
-/// The host of a plane, where the run has several.
+/// Returns the host of a plane if the run has several hosts.
 fn host_of(trace: &Trace, plane: Option<&Plane>) -> Option<String> {
     let host = trace.hosts.get(usize::from(plane?.host)).filter(|_| trace.hosts.len() > 1);
     host.cloned()
 }
 
-/// The program that an event is about, and what is done with it.
+/// Returns the program that an event concerns, and its activity.
 fn program_of(trace: &Trace, kind: &EventKind) -> Option<(String, ProgramActivity)> {
     let name = trace.text(kind.name);
     if is_frame(name) {
@@ -119,7 +120,7 @@ fn program_of(trace: &Trace, kind: &EventKind) -> Option<(String, ProgramActivit
         None => return None,
     };
     let args = trace.args.get(kind.args);
-    // A compiler's span says the module in an argument called name, which is read as an op's path.
+    // A compiler's span has the module in an argument called name, which is read as an op's path.
     let module = [args.hlo_module, args.tf_op].into_iter().map(|id| trace.text(id)).find(|text| is_module(text));
     let called = || name.split_once('(').and_then(|(_, rest)| rest.strip_suffix(')'));
     let program = match activity {
@@ -129,12 +130,12 @@ fn program_of(trace: &Trace, kind: &EventKind) -> Option<(String, ProgramActivit
     Some((program.unwrap_or(name).to_owned(), activity))
 }
 
-/// Can this be the name of a program?
+/// Returns true if this can be the name of a program.
 fn is_module(text: &str) -> bool {
     !text.is_empty() && !text.contains(['/', ':', ' '])
 }
 
-/// What is known of a program, while events go by.
+/// Sums for one program.
 #[derive(Default)]
 struct ProgramSums {
     calls: u64,
@@ -142,7 +143,7 @@ struct ProgramSums {
     longest: Ps,
 }
 
-/// The programs, most time first.
+/// Returns the programs, by descending time.
 fn programs(trace: &Trace, devices: &Devices) -> Vec<HostProgram> {
     let mut index: FxHashMap<(String, ProgramActivity), usize> = FxHashMap::default();
     let mut found: Vec<((String, ProgramActivity), ProgramSums)> = Vec::new();
@@ -166,7 +167,7 @@ fn programs(trace: &Trace, devices: &Devices) -> Vec<HostProgram> {
     for (kind, _) in trace.events.kinds().iter().zip(&of_kind).filter(|(_, program)| program.is_some()) {
         has_programs.get_mut(kind.line.index()).into_iter().for_each(|has| *has = true);
     }
-    // End of the latest span of each program on the line that is walked.
+    // End of the latest span of each program on the current line.
     let mut ends: Vec<Option<Ps>> = vec![None; found.len()];
     for (events, _) in devices.by_line.events.iter().zip(&has_programs).filter(|(_, has)| **has) {
         ends.fill(None);
@@ -194,7 +195,7 @@ fn programs(trace: &Trace, devices: &Devices) -> Vec<HostProgram> {
     found.into_iter().take(MOST_PROGRAMS).map(row).collect()
 }
 
-/// Time that the events of some lines cover, and from the first one's start to the last one's end.
+/// Returns the times that the events of some lines cover.
 pub(super) fn cover(trace: &Trace, devices: &Devices, lines: &[usize]) -> IntervalSet {
     let mut union = Union::default();
     for events in lines.iter().filter_map(|&line| devices.by_line.events.get(line)) {
@@ -203,7 +204,7 @@ pub(super) fn cover(trace: &Trace, devices: &Devices, lines: &[usize]) -> Interv
     union.finish()
 }
 
-/// Sums of tallies by name.
+/// Adds up tallies by name.
 pub(super) fn by_name<'t>(kinds: impl Iterator<Item = (&'t EventKind, &'t HostOpTally)>) -> Vec<(StrId, HostOpTally)> {
     let mut sums: BTreeMap<StrId, HostOpTally> = BTreeMap::new();
     for (kind, tally) in kinds {
@@ -224,7 +225,7 @@ mod tests {
         host_activity(trace, &devices, threads.as_ref())
     }
 
-    /// Calls, executions and compilations of programs on two host threads, by hand.
+    /// Builds a capture of calls, executions and compilations of programs on two host threads.
     fn capture() -> TraceBuilder {
         let mut b = TraceBuilder::new();
         let python = b.line("/host:CPU", "python");
@@ -266,7 +267,7 @@ mod tests {
         let rows: Vec<_> = found.threads.iter().map(thread).collect();
         let pool = ("tf_PjRtCompilerThreadPool/1".to_owned(), 2, 9.0, "CpuCompiler::RunBackend".to_owned());
         assert_eq!(rows, [("python".to_owned(), 5, 90.0, "PjitFunction(f)".to_owned()), pool]);
-        // Self times: f has 50 - 10 - 30 + 10 + 20, its execution 30, g 20, the compiler's two 8 and 1.
+        // Self times: f has 50 - 10 - 30 + 10 + 20, its execution 30, g 20, the compiler's two spans 8 and 1.
         let top = found.top_spans.first().unwrap();
         assert_eq!((top.name.as_str(), top.occurrences, top.self_time_us), ("PjitFunction(f)", 2, 40.0));
         assert_eq!(top.percent, 100.0 * 40.0 / 99.0);

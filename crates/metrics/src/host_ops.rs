@@ -1,4 +1,4 @@
-//! What the threads of the hosts spend their time on, by name: a flat profile of the host.
+//! Measures the time of host threads by event name: a flat profile of the host.
 //!
 //! ```text
 //! python   [$main                                )     total 50, self 20
@@ -6,9 +6,9 @@
 //!               [backend_compile )                     total 10
 //! ```
 //!
-//! Reads all events of host threads but the ops of a CPU backend: these are device work, and only take their time out of the
-//! span that they run in. XProf lists ops of TensorFlow's host graph, of which a JAX program has none, and in one row, `XlaModule`,
-//! the calls that launch device work.
+//! Reads all events of host threads. Ops of a CPU backend are device work, so their time is only subtracted from the
+//! span that encloses them. XProf instead lists the ops of TensorFlow's host graph, which JAX programs lack,
+//! and the calls that launch device work in one row, `XlaModule`.
 
 use rustc_hash::FxHashMap;
 
@@ -18,30 +18,31 @@ use super::self_time::for_each_self_kind;
 use base::{Ps, sort};
 use trace::{Interval, LineKind, StrId, Trace};
 
-/// The events of one name whose threads do the same.
+/// The events with one name and one role of the thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HostOp {
     /// Name of the events.
     pub name: StrId,
-    /// What the threads do in the events: given by the name, else by the thread.
+    /// Role of the threads during the events: from the event's name, or from the thread's if the event's name has none.
     pub role: HostRole,
-    /// Threads that the events are on.
+    /// Number of threads with such events.
     pub threads: u64,
     /// Count and times of the events.
     pub tally: HostOpTally,
 }
 
-/// Count and times of some events, as far as they lie in the window. One that lies in another one of its name on its thread is part of
-/// it, as the two spans of one call that JAX records, or a function that calls itself: it has self time and nothing else.
+/// Count and times of events, limited to the window. An event nested in another one of the same name on its thread is
+/// part of it: it adds self time only. Examples are the two spans that JAX records for one call, and recursive
+/// functions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HostOpTally {
     /// Number of the events.
     pub occurrences: u64,
     /// Sum of the events' durations.
     pub total: Ps,
-    /// The part of it in which nothing nested in them ran.
+    /// Time in which nothing nested in the events ran.
     pub self_time: Ps,
-    /// The longest.
+    /// Duration of the longest event.
     pub longest: Ps,
 }
 
@@ -54,35 +55,35 @@ impl HostOpTally {
     }
 }
 
-/// All host ops, most self time first.
+/// All host ops, by descending self time.
 #[derive(Clone, Debug, Default)]
 pub struct HostOps {
-    /// The rows.
+    /// The rows, by descending self time.
     pub rows: Vec<HostOp>,
     /// Sum of all self times.
     pub self_time: Ps,
 }
 
 impl HostOps {
-    /// Of all hosts, each in its window: what of an event lies in it. Linear in the number of host events.
+    /// Measures the ops of all hosts, each in its window. Takes time linear in the number of host events.
     pub fn new(trace: &Trace, devices: &Devices, window: impl Fn(u16) -> Interval) -> HostOps {
         let tallies = tallies_of_kinds(trace, devices, &|kind| kind == LineKind::Host, &|host| Some(window(host)));
         HostOps::of_tallies(trace, devices, &tallies)
     }
 
-    /// The host's ops from the tallies of its lines, by kind.
+    /// Builds the host ops from the tallies of all kinds.
     pub(super) fn of_tallies(trace: &Trace, devices: &Devices, tallies: &[HostOpTally]) -> HostOps {
         of_names(trace, devices, tallies)
     }
 
-    /// A time's share of all self times; absent where there is none.
+    /// Returns a time's share of all self times in percent, or `None` if they are zero.
     pub fn percent(&self, time: Ps) -> Option<f64> {
         (self.self_time > Ps::ZERO).then(|| 100.0 * time.as_ps() as f64 / self.self_time.as_ps() as f64)
     }
 }
 
-/// The events on lines of which `wanted` holds, by [kind](trace::Events::kinds): what of them lies in the window of their host,
-/// all where it has none. Linear in their number.
+/// Adds up the events on lines whose kind `wanted` accepts, by [kind](trace::Events::kinds). Only the time in their
+/// host's window counts; without a window, all of it. Takes time linear in the number of events.
 pub(super) fn tallies_of_kinds(
     trace: &Trace,
     devices: &Devices,
@@ -91,14 +92,14 @@ pub(super) fn tallies_of_kinds(
 ) -> Vec<HostOpTally> {
     let mut tallies = vec![HostOpTally::default(); trace.events.kinds().len()];
     let everything = Interval::new(Ps::new(i64::MIN), Ps::MAX);
-    // By name: the line that it was last on, and the latest end of its events there.
+    // By name: the line of its last event, and the latest end of its events on that line.
     let mut latest: Vec<(usize, Ps)> = vec![(usize::MAX, Ps::ZERO); trace.strings.len()];
     for (at, (line, events)) in trace.lines.iter().zip(devices.by_line.events.iter()).enumerate() {
         if !wanted(line.kind) {
             continue;
         }
         let window = window(trace.plane_of(line).map_or(0, |plane| plane.host)).unwrap_or(everything);
-        // What the capture ends with starts at its end.
+        // If the window ends with the capture, events that start exactly at its end count.
         let to_the_end = devices.capture.is_some_and(|capture| capture.end == window.end);
         let is_before_end = |start| start < window.end || to_the_end;
         let starts_inside = |interval: Interval| interval.start >= window.start && is_before_end(interval.start);
@@ -126,7 +127,7 @@ pub(super) fn tallies_of_kinds(
     tallies
 }
 
-/// Adds up the kinds of one name: they differ by thread and arguments.
+/// Adds up the kinds of one name, which differ by thread and arguments.
 fn of_names(trace: &Trace, devices: &Devices, tallies: &[HostOpTally]) -> HostOps {
     let mut found = HostOps::default();
     let mut index: FxHashMap<(StrId, HostRole), usize> = FxHashMap::default();
@@ -170,7 +171,7 @@ mod tests {
         ops.rows.iter().map(row).collect()
     }
 
-    /// The timeline above, and a second thread that runs the same function, and itself in it.
+    /// The timeline above, and a second thread that runs the same function recursively.
     #[test]
     fn nested_spans_take_their_time_out_of_their_parent() {
         let mut b = TraceBuilder::new();
@@ -193,7 +194,7 @@ mod tests {
         assert_eq!(rows(&b.build()), expected);
     }
 
-    /// One call that began before the window, as the two spans that JAX records of it, and one that ends after it.
+    /// One call that began before the window, with the two spans that JAX records for it, and one that ends after it.
     #[test]
     fn a_part_in_the_window_counts() {
         let mut b = TraceBuilder::new();

@@ -1,8 +1,9 @@
-//! What the threads of the hosts do, and when.
+//! Finds the activity of the host threads over time.
 //!
-//! Reads all events of host threads but the ops of a CPU backend, which are device work. An event says what its thread does
-//! by its name (`facts/host_spans.csv`); else the thread's own name does (`facts/host_threads.csv`). On one thread the more
-//! informative work wins, so that a program's first call, which compiles inside a launch, is compilation:
+//! Reads all events of host threads except the ops of a CPU backend, which are device work. The role of a thread during
+//! an event follows from the event's name (`facts/host_spans.csv`). If that has none, it follows from the thread's own
+//! name (`facts/host_threads.csv`). If events nest on one thread, the more informative role takes precedence. So a
+//! program's first call, which compiles inside a launch, counts as compilation:
 //!
 //! ```text
 //! python   [$main                                      )    frames of Python
@@ -11,7 +12,7 @@
 //! role     P-L--C------------------L----P-W---------P--
 //! ```
 //!
-//! Threads run beside each other: the time of a role is the union over the threads of a host, and roles do not add up.
+//! Threads run in parallel: the time of a role is the union over the threads of a host, and roles do not add up.
 
 use std::collections::BTreeMap;
 
@@ -21,14 +22,14 @@ use facts::host_spans::{self, HostWork};
 use facts::host_threads;
 use trace::{EventKind, Interval, IntervalSet, Line, LineEvents, LineKind, Platform, Trace, Union};
 
-/// What a host thread is for, or what it is doing where an event knows better.
+/// Purpose of a host thread, or its activity during an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum HostRole {
     /// Runs Python.
     Python,
     /// Launches device work.
     Launch,
-    /// Makes, waits for or hands over a batch.
+    /// Produces a batch, waits for one or hands one over.
     Input,
     /// Compiles.
     Compile,
@@ -36,7 +37,7 @@ pub enum HostRole {
     Transfer,
     /// Waits for a device, a lock or another thread.
     Wait,
-    /// Anything that has no other role.
+    /// Any other activity.
     Other,
 }
 
@@ -44,7 +45,7 @@ impl HostRole {
     /// Number of roles.
     pub const COUNT: usize = 7;
 
-    /// All roles.
+    /// All roles, in the order of the report.
     pub const ALL: [HostRole; HostRole::COUNT] = [
         HostRole::Python,
         HostRole::Launch,
@@ -55,7 +56,7 @@ impl HostRole {
         HostRole::Other,
     ];
 
-    /// The report's spelling.
+    /// Returns the name that the report uses.
     pub fn label(self) -> &'static str {
         match self {
             HostRole::Python => "python",
@@ -68,7 +69,7 @@ impl HostRole {
         }
     }
 
-    /// Name of the role for people.
+    /// Returns the name that the page shows.
     pub fn title(self) -> &'static str {
         match self {
             HostRole::Python => "Python",
@@ -81,7 +82,7 @@ impl HostRole {
         }
     }
 
-    /// Role of a thread by its name.
+    /// Returns the role of a thread by its name.
     pub(super) fn of_thread(name: &str) -> HostRole {
         let label = host_threads::role(name);
         HostRole::ALL.into_iter().find(|role| Some(role.label()) == label).unwrap_or(HostRole::Other)
@@ -100,7 +101,8 @@ impl From<HostWork> for HostRole {
     }
 }
 
-/// Which work of one thread wins where events nest: compilation is what a launch waits for, a wait is no work, ...
+/// Precedence of roles if events nest on a thread. Compilation comes before the launch that waits for it; a wait comes
+/// before the launch or the Python frame that contains it.
 const WINS: [HostRole; HostRole::COUNT] = [
     HostRole::Compile,
     HostRole::Input,
@@ -111,50 +113,49 @@ const WINS: [HostRole; HostRole::COUNT] = [
     HostRole::Other,
 ];
 
-/// When one host does what.
+/// Times of each activity on one host.
 #[derive(Clone, Debug, Default)]
 pub struct HostTime {
-    /// A thread has the role, by index in [`HostRole::ALL`].
+    /// Times when a thread has the role, by index in [`HostRole::ALL`].
     pub roles: [IntervalSet; HostRole::COUNT],
-    /// A thread does anything but wait.
+    /// Times when a thread does anything but wait.
     pub busy: IntervalSet,
-    /// A thread that also launches work or runs Python is in the input pipeline: whoever feeds the device is held up. The pipeline's
-    /// own workers are not in it.
+    /// Times when a thread that also launches work or runs Python is in the input pipeline, so that it cannot feed the
+    /// device. Excludes the pipeline's own workers.
     pub held_by_input: IntervalSet,
-    /// A thread does or awaits anything.
+    /// Times when a thread has any event.
     any: IntervalSet,
 }
 
 impl HostTime {
-    /// When a thread has this role.
+    /// Returns the times when a thread has this role.
     pub fn role(&self, role: HostRole) -> Option<&IntervalSet> {
         self.roles.get(role as usize)
     }
 }
 
-/// Time of each role: unions over the threads of a host, summed over hosts. Roles run beside each other, so they do not
-/// add up.
+/// Time of each role: unions over the threads of a host, summed over hosts. Roles overlap, so they do not add up.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HostThreads {
-    /// `(role, time)`, in the order of [`HostRole::ALL`], those that occur.
+    /// `(role, time)` of the roles that occur, in the order of [`HostRole::ALL`].
     pub roles: Vec<(HostRole, Ps)>,
-    /// Time in which no thread does or awaits anything.
+    /// Time when no thread has an event.
     pub idle: Ps,
-    /// Time in which a thread does anything but wait.
+    /// Time when a thread does anything but wait.
     pub busy: Ps,
-    /// The window, summed over hosts.
+    /// Length of the window, summed over hosts.
     pub window: Ps,
 }
 
 impl HostThreads {
-    /// A time's share of the window; absent for an empty one.
+    /// Returns a time's share of the window in percent, or `None` for an empty window.
     pub fn percent(&self, time: Ps) -> Option<f64> {
         (self.window > Ps::ZERO).then(|| (100.0 * time.as_ps() as f64 / self.window.as_ps() as f64).clamp(0.0, 100.0))
     }
 }
 
-/// When each host that has events does what, by index in [`Trace::hosts`]. Linear in the number of events; a name is looked at
-/// once.
+/// Finds the activities of each host that has events, by index in [`Trace::hosts`]. Takes time linear in the number of
+/// events; each name is examined once.
 pub fn host_times(trace: &Trace, devices: &Devices) -> BTreeMap<u16, HostTime> {
     let works = Works::new(trace, devices);
     let mut hosts: BTreeMap<u16, Vec<Thread>> = BTreeMap::new();
@@ -169,7 +170,7 @@ pub fn host_times(trace: &Trace, devices: &Devices) -> BTreeMap<u16, HostTime> {
     sort::map(hosts.into_iter().map(|(host, threads)| (host, together(threads))))
 }
 
-/// The sums of [`host_times`] in each host's window; `None` without a host thread.
+/// Adds up [`host_times`] in each host's window. Returns `None` if there is no host thread.
 pub fn host_threads(times: &BTreeMap<u16, HostTime>, window: impl Fn(u16) -> Interval) -> Option<HostThreads> {
     if times.is_empty() {
         return None;
@@ -189,22 +190,23 @@ pub fn host_threads(times: &BTreeMap<u16, HostTime>, window: impl Fn(u16) -> Int
     Some(sums)
 }
 
-/// When a thread of any host compiles.
+/// Returns the times when a thread of any host compiles.
 pub fn compiling(times: &BTreeMap<u16, HostTime>) -> IntervalSet {
     union(times.values().filter_map(|host| host.role(HostRole::Compile)).cloned())
 }
 
-/// What a thread of this name is for.
+/// Returns the role of a thread with this name.
 pub(super) fn thread_role(name: &str) -> HostRole {
     HostRole::of_thread(name)
 }
 
-/// What an event of each [kind](trace::Events::kinds) says that its thread does; `None` for what is no work of a host.
+/// Returns the role of a thread during events of each [kind](trace::Events::kinds). `None` for events that are not host
+/// work.
 pub(super) fn roles_of_kinds(trace: &Trace, devices: &Devices) -> Vec<Option<HostRole>> {
     Works::new(trace, devices).roles
 }
 
-/// By argument set, whether an event is an op of the CPU backend, or the marker that follows it.
+/// Returns, by argument set, true for ops of the CPU backend and for the markers of their ends.
 fn cpu_ops(trace: &Trace, devices: &Devices) -> Vec<bool> {
     if devices.platform != Some(Platform::Cpu) {
         return Vec::new();
@@ -212,29 +214,29 @@ fn cpu_ops(trace: &Trace, devices: &Devices) -> Vec<bool> {
     (0..trace.args.len()).map(|index| trace.args.set(index).is_some_and(|args| !args.hlo_op.is_empty())).collect()
 }
 
-/// What an event's name says its thread does.
+/// Returns the role that an event's name gives to its thread.
 fn of_event(name: &str) -> Option<HostRole> {
     let work = host_spans::work(name).map(HostRole::from);
     work.or_else(|| host_spans::is_frame(name).then_some(HostRole::Python))
 }
 
-/// What the threads of the hosts do, but for when.
+/// Roles of the host threads, without times.
 struct Works {
-    /// By [kind](trace::Events::kinds): the role that such an event gives its thread; `None` for what is none of a host's
+    /// Role that an event of each [kind](trace::Events::kinds) gives to its thread. `None` for events that are not host
     /// work.
     roles: Vec<Option<HostRole>>,
-    /// Work of each line; `None` for one that is no thread of a host.
+    /// Work of each line. `None` for lines that are not host threads.
     lines: Vec<Option<LineWork>>,
 }
 
-/// What a thread does.
+/// Work of a thread.
 #[derive(Clone, Copy)]
 struct LineWork {
-    /// Where no event knows better.
+    /// Role during events that have none of their own.
     own: HostRole,
-    /// Whether the thread also launches work or runs Python.
+    /// True if the thread launches work or runs Python.
     launches: bool,
-    /// Whether no event knows better, and all are the thread's work.
+    /// True if all events have the thread's own role and are host work.
     is_plain: bool,
 }
 
@@ -253,9 +255,9 @@ impl Works {
                 work.is_plain = false;
                 return None;
             }
-            let told = *names.get_mut(kind.name.index())?.get_or_insert_with(|| of_event(trace.text(kind.name)));
-            work.launches |= told == Some(HostRole::Launch);
-            let role = told.unwrap_or(work.own);
+            let stated = *names.get_mut(kind.name.index())?.get_or_insert_with(|| of_event(trace.text(kind.name)));
+            work.launches |= stated == Some(HostRole::Launch);
+            let role = stated.unwrap_or(work.own);
             work.is_plain &= role == work.own;
             Some(role)
         };
@@ -264,19 +266,19 @@ impl Works {
     }
 }
 
-/// One thread.
+/// Times of one thread.
 struct Thread {
-    /// Times by [`HostRole`]; these do not overlap.
+    /// Times by [`HostRole`]. They do not overlap.
     roles: [IntervalSet; HostRole::COUNT],
     any: IntervalSet,
     held_by_input: IntervalSet,
 }
 
 impl Thread {
-    /// From the events of a line in order, and the roles that these give the thread by kind.
+    /// Reads the sorted events of a line. `roles` has the role that each kind gives to the thread.
     fn new(trace: &Trace, events: &LineEvents, work: LineWork, roles: &[Option<HostRole>]) -> Thread {
         let mut found: [Union; HostRole::COUNT] = Default::default();
-        // Most threads do one thing all the time.
+        // Most threads have a single role.
         let mut own = Union::with_room(events.len());
         match events {
             LineEvents::Run(run) if work.is_plain => {
@@ -300,7 +302,7 @@ impl Thread {
             if set.is_empty() {
                 continue;
             }
-            // A set may hold millions: the first is taken, not copied twice.
+            // A set may hold millions of intervals: the first is moved, not copied twice.
             let set = std::mem::take(set);
             if any.is_empty() {
                 any = set.clone();
@@ -315,7 +317,7 @@ impl Thread {
     }
 }
 
-/// The unions over threads.
+/// Unites the times of several threads.
 fn together(mut threads: Vec<Thread>) -> HostTime {
     let mut roles: [IntervalSet; HostRole::COUNT] = Default::default();
     for (index, role) in roles.iter_mut().enumerate() {
@@ -331,7 +333,7 @@ fn together(mut threads: Vec<Thread>) -> HostTime {
     }
 }
 
-/// All sets together, sorted once.
+/// Unites all sets with a single sort.
 fn union(sets: impl Iterator<Item = IntervalSet>) -> IntervalSet {
     let mut sets = sets.filter(|set| !set.is_empty());
     let Some(first) = sets.next() else { return IntervalSet::default() };
@@ -361,7 +363,7 @@ mod tests {
     /// executor                                     [launch  )
     /// ```
     #[test]
-    fn the_more_telling_work_of_a_thread_wins() {
+    fn the_more_informative_work_of_a_thread_takes_precedence() {
         let mut b = TraceBuilder::new();
         let python = b.line("/host:CPU", "python");
         let executor = b.line("/host:CPU", "py_xla_execute/1");
@@ -387,7 +389,7 @@ mod tests {
     }
 
     #[test]
-    fn workers_of_the_pipeline_do_not_hold_up_who_feeds_the_device() {
+    fn workers_of_the_pipeline_do_not_delay_the_thread_that_feeds_the_device() {
         let mut b = TraceBuilder::new();
         let python = b.line("/host:CPU", "python");
         let worker = b.line("/host:CPU", "tf_data_private_threadpool/1");

@@ -1,10 +1,11 @@
-//! What the host does while the devices run nothing: in which range or function of the user the threads that feed them are, and what
-//! other threads do meanwhile.
+//! Measures the host's activity while the devices are idle: the range or function of the user in which the threads that
+//! feed the devices are, and the activity of other threads.
 //!
-//! Reads the idle time of each device in its window and the named ranges, the
-//! user's own functions and the calls that wait for devices on the Python threads of its host: on those that launch work where any
-//! does, since a thread that only watches (a progress bar's) feeds no device. Of nested ones the innermost counts. The annotations that mark
-//! the steps are ranges as well, so that time between steps and time in them are distinguished.
+//! Reads the idle time of each device in its window. On the Python threads of its host it reads the named ranges, the
+//! user's own functions and the calls that wait for devices. If any of these threads launches work, only threads that
+//! do are read: a thread that only watches (for a progress bar) feeds no device. Of nested ranges the innermost counts.
+//! The annotations that mark the steps are ranges as well, which distinguishes time between steps from time inside
+//! them.
 //!
 //! ```text
 //! device   [op  )                                  [op  )
@@ -12,7 +13,7 @@
 //! idle           TTTTTT______FFFFFFFFFFFFFFFF__TTTT            T train, F fetch_batch, _ outside of all
 //! ```
 //!
-//! Where that says nothing, because no thread is in such a range or because the range only waits, `behind` looks further.
+//! If no thread is in such a range, or if the range only waits, `behind` searches for the cause in other events.
 
 mod behind;
 
@@ -27,37 +28,39 @@ use facts::host_spans::{self, HostWork};
 use facts::library_files;
 use trace::{EventId, Interval, IntervalSet, Line, LineEvents, LineKind, StrId, Trace, Union};
 
-/// What a thread is in while devices are idle.
+/// A range, function or span that a thread is in while devices are idle.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WaitedIn {
-    /// Range, function or span.
+    /// Name of the range, function or span.
     pub name: String,
-    /// The first thread that is in it; of a pool without its number.
+    /// First thread that is in it. For threads of a pool, the name without the number.
     pub thread: String,
-    /// True for a range in which the thread waits itself.
+    /// True if the thread itself waits in it.
     pub waits: bool,
     /// Time, summed over the devices.
     pub time: Ps,
 }
 
-/// What the hosts do while devices are idle: device time, summed over the devices.
+/// Activity of the hosts while devices are idle, in device time, summed over the devices.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HostWaits {
-    /// By name, the most time first: a Python thread is in this range or function and in none inside it. Threads run beside each
-    /// other, so that these may add up to more than the idle time.
+    /// Time by the innermost range or function that a Python thread is in, by descending time. Threads run in parallel,
+    /// so these may add up to more than the idle time.
     pub ranges: Vec<WaitedIn>,
-    /// No Python thread is in any.
+    /// Time when no Python thread is in any range.
     pub outside: Ps,
-    /// What threads do while no Python thread is in a range, or is in one that waits; the most time first.
+    /// Activity of threads while no Python thread is in a range, or while one is in a range that waits; by descending
+    /// time.
     pub behind: Vec<WaitedIn>,
-    /// The part of `outside` in which no thread of the host is in any event.
+    /// The part of `outside` in which no thread of the host has an event.
     pub silent: Ps,
-    /// The time that is looked at: counted steps, or active spans.
+    /// Length of the measured time: counted steps, or active spans.
     pub window: Ps,
 }
 
 impl HostWaits {
-    /// The range that most of the time is spent in; where no thread is in one, or the range only waits, what threads are in.
+    /// Returns the range with the most time. If no thread is in a range, or if the range only waits, returns the
+    /// activity of other threads.
     pub fn most(self) -> Option<WaitedIn> {
         let (range, behind) = (self.ranges.into_iter().next(), self.behind.into_iter().next());
         let explains = |range: &WaitedIn| {
@@ -67,7 +70,7 @@ impl HostWaits {
     }
 }
 
-/// When the Python threads of the hosts of used devices are in which range, and in none inside it.
+/// Times of the innermost ranges on the Python threads of used devices' hosts.
 pub struct HostRanges {
     names: Vec<String>,
     hosts: Vec<HostSets>,
@@ -84,17 +87,17 @@ struct HostSets {
     behind: Behind,
 }
 
-/// When threads are in one range.
+/// Times when threads are in one range.
 struct RangeSet {
-    /// Place of the range's name.
+    /// Index of the range's name.
     name: usize,
-    /// First thread that is in it.
+    /// First thread that is in the range.
     thread: String,
     times: IntervalSet,
 }
 
 impl HostRanges {
-    /// The ranges of all hosts of used devices. Linear in the events of their threads.
+    /// Finds the ranges of all hosts of used devices. Takes time linear in the events of their threads.
     pub fn new(trace: &Trace, devices: &Devices) -> HostRanges {
         let mut names =
             Names { index: FxHashMap::default(), names: Vec::new(), of_text: vec![None; trace.strings.len()] };
@@ -104,7 +107,7 @@ impl HostRanges {
         HostRanges { names: names.names, hosts }
     }
 
-    /// What the hosts do while the devices are idle in `windows`, those of each used device.
+    /// Measures the hosts' activity while the devices are idle in `windows`, which has one entry per used device.
     pub fn waits(&self, devices: &Devices, windows: &[IntervalSet]) -> HostWaits {
         let mut waits = HostWaits::default();
         for (device, window) in devices.used.iter().zip(windows) {
@@ -125,8 +128,8 @@ impl HostRanges {
     }
 }
 
-/// The event of this shown name on a thread of this name that lasts longest in `within`, a time of the hosts, and how long it lasts in
-/// it. Linear in the events of the threads of that name.
+/// Returns the event with this shown name, on a thread with this name, that lasts longest within `within` (a time of
+/// the hosts), and its time there. Takes time linear in the events of the threads with that name.
 pub fn event_in(
     trace: &Trace,
     devices: &Devices,
@@ -147,12 +150,12 @@ pub fn event_in(
     best.map(|(time, id)| (id, time))
 }
 
-/// How long two sets are together.
+/// Returns the length of the intersection of two sets.
 fn overlap(idle: &IntervalSet, set: &IntervalSet) -> Ps {
     set.parts().iter().map(|part| idle.length_within(*part)).sum()
 }
 
-/// Adds a time to the entry of this name.
+/// Adds a time to the entry with this name.
 fn add(list: &mut Vec<WaitedIn>, name: &str, thread: &str, waits: bool, time: Ps) {
     if time <= Ps::ZERO {
         return;
@@ -163,11 +166,11 @@ fn add(list: &mut Vec<WaitedIn>, name: &str, thread: &str, waits: bool, time: Ps
     }
 }
 
-/// The names that people gave, each once.
+/// Distinct names that users gave.
 struct Names<'a> {
     index: FxHashMap<&'a str, usize>,
     names: Vec<String>,
-    /// Of a text of the trace: the place of its name, or `Some(None)` where nobody gave it.
+    /// Index of the name of each text of the trace. `Some(None)` if it is not a user's name.
     of_text: Vec<Option<Option<usize>>>,
 }
 
@@ -186,7 +189,7 @@ impl<'a> Names<'a> {
     }
 }
 
-/// When the Python threads of a host are in which range, and in none inside it.
+/// Finds the times of the innermost ranges on the Python threads of a host.
 fn ranges_of<'a>(trace: &'a Trace, devices: &Devices, host: u16, names: &mut Names<'a>) -> HostSets {
     let launching = launching(trace);
     let is_python = |at: usize, line: &Line| {
@@ -236,15 +239,15 @@ fn ranges_of<'a>(trace: &'a Trace, devices: &Devices, host: u16, names: &mut Nam
     HostSets { host, ranges, all, working, behind }
 }
 
-/// The name of a thread, without its number in a pool, which differs between the files of one run: `tf_XLAEigen` of
-/// `tf_XLAEigen/-7457480226419010956`.
+/// Returns the name of a thread without its number in a pool, which differs between the files of one run: `tf_XLAEigen`
+/// for `tf_XLAEigen/-7457480226419010956`.
 fn thread_name<'t>(trace: &'t Trace, line: Option<&Line>) -> &'t str {
     let name = line.map_or("", |line| trace.text(line.name));
     let is_number = |text: &str| text.trim_start_matches('-').bytes().all(|byte| byte.is_ascii_digit());
     name.rsplit_once('/').filter(|(_, number)| is_number(number)).map_or(name, |(pool, _)| pool)
 }
 
-/// By line: whether its thread launches device work.
+/// Returns, by line, true if its thread launches device work.
 fn launching(trace: &Trace) -> Vec<bool> {
     let mut launching = vec![false; trace.lines.len()];
     let mut of_name: Vec<Option<bool>> = vec![None; trace.strings.len()];
@@ -260,16 +263,16 @@ fn launching(trace: &Trace) -> Vec<bool> {
     launching
 }
 
-/// Functions of JAX in which a program waits for its devices because it says so.
+/// Functions of JAX that explicitly wait for devices.
 const WAITS: [&str; 3] = ["block_until_ready", "device_get", "effects_barrier"];
 
-/// Is this the shown name of a call that waits for devices?
+/// Returns true if this is the shown name of a call that waits for devices.
 fn is_wait(name: &str) -> bool {
     WAITS.contains(&name)
 }
 
-/// Whether people gave this name, or wrote it in their program: a range (spans of the runtime are known by their work, or have a scope like C++), the pipeline that
-/// makes their batches, a function of theirs, or a call that waits for devices.
+/// Returns true if the user gave this name or wrote its function. Includes ranges (the name is not a known span of the
+/// runtime and has no C++ scope), the input pipeline, functions of the user, and calls that wait for devices.
 fn is_users(name: &str) -> bool {
     if host_spans::is_frame(name) {
         return library_files::is_users(name) || WAITS.contains(&shown(name));
@@ -281,7 +284,7 @@ fn is_users(name: &str) -> bool {
     }
 }
 
-/// `load (train.py:12)` of `$train.py:12 load`; `ProfilerStep` of `ProfilerStep#7`.
+/// Returns the name as it is shown: `load` for `$train.py:12 load`; `ProfilerStep` for `ProfilerStep#7`.
 fn shown(name: &str) -> &str {
     let stem = name.rsplit_once('#').filter(|(_, number)| number.bytes().all(|byte| byte.is_ascii_digit()));
     let name = stem.map_or(name, |(stem, _)| stem);
@@ -322,9 +325,9 @@ mod tests {
         );
     }
 
-    /// The timeline above, in microseconds from 0 to 60; what a worker thread does is not looked at.
+    /// The timeline above, in microseconds from 0 to 60. Events of a worker thread are ignored.
     #[test]
-    fn idle_time_is_told_by_the_innermost_range() {
+    fn idle_time_belongs_to_the_innermost_range() {
         let mut b = TraceBuilder::new();
         let python = b.line("/host:CPU", "python");
         let worker = b.line("/host:CPU", "tf_data/1");
@@ -347,8 +350,8 @@ mod tests {
             |start: i64| ranges.waits(&devices, &[IntervalSet::union_of([Interval::new(us(start), us(60))])]);
         let waits = waits_from(0);
         let found: Vec<(&str, f64)> = waits.ranges.iter().map(|it| (it.name.as_str(), it.time.as_us())).collect();
-        // Idle from 10 to 50: train to 16 and from 42, nothing for 2 before fetch, which is 2 before and 2 after fetch_batch,
-        // and for 2 after it.
+        // Idle from 10 to 50: train until 16 and from 42, nothing for 2 before fetch, which is 2 before and 2 after
+        // fetch_batch, and nothing for 2 after it.
         assert_eq!(found, [("fetch_batch", 18.0), ("train", 14.0), ("fetch", 4.0)]);
         assert_eq!((waits.outside.as_us(), waits.window.as_us()), (4.0, 60.0));
         let late = waits_from(45).ranges;

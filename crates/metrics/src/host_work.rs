@@ -1,4 +1,4 @@
-//! Time the host spends on one kind of work: the union of its spans over all threads of all hosts.
+//! Measures the time of one kind of work on the host: the union of its spans over all threads of all hosts.
 //!
 //! ```text
 //! python     [---- backend_compile ----)         [-- backend_compile --)
@@ -23,13 +23,13 @@ pub use facts::host_spans::HostWork;
 /// The spans of one kind of work.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HostSpans {
-    /// When any host thread does this work.
+    /// Times when any host thread does this work.
     pub union: IntervalSet,
     /// Starts of the spans that are not inside another one.
     pub outermost: Vec<Ps>,
 }
 
-/// The spans of `work` on the host lines of `trace`.
+/// Finds the spans of `work` on the host lines of `trace`.
 pub fn host_spans(trace: &Trace, devices: &Devices, work: HostWork) -> HostSpans {
     let mut spans: Vec<Interval> = Vec::new();
     for_each_named(trace, devices, &|name| host_spans::is(work, name), &mut |event| spans.push(interval(event)));
@@ -43,8 +43,8 @@ pub fn host_spans(trace: &Trace, devices: &Devices, work: HostWork) -> HostSpans
     HostSpans { outermost: outermost.map(|span| span.start).collect(), union: IntervalSet::union_of(spans) }
 }
 
-/// The modules whose compilation begins in `within`, by name: passes of XLA's compilers have it behind their own
-/// (`HLO passes after layout assignment (jit_f)`). Empty where the trace has no such span.
+/// Returns the names of the modules whose compilation begins in `within`. Passes of XLA's compilers have the module
+/// after their own name (`HLO passes after layout assignment (jit_f)`). Empty if the trace has no such span.
 pub fn compiled_modules(trace: &Trace, devices: &Devices, within: &IntervalSet) -> BTreeSet<String> {
     let mut modules = BTreeSet::new();
     let is_pass = |name: &str| module_of_pass(name).is_some();
@@ -60,13 +60,13 @@ fn module_of_pass(name: &str) -> Option<&str> {
     (host_spans::is(HostWork::Compile, name) && !module.is_empty()).then_some(module)
 }
 
-/// Visits the events of host threads whose name is wanted. Linear in the number of events, and free where none has such a
-/// name.
+/// Visits the events of host threads whose name is wanted. Takes time linear in the number of events, and no time if
+/// there is no such name.
 pub fn for_each_named(trace: &Trace, devices: &Devices, wanted: &dyn Fn(&str) -> bool, visit: &mut dyn FnMut(&Event)) {
     for_each_named_on(trace, devices, wanted, &mut |_, event| visit(event));
 }
 
-/// Like [`for_each_named`], with the host of each event: its index in [`Trace::hosts`].
+/// Like [`for_each_named`], but also passes the host of each event: its index in [`Trace::hosts`].
 pub fn for_each_named_on(
     trace: &Trace,
     devices: &Devices,
@@ -121,7 +121,7 @@ mod tests {
         b.event(pool, "HLO passes after layout assignment (jit_f)", 10, 5);
         b.event(pool, "HLO passes after scheduling (jit_f)", 20, 5);
         b.event(pool, "HLO passes after scheduling (jit_later)", 200, 5);
-        // No compilation.
+        // This span is not a compilation.
         b.event(pool, "CommonPjRtLoadedExecutable::Execute (jit_g)", 30, 5);
         let trace = b.build();
         let us = |us: i64| Ps::new(us * 1_000_000);

@@ -1,17 +1,17 @@
-//! The input pipeline on the host.
+//! Measures the input pipeline on the host.
 //!
-//! Reads spans that input pipelines write themselves (tf.data, Grain, PyTorch's DataLoader, infeed) or that people write
-//! around theirs; `facts/host_spans.csv` has the names. Of the Python tracer's frames only the `__next__` of known
-//! pipelines count: they nest in nothing else that counts twice, because the result is a union.
-//! Copies to the device are not input; see [`transfers`](super::transfers).
+//! Reads spans that input pipelines record (tf.data, Grain, PyTorch's DataLoader, infeed) or that users add around
+//! their own; `facts/host_spans.csv` lists the names. Of the Python tracer's frames only the `__next__` of known
+//! pipelines counts. Nested spans do not count twice, because the result is a union. Copies to the device are not
+//! input; see [`transfers`](super::transfers).
 
 use super::devices::Devices;
 use super::host_work::{HostWork, host_spans};
 use report::IoOperations;
 use trace::{Interval, Trace};
 
-/// The input section, of the `window` of all hosts; `None` without a span in the capture: a pipeline that leaves no mark may still
-/// have run.
+/// Builds the input section for the `window` of all hosts. Returns `None` if the capture has no such span: a pipeline
+/// may have run without recording one.
 pub fn io_operations(trace: &Trace, devices: &Devices, window: Interval) -> Option<IoOperations> {
     let spans = host_spans(trace, devices, HostWork::Input);
     let time = spans.union.length_within(window);

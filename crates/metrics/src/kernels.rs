@@ -1,4 +1,4 @@
-//! Where device time goes: by kernel name and by category, in self time, over all devices, inside the window.
+//! Measures device time by kernel name and by category: self time over all devices, inside the window.
 
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
@@ -8,7 +8,7 @@ use base::{Ps, sort};
 use report::{Kernel, KernelCategory, Kernels};
 use trace::{ArgsId, StrId, Trace, in_blocks};
 
-/// Names that the report lists.
+/// Number of names that the report lists.
 pub const TOP_KERNELS: usize = 20;
 
 /// Occurrences of one name, or of one category.
@@ -36,20 +36,20 @@ struct Named {
     name: StrId,
     tally: NameTally,
     framework_op: StrId,
-    /// The category with the most self time, as one name can stand for different ops of different modules.
+    /// The category with the most self time. One name can belong to ops of different categories in different modules.
     category: (Ps, CategoryId),
-    /// Whether the name has other categories, too.
+    /// True if the name has several categories.
     is_mixed: bool,
 }
 
-/// The kernels section. Times are added as integer picoseconds: their order cannot change a digit.
+/// Builds the kernels section. Times are added as integer picoseconds, so the result does not depend on the order.
 pub fn kernels(trace: &Trace, tallies: &Tallies) -> Kernels {
     let mut categorizer = Categorizer::new(trace, &tallies.recognised);
     let mut categories: Vec<NameTally> = Vec::new();
     let mut by_name: FxHashMap<StrId, usize> =
         FxHashMap::with_capacity_and_hasher(tallies.entries.len(), FxBuildHasher);
     let mut names: Vec<Named> = Vec::new();
-    // Of names with several categories the time of each so far.
+    // Time of each category so far, for names with several categories.
     let mut shares: FxHashMap<(StrId, CategoryId), Ps> = FxHashMap::default();
     let mut total = Ps::ZERO;
     in_blocks(&tallies.entries, |&((name, args), ref tally)| {
@@ -97,7 +97,7 @@ pub fn kernels(trace: &Trace, tallies: &Tallies) -> Kernels {
     }
 }
 
-/// The framework path without the profiler's decorations; `XlaModule:` stands for "none" on GPUs.
+/// Returns the framework path. On GPUs, `XlaModule:` means that there is none.
 fn framework_op(trace: &Trace, args: ArgsId) -> StrId {
     let path = trace.args.get(args).tf_op;
     if trace.text(path).starts_with("XlaModule") { StrId::EMPTY } else { path }
@@ -124,7 +124,7 @@ fn category(tally: &NameTally, total: Ps) -> KernelCategory {
     KernelCategory { time_us, total_time_us: Some(time_us), count: tally.count, percent: percent(tally.total, total) }
 }
 
-/// Absent where no op took any time.
+/// Returns a share in percent, or `None` if no op took any time.
 fn percent(time: Ps, total: Ps) -> Option<f64> {
     (total > Ps::ZERO).then(|| (100.0 * time.as_ps() as f64 / total.as_ps() as f64).clamp(0.0, 100.0))
 }

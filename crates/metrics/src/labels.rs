@@ -1,6 +1,6 @@
-//! A few labels that many rows have, as numbers: what a table needs to filter by them and to order by them as by texts.
+//! Numbers a few labels that many rows share, so that tables filter and sort by number as by text.
 
-/// Labels, numbered from a given number on; 0 stands for none.
+/// Labels with consecutive numbers from a given one. 0 means no label.
 #[derive(Clone, Debug, Default)]
 pub struct Labels {
     first: u32,
@@ -9,12 +9,12 @@ pub struct Labels {
 }
 
 impl Labels {
-    /// Labels without any yet; the first one is to have the number `first`.
+    /// Creates an empty set of labels. The first label will have the number `first`.
     pub fn new(first: u32) -> Labels {
         Labels { first, ..Labels::default() }
     }
 
-    /// The number of a label, kept on first sight.
+    /// Returns the number of a label. Adds the label if it is new.
     pub fn number(&mut self, label: Option<&str>) -> u32 {
         let Some(label) = label.filter(|label| !label.is_empty()) else { return 0 };
         self.find(label).unwrap_or_else(|| {
@@ -24,13 +24,13 @@ impl Labels {
         })
     }
 
-    /// The number of a label that is kept.
+    /// Returns the number of a label, or `None` if it is unknown.
     pub fn find(&self, label: &str) -> Option<u32> {
         let at = (0..self.ends.len()).find(|&at| self.at(at) == label)?;
         Some(self.first.saturating_add(u32::try_from(at).ok()?))
     }
 
-    /// The label with this number; `None` for 0.
+    /// Returns the label with this number, or `None` for 0.
     pub fn get(&self, number: u32) -> Option<&str> {
         let at = number.checked_sub(self.first).filter(|_| number > 0)?;
         Some(self.at(at as usize)).filter(|label| !label.is_empty())
@@ -42,7 +42,7 @@ impl Labels {
         self.text.get(start..end).unwrap_or_default()
     }
 
-    /// The labels one after another, and where each of them ends.
+    /// Returns the concatenated labels, and the end of each.
     pub fn table(&self) -> (&str, &[usize]) {
         (&self.text, &self.ends)
     }

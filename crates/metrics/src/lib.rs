@@ -1,12 +1,12 @@
-//! A run's events in, its numbers out. Every number is defined in docs/metrics.md.
+//! Computes the numbers of a run from its events. docs/metrics.md defines every number.
 //!
-//! Each number is made by the module of its name; [`Analysis`] puts them together.
+//! Each module computes the numbers that it is named after; [`Analysis`] combines them.
 
 #![warn(clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
 
 mod analysis;
-mod answers;
 mod arguments;
+mod cache;
 mod categories;
 mod civil;
 mod collectives;
@@ -82,7 +82,7 @@ pub use kernel_stats::demangle::demangle;
 pub use kernel_stats::{KernelColumns, KernelRow, KernelStats, KernelSum, Occurrences, SHORT_KERNEL};
 pub use kernels::kernels;
 pub use launches::{Call, LaunchGroup, LaunchStatistics, Launches, call_of, for_each_launch};
-pub use metadata::{EMBEDDED_SIDECAR, is_amd, matrix_units, name_device};
+pub use metadata::{EMBEDDED_SIDECAR, captured_at, is_amd, matrix_units, name_device};
 pub use ops::tree::{OpNode, OpTree};
 pub use ops::{
     Coverage, Grouping, NodeText, Op, OpColumns, OpText, Ops, PROGRAM, Tallies, Text, Texts, TreeColumns, WorkTime,
@@ -110,91 +110,93 @@ use base::Warning;
 use report::{ModelConfig, SourceFile, Tracing};
 use trace::{ByLine, EventId, Trace};
 
-/// What the trace cannot know and the user gives: flags on the command line, a form in the page.
+/// Values that the trace cannot contain and the user gives, as flags of the command line or in a form of the page.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 pub struct Settings {
-    /// Overrides the number of steps found in the trace.
+    /// Number of steps. Overrides the number found in the trace.
     pub num_steps: Option<u64>,
-    /// The device whose peaks to compare with, instead of what the profile says: a key of the facts, a name of a profile or a
-    /// slice of TPUs; see [`facts::devices::chosen`].
+    /// Device whose peaks to compare with. Overrides the profile's device. A key of the facts, a name from a profile or
+    /// a TPU slice; see [`facts::devices::chosen`].
     #[serde(default)]
     pub device: Option<String>,
-    /// Dimensions of the model; each given field overrides the sidecar file's.
+    /// Dimensions of the model. Each given field overrides the field of the sidecar file.
     pub model: ModelConfig,
-    /// The part of the run that its numbers are of.
+    /// The part of the run that the numbers cover.
     #[serde(default)]
     pub window: WindowChoice,
-    /// Files that `model` was read from: the report names them.
+    /// Files that `model` was read from. The report names them.
     #[serde(default)]
     pub model_files: Vec<SourceFile>,
 }
 
-/// One run, decoded: the events of all its hosts and where they came from.
+/// A decoded run: the events of all its hosts and the files that they come from.
 #[derive(Clone, Debug, Default)]
 pub struct Run {
-    /// Name of the profile folder, else of the file.
+    /// Name of the profile folder, or of the file if there is no such folder.
     pub name: String,
-    /// The events.
+    /// Events of all hosts.
     pub trace: Trace,
-    /// Model configuration of a sidecar file (`config.json`, `crossprof.json`).
+    /// Model configuration from a sidecar file (`config.json`, `crossprof.json`).
     pub model: ModelConfig,
-    /// The device, where a sidecar `crossprof.json` names it.
+    /// Device that a sidecar `crossprof.json` names.
     pub device: Option<String>,
-    /// How much tracing slowed it down, where the capture kit measured it.
+    /// Slowdown by tracing, if the capture kit measured it.
     pub tracing: Option<Tracing>,
-    /// What else the capture kit noted, by the names that `metadata.environment` has for it.
+    /// Other notes of the capture kit, under the names that `metadata.environment` uses.
     pub capture_notes: BTreeMap<String, String>,
-    /// The files it was made from, the main one first.
+    /// The files of the run, the main one first.
     pub files: Vec<SourceFile>,
-    /// Warnings about the files (those about events are in the trace).
+    /// Warnings about the files. Warnings about events are in the trace.
     pub warnings: Vec<Warning>,
-    /// The device memory profile (pprof) that it is, unpacked; `None` for a run with events or programs.
+    /// Uncompressed device memory profile (pprof). `None` for a run with events or programs.
     pub heap_profile: Option<Arc<[u8]>>,
-    /// The device memory profile that was given before it, where this run is one and there is such.
+    /// The device memory profile that was given before this one. `None` if this run is not a memory profile or the first
+    /// one.
     pub earlier_heap_profile: Option<EarlierHeapProfile>,
-    /// The text of an out-of-memory error that it is; `None` for a run with events or programs.
+    /// Text of an out-of-memory error. `None` for a run with events or programs.
     pub memory_error: Option<Arc<str>>,
-    /// What [`Run::by_line`] has made. Whoever changes the trace empties it.
+    /// Cache of [`Run::by_line`]. Code that changes the trace must empty it.
     pub sorted: OnceLock<Arc<ByLine>>,
-    /// What [`Run::programs`] has made.
+    /// Cache of [`Run::programs`].
     pub compiled: OnceLock<Arc<CompiledPrograms>>,
 }
 
-/// A device memory profile (pprof) that was given before another.
+/// A device memory profile (pprof) that was given before another one.
 #[derive(Clone, Debug)]
 pub struct EarlierHeapProfile {
     /// Name of the profile's run.
     pub name: String,
-    /// Bytes of the profile, unpacked.
+    /// Uncompressed bytes of the profile.
     pub bytes: Arc<[u8]>,
 }
 
 impl Run {
-    /// The events of every line in order: sorted when first asked for, for all who look at the trace, however often it is analysed.
+    /// Returns the events of every line, sorted. Sorts them on the first call; later calls and analyses reuse the
+    /// result.
     pub fn by_line(&self) -> &Arc<ByLine> {
         self.sorted.get_or_init(|| Arc::new(ByLine::new(&self.trace)))
     }
 
-    /// The compiled programs of the run: each is read when first asked for, for all who ask, however often the run is
-    /// analysed.
+    /// Returns the compiled programs of the run. Each program is read on first use; later calls and analyses reuse it.
     pub fn programs(&self) -> &Arc<CompiledPrograms> {
         self.compiled.get_or_init(|| Arc::new(CompiledPrograms::new(&self.trace)))
     }
 
-    /// Makes the events of the ops of XLA's CPU backend last as long as the ops do, once. Costs nothing where there are no such ops.
+    /// Extends the events of ops of XLA's CPU backend to the true ends of the ops, once. Does nothing if there are no
+    /// such ops.
     pub fn complete_cpu_ops(&mut self) {
         let compiled = Arc::clone(self.programs());
         cpu_ops::complete(&mut self.trace, &compiled.modules);
     }
 
-    /// The run as it was read: without what an analysis wrote into its events, and without what is made when it is first asked for.
+    /// Returns the run as it was read: without the changes that an analysis made to its events, and with empty caches.
     pub fn as_read(mut self) -> Run {
         cpu_ops::undo(&mut self.trace);
         Run { sorted: OnceLock::new(), compiled: OnceLock::new(), ..self }
     }
 
-    /// The file that holds an event, by its path, and the event's index among those that it holds. The files of the hosts come first, in
-    /// the order in which their events follow each other.
+    /// Returns the path of the file that contains an event, and the event's index in that file. The files of the hosts
+    /// come first in [`Run::files`], in the order of their events.
     pub fn in_file(&self, event: EventId) -> Option<(&str, u32)> {
         let mut first = 0u64;
         for file in &self.files {

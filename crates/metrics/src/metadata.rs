@@ -1,4 +1,4 @@
-//! What was profiled, where and when: as the profile states it, never guessed from the analysing machine.
+//! Reads what was profiled, where and when. All values come from the profile, never from the analysing machine.
 
 use std::collections::BTreeMap;
 
@@ -9,33 +9,38 @@ use facts::devices;
 use report::{Metadata, PROFILER_VERSION, SCHEMA_VERSION};
 use trace::{Plane, PlaneKind, SourceFormat, StatValue, Trace};
 
-/// Texts longer than this are no versions or capabilities.
+/// Maximum length of versions and capabilities. Longer texts are ignored.
 const LONGEST_VALUE: usize = 200;
 
-/// Flags of a compiler or a program are one long text.
+/// Maximum length of the flags of a compiler or a program, which are one long text.
 const LONGEST_FLAGS: usize = 4000;
 
-/// Name of the stat under which the capture kit of the Python package puts its sidecar `crossprof.json` into the capture itself.
+/// Name of the stat in which the Python package's capture kit embeds its sidecar `crossprof.json` in the capture.
 pub const EMBEDDED_SIDECAR: &str = "crossprof";
 
-/// Notes of the capture kit that have fields of their own here.
+/// Notes of the capture kit that have their own fields in the metadata.
 const NOTED_START: &str = "wall_clock_ns";
 const NOTED_FRAMEWORK: &str = "framework";
 const NOTED_DEVICE: &str = "device_kind";
 
-/// `metadata` of a run; `framework` as [`super::framework`] says it, `chosen` is the device that the user names.
+/// Returns when a run was captured: the time in its files, or else the time in the name of its folder.
+pub fn captured_at(run: &Run) -> Option<String> {
+    let noted_start = || run.capture_notes.get(NOTED_START)?.parse().ok();
+    let start = run.trace.capture.start_unix_ns.or_else(noted_start).map(iso_8601_utc);
+    start.or_else(|| iso_8601_of_run_name(&run.name))
+}
+
+/// Builds the `metadata` of a run. `framework` comes from [`super::framework`]; `chosen` is the device that the user
+/// names.
 pub fn metadata(run: &Run, devices: &Devices, framework: &str, chosen: Option<&str>) -> Metadata {
     let trace = &run.trace;
     let platform = devices.platform.map_or("Unknown", |platform| platform.label());
     let model = || devices.used.iter().find_map(|device| device_model(trace, trace.planes.get(device.plane)?));
-    let noted_start = || run.capture_notes.get(NOTED_START)?.parse().ok();
-    let start = trace.capture.start_unix_ns.or_else(noted_start).map(iso_8601_utc);
-    let start = start.or_else(|| iso_8601_of_run_name(&run.name));
-    // The kit saw which library the program had imported; a trace JSON often shows no file of it.
+    // The kit recorded which library the program had imported. A trace JSON often names no file of the library.
     let noted_framework = run.capture_notes.get(NOTED_FRAMEWORK).filter(|_| ["JAX", "Unknown"].contains(&framework));
     let framework = noted_framework.map_or(framework, String::as_str);
     let mut metadata = Metadata {
-        timestamp: start,
+        timestamp: captured_at(run),
         platform: platform.to_owned(),
         device_type: model().unwrap_or_else(|| platform.to_owned()),
         trace_file: run.files.first().map(|file| file.path.clone()).unwrap_or_default(),
@@ -53,7 +58,7 @@ pub fn metadata(run: &Run, devices: &Devices, framework: &str, chosen: Option<&s
         source_format: trace.format.map(|format| source_format(format).to_owned()),
         generator: Some(concat!("crossprof ", env!("CARGO_PKG_VERSION")).to_owned()),
         environment: environment(run, devices),
-        // Only a user knows the rest.
+        // Only the user can give the other fields.
         ..Metadata::default()
     };
     if let Some(chosen) = chosen {
@@ -62,7 +67,7 @@ pub fn metadata(run: &Run, devices: &Devices, framework: &str, chosen: Option<&s
     metadata
 }
 
-/// The device that the capture kit saw, if the profile names none and crossprof knows it.
+/// Returns the device that the capture kit recorded, if the profile names none and crossprof supports it.
 pub(crate) fn noted_device<'r>(run: &'r Run, devices: &Devices) -> Option<&'r str> {
     let noted = run.capture_notes.get(NOTED_DEVICE)?;
     let named = |plane: usize| run.trace.planes.get(plane).and_then(|plane| device_model(&run.trace, plane));
@@ -70,8 +75,9 @@ pub(crate) fn noted_device<'r>(run: &'r Run, devices: &Devices) -> Option<&'r st
     (!is_named && devices::chosen(noted).is_some()).then_some(noted)
 }
 
-/// Takes a device's name from what the user says, where the profile names none, and the size of the slice where the profile
-/// names a chip of it. Peaks can be compared with those of any device, so another one than the profile names is no name for it.
+/// Sets the device's name from the user's choice if the profile names none, and the size of the slice if the profile
+/// names a chip of it. The user may compare with the peaks of any device, so a device other than the profile's does not
+/// replace the name.
 pub fn name_device(metadata: &mut Metadata, chosen: &str) {
     let Some(chosen) = devices::chosen(chosen) else { return };
     let is_unnamed = metadata.device_type == metadata.platform && ["TPU", "GPU"].contains(&metadata.platform.as_str());
@@ -90,18 +96,18 @@ fn source_format(format: SourceFormat) -> &'static str {
     }
 }
 
-/// What the units for products of matrices are called on devices of this type: NVIDIA has tensor cores, AMD matrix cores.
+/// Returns the name of the matrix units on devices of this type: NVIDIA has tensor cores, AMD matrix cores.
 pub fn matrix_units(device_type: &str) -> &'static str {
     if is_amd(device_type) { "matrix cores" } else { "tensor cores" }
 }
 
-/// Is a device of this type a GPU of AMD, whose profiles ROCm makes?
+/// Returns true if a device of this type is an AMD GPU, whose profiles come from ROCm.
 pub fn is_amd(device_type: &str) -> bool {
     ["AMD", "Radeon", "Instinct"].iter().any(|word| device_type.contains(word)) || device_type.starts_with("gfx")
 }
 
-/// The model of a device: its own name where the profile has it, else by its compute capability. `None` where
-/// the profile says neither (a JSON trace of JAX never does).
+/// Returns the model of a device: its own name if the profile has it, or a name for its compute capability. `None` if
+/// the profile has neither (a JSON trace of JAX never does).
 pub fn device_model(trace: &Trace, plane: &Plane) -> Option<String> {
     let text = |name: &str| match trace.plane_stat(plane, name)? {
         StatValue::Text(id) => Some(trace.text(id).to_owned()).filter(|text| !text.is_empty()),
@@ -120,7 +126,8 @@ pub fn device_model(trace: &Trace, plane: &Plane) -> Option<String> {
     // NVIDIA has no capability 9.4 or 9.5.
     let is_amd = vendor.map_or(major == 9 && minor > 0, |vendor| vendor.eq_ignore_ascii_case("AMD"));
     Some(if is_amd {
-        // The capability holds the first two digits of the ISA's name only; these are the ones it can stand for today.
+        // The capability contains only the first two digits of the ISA's name. These are the ISAs with these digits
+        // today.
         match (major, minor) {
             (9, 4) => "AMD GPU gfx942".to_owned(),
             (9, 5) => "AMD GPU gfx950".to_owned(),
@@ -134,7 +141,7 @@ pub fn device_model(trace: &Trace, plane: &Plane) -> Option<String> {
     })
 }
 
-/// NVIDIA's table of compute capabilities.
+/// Returns the name from NVIDIA's table of compute capabilities.
 fn nvidia_architecture(major: i64, minor: i64) -> Option<&'static str> {
     Some(match (major, minor) {
         (3, _) => "Kepler",
@@ -150,8 +157,9 @@ fn nvidia_architecture(major: i64, minor: i64) -> Option<&'static str> {
     })
 }
 
-/// What the planes say of themselves: the first used device, then the hosts, then the planes that are neither. Of one
-/// name the first value stays, before what the capture kit notes. Measured values and the capture's own times stand elsewhere in the report.
+/// Collects the stats of the planes: the first used device, then the hosts, then the planes that are neither. The first
+/// value of each name is kept, before the capture kit's notes. Measured values and the capture's own times are
+/// elsewhere in the report.
 fn environment(run: &Run, devices: &Devices) -> BTreeMap<String, String> {
     let trace = &run.trace;
     let device = devices.used.first().and_then(|device| trace.planes.get(device.plane));
@@ -168,7 +176,7 @@ fn environment(run: &Run, devices: &Devices) -> BTreeMap<String, String> {
                 StatValue::Text(id) => trace.text(id).to_owned(),
             };
             let measured = name.ends_with("_utilization_percent") || name.starts_with("profile_");
-            // How a viewer should show the process; the sidecar, whose notes are listed one by one.
+            // Hints for viewers, and the sidecar, whose notes are listed individually.
             let shown = ["labels", "sort_index", EMBEDDED_SIDECAR].contains(&name);
             let is_flags = ["flags", "args"].iter().any(|end| name.to_ascii_lowercase().ends_with(end));
             let longest = if is_flags { LONGEST_FLAGS } else { LONGEST_VALUE };
@@ -212,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn the_device_is_named_as_far_as_the_profile_tells() {
+    fn the_device_is_named_by_the_profile() {
         let capability =
             |major, minor| [("compute_cap_major", StatValue::Int(major)), ("compute_cap_minor", StatValue::Int(minor))];
         assert_eq!(device_type(&gpu(&capability(9, 4), Some("AMD"))), "AMD GPU gfx942");
@@ -226,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn the_user_names_what_the_profile_does_not() {
+    fn the_user_names_an_unnamed_device() {
         let with = |run: &Run, chosen| metadata(run, &Devices::of(&run.trace), "JAX", Some(chosen)).device_type;
         let nameless = gpu(&[], None);
         assert_eq!(with(&nameless, "a100-sxm-40gb"), "A100 SXM 40 GB");
@@ -262,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_kit_noted_stands_in_for_what_a_trace_json_lacks() {
+    fn notes_of_the_kit_supply_what_a_trace_json_lacks() {
         let note = |name: &str, text: &str| (name.to_owned(), text.to_owned());
         let noted = BTreeMap::from([
             note("wall_clock_ns", "1779266702889805563"),
@@ -277,7 +285,7 @@ mod tests {
         assert_eq!(found.timestamp.as_deref(), Some("2026-05-20T08:45:02.889Z"));
         assert_eq!((found.framework.as_str(), found.device_type.as_str()), ("Flax", "NVIDIA A100-SXM4-40GB"));
         assert_eq!(found.environment.keys().map(String::as_str).collect::<Vec<_>>(), ["git_commit"]);
-        // What the profile itself says counts.
+        // The profile's own value takes precedence.
         let name = [("compute_cap_major", StatValue::Int(9)), ("compute_cap_minor", StatValue::Int(0))];
         let run = Run { capture_notes: noted, ..gpu(&name, None) };
         assert_eq!(noted_device(&run, &Devices::of(&run.trace)), None);

@@ -1,6 +1,6 @@
-//! What a capture lacks, counted against what it has: runs of programs without ops, launches without kernels, steps without device
-//! ops, ops inside command buffers; and ops whose times cannot be true. What is missing is no idle time: the warnings of this file take
-//! the ground from findings that would read it so (see [`base::Cut`]).
+//! Detects data that a capture lacks: runs of programs without ops, launches without kernels, steps without device ops,
+//! ops inside command buffers. Also detects ops whose times are impossible. Missing data is not idle time: the warnings
+//! from this file suppress findings that would treat it as idle (see [`base::Cut`]).
 
 use crate::devices::{Device, Devices};
 use crate::launches::{CallIndex, for_each_op};
@@ -10,13 +10,14 @@ use base::format::{count, printable, shorten, time_us};
 use base::{Ps, Warning, WarningCode};
 use trace::{EventId, Interval, LineKind, Platform, StrId, Trace, in_blocks};
 
-/// The least share in percent that must be missing to be no accident of the capture's edges (ours).
+/// Minimum share in percent that must be missing. Less may be due to the edges of the capture (our choice).
 const LEAST_PERCENT: u64 = 2;
 
-/// XLA's name of an op that stands for a CUDA graph.
+/// XLA's name of an op that runs a CUDA graph.
 const COMMAND_BUFFER: &str = "command_buffer";
 
-/// What is missing from the whole capture, whose launch calls are `calls`. What a capture that is known to be cut lacks is explained by that.
+/// Returns the warnings about data that is missing from the whole capture. `calls` are its launch calls. If the capture
+/// is cut, missing steps and launches are explained by that.
 pub(crate) fn warnings(
     trace: &Trace,
     captured: &Devices,
@@ -35,7 +36,7 @@ pub(crate) fn warnings(
     found.into_iter().chain(of_streams).flatten().collect()
 }
 
-/// The share of what is missing, where it is worth a word.
+/// Returns true if the missing share is large enough for a warning.
 fn is_notable(missing: u64, all: u64) -> bool {
     missing > 0 && missing.saturating_mul(100) >= all.saturating_mul(LEAST_PERCENT)
 }
@@ -44,8 +45,8 @@ fn warning(code: WarningCode, missing: u64, message: String) -> Warning {
     Warning::new(code, message).with_remedy(code.remedy()).with_count(missing)
 }
 
-/// False if the devices are on several hosts, of which only what they did together says how their clocks differ: then no difference of
-/// starts is known.
+/// Returns true if the starts of all devices can be compared. False if the devices are on several hosts whose clocks
+/// were aligned only by the work of the devices.
 pub(crate) fn has_common_clock(trace: &Trace, devices: &Devices) -> bool {
     let mut hosts = devices.used.iter().map(|device| device.host);
     let first = hosts.next();
@@ -53,13 +54,13 @@ pub(crate) fn has_common_clock(trace: &Trace, devices: &Devices) -> bool {
         || !trace.warnings.iter().any(|warning| warning.is(WarningCode::HostClocksNotAligned))
 }
 
-/// Runs of programs without ops, and all runs.
+/// Returns the number of program runs without ops, and of all runs.
 fn runs(devices: &Devices) -> (u64, u64) {
     let unrecorded = devices.used.iter().map(|device| &device.unrecorded);
     unrecorded.fold((0, 0), |(without, runs), it| (without + it.without_ops, runs + it.runs))
 }
 
-/// True if so many runs of programs have no ops that rates over the time of the devices mean nothing.
+/// Returns true if so many program runs have no ops that rates over the devices' time are meaningless.
 pub(crate) fn lacks_ops(devices: &Devices) -> bool {
     let (without, all) = runs(devices);
     is_notable(without, all)
@@ -69,12 +70,12 @@ fn runs_without_ops(captured: &Devices) -> Option<Warning> {
     let (without, runs) = runs(captured);
     let ops: u64 = captured.used.iter().map(|device| device.ops.len() as u64).sum();
     let how_many = if ops == 0 {
-        format!("The file holds {} module runs and no ops", count(runs))
+        format!("The file has {} module runs and no ops", count(runs))
     } else {
         format!("{} of {} module runs have no ops", count(without), count(runs))
     };
     let message = format!(
-        "{how_many}: the profiler did not record them. Such a run counts as busy time; what ran in it is unknown."
+        "{how_many}: the profiler did not record them. Such a run counts as busy time, but its ops are unknown."
     );
     is_notable(without, runs).then(|| warning(WarningCode::RunsWithoutOps, without, message))
 }
@@ -95,7 +96,8 @@ fn steps_without_ops(trace: &Trace, captured: &Devices, steps: &Steps) -> Option
     let is_only_the_last = matches!(empty.as_slice(), [only] if only + 1 == steps.len());
     let (missing, all) = (empty.len() as u64, steps.len() as u64);
     let message = format!(
-        "{} of {} steps have no {} op: the profiler did not record them, or the program computed nothing there. Idle time is not judged.",
+        "{} of {} steps have no {} op: the profiler did not record them, or the program computed nothing there. Idle \
+         time is not judged.",
         count(missing),
         count(all),
         platform.label()
@@ -104,7 +106,8 @@ fn steps_without_ops(trace: &Trace, captured: &Devices, steps: &Steps) -> Option
     is_some.then(|| warning(WarningCode::StepsWithoutOps, missing, message))
 }
 
-/// Launch calls of a GPU in whose name others started ops.
+/// Counts the launch calls of a GPU without ops. Considers only calls of names that started ops elsewhere in the
+/// capture.
 fn launches_without_ops(trace: &Trace, captured: &Devices, calls: &CallIndex) -> Option<Warning> {
     if captured.platform != Some(Platform::Gpu) || calls.is_empty() {
         return None;
@@ -116,7 +119,7 @@ fn launches_without_ops(trace: &Trace, captured: &Devices, calls: &CallIndex) ->
         }
     });
     let recorded = Recorded::new(trace);
-    // By name: launches with ops and without.
+    // By name: number of launches with ops and without.
     let mut of_name: Vec<(StrId, u64, u64)> = Vec::new();
     for (call, has_ops) in calls.events().zip(has_ops) {
         let Some(event) = trace.events.get(call) else { continue };
@@ -140,8 +143,8 @@ fn launches_without_ops(trace: &Trace, captured: &Devices, calls: &CallIndex) ->
     let all = missing + of_name.iter().map(|(_, with, _)| with).sum::<u64>();
     let name = of_name.iter().max_by_key(|(.., without)| *without).map_or("", |(name, ..)| trace.text(*name));
     let message = format!(
-        "{} of {} launches have no kernel in the capture (most of them {}): the profiler did not record what they started. Idle time is \
-         not judged.",
+        "{} of {} launches have no kernel in the capture (most of them {}): the profiler did not record their \
+         kernels. Idle time is not judged.",
         count(missing),
         count(all),
         printable(&shorten(name, 60))
@@ -149,7 +152,8 @@ fn launches_without_ops(trace: &Trace, captured: &Devices, calls: &CallIndex) ->
     is_notable(missing, all).then(|| warning(WarningCode::LaunchesWithoutOps, missing, message))
 }
 
-/// When each thread records calls into a graph, which start nothing: between `cudaStreamBeginCapture` and `cudaStreamEndCapture`.
+/// Times when each thread records calls into a graph, which start nothing: between `cudaStreamBeginCapture` and
+/// `cudaStreamEndCapture`.
 struct Recorded(Vec<(usize, Interval)>);
 
 impl Recorded {
@@ -182,18 +186,18 @@ impl Recorded {
     }
 }
 
-/// What the streams of GPUs hold that hides ops or cannot be.
+/// Problems on the streams of GPUs: ops that hide other ops, and impossible times.
 #[derive(Default)]
 struct Streams {
-    /// Command buffers, and their time.
+    /// Number and time of command buffers.
     buffers: (u64, Ps),
-    /// Ops that lie inside another of their stream.
+    /// Number of ops that are inside another op of their stream.
     covered: u64,
-    /// The one that covers most others, and how many.
+    /// The op that covers the most others, and their number.
     worst: Option<(EventId, u64)>,
 }
 
-/// An op that is running on a stream, and how many lie in it.
+/// An op that is running on a stream, and the number of ops inside it.
 #[derive(Default)]
 struct Running {
     op: Option<(EventId, Interval)>,
@@ -204,7 +208,7 @@ impl Streams {
     fn new(trace: &Trace, captured: &Devices) -> Streams {
         let mut found = Streams::default();
         let is_buffer = |name: StrId| trace.text(name).starts_with(COMMAND_BUFFER);
-        // Told once for each kind of event, not for each of the million events.
+        // Checked once for each kind of event, not for each of a million events.
         let any_buffer = trace.events.kinds().iter().any(|kind| is_buffer(kind.name));
         let of_graph: Vec<bool> = (0..trace.args.len())
             .map(|index| {
@@ -227,7 +231,8 @@ impl Streams {
         }
     }
 
-    /// Kernels of a graph are on one stream in the file, whichever ran them, and what the exporter derived from streams nests.
+    /// Counts ops that overlap on a stream. Skips kernels of a graph, which the file puts on one stream wherever they
+    /// ran, and lines that the exporter derived from streams, whose ops nest.
     fn add_overlaps(&mut self, trace: &Trace, device: &Device, of_graph: &[bool]) {
         let is_stream = |line: usize| {
             let line = trace.lines.get(line);
@@ -259,7 +264,7 @@ impl Streams {
     fn command_buffers(&self) -> Option<Warning> {
         let (buffers, time) = self.buffers;
         let message = format!(
-            "{} ops of {} in all are command buffers (CUDA graphs): the ops inside them were not recorded.",
+            "{} ops with a total time of {} are command buffers (CUDA graphs): the ops inside them were not recorded.",
             count(buffers),
             time_us(time.as_us())
         );
@@ -270,8 +275,8 @@ impl Streams {
         let (op, covers) = self.worst?;
         let event = trace.events.get(op)?;
         let message = format!(
-            "{} ops lie inside another op of their stream, which runs one at a time: {} of {} covers {}. A start or duration is wrong, and \
-             with it every number that rests on these ops.",
+            "{} ops are inside another op of their stream, although a stream runs one op at a time: {} ({}) covers \
+             {}. A start or duration is wrong, and so is every number based on these ops.",
             count(self.covered),
             printable(&shorten(trace.text(event.name), 60)),
             time_us(event.duration.as_us()),

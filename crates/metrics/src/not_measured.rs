@@ -1,4 +1,4 @@
-//! Numbers that a run cannot have, each with the reason and what to do about it.
+//! Lists the numbers that a run lacks, each with the reason and a remedy.
 //!
 //! Only headline numbers are listed: those that the page and the text report would show.
 
@@ -9,7 +9,8 @@ use base::WarningCode;
 use report::{NotMeasured, UnifiedProfile};
 use trace::{Framework, SourceFormat, Trace};
 
-/// What is absent from `profile`, which was made from `trace`; `utilization` says why MFU and HFU are. In the order of the report's sections.
+/// Returns the numbers that are absent from `profile`, in the order of the report's sections. `trace` is the profile's
+/// trace; `utilization` has the reasons for a missing MFU and HFU.
 pub fn not_measured(profile: &UnifiedProfile, trace: &Trace, utilization: &Utilization) -> Vec<NotMeasured> {
     let mut list = List(Vec::new());
     metadata(profile, trace, &mut list);
@@ -22,7 +23,7 @@ pub fn not_measured(profile: &UnifiedProfile, trace: &Trace, utilization: &Utili
     list.0
 }
 
-/// A trace JSON of XLA is an export: the xplane of the same run holds more. Of a file of PyTorch there is no better one.
+/// Returns true if the file is an export of an xplane file, which contains more. PyTorch writes only the JSON.
 fn is_export(trace: &Trace) -> bool {
     trace.format == Some(SourceFormat::ChromeJson) && trace.framework != Framework::PyTorch
 }
@@ -40,17 +41,19 @@ fn metadata(profile: &UnifiedProfile, trace: &Trace, list: &mut List) {
     let json = is_export(trace);
     let nothing_ran = profile.metadata.num_devices == 0;
     if profile.metadata.timestamp.is_none() {
-        let reason = "The file does not say when it was captured.";
+        let reason = "The file does not contain the time of the capture.";
         let remedy = match (json, trace.framework) {
-            (true, _) => "Open the *.xplane.pb beside it, or drop the whole profile folder: its name holds the time.",
+            (true, _) => {
+                "Open the *.xplane.pb next to it, or drop the whole profile folder: its name contains the time."
+            }
             (false, Framework::PyTorch) => "",
-            (false, _) => "Drop the whole profile folder: its name holds the time.",
+            (false, _) => "Drop the whole profile folder: its name contains the time.",
         };
         list.add("metadata.timestamp", reason, remedy);
     }
     if !nothing_ran && profile.metadata.platform != "CPU" && profile.metadata.device_type == profile.metadata.platform {
         let (reason, remedy) = if json {
-            ("A trace JSON does not name the device's model.", "Open the *.xplane.pb of the same run: it does.")
+            ("A trace JSON does not name the device's model.", "Open the *.xplane.pb of the same run, which names it.")
         } else {
             ("This profile does not name the device's model; older profilers did not write it.", "")
         };
@@ -63,7 +66,7 @@ fn model(profile: &UnifiedProfile, list: &mut List) {
         list.add(
             "parameter_counts.total_params",
             "The model's dimensions are not in the trace.",
-            "Give the model's dimensions on the Model page, or put its config.json beside the profile.",
+            "Give the model's dimensions on the Model page, or put its config.json next to the profile.",
         );
     }
 }
@@ -71,15 +74,15 @@ fn model(profile: &UnifiedProfile, list: &mut List) {
 fn steps(profile: &UnifiedProfile, remedy: &str, list: &mut List) {
     let timed = profile.step_timing.avg_step_time_us.is_some();
     if !timed && profile.step_timing.num_steps == 0 {
-        let told = profile.warnings.iter().find(|warning| warning.is(WarningCode::StepsUnknown));
-        let reason = told.map_or("No steps found.", |warning| warning.message.as_str());
+        let warned = profile.warnings.iter().find(|warning| warning.is(WarningCode::StepsUnknown));
+        let reason = warned.map_or("No steps found.", |warning| warning.message.as_str());
         list.add("step_timing.avg_step_time_us", reason, remedy);
     } else if !timed && profile.window.as_ref().is_some_and(|window| window.chosen.is_some()) {
-        let reason = "No whole step lies in the chosen window.";
-        list.add("step_timing.avg_step_time_us", reason, "Choose a window that holds one.");
+        let reason = "No whole step is inside the chosen window.";
+        list.add("step_timing.avg_step_time_us", reason, "Choose a window that contains one.");
     } else if !timed {
         let reason = "No step of the capture is complete, so none can be timed.";
-        list.add("step_timing.avg_step_time_us", reason, "Capture several steps more.");
+        list.add("step_timing.avg_step_time_us", reason, "Capture more steps.");
     }
     let throughput = &profile.throughput;
     if throughput.steps_per_sec.is_none() {
@@ -116,7 +119,7 @@ fn devices(profile: &UnifiedProfile, trace: &Trace, list: &mut List) {
     if profile.compute_utilization.is_none() {
         let visible = profile.metadata.num_devices_visible.unwrap_or(0);
         let (reason, remedy) = if profile.metadata.num_devices > 0 {
-            ("The devices' ops take no time, so there is no share of it.".to_owned(), String::new())
+            ("The devices' ops have no duration, so there are no shares of time.".to_owned(), String::new())
         } else if visible > 0 {
             (
                 format!("The profile lists {visible} devices, but no op ran on any of them during the capture."),
@@ -127,20 +130,20 @@ fn devices(profile: &UnifiedProfile, trace: &Trace, list: &mut List) {
             )
         } else if profile.other_devices.iter().any(|device| device.kind == "accelerator") {
             (
-                "The profile holds devices of a kind that crossprof has no rules for: which of their events are ops is not \
-                 known."
+                "The profile contains devices that crossprof does not support, so it is unknown which of their events \
+                 are ops."
                     .to_owned(),
                 String::new(),
             )
         } else {
             (
-                "The profile holds no device ops, only host events.".to_owned(),
+                "The profile contains no device ops, only host events.".to_owned(),
                 match trace.framework {
                     Framework::Jax | Framework::Unknown => {
-                        "Capture on the machine that holds the devices; on the CPU backend, use a JAX version that records \
-                         its ops (0.7 or newer)."
+                        "Capture on the machine that has the devices; on the CPU backend, use a JAX version that \
+                         records its ops (0.7 or newer)."
                     }
-                    Framework::TensorFlow | Framework::PyTorch => "Capture on the machine that holds the devices.",
+                    Framework::TensorFlow | Framework::PyTorch => "Capture on the machine that has the devices.",
                 }
                 .to_owned(),
             )
@@ -153,18 +156,18 @@ fn devices(profile: &UnifiedProfile, trace: &Trace, list: &mut List) {
         list.add("timeline_analysis", reason, "Capture several steps.");
     }
     if profile.warnings.iter().any(|warning| warning.is(WarningCode::HostClocksNotAligned)) {
-        let reason = "The hosts' clocks have nothing in common, so starts on different hosts cannot be compared.";
+        let reason = "The hosts' clocks are not aligned, so starts on different hosts cannot be compared.";
         list.add(
             "multi_device.start_skew_us",
             reason,
-            "Open the *.xplane.pb of all hosts: it says when each capture started.",
+            "Open the *.xplane.pb of all hosts: these files contain the start of each capture.",
         );
     }
     match &profile.memory_operations {
         None if platform == "TPU" => list.add(
             "memory_operations",
-            "Copies between host and chip that the runtime makes are not recorded as ops of a TPU, and the host's transfer spans \
-             only cover their dispatch. Copies that the program makes itself are ops: see the Transfers page.",
+            "Copies between host and chip that the runtime makes are not recorded as ops of a TPU, and the host's \
+             transfer spans only cover their dispatch. Copies by the program itself are ops: see the Transfers page.",
             "",
         ),
         None if platform == "CPU" => {
@@ -175,7 +178,7 @@ fn devices(profile: &UnifiedProfile, trace: &Trace, list: &mut List) {
             );
         }
         Some(memory) if !memory.transfers.is_empty() && memory.transfers.iter().all(|it| it.sized_count == 0) => {
-            let reason = "The copies in this profile do not say how many bytes they moved.";
+            let reason = "The copies in this profile do not state their bytes.";
             let remedy = if is_export(trace) { "Open the *.xplane.pb of the same run." } else { "" };
             list.add("memory_operations.transfers[].total_bytes", reason, remedy);
         }
@@ -183,7 +186,7 @@ fn devices(profile: &UnifiedProfile, trace: &Trace, list: &mut List) {
     }
 }
 
-/// How long devices waited for each other.
+/// Adds the reason if waits between devices are unknown.
 fn communication(profile: &UnifiedProfile, trace: &Trace, list: &mut List) {
     let Some(communication) = profile.communication.as_ref().filter(|it| it.num_collectives > 0) else { return };
     if communication.wait_time_us.is_some() {
@@ -193,17 +196,19 @@ fn communication(profile: &UnifiedProfile, trace: &Trace, list: &mut List) {
         ("Only one of the devices that communicate is in this capture.", "Open the profiles of all hosts together.")
     } else {
         (
-            "No run of a collective was found on two devices of one group: the trace does not say which devices exchange data and their runs do not end together, the others of each group are on hosts that are not in this capture, or the devices ran it differently often.",
+            "No run of a collective was found on two devices of one group. Possible reasons: the trace does not \
+             record which devices communicate and their runs do not end together; the other devices of each group are \
+             on hosts outside this capture; or the devices ran the collective a different number of times.",
             match trace.framework {
                 Framework::PyTorch => "Open the traces of all ranks together.",
-                _ => "Open the *.xplane.pb of all hosts together: it holds the groups.",
+                _ => "Open the *.xplane.pb of all hosts together: these files contain the groups.",
             },
         )
     };
     list.add("communication.wait_time_us", reason, remedy);
 }
 
-/// MFU and HFU.
+/// Adds the reasons if MFU or HFU are unknown.
 fn flops(profile: &UnifiedProfile, trace: &Trace, utilization: &Utilization, list: &mut List) {
     for (field, share) in [("roofline.mfu_percent", utilization.mfu), ("roofline.hfu_percent", utilization.hfu)] {
         let Err(reason) = share else { continue };
@@ -226,12 +231,12 @@ fn host(profile: &UnifiedProfile, trace: &Trace, list: &mut List) {
     let host_remedy = format!("Capture with {}.", words.host_events);
     if profile.compilation.is_none() {
         let (reason, remedy) = if no_host {
-            ("The profile holds no host events.", host_remedy.as_str())
+            ("The profile contains no host events.", host_remedy.as_str())
         } else if trace.framework == Framework::PyTorch {
             ("This profile marks no compilation.", "")
         } else {
             (
-                "No compilation was recorded. If the program was compiled before the capture, that is as it should be.",
+                "No compilation was recorded. That is expected if the program was compiled before the capture.",
                 "To measure compilation, start the capture before the first call.",
             )
         };
@@ -240,8 +245,8 @@ fn host(profile: &UnifiedProfile, trace: &Trace, list: &mut List) {
     if profile.compilation.as_ref().is_some_and(|it| it.num_xla_modules.is_none()) && profile.metadata.num_devices > 0 {
         let (reason, remedy) = if is_export(trace) {
             (
-                "A trace JSON names the modules of ops but not their programs: programs of equal names cannot be \
-                 distinguished.",
+                "A trace JSON names the modules of ops but not their programs: programs with the same name cannot \
+                 be distinguished.",
                 "Open the *.xplane.pb of the same run, which numbers them.",
             )
         } else {
@@ -250,9 +255,9 @@ fn host(profile: &UnifiedProfile, trace: &Trace, list: &mut List) {
         list.add("compilation.num_xla_modules", reason, remedy);
     }
     if profile.io_operations.is_none() {
-        let annotate = format!("Wrap the code that makes the next batch in `with {}:`.", words.next_batch_range);
+        let annotate = format!("Wrap the code that produces the next batch in `with {}:`.", words.next_batch_range);
         let (reason, remedy) = if no_host {
-            ("The profile holds no host events.", host_remedy.as_str())
+            ("The profile contains no host events.", host_remedy.as_str())
         } else {
             ("No span of an input pipeline was found (tf.data, Grain, DataLoader, infeed).", annotate.as_str())
         };

@@ -1,8 +1,8 @@
-//! Devices of kinds that crossprof does not know: how long they were busy and with what, and nothing else.
+//! Measures devices of kinds that crossprof does not support: only their busy time and their events.
 //!
-//! A plane that is neither a TPU, a GPU nor a host is one where its name or label says so (`/device:CUSTOM:0`, `Ascend Hardware`, a process
-//! with the label `NPU 0`). In a Chrome trace in which no device op of a known kind ran, its other processes are listed too, as
-//! processes: what ran there is all that such a file has.
+//! A plane that is neither a TPU, a GPU nor a host is such a device if its name or label shows it (`/device:CUSTOM:0`,
+//! `Ascend Hardware`, a process with the label `NPU 0`). If no device op of a supported kind ran in a Chrome trace, its
+//! other processes are listed too, as processes: such a file contains nothing else.
 
 use super::devices::Devices;
 use super::host_activity::{by_name, cover};
@@ -12,10 +12,10 @@ use facts::accelerators;
 use report::{OtherDevice, OtherDeviceEvent};
 use trace::{EventKind, LineKind, Plane, PlaneKind, SourceFormat, StatValue, Trace};
 
-/// Names that are listed of each.
+/// Number of names that are listed for each device.
 const MOST_EVENTS: usize = 10;
 
-/// The section, in the order of the file. Linear in the number of events on such planes.
+/// Builds the section, in the order of the file. Takes time linear in the number of events on such planes.
 pub fn other_devices(trace: &Trace, devices: &Devices) -> Vec<OtherDevice> {
     let with_processes = devices.platform.is_none() && trace.format == Some(SourceFormat::ChromeJson);
     let mut found = Vec::new();
@@ -65,7 +65,7 @@ pub fn other_devices(trace: &Trace, devices: &Devices) -> Vec<OtherDevice> {
     found
 }
 
-/// The kinds of events on lines of no known device, with what they add up to. Index: the plane.
+/// Returns the kinds of events on lines of no known device, with their tallies, by plane.
 fn kinds_by_plane(trace: &Trace, devices: &Devices) -> Vec<Vec<(EventKind, HostOpTally)>> {
     let tallies = tallies_of_kinds(trace, devices, &|kind| kind == LineKind::Other, &|_| None);
     let mut kinds = vec![Vec::new(); trace.planes.len()];
@@ -78,7 +78,7 @@ fn kinds_by_plane(trace: &Trace, devices: &Devices) -> Vec<Vec<(EventKind, HostO
     kinds
 }
 
-/// The span of its own run that Kineto's profiler adds as a process (`Spans`): nothing ran there.
+/// Returns true for the span of its own run that Kineto's profiler adds as a process (`Spans`). No program ran there.
 fn is_of_recorder(trace: &Trace, kind: &EventKind) -> bool {
     trace.args.set(kind.args.index()).is_some_and(|args| trace.text(args.cat) == "Trace")
 }
@@ -94,7 +94,7 @@ fn is_accelerator(trace: &Trace, plane: &Plane) -> bool {
     [trace.text(plane.name), label(trace, plane)].into_iter().any(accelerators::is)
 }
 
-/// Name of the plane, with the label where that says more.
+/// Returns the name of the plane, with its label if that differs.
 fn name(trace: &Trace, plane: &Plane) -> String {
     match (trace.text(plane.name), label(trace, plane)) {
         (name, label) if label.is_empty() || name == label => name.to_owned(),
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn a_label_tells_a_device_and_other_processes_are_called_processes() {
+    fn a_label_marks_a_device_and_other_processes_are_processes() {
         let of = |plane, label, format| {
             let found = found(capture(plane), label, format);
             found.into_iter().map(|device| (device.name, device.kind)).collect::<Vec<_>>()
@@ -167,7 +167,7 @@ mod tests {
         assert_eq!(of("/device:CUSTOM:Megascale Trace", None, SourceFormat::XPlane), Vec::new());
     }
 
-    /// Kineto writes the span of its own run as a process: it would be a device that is busy all the time.
+    /// Kineto writes the span of its own run as a process, which would be a device that is busy all the time.
     #[test]
     fn the_profilers_own_span_is_no_process() {
         let mut b = capture("renderer");
@@ -176,7 +176,7 @@ mod tests {
         let names: Vec<String> =
             found(b, None, SourceFormat::ChromeJson).into_iter().map(|device| device.name).collect();
         assert_eq!(names, ["renderer"]);
-        // Other events beside it are of a process all the same.
+        // If the process has other events, they are listed.
         let mut b = TraceBuilder::new();
         let mixed = b.line("Spans", "PyTorch Profiler");
         b.event(mixed, "PyTorch Profiler (0)", 0, 100).cat("Trace");
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn processes_are_not_listed_beside_devices_of_a_known_kind() {
+    fn processes_are_not_listed_with_devices_of_a_known_kind() {
         let mut b = capture("renderer");
         let ops = b.line("/device:TPU:0", "XLA Ops");
         b.event(ops, "fusion", 0, 10);

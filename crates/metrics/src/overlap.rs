@@ -1,29 +1,29 @@
-//! Communication and copies that run while the device computes.
+//! Measures communication and copies that run while the device computes.
 //!
 //! ```text
 //! compute         [=====)     [====)
 //! communication      [-----------)
-//! hidden             [--)     [--)        in flight 12, hidden 6: 50 %
+//! overlapped         [--)     [--)        in flight 12, overlapped 6: 50 %
 //! ```
 
 use super::device_time::DeviceTime;
 use base::Ps;
 use trace::{Interval, IntervalSet};
 
-/// Communication and copies in flight, and how much of it computation hides.
+/// Times of communication and copies in flight, and the parts that overlap with computation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Overlap {
     /// Time in which communication is in flight.
     pub communication: Ps,
-    /// Time in which communication is in flight and computation hides it.
+    /// Time in which communication is in flight while the device computes.
     pub hidden_communication: Ps,
     /// Time in which copies are in flight.
     pub transfer: Ps,
-    /// Time in which copies are in flight and computation hides them.
+    /// Time in which copies are in flight while the device computes.
     pub hidden_transfer: Ps,
 }
 
-/// When a device communicates, copies, and computes meanwhile.
+/// Times when a device communicates or copies, and when it computes meanwhile.
 #[derive(Clone, Debug)]
 pub struct InFlight<'a> {
     time: &'a DeviceTime,
@@ -32,7 +32,7 @@ pub struct InFlight<'a> {
 }
 
 impl<'a> InFlight<'a> {
-    /// What is in flight on one device.
+    /// Finds the times of one device.
     pub fn new(time: &'a DeviceTime) -> InFlight<'a> {
         let hidden = |set: &IntervalSet| match time.compute() {
             Some(compute) if !set.is_empty() => set.intersection(compute),
@@ -41,7 +41,7 @@ impl<'a> InFlight<'a> {
         InFlight { hidden_communication: hidden(&time.communication), hidden_transfer: hidden(&time.transfer), time }
     }
 
-    /// The part inside `window`.
+    /// Measures the part inside `window`.
     pub fn within(&self, window: Interval) -> Overlap {
         Overlap {
             communication: self.time.communication.length_within(window),
@@ -65,7 +65,7 @@ mod tests {
     /// stream 3                   [D2H )
     /// ```
     #[test]
-    fn what_runs_beside_a_computation_is_hidden() {
+    fn communication_overlaps_with_computation() {
         let mut b = TraceBuilder::new();
         let [one, two, three] = [1, 2, 3].map(|n| b.line("/device:GPU:0", &format!("Stream #{n}(Compute)")));
         b.event(one, "gemm_f32", 0, 20);

@@ -1,22 +1,22 @@
-//! Parameters of a transformer from its dimensions.
+//! Computes the number of parameters of a transformer from its dimensions.
 //!
-//! Counts decoder-only transformers without learned positions: embedding, blocks of attention and feed-forward (dense or
-//! mixture of experts) with norm vectors, a final norm, and the output embedding where it is not tied. A recommender's
-//! item tables are added where given. Nothing is guessed: without one of the dimensions there is no count.
+//! Counts decoder-only transformers without learned positions: embedding, blocks of attention and feed-forward (dense
+//! or mixture of experts) with norm vectors, a final norm, and the output embedding if it is not tied. The item tables
+//! of a recommender are added if given. Nothing is guessed: if a dimension is missing, there is no count.
 
 use facts::model_presets::{self, ModelPreset};
 use report::{LayerFreezing, ModelConfig, ParameterCounts};
 
-/// A public model: the name for people and its dimensions.
+/// A public model: its display name and its dimensions.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Preset {
-    /// Name for people.
+    /// Display name.
     pub name: &'static str,
-    /// Dimensions of the model; batch and sequence length stay open.
+    /// Dimensions of the model. Batch size and sequence length are not set.
     pub model: ModelConfig,
 }
 
-/// Public models to fill the model form with.
+/// Returns the public models that the model form offers.
 pub fn presets() -> Vec<Preset> {
     let preset = |it: &ModelPreset| Preset { name: it.name, model: config(it) };
     model_presets::all().iter().map(preset).collect()
@@ -42,8 +42,8 @@ fn config(preset: &ModelPreset) -> ModelConfig {
     }
 }
 
-/// The parameter section: counts given by hand win over computed ones, and of total, trainable and frozen the third follows
-/// from two. `None` where neither the total is given nor the dimensions suffice.
+/// Builds the parameter section. Given counts take precedence over computed ones. Of total, trainable and frozen, the
+/// third follows from two. Returns `None` if the total is not given and the dimensions are incomplete.
 pub fn parameter_counts(model: &ModelConfig) -> Option<ParameterCounts> {
     let computed = computed(model);
     let both = model.trainable_params.zip(model.frozen_params).and_then(|(a, b)| a.checked_add(b));
@@ -62,8 +62,9 @@ pub fn parameter_counts(model: &ModelConfig) -> Option<ParameterCounts> {
     })
 }
 
-/// The section with what the compiled training step shows: all counts where nothing else has them, and which part is trained
-/// where both agree on the total. A program holds only the parameters that it uses, so another total stays.
+/// Adds the counts of the compiled training step. If there are no other counts, all come from the program. Otherwise
+/// only the trained part does, and only if both totals agree: a program contains only the parameters that it uses, so
+/// its total may differ.
 pub fn with_program(counts: Option<ParameterCounts>, program: Option<&LayerFreezing>) -> Option<ParameterCounts> {
     let Some(program) = program else { return counts };
     let has_frozen_layers = program.frozen_arrays > 0;
@@ -95,7 +96,8 @@ struct Count {
     active: Option<u64>,
 }
 
-/// With width `d`, heads `h` of width `a`, key/value heads `k`, feed-forward width `f`, experts `e`, norms `n`:
+/// Counts parameters with hidden size `d`, `h` heads of dimension `a`, `k` key/value heads, feed-forward size `f`, `e`
+/// experts and `n` norms:
 ///
 /// ```text
 /// attention     2 d h a + 2 d k a   (+ (h + 2 k) a with biases on query, key and value)
@@ -105,7 +107,7 @@ struct Count {
 /// ```
 fn computed(model: &ModelConfig) -> Option<Count> {
     let wide = |value: Option<u64>| value.filter(|&it| it > 0).map(u128::from);
-    // Every dimension of a model that exists fits 32 bits; above, the products would not fit 128.
+    // Every dimension of a real model fits 32 bits. Products of larger ones could overflow 128 bits.
     let dims = [model.model_dims, model.num_layers, model.num_heads, model.num_kv_heads, model.head_dim];
     let more = [model.ffn_hidden_dims, model.vocab_size, model.num_experts, model.num_experts_per_token];
     let items = [model.num_items, model.num_clusters, model.item_embedding_dim, model.norms_per_layer];
@@ -137,7 +139,7 @@ fn computed(model: &ModelConfig) -> Option<Count> {
     Some(Count { total: sum(experts.unwrap_or(1))?, active: active.and_then(sum) })
 }
 
-/// A recommender's item embedding with its projection to the model's width, and its cluster head.
+/// Counts a recommender's item embedding with its projection to the hidden size, and its cluster head.
 fn recommender(model: &ModelConfig, width: u128) -> u128 {
     let value = |field: Option<u64>| field.map_or(0, u128::from);
     let item_width = value(model.item_embedding_dim);
@@ -168,7 +170,7 @@ mod tests {
         presets().into_iter().find(|preset| preset.name == name).unwrap().model
     }
 
-    /// The counts that the models' authors publish, written out here so that the table cannot be wrong with them.
+    /// The counts that the models' authors publish, written out here to check the table independently.
     #[test]
     fn known_models_count_as_published() {
         let total = |name| parameter_counts(&preset(name)).map(|it| it.total_params);

@@ -1,17 +1,17 @@
-//! What is kept of each line while the events of one device go by.
+//! Keeps a value per line while the events of one device are read.
 
 use base::sort;
 use rustc_hash::FxHashMap;
 
 use trace::LineId;
 
-/// One `T` for each line that an event was on. A device has a few lines of the tens of thousands that a trace of a pod has, so
-/// there is nothing for the others.
+/// One `T` for each line that had an event. A device has a few of the tens of thousands of lines in a trace of a pod,
+/// so the other lines take no memory.
 #[derive(Debug)]
 pub(crate) struct PerLine<T> {
     index: FxHashMap<LineId, usize>,
     of_lines: Vec<(LineId, T)>,
-    /// Place of the line that was asked for last: an event is mostly on the line of the one before it.
+    /// Index of the last used line: most events are on the line of the event before.
     last: usize,
 }
 
@@ -22,7 +22,7 @@ impl<T> Default for PerLine<T> {
 }
 
 impl<T: Default> PerLine<T> {
-    /// What is kept of `line`; always present.
+    /// Returns the value of `line`, which is created if it is new. Never `None`.
     pub fn of(&mut self, line: LineId) -> Option<&mut T> {
         if self.of_lines.get(self.last).is_none_or(|(last, _)| *last != line) {
             self.last = *self.index.entry(line).or_insert_with(|| {
@@ -33,7 +33,7 @@ impl<T: Default> PerLine<T> {
         self.of_lines.get_mut(self.last).map(|(_, of_line)| of_line)
     }
 
-    /// All values, in the order of the lines.
+    /// Returns all values, in the order of the lines.
     pub fn in_order(mut self) -> impl Iterator<Item = T> {
         sort::sort_by_key(&mut self.of_lines, |(line, _)| *line);
         self.of_lines.into_iter().map(|(_, of_line)| of_line)

@@ -1,4 +1,4 @@
-//! Where ops run: on the devices, or on the host although a device was meant.
+//! Finds where ops ran: on the devices, or on the host instead of a device.
 //!
 //! ```text
 //! TPU:0      [fusion)[all-reduce)      [fusion)      device   loop fusion, all-reduce
@@ -6,8 +6,9 @@
 //! tf_XLAEigen [dot.1)                                host     CPU program: jit_eval
 //! ```
 //!
-//! Work of the host where a device was meant is of three kinds: callbacks of compiled programs into Python; host compute that the
-//! compiler was told to offload (line `Host Offload Ops` of a TPU); programs of XLA's CPU backend beside an accelerator's.
+//! Three kinds of work count as run on the host instead of a device: callbacks of compiled programs into Python; host
+//! compute that the user made the compiler offload (line `Host Offload Ops` of a TPU); programs of XLA's CPU
+//! backend, if the run uses an accelerator.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,7 +18,7 @@ use base::{Ps, sort};
 use facts::host_callbacks;
 use trace::{EventKind, Interval, IntervalSet, LineKind, Platform, Trace};
 
-/// Why something ran on the host.
+/// Reason why an op ran on the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum HostReason {
     /// A compiled program calls into Python.
@@ -29,7 +30,7 @@ pub enum HostReason {
 }
 
 impl HostReason {
-    /// Name of the reason for tables.
+    /// Returns the name that tables show.
     pub fn label(self) -> &'static str {
         match self {
             HostReason::Callback => "callback",
@@ -42,44 +43,45 @@ impl HostReason {
 /// The ops of one type in one place.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PlacementRow {
-    /// Why the ops ran on the host; `None` where they ran on devices.
+    /// Reason why the ops ran on the host. `None` if they ran on devices.
     pub reason: Option<HostReason>,
-    /// Category of device ops; name of a callback or of a CPU program; `host compute` ops by name.
+    /// Category of device ops; name of a callback, of a CPU program or of a `host compute` op.
     pub op_type: String,
-    /// Distinct ops.
+    /// Number of distinct ops.
     pub num_ops: u64,
-    /// How often the ops ran.
+    /// Number of runs of the ops.
     pub occurrences: u64,
-    /// Self time of device ops; summed durations on the host.
+    /// Self time of device ops; sum of the durations on the host.
     pub time: Ps,
 }
 
-/// Where the ops of a run ran.
+/// Places where the ops of a run ran.
 #[derive(Clone, Debug, Default)]
 pub struct Placement {
-    /// Rows on devices, most time first; then on the host, most time first.
+    /// Rows on devices, then rows on the host, each by descending time.
     pub rows: Vec<PlacementRow>,
-    /// When something ran on a host where a device was meant.
+    /// Times when an op ran on a host instead of a device.
     pub on_host: IntervalSet,
-    /// Callbacks of compiled programs into Python; those of XLA's CPU backend too, which are ops of its device.
+    /// Number of callbacks of compiled programs into Python. Includes those of XLA's CPU backend, which are ops of its
+    /// device.
     pub callbacks: u64,
-    /// When a thread of any host is in a callback.
+    /// Times when a thread of any host is in a callback.
     pub in_callbacks: IntervalSet,
 }
 
 impl Placement {
-    /// Of all devices, and of each host in its window. Events are walked only where some kind of them counts.
+    /// Measures all devices, and each host in its window. Reads events only of kinds that count.
     pub fn new(trace: &Trace, devices: &Devices, ops: &Ops, window: impl Fn(u16) -> Interval) -> Placement {
         let on_hosts = on_hosts(trace, devices, &window);
         Placement { rows: on_devices(trace, ops).into_iter().chain(on_hosts.rows).collect(), ..on_hosts }
     }
 
-    /// What ran on a host.
+    /// Returns the rows on hosts.
     pub fn host_rows(&self) -> impl Iterator<Item = (HostReason, &PlacementRow)> {
         self.rows.iter().filter_map(|row| Some((row.reason?, row)))
     }
 
-    /// Sum of the times in one place.
+    /// Returns the sum of the times on the host or on devices.
     pub fn time(&self, on_host: bool) -> Ps {
         self.rows.iter().filter(|row| row.reason.is_some() == on_host).map(|row| row.time).sum()
     }
@@ -108,12 +110,12 @@ fn by_time(mut rows: Vec<PlacementRow>) -> Vec<PlacementRow> {
     rows
 }
 
-/// An event on a host that a device was meant to run, or a callback.
+/// An op on a host instead of a device, or a callback.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct HostOp {
     reason: HostReason,
     name: String,
-    /// Is it an op of the device too? It is among the rows of devices then.
+    /// True if it is also an op of the device. Then the rows of devices include it.
     is_device_op: bool,
 }
 
@@ -128,7 +130,7 @@ fn host_op(trace: &Trace, devices: &Devices, kind: &EventKind) -> Option<HostOp>
         return None;
     }
     let args = trace.args.get(kind.args);
-    // The CPU backend names an event after the op; calls that launch a kernel carry the op, too.
+    // The CPU backend names an event after the op. Calls that launch a kernel have the op in their arguments too.
     let is_cpu_op = !args.hlo_op.is_empty() && args.hlo_op == kind.name;
     if is_cpu_op && matches!(devices.platform, Some(Platform::Tpu | Platform::Gpu)) {
         let module = trace.text(args.hlo_module);
@@ -172,14 +174,14 @@ fn on_hosts(trace: &Trace, devices: &Devices, window: &dyn Fn(u16) -> Interval) 
             let Some(Some(row)) = of_kind.get(kind) else { return };
             let Some((row, is_device_op)) = rows.get_mut(*row) else { return };
             let is_callback = row.reason == Some(HostReason::Callback);
-            // A callback's own frames lie inside it: it counts once.
+            // A callback's own frames are inside it, so it counts once.
             if is_callback {
                 if interval.end <= until {
                     return;
                 }
                 until = interval.end;
             }
-            // As all ops, it counts where it starts; its time is that in the window.
+            // Like all ops, it counts if it starts in the window. Its time is that inside the window.
             let starts_inside = interval.start >= window.start && interval.start < window.end;
             let Some(inside) = interval.clip(window).filter(|part| starts_inside || part.length() > Ps::ZERO) else {
                 return;

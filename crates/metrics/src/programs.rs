@@ -1,4 +1,4 @@
-//! How compiled programs are told apart: by their instructions, and by the types and shapes of their arguments.
+//! Identifies compiled programs by their instructions, and by the types and shapes of their arguments.
 
 use super::ops::Ops;
 use base::{Ps, sort};
@@ -6,17 +6,17 @@ use hlo::{Module, Modules};
 use report::{Program, ProgramParameters};
 use trace::Trace;
 
-/// Programs that are listed.
+/// Number of programs that are listed.
 const MOST_PROGRAMS: usize = 20;
-/// Shapes that are listed of a program.
+/// Number of shapes that are listed for a program.
 const MOST_SHAPES: usize = 100;
 
-/// The programs of the ops in the window, `device_steps` as in `step_ops`.
+/// Builds the section from the programs of the ops in the window. `device_steps` is as in `step_ops`.
 pub fn section(trace: &Trace, ops: &Ops, modules: &Modules, device_steps: u64) -> Vec<Program> {
     if modules.is_empty() || device_steps == 0 {
         return Vec::new();
     }
-    // Few programs run: looking through them is as fast as a map, and half as much code.
+    // Few programs run, so a linear search is as fast as a map and takes half the code.
     let mut times: Vec<((Option<i64>, &str), Ps)> = Vec::new();
     for op in &ops.rows {
         let key = (op.program_id, if op.program_id.is_some() { "" } else { ops.text(trace, op.module) });
@@ -34,16 +34,17 @@ pub fn section(trace: &Trace, ops: &Ops, modules: &Modules, device_steps: u64) -
     found.take(MOST_PROGRAMS).map(|(module, time)| program(module, time.as_us() / device_steps as f64)).collect()
 }
 
-/// A program that ran and that the file does not embed.
+/// A program that ran but that the file does not embed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MissingProgram {
-    /// Name of the program; empty where its ops do not say it.
+    /// Name of the program. Empty if its ops do not state it.
     pub name: String,
     /// Self time of its ops, over all devices.
     pub self_time: Ps,
 }
 
-/// The programs of the ops in the window of which the trace embeds no HLO although it embeds some, those with the most time first.
+/// Returns the programs of the ops in the window that lack embedded HLO although the trace embeds some, by descending
+/// time.
 pub fn missing(trace: &Trace, ops: &Ops) -> Vec<MissingProgram> {
     let mut found: Vec<(Option<i64>, MissingProgram)> = Vec::new();
     let base = |name: &str| name.split_once('(').map_or(name, |(base, _)| base).to_owned();

@@ -1,30 +1,30 @@
-//! Self time: the part of an op's time in which no op nested in it runs.
+//! Computes self time: the part of an op's time in which no op nested in it runs.
 //!
-//! Reads the ops of one device, line by line: streams and threads are separate lines and never hide each other's
-//! time. What overlaps across lines is for the caller to merge ([`IntervalSet`](trace::IntervalSet)). Ops of a CPU backend
-//! compute on other threads than they start on: of these it is known which runs in which.
+//! Reads the ops of one device, line by line: streams and threads are separate lines and never hide each other's time.
+//! Callers merge times that overlap across lines ([`IntervalSet`](trace::IntervalSet)). Ops of a CPU backend may
+//! compute on other threads than those they start on, so their nesting is given explicitly.
 
 use super::devices::{Device, Nesting};
 use super::per_line::PerLine;
 use base::Ps;
 use trace::{EventId, Interval, LineEvents, Trace, in_blocks};
 
-/// An op that has started and not yet ended. `op` is its index in the list of ops, or what it is.
+/// An op that has started and not yet ended. `op` is its index in the list of ops, or its kind.
 #[derive(Clone, Copy, Debug)]
 struct Open {
     op: usize,
     end: Ps,
 }
 
-/// Gives each instant of a line to the event that it is self time of, while the events of the line pass by in their order: the open ones,
-/// innermost last, and the time up to which all time is given away.
+/// Assigns each instant of a line to an event's self time. Callers pass the events of the line in order. Keeps the open
+/// events, innermost last, and the time up to which all time is assigned.
 #[derive(Clone, Debug, Default)]
 pub struct SelfTime {
     open: Vec<Open>,
     given_until: Ps,
 }
 
-/// Calls `give(index into ops, interval)` for every stretch of a device's time that is an op's own.
+/// Calls `give(index into ops, interval)` for every interval of a device's time that is an op's self time.
 pub fn for_each_self_interval(trace: &Trace, device: &Device, give: impl FnMut(usize, Interval)) {
     match &device.nesting {
         Nesting::ByLine => for_each_on_line(trace, &device.ops, give),
@@ -32,13 +32,14 @@ pub fn for_each_self_interval(trace: &Trace, device: &Device, give: impl FnMut(u
     }
 }
 
-/// An op's own time is that in which no op runs that it runs itself, on whatever thread. Others may run beside it.
+/// Assigns self times by the tree of ops. An op's self time excludes the ops that it runs itself, on any thread. Other
+/// ops may run in parallel.
 ///
 /// ```text
 /// while.1   [-------------------------)
 /// dot.1        [--------)                    run by while.1
 /// dot.2            [---------)               run by while.1
-/// given      w [1-------)      w w w w       and all of dot.2
+/// assigned   w [1-------)      w w w w       and all of dot.2
 /// ```
 fn for_each_in_tree(trace: &Trace, ops: &[EventId], parents: &[u32], mut give: impl FnMut(usize, Interval)) {
     let mut runs_others = vec![false; ops.len()];
@@ -47,7 +48,7 @@ fn for_each_in_tree(trace: &Trace, ops: &[EventId], parents: &[u32], mut give: i
             *slot = true;
         }
     }
-    // Up to when the time of an op that runs others is given away.
+    // For ops that run others: the time up to which their time is assigned.
     let mut given = vec![Ps::ZERO; ops.len()];
     let mut next = 0;
     in_blocks(ops, |&id| {
@@ -77,20 +78,20 @@ fn for_each_in_tree(trace: &Trace, ops: &[EventId], parents: &[u32], mut give: i
     }
 }
 
-/// On a line, an op or span of a host runs while it is the latest started of those that have not ended. `ops` must be in the order
-/// of [`Device::ops`].
+/// Assigns self times by line: an op, or span of a host, has the time while it is the last started of those that have
+/// not ended. `ops` must be in the order of [`Device::ops`].
 ///
 /// ```text
 /// while.1   [-------------------------)
 /// fusion.1       [------)                    nested in while.1
-/// copy.1             [------)                sticks out of fusion.1: it started later, so it goes on
-/// given      w w w f f f c c c w w w w
+/// copy.1             [------)                outlasts fusion.1: it started later, so it gets the time
+/// assigned   w w w f f f c c c w w w w
 /// ```
 ///
-/// Each line keeps a stack of open ops. When an op starts, those that have ended are closed from the top, each getting
-/// the time up to its end that nobody has; then the top gets the time up to the new start. An op that ended
-/// under a longer one above it finds its time already given. So every instant that some op of a line covers is given
-/// exactly once: the lengths add up to the union of the line's ops. Linear in the number of ops.
+/// Each line keeps a stack of open ops. When an op starts, those that have ended are closed from the top; each gets the
+/// unassigned time up to its end. Then the top gets the time up to the new start. If an op ended under a longer one
+/// above it, its time is already assigned. So every instant that an op of a line covers is assigned exactly once: the
+/// lengths add up to the union of the line's ops. Takes time linear in the number of ops.
 pub(crate) fn for_each_on_line(trace: &Trace, ops: &[EventId], mut give: impl FnMut(usize, Interval)) {
     let mut lines: PerLine<SelfTime> = PerLine::default();
     let mut next = 0;
@@ -106,7 +107,8 @@ pub(crate) fn for_each_on_line(trace: &Trace, ops: &[EventId], mut give: impl Fn
     }
 }
 
-/// Gives each stretch of self time on one line, with what runs in it as an index into [`Events::kinds`](trace::Events::kinds).
+/// Calls `give` with each interval of self time on one line, and with its kind as an index into
+/// [`Events::kinds`](trace::Events::kinds).
 pub(crate) fn for_each_self_kind(trace: &Trace, events: &LineEvents, mut give: impl FnMut(usize, Interval)) {
     let mut line = SelfTime::default();
     trace.for_each_on_thread(events, |kind, interval| line.start(kind, interval, &mut give));
@@ -114,7 +116,8 @@ pub(crate) fn for_each_self_kind(trace: &Trace, events: &LineEvents, mut give: i
 }
 
 impl SelfTime {
-    /// The next event of the line starts. `op` is what `give` is called with, beside a stretch of time that is an event's own.
+    /// Starts the next event of the line. `op` is the value that `give` receives with each interval of this event's
+    /// self time.
     #[inline]
     pub fn start(&mut self, op: usize, interval: Interval, give: &mut impl FnMut(usize, Interval)) {
         self.close_until(interval.start, give);
@@ -123,7 +126,7 @@ impl SelfTime {
         self.open.push(Open { op, end: interval.end });
     }
 
-    /// No event follows.
+    /// Closes all events. Call it after the last one.
     pub fn finish(&mut self, give: &mut impl FnMut(usize, Interval)) {
         self.close_until(Ps::MAX, give);
     }
@@ -137,7 +140,7 @@ impl SelfTime {
         }
     }
 
-    /// Gives the innermost open op the time up to `until`.
+    /// Assigns the time up to `until` to the innermost open op.
     fn give_top(&self, until: Ps, give: &mut impl FnMut(usize, Interval)) {
         if let Some(top) = self.open.last().filter(|_| until > self.given_until) {
             give(top.op, Interval::new(self.given_until, until));
@@ -145,7 +148,7 @@ impl SelfTime {
     }
 }
 
-/// The self time of each op of a device, in their order; see [`for_each_self_interval`].
+/// Returns the self time of each op of a device, in order; see [`for_each_self_interval`].
 pub fn self_times(trace: &Trace, device: &Device) -> Vec<Ps> {
     let mut times = vec![Ps::ZERO; device.ops.len()];
     for_each_self_interval(trace, device, |op, interval| {
@@ -163,7 +166,7 @@ mod tests {
     use proptest::prelude::*;
     use trace::TraceBuilder;
 
-    /// Self times in microseconds of events `(line, start, duration)`, in the order given.
+    /// Returns the self times in microseconds of events `(line, start, duration)`, in the given order.
     fn self_us(events: &[(usize, i64, i64)]) -> Vec<i64> {
         let mut b = TraceBuilder::new();
         let lines = [b.line("/device:GPU:0", "Stream #1"), b.line("/device:GPU:0", "Stream #2")];
@@ -186,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn a_child_that_sticks_out_keeps_its_time() {
+    fn a_child_that_outlasts_its_parent_keeps_its_time() {
         assert_eq!(self_us(&[(0, 0, 10), (0, 5, 10)]), [5, 10]);
         assert_eq!(self_us(&[(0, 0, 30), (0, 5, 10), (0, 12, 6), (0, 16, 1)]), [17, 7, 5, 1]);
     }
@@ -202,14 +205,14 @@ mod tests {
     }
 
     proptest! {
-        /// At every whole microsecond of a line, exactly the latest started running op owns it (brute force).
+        /// At every whole microsecond of a line, exactly the last started running op owns it (brute force).
         #[test]
         fn self_times_partition_the_union(events in prop::collection::vec((0usize..2, 0i64..60, 0i64..25), 1..40)) {
             let mut expected = vec![0i64; events.len()];
             for line in 0..2 {
                 for now in 0..90 {
                     let running = events.iter().enumerate().filter(|(_, e)| e.0 == line && e.1 <= now && now < e.1 + e.2);
-                    // Of two that start together the shorter is the inner one, then the later in the file.
+                    // If two start together, the shorter is the inner one, then the later in the file.
                     if let Some((owner, _)) = running.max_by_key(|(index, e)| (e.1, -e.2, *index)) {
                         expected[owner] += 1;
                     }

@@ -1,15 +1,16 @@
-//! Mean, median, percentile, spread of a list of numbers.
+//! Computes mean, median, percentile and spread of a list of numbers.
 //!
-//! Only `+ - * /` and `sqrt` are used, which IEEE 754 fixes to the last bit: the report is the same on every machine.
+//! Uses only `+ - * /` and `sqrt`, whose results IEEE 754 defines to the last bit, so the report is the same on every
+//! machine.
 
 use base::{Ps, sort};
 
-/// What is said of a list of numbers.
+/// Statistics of a list of numbers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Summary {
     /// Arithmetic mean.
     pub mean: f64,
-    /// Middle value; the mean of the two middle ones where their count is even.
+    /// Middle value; for an even number of values, the mean of the two middle ones.
     pub median: f64,
     /// 95th percentile by nearest rank: the smallest value that at least 95 % of the values do not exceed.
     pub p95: f64,
@@ -21,7 +22,7 @@ pub struct Summary {
     pub stddev: Option<f64>,
 }
 
-/// The summary of `values`; `None` for an empty list.
+/// Summarizes `values`. Returns `None` for an empty list.
 pub fn summarize(values: &[f64]) -> Option<Summary> {
     let mut sorted = values.to_vec();
     sort::sort_by(&mut sorted, f64::total_cmp);
@@ -39,14 +40,14 @@ pub fn summarize(values: &[f64]) -> Option<Summary> {
 /// Median and 95th percentile of durations, by the rules of [`Summary`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Percentiles {
-    /// Middle value in microseconds; the mean of the two middle ones where their count is even.
+    /// Middle value in microseconds; for an even number of values, the mean of the two middle ones.
     pub median_us: f64,
     /// 95th percentile by nearest rank.
     pub p95: Ps,
 }
 
-/// Percentiles of durations, which are put in another order; `ps` says how long one is. `None` where there is none.
-/// Takes time linear in their number.
+/// Computes percentiles of durations, and reorders them. `ps` converts an entry to its duration. Returns `None` for an
+/// empty list. Takes time linear in the number of durations.
 pub fn percentiles<T: Copy + Ord>(durations: &mut [T], ps: impl Fn(T) -> Ps) -> Option<Percentiles> {
     let (count, rank) = (durations.len(), p95_rank(durations.len()));
     if count == 0 {
@@ -54,7 +55,7 @@ pub fn percentiles<T: Copy + Ord>(durations: &mut [T], ps: impl Fn(T) -> Ps) -> 
     }
     let (below, &mut upper, above) = durations.select_nth_unstable(count / 2);
     let lower = if count % 2 == 1 { upper } else { below.iter().copied().max()? };
-    // The 95th percentile is at or after the middle: of the whole, only what lies there is put in order.
+    // The 95th percentile is at or after the middle, so only the upper half is searched.
     let p95 = match rank.checked_sub(count / 2 + 1) {
         Some(rank) if !above.is_empty() => *above.select_nth_unstable(rank.min(above.len() - 1)).1,
         _ => upper,
@@ -62,31 +63,31 @@ pub fn percentiles<T: Copy + Ord>(durations: &mut [T], ps: impl Fn(T) -> Ps) -> 
     Some(Percentiles { median_us: (ps(lower).as_us() + ps(upper).as_us()) / 2.0, p95: ps(p95) })
 }
 
-/// Place of the 95th percentile among `count` sorted values.
+/// Returns the index of the 95th percentile among `count` sorted values.
 fn p95_rank(count: usize) -> usize {
     (count * 95).div_ceil(100).saturating_sub(1)
 }
 
-/// Arithmetic mean; `None` for an empty list.
+/// Returns the arithmetic mean, or `None` for an empty list.
 pub fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
-/// Middle value; `None` for an empty list.
+/// Returns the middle value, or `None` for an empty list.
 pub fn median(values: &[f64]) -> Option<f64> {
     let mut sorted = values.to_vec();
     sort::sort_by(&mut sorted, f64::total_cmp);
     median_of_sorted(&sorted)
 }
 
-/// Sample standard deviation; `None` for fewer than two values.
+/// Returns the sample standard deviation, or `None` for fewer than two values.
 pub fn stddev(values: &[f64]) -> Option<f64> {
     let mean = mean(values).filter(|_| values.len() > 1)?;
     let squares: f64 = values.iter().map(|value| (value - mean) * (value - mean)).sum();
     Some((squares / (values.len() - 1) as f64).sqrt())
 }
 
-/// Largest minus smallest; `None` for fewer than two values.
+/// Returns the largest minus the smallest value, or `None` for fewer than two values.
 pub fn range(values: &[f64]) -> Option<f64> {
     let max = values.iter().copied().max_by(f64::total_cmp).filter(|_| values.len() > 1)?;
     let min = values.iter().copied().min_by(f64::total_cmp)?;
@@ -105,7 +106,7 @@ mod tests {
 
     #[test]
     fn known_values() {
-        // Population variance of this classic list is 4, so the sample variance is 32 / 7.
+        // The population variance of this classic list is 4, so the sample variance is 32 / 7.
         let summary = summarize(&[2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0]).unwrap();
         assert_eq!((summary.mean, summary.median, summary.min, summary.max), (5.0, 4.5, 2.0, 9.0));
         assert_eq!(summary.stddev, Some((32.0f64 / 7.0).sqrt()));

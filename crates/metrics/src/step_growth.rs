@@ -1,4 +1,4 @@
-//! Which op makes one step longer than another: the one whose self time grew most on the same device.
+//! Finds the op that makes one step longer than another: the one whose self time grew most on the same device.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,8 @@ use crate::step_breakdown::StepRow;
 use base::Ps;
 use trace::{Interval, StrId};
 
-/// The op with more self time in `long` than in `usual`, two steps on one device, and how much more. `None` if no op has.
+/// Returns the op whose self time is larger in `long` than in `usual` by the largest difference, and the difference.
+/// The two steps must be on the same device. `None` if no op takes longer.
 pub fn grown_op(context: &Context<'_>, long: &StepRow, usual: &StepRow) -> Option<(String, Ps)> {
     let trace = context.captured_trace();
     let device = context.analysis.captured.used.get(long.device as usize).filter(|_| long.device == usual.device)?;

@@ -1,30 +1,29 @@
-//! The parts of a step.
+//! Defines the parts of a step.
 
 use base::Ps;
 use report::STEP_PARTS;
 
-/// What a device does at an instant; where it does nothing, why. Every instant of a step has exactly one part.
+/// Activity of a device at an instant, or the cause if it is idle. Every instant of a step has exactly one part.
 ///
-/// The order is that of legends and columns, and of precedence: where several kinds of work run at once, the first is
-/// what the time is spent on and hides the others.
+/// The order is that of legends and columns, and of precedence: if several kinds of work run at the same time, the time
+/// counts as the first part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum StepPart {
     /// At least one op computes.
     Compute,
-    /// Collectives, sends and receives that no computation hides.
+    /// Collectives, sends and receives that do not overlap with computation.
     Communication,
-    /// Copies from the host that neither computation nor communication hides.
+    /// Copies from the host that overlap with neither computation nor communication.
     HostToDevice,
-    /// Copies to the host that no part of higher precedence hides.
+    /// Copies to the host that do not overlap with a part of higher precedence.
     DeviceToHost,
-    /// Copies from one device to another that no part of higher precedence hides.
+    /// Copies from one device to another that do not overlap with a part of higher precedence.
     PeerToPeer,
-    /// Copies within the device that no part of higher precedence hides.
+    /// Copies within the device that do not overlap with a part of higher precedence.
     DeviceToDevice,
-    /// Infeed and outfeed that no part of higher precedence hides (TPU).
+    /// Infeed and outfeed that do not overlap with a part of higher precedence (TPU).
     InfeedOutfeed,
-    /// Fills, changes of layout and copies whose direction the trace does not say, that no part of higher precedence
-    /// hides.
+    /// Fills, changes of layout and copies of unknown direction that do not overlap with a part of higher precedence.
     DataMovement,
     /// Idle: the program waits on the device for other devices or for its inputs (TPU).
     Barrier,
@@ -34,9 +33,9 @@ pub enum StepPart {
     InputBound,
     /// Idle: the next op was launched after the previous one had ended, for neither of these two reasons.
     HostBound,
-    /// Idle for a short time although the next op was launched already: the cost of going from one op to the next.
+    /// Idle for a short time although the next op was already launched: the cost of switching from one op to the next.
     KernelWait,
-    /// Idle for any other reason: launched long before, or the trace does not say.
+    /// Idle for any other reason: the next op was launched long before, or the trace does not show the reason.
     OtherIdle,
 }
 
@@ -44,7 +43,7 @@ impl StepPart {
     /// Number of parts.
     pub const COUNT: usize = STEP_PARTS.len();
 
-    /// Number of parts that are work. They come first, in the order in which they hide each other.
+    /// Number of parts that are work. They come first, in the order of precedence.
     pub const NUM_WORK: usize = StepPart::Barrier as usize;
 
     /// All parts in their order.
@@ -65,12 +64,13 @@ impl StepPart {
         StepPart::OtherIdle,
     ];
 
-    /// The report's spelling, and the colour's name: `compute`, `communication`, `h2d`, ..., `other_idle`.
+    /// Returns the name that the report uses, which is also the colour's name: `compute`, `communication`, `h2d`, ...,
+    /// `other_idle`.
     pub fn label(self) -> &'static str {
         self.names().0
     }
 
-    /// Name of the part for people.
+    /// Returns the name that the page shows.
     pub fn title(self) -> &'static str {
         self.names().1
     }
@@ -79,40 +79,40 @@ impl StepPart {
         STEP_PARTS.get(self as usize).copied().unwrap_or_default()
     }
 
-    /// True where the device does nothing.
+    /// Returns true if the device is idle.
     pub fn is_idle(self) -> bool {
         self >= StepPart::Barrier
     }
 }
 
-/// A time for each part: exclusive, and together the whole.
+/// A time for each part. The parts do not overlap and add up to the whole.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Parts([Ps; StepPart::COUNT]);
 
 impl Parts {
-    /// The time of one part.
+    /// Returns the time of one part.
     pub fn get(&self, part: StepPart) -> Ps {
         self.0.get(part as usize).copied().unwrap_or_default()
     }
 
-    /// Adds to one part.
+    /// Adds to the time of one part.
     pub fn add(&mut self, part: StepPart, time: Ps) {
         if let Some(sum) = self.0.get_mut(part as usize) {
             *sum += time;
         }
     }
 
-    /// All parts together.
+    /// Returns the sum of all parts.
     pub fn total(&self) -> Ps {
         self.0.iter().copied().sum()
     }
 
-    /// Time of the idle parts.
+    /// Returns the time of the idle parts.
     pub fn idle(&self) -> Ps {
         StepPart::ALL.into_iter().filter(|part| part.is_idle()).map(|part| self.get(part)).sum()
     }
 
-    /// Time of all parts but the idle ones.
+    /// Returns the time of all parts except the idle ones.
     pub fn busy(&self) -> Ps {
         StepPart::ALL.into_iter().filter(|part| !part.is_idle()).map(|part| self.get(part)).sum()
     }

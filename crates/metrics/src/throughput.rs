@@ -1,14 +1,15 @@
-//! Work per second, from the mean step time and what the user says of a batch.
+//! Computes work per second from the mean step time and the user's batch size.
 
 use crate::steps::StepsTogether;
 use report::{ModelConfig, StepTiming, Throughput};
 
-/// Samples or tokens of a step. More come from no data set but from a slip of the hand, and what follows from them is absurd.
+/// Maximum number of samples or tokens per step. Larger values are typing errors.
 const MOST_PER_STEP: u64 = 1 << 53;
 
-/// The throughput section. Steps per second need only the step time; samples and tokens need the batch, which no trace knows.
-/// `num_devices` is the number of used devices. Of devices that run one after another no step has the batch of all, so that samples
-/// and tokens are unknown; `all_devices` are the steps that devices end per second where they do not run them together.
+/// Builds the throughput section. Steps per second need only the step time; samples and tokens need the batch, which no
+/// trace contains. `num_devices` is the number of used devices. If devices run one after another, no step has the batch
+/// of all, so samples and tokens are unknown. `all_devices` is the rate at which devices finish steps if they do not
+/// run them together.
 pub fn throughput(timing: &StepTiming, model: &ModelConfig, num_devices: u64, all_devices: Option<f64>) -> Throughput {
     let Some(step_us) = timing.avg_step_time_us.filter(|us| us.is_finite() && *us > 0.0) else {
         return Throughput::default();
@@ -66,7 +67,7 @@ mod tests {
         assert_eq!((found.samples_per_sec, found.samples_per_sec_per_device), (Some(8000.0), None));
         assert_eq!(found.tokens_per_sec, None);
         assert_eq!(throughput(&timing(None), &model, 1, None), Throughput::default());
-        // Of devices that run one after another: which of them the batch is of, nobody knows.
+        // If devices run one after another, it is unknown which of them the batch belongs to.
         let apart = StepTiming { devices_in_step: Some("one_after_another".to_owned()), ..timing(Some(1000.0)) };
         let found = throughput(&apart, &model, 2, Some(900.0));
         assert_eq!((found.steps_per_sec, found.all_devices_steps_per_sec), (Some(1000.0), Some(900.0)));

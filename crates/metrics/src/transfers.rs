@@ -1,8 +1,8 @@
-//! Copies and fills: how many, how long, how many bytes, by direction.
+//! Adds up copies and fills by direction: number, time and bytes.
 //!
-//! Reads the copy and fill events of GPU streams ([`trace::copies`]). On a TPU the copies between host and chip are not ops of the chip, and
-//! the host's `TransferToDevice` spans measure the dispatch, not the copy: nothing is reported rather than that.
-//! `copy-start`, `copy-done`, `infeed` and `outfeed` stay ops of their category, and so do kernels that copy.
+//! Reads the copy and fill events of GPU streams ([`trace::copies`]). On a TPU the copies between host and chip are not
+//! ops of the chip, and the host's `TransferToDevice` spans measure the dispatch instead of the copy, so nothing is
+//! reported. `copy-start`, `copy-done`, `infeed`, `outfeed` and kernels that copy remain ops of their category.
 
 use rustc_hash::FxHashMap;
 
@@ -12,14 +12,14 @@ use report::{MemoryOperations, Transfer};
 use trace::copies::{Direction, bytes, direction};
 use trace::{ArgsId, Platform, StrId, Trace, in_blocks};
 
-/// What the name and arguments of a copy say.
+/// Direction and size of a copy, from its name and arguments.
 #[derive(Clone, Copy)]
 struct SizedCopy {
     direction: Direction,
     bytes: Option<u64>,
 }
 
-/// Bytes that a part of a copy moves.
+/// Returns the bytes that a part of a copy moves.
 pub(super) fn part_of(bytes: u64, part: Ps, whole: Ps) -> u64 {
     if whole > Ps::ZERO {
         (u128::from(bytes) * part.as_ps().max(0) as u128 / whole.as_ps() as u128) as u64
@@ -37,7 +37,7 @@ struct Sum {
     sized_time: Ps,
 }
 
-/// The copies and fills of all used GPUs; `None` on other platforms.
+/// Adds up the copies and fills of all used GPUs. Returns `None` on other platforms.
 pub fn memory_operations(trace: &Trace, devices: &Devices) -> Option<MemoryOperations> {
     if devices.platform != Some(Platform::Gpu) {
         return None;
@@ -83,7 +83,7 @@ pub fn memory_operations(trace: &Trace, devices: &Devices) -> Option<MemoryOpera
 
 fn transfer((direction, sum): (Direction, Sum)) -> Option<Transfer> {
     let sized = sum.sized_count > 0 || sum.bytes > 0;
-    // Bytes per nanosecond are gigabytes per second.
+    // Bytes per nanosecond equal gigabytes per second.
     let bandwidth =
         (sized && sum.sized_time > Ps::ZERO).then(|| sum.bytes as f64 / (sum.sized_time.as_ps() as f64 / 1e3));
     (sum.count > 0 || sum.time > Ps::ZERO).then(|| Transfer {
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn directions_are_told_by_every_producers_names() {
+    fn names_of_every_producer_have_directions() {
         assert_eq!(directions(&["MemcpyH2D", "MEMCPYHtoD", "Memcpy HtoD (Pageable -> Device)"]), ["h2d"; 3]);
         assert_eq!(directions(&["MemcpyD2H", "Memcpy DtoH (Device -> Pinned)", "CopyDeviceToHost"]), ["d2h"; 3]);
         assert_eq!(directions(&["MemcpyD2D", "Memcpy DtoD (Device -> Device)"]), ["d2d"; 2]);
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn details_tell_the_direction_where_the_name_does_not() {
+    fn details_have_the_direction_if_the_name_lacks_it() {
         let details = "kind_src:device kind_dst:pinned size:8 dest:0 async:1";
         assert_eq!(operations(&[("copy.1", details, 0)]).d2h_count, Some(1));
         assert_eq!(operations(&[("copy.1", "kind:Unknown size:0 dest:512 async:1", 0)]).total_memory_ops, 1);
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn the_call_tells_what_the_copy_does_not() {
+    fn the_call_has_the_details_that_the_copy_lacks() {
         let mut b = TraceBuilder::new();
         let stream = b.line("/device:GPU:0", "Stream #1");
         let thread = b.line("/host:CPU", "python");

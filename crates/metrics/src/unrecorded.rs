@@ -1,12 +1,12 @@
-//! Runs of programs in which no op was recorded: the profiler recorded the run, but not its ops.
+//! Finds runs of programs without ops: the profiler recorded the run, but not its ops.
 //!
 //! ```text
 //! XLA Modules   [step  )  [step  )  [step  )  [step  )
 //! XLA Ops       [a)[b  )  [a)[b  )
-//! busy          [==)[==)  [==)[==)  [======)  [======)      with what, the last two runs do not say
+//! busy          [==)[==)  [==)[==)  [======)  [======)      the ops of the last two runs are unknown
 //! ```
 //!
-//! The device was not idle there: such a run counts as busy time, and as no op.
+//! The device was not idle then: such a run counts as busy time, but not as an op.
 
 use crate::devices::interval;
 use base::Ps;
@@ -15,19 +15,19 @@ use trace::{ByLine, EventId, Interval, IntervalSet, LineKind, Trace};
 /// The runs of programs on one device, and those without ops.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Unrecorded {
-    /// Runs of programs in the whole capture.
+    /// Number of program runs in the whole capture.
     pub runs: u64,
-    /// Runs among them in which no op was recorded.
+    /// Number of these runs in which no op was recorded.
     pub without_ops: u64,
-    /// When such runs were on the device; inside its window where the device is limited.
+    /// Times of such runs on the device. Limited to its window if the device is limited.
     pub time: IntervalSet,
 }
 
-/// Runs shorter than this may be too short for an op to have a time of its own (ours).
+/// Shorter runs may be too short for an op to have a time of its own (our choice).
 const SHORTEST_US: i64 = 1;
 
 impl Unrecorded {
-    /// The runs on `plane`. `ops` are in order, and `busy` is their union.
+    /// Finds the runs on `plane`. `ops` must be in order, and `busy` must be their union.
     pub(crate) fn new(
         trace: &Trace,
         by_line: &ByLine,

@@ -1,4 +1,4 @@
-//! How busy the devices are, and how evenly.
+//! Measures the busy time of the devices, and its balance between them.
 
 use crate::devices::{Device, Devices};
 use crate::gaps::{device_gaps, percent};
@@ -9,8 +9,8 @@ use base::Ps;
 use report::{ComputeUtilization, DeviceStats, MultiDevice};
 use trace::{Interval, Trace, in_blocks};
 
-/// `compute_utilization`: of the window of `devices`, for each step and device where it is one of steps, else for each device. `None`
-/// where no device was used.
+/// Builds `compute_utilization` for the window of `devices`: per step and device if the window consists of steps,
+/// otherwise per device. Returns `None` if no device was used.
 pub fn compute_utilization(trace: &Trace, devices: &Devices, window: &Window) -> Option<ComputeUtilization> {
     if devices.used.is_empty() {
         return None;
@@ -29,10 +29,11 @@ pub fn compute_utilization(trace: &Trace, devices: &Devices, window: &Window) ->
     })
 }
 
-/// `multi_device`; `None` where no device was used. In a capture that `is_cut` devices are compared over the time that all of them have.
+/// Builds `multi_device`. Returns `None` if no device was used. If the capture `is_cut`, devices are compared over the
+/// time that all of them have.
 pub fn multi_device(trace: &Trace, devices: &Devices, is_cut: bool) -> Option<MultiDevice> {
     let stats: Vec<DeviceStats> = devices.used.iter().map(|device| device_stats(trace, device)).collect();
-    // A device on which no counted step ran was not measured: it is no idle one.
+    // A device on which no counted step ran was not measured. It is not idle.
     let measured = || stats.iter().filter(|device| device.total_time_us > 0.0);
     let column = |value: fn(&DeviceStats) -> f64| -> Vec<f64> { measured().map(value).collect() };
     let utilization: Vec<f64> = measured().filter_map(|device| device.utilization_percent).collect();
@@ -60,8 +61,8 @@ pub fn multi_device(trace: &Trace, devices: &Devices, is_cut: bool) -> Option<Mu
     })
 }
 
-/// Busy time of each device over the time that the windows of all have in common, holes apart: where a cut ended some devices early, what the
-/// others did later is no imbalance.
+/// Returns the busy time of each device over the time that the windows of all have in common, ignoring gaps in the
+/// windows. If a cut ended some devices early, later work of the others is not an imbalance.
 fn shared_busy(devices: &Devices) -> Vec<f64> {
     let spans = || devices.used.iter().filter_map(|device| device.window.span());
     let (Some(start), Some(end)) = (spans().map(|span| span.start).max(), spans().map(|span| span.end).min()) else {
@@ -75,7 +76,7 @@ fn shared_busy(devices: &Devices) -> Vec<f64> {
 fn device_stats(trace: &Trace, device: &Device) -> DeviceStats {
     let op_time = op_time(trace, device);
     let busy = device.busy.length();
-    // Of a device that ran none of the counted steps no part of the window is.
+    // A device that ran none of the counted steps has no part of the window.
     let measured = device.window.length() > Ps::ZERO;
     let host = trace.hosts.get(usize::from(device.host)).filter(|_| trace.hosts.len() > 1);
     DeviceStats {
@@ -93,7 +94,7 @@ fn device_stats(trace: &Trace, device: &Device) -> DeviceStats {
     }
 }
 
-/// Sum of op durations: nested and concurrent ops count each.
+/// Returns the sum of op durations. Nested and concurrent ops each count.
 fn op_time(trace: &Trace, device: &Device) -> Ps {
     let mut sum = Ps::ZERO;
     in_blocks(&device.ops, |&id| sum += trace.events.time(id).map_or(Ps::ZERO, |(_, duration)| duration));
@@ -136,7 +137,7 @@ mod tests {
         assert_eq!((first.actual_busy_time_us, first.total_time_us, first.total_kernel_time_us), (30.0, 40.0, 40.0));
         assert_eq!((first.utilization_percent, first.kernel_count), (Some(75.0), 3));
         assert_eq!(first.parallelism, Some(40.0 / 30.0));
-        // Busy 50 of 60: each device weighs as much as its window is long.
+        // Busy 50 of 60: each device is weighted by the length of its window.
         assert_eq!(multi.avg_utilization_percent, Some(100.0 * 50.0 / 60.0));
         assert_eq!(multi.utilization_range, Some(25.0));
         assert_eq!(multi.start_skew_us, Some(10.0));
@@ -160,7 +161,7 @@ mod tests {
         assert_eq!(multi_device(&trace, &devices, false).unwrap().busy_imbalance_percent, Some(0.0));
     }
 
-    /// A step that only GPU:0 ran leaves nothing to compare it with.
+    /// If only GPU:0 ran a step, there is no other device to compare it with.
     #[test]
     fn a_device_without_a_window_is_not_compared() {
         let trace = two_gpus();

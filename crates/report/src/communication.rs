@@ -1,35 +1,35 @@
-//! The communication section: collectives and what they cost.
+//! The communication section: collectives and their cost.
 
 use base::fields::Fields;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Communication between devices. Absent where none ran. Added in 1.1.0.
+/// Communication between devices. Absent if there was none. Added in 1.1.0.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct Communication {
     /// Runs of collectives, sends and receives, one per device and execution.
     pub num_collectives: u64,
     /// Summed durations of collectives, sends and receives.
     pub total_time_us: f64,
-    /// The part of communication in which the device computes nothing.
+    /// Exposed communication: the device computes nothing meanwhile.
     pub exposed_time_us: f64,
-    /// `100 * (1 - exposed_time_us / total_time_us)`: overlapped communication of the window, each run counted.
-    /// `step_breakdown.communication_overlap_percent` is that of the counted steps.
+    /// Overlapped share of communication in the window. `100 * (1 - exposed_time_us / total_time_us)`, each run counted.
+    /// `step_breakdown.communication_overlap_percent` covers the counted steps only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hidden_percent: Option<f64>,
-    /// Time for which devices waited for the last of their group. `duration - shortest duration`, over the compared runs: those
-    /// of one instruction on the devices of a group, matched by their order. Where the file states no groups, devices whose runs
-    /// overlap and end together are a group. Absent where no run was compared.
+    /// Time that devices waited for the last device of their group. `duration - shortest duration`, over the compared runs: runs
+    /// of one instruction on the devices of a group, matched by their order. If the file contains no groups, devices whose runs
+    /// overlap and end together form a group. Absent if no run was compared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub wait_time_us: Option<f64>,
-    /// Time without waiting for others: the shortest duration of the group, once a device, over the compared runs. Absent where
-    /// no run was compared.
+    /// Time without waiting for other devices. The shortest duration of the group, once for each of its devices, over the
+    /// compared runs. Absent if no run was compared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transfer_time_us: Option<f64>,
-    /// The device that arrives last far more often than the others. It had the shortest duration, and so arrived last, in at
-    /// least twice its fair share of its compared runs (one in a group of four: a quarter; at most 75 % are asked for). Of
-    /// several the one for which others waited longest. Absent where none stands out, or where waiting is below 1 % of the
-    /// compared time.
+    /// Device that arrives last far more often than the others. It had the shortest duration, and so arrived last, in at least
+    /// twice its fair share of its compared runs (in a group of four, the fair share is a quarter; 75 % is always enough). If
+    /// several devices qualify, the one that the others waited for longest. Absent if no device qualifies, or if waiting is below
+    /// 1 % of the compared time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub straggler: Option<String>,
     /// Share of the straggler's compared runs in which it arrived last and another device of the group waited.
@@ -39,30 +39,31 @@ pub struct Communication {
     pub kinds: Vec<CommunicationKind>,
     /// The ops with the most time, at most 50.
     pub top_ops: Vec<CommunicationOp>,
-    /// What is no op of a device or repeats one: part of no sum above. At most 50, by track and time.
+    /// Communication that is not an op of a device, or that repeats one. No sum above includes it. At most 50 entries, by track
+    /// and time.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub apart: Vec<CommunicationApart>,
 }
 
-/// Communication that is measured apart. Added in 1.1.0.
+/// Communication that is measured separately. Added in 1.1.0.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct CommunicationApart {
-    /// The instruction, or the collective that messages belong to (`dcn_label`). It is communication that is no op of a device
-    /// or repeats one, and is part of no sum above, so that nothing counts twice.
+    /// Name of the instruction, or of the collective that messages belong to (`dcn_label`). This communication is not an op of a
+    /// device, or it repeats one. No sum above includes it, so that nothing counts twice.
     pub name: String,
-    /// HLO's name of the kind; `megascale-send` and `megascale-receive` are messages between slices of TPUs.
+    /// HLO's name of the kind. `megascale-send` and `megascale-receive` are messages between TPU slices.
     pub kind: String,
-    /// `async` (in flight by the profiler's line `Async XLA Ops`, which repeats a start and an end that are ops) or `megascale`
-    /// (marks on the threads of the hosts).
+    /// `async` (spans on the profiler's line `Async XLA Ops`, whose start and end are also ops) or `megascale` (marks on host
+    /// threads).
     pub track: String,
-    /// Spans in flight, or messages.
+    /// Number of spans or messages.
     pub count: u64,
-    /// Summed durations; of a message what it says it took (`duration_us`), its mark being its end.
+    /// Summed durations. The duration of a message is its `duration_us`; its mark is its end.
     pub total_time_us: f64,
-    /// The part in which the device computes nothing. Absent for messages, which belong to no device.
+    /// Exposed time: the device computes nothing meanwhile. Absent for messages, which belong to no device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exposed_time_us: Option<f64>,
-    /// Payload of all messages. Absent where it is unknown.
+    /// Payload of all messages. Absent if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
 }
@@ -76,7 +77,7 @@ pub struct CommunicationKind {
     pub count: u64,
     /// Summed durations.
     pub total_time_us: f64,
-    /// The part of their time in which the device computes nothing.
+    /// Exposed time: the device computes nothing meanwhile.
     pub exposed_time_us: f64,
 }
 
@@ -91,21 +92,21 @@ pub struct CommunicationOp {
     pub count: u64,
     /// Summed durations.
     pub total_time_us: f64,
-    /// The part of its time in which the device computes nothing.
+    /// Exposed time: the device computes nothing meanwhile.
     pub exposed_time_us: f64,
-    /// Bytes of one run on one device, by NCCL's convention: of the result for an all-gather, of the operands for all others.
-    /// Source: the embedded HLO, else the shapes in the op's expression. Absent where neither is in the trace.
+    /// Bytes of one run on one device, by NCCL's convention: the size of the result for an all-gather, of the operands for all
+    /// others. Source: the embedded HLO, else the shapes in the op's expression. Absent if the trace contains neither.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<u64>,
-    /// Devices of a group. From `replica_groups` in all its forms.
+    /// Devices per group. From `replica_groups` in all its forms.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub group_size: Option<u64>,
-    /// Bytes of a run over its mean time (waiting included), 1e9 bytes per second.
+    /// Bytes of a run divided by its mean time (waiting included). In 1e9 bytes per second.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub algorithm_gb_per_sec: Option<f64>,
-    /// What each link carries, to be compared with its peak. `algorithm_gb_per_sec` times the factor of NCCL's tests for a group
-    /// of n, in 1e9 bytes per second. The factor is `2(n-1)/n` for an all-reduce; `(n-1)/n` for an all-gather, reduce-scatter and
-    /// all-to-all; 1 for permutes, broadcasts, sends and receives.
+    /// Bandwidth of each link, comparable with its peak. `algorithm_gb_per_sec` times the factor of NCCL's tests for a group of n
+    /// devices, in 1e9 bytes per second. The factor is `2(n-1)/n` for an all-reduce; `(n-1)/n` for an all-gather, reduce-scatter
+    /// and all-to-all; 1 for permutes, broadcasts, sends and receives.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bus_gb_per_sec: Option<f64>,
 }

@@ -1,9 +1,9 @@
-//! A profile with something in every section, for the tests of the exporters.
+//! A profile with data in most sections, for the tests of the exporters.
 
 use crate::*;
 use base::{Warning, WarningCode};
 
-/// The profile.
+/// Returns the example profile.
 pub fn profile() -> UnifiedProfile {
     let category = |us, count| KernelCategory { time_us: us, count, percent: Some(us), ..KernelCategory::default() };
     let kernel = |name: &str, category: &str, us, count: u64| Kernel {
@@ -197,7 +197,7 @@ pub fn profile() -> UnifiedProfile {
             severity: FindingSeverity::Note,
             confidence: Confidence::High,
             title: "Gaps take 16.7 % of the time".into(),
-            message: "From their first op to their last, the devices are idle for 16.7 % of the time.".into(),
+            message: "Devices are idle for 16.7 % of the time from their first op to their last.".into(),
             remedy: "Look at the host's threads during the longest gaps.".into(),
             evidence: vec![Evidence { name: "gap_time_percent".into(), value: 16.7, threshold: Some(10.0) }],
             time_at_stake_percent: None,

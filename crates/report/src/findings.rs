@@ -1,25 +1,25 @@
-//! The findings section: what to do about a run, with the numbers that it rests on.
+//! The findings section: causes of lost time or memory, with evidence and remedy.
 
 use base::fields::Fields;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// How much a finding matters.
+/// Severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema, Fields)]
 #[serde(rename_all = "snake_case")]
 pub enum FindingSeverity {
-    /// The rule lacks its input: nothing is said about the run.
+    /// The rule lacks its input, so it was not checked.
     NotChecked,
-    /// Worth knowing; little or no time is to be won.
+    /// Useful to know, but the remedy saves little or no time.
     Note,
-    /// Time is lost that the remedy may win back.
+    /// The run loses time that the remedy may save.
     Warning,
-    /// Most of the time is lost to it, or the numbers of the run cannot be trusted.
+    /// The run loses most of its time to the cause, or its numbers cannot be trusted.
     Critical,
 }
 
 impl FindingSeverity {
-    /// The report's spelling.
+    /// Returns the value in the report.
     pub fn label(self) -> &'static str {
         match self {
             FindingSeverity::NotChecked => "not_checked",
@@ -30,20 +30,20 @@ impl FindingSeverity {
     }
 }
 
-/// How sure a finding is.
+/// Confidence of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema, Fields)]
 #[serde(rename_all = "snake_case")]
 pub enum Confidence {
-    /// The numbers hint at it; there may be another reason.
+    /// The numbers only suggest the cause. There may be another one.
     Low,
-    /// The numbers say so under an assumption that the finding names.
+    /// The numbers show the cause under an assumption that the finding names.
     Medium,
-    /// The numbers say so.
+    /// The numbers show the cause.
     High,
 }
 
 impl Confidence {
-    /// The report's spelling.
+    /// Returns the value in the report.
     pub fn label(self) -> &'static str {
         match self {
             Confidence::Low => "low",
@@ -56,43 +56,44 @@ impl Confidence {
 /// One number of the evidence of a finding.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct Evidence {
-    /// Name of the number, with its unit at the end (`idle_percent`, `step_time_us`).
+    /// Name of the number, ending with its unit (`idle_percent`, `step_time_us`).
     pub name: String,
-    /// Value of that number.
+    /// Value of the number.
     pub value: f64,
-    /// The limit that the number passed, where there is one.
+    /// Limit that the number exceeds. Absent if it has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub threshold: Option<f64>,
 }
 
-/// What one rule says of a run.
+/// Result of one rule.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct Finding {
-    /// Name of the rule: the same in code, tests, docs/findings.md and addresses.
+    /// Name of the rule. It is the same in code, tests, docs/findings.md and URLs.
     pub id: String,
-    /// `critical`, `warning`, `note`, or `not_checked` where the rule lacks its input.
+    /// `critical`, `warning`, `note`, or `not_checked` if the rule lacks its input.
     pub severity: FindingSeverity,
-    /// `high` where the numbers say so, `medium` where they say so under an assumption that the message names, `low` where they
-    /// only hint at it.
+    /// `high` if the numbers show the cause, `medium` if they show it under an assumption that the message names, `low` if they
+    /// only suggest it.
     pub confidence: Confidence,
     /// The finding in one line.
     pub title: String,
-    /// What was seen, with numbers; for `not_checked` what is missing.
+    /// Cause with its cost, then the evidence. For `not_checked`, the missing input.
     pub message: String,
-    /// What to do.
+    /// Advice, as an instruction.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub remedy: String,
-    /// The numbers.
+    /// Numbers that support the finding.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub evidence: Vec<Evidence>,
-    /// Share of the step that the finding is about; an upper bound of what the remedy can win. Of the window where that is none
-    /// of steps; absent where the finding is about no share of time. The order among equal severities.
+    /// Share of the step that the finding affects: an upper bound of the time that the remedy can save. It is a share of the
+    /// window if the window does not consist of steps. Absent if the finding is not about time. Findings of equal severity are
+    /// sorted by it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub time_at_stake_percent: Option<f64>,
-    /// The view that shows the evidence.
+    /// View that shows the evidence.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub view: Option<String>,
-    /// The filter of that view.
+    /// Filter of that view.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub filter: Option<String>,
 }

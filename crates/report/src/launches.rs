@@ -1,4 +1,4 @@
-//! The launches of the unified profile.
+//! The launch section of the unified profile.
 
 use base::fields::Fields;
 use schemars::JsonSchema;
@@ -7,16 +7,16 @@ use serde::{Deserialize, Serialize};
 /// Calls on the host that started device work. Added in 1.1.0.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct LaunchSection {
-    /// Launches whose call and work are both in the trace.
+    /// Launches whose host call and device work are both in the trace.
     pub count: u64,
-    /// Ops of the used GPUs (copies and fills included), or module runs of the used TPUs.
+    /// Ops of the used GPUs (including copies and fills), or module runs of the used TPUs.
     pub device_op_count: u64,
-    /// Device ops whose call is in the trace.
+    /// Device ops whose launch call is in the trace.
     pub joined_op_count: u64,
-    /// Mean duration of the call.
+    /// Mean duration of the launch call.
     pub avg_host_us: f64,
-    /// Mean time from the end of the call to the start of the work, 0 where the work starts during the call. Launches whose work starts
-    /// before the call are left out of this and the other delays; absent if all do.
+    /// Mean time from the end of the call to the start of the work. It is 0 if the work starts during the call. All delays
+    /// exclude launches whose work starts before the call. Absent if that is true for all launches.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub avg_launch_delay_us: Option<f64>,
     /// Median launch delay by nearest rank.
@@ -28,19 +28,20 @@ pub struct LaunchSection {
     /// Longest launch delay.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_launch_delay_us: Option<f64>,
-    /// Launches whose work starts before the call by the clocks of host and device: their delay is unknown.
+    /// Launches whose work starts before the call according to the clocks of host and device. Their delay is unknown.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub early_count: u64,
-    /// Least time by which the clocks of host and device differ: the longest time by which work starts before its call.
+    /// Lower bound of the difference between the clocks of host and device: the longest time by which work starts before its
+    /// call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clock_difference_us: Option<f64>,
-    /// Launches whose device time is less than the call's, without calls longer than 50 us.
+    /// Launches whose device time is shorter than the call, excluding calls longer than 50 us.
     pub short_kernel_count: u64,
     /// Calls longer than 50 us.
     pub runtime_outlier_count: u64,
     /// Delays longer than 100 us.
     pub launch_delay_outlier_count: u64,
-    /// The queue of every stream with launches, at most 50, longest first.
+    /// Queues of streams with launches, longest first, at most 50.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub queues: Vec<StreamQueue>,
 }
@@ -49,20 +50,21 @@ fn is_zero(count: &u64) -> bool {
     *count == 0
 }
 
-/// Ops that were launched on a stream and have not started.
+/// Queue of a stream: ops that were launched and have not started.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct StreamQueue {
-    /// Device of the stream. Queues are of GPUs only.
+    /// Device of the stream. Only GPUs have queues.
     pub device_name: String,
     /// Name of the stream.
     pub stream: String,
-    /// Most ops at once whose call has begun and which have not started.
+    /// Largest number of ops in the queue: their call has started, but they have not.
     pub max_length: u64,
-    /// Mean length of the queue over the time from the first call to the last start.
+    /// Mean length of the queue from the first call to the last start of an op.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mean_length: Option<f64>,
-    /// Time at a length of 1024 or more, at which CUDA lets the host wait.
+    /// Time at a length of 1024 or more, at which CUDA blocks the host.
     pub blocked_us: f64,
-    /// Time at a length of 0 between the first call and the last start: the device waits for the host unless it is still busy.
+    /// Time at a length of 0 between the first call and the last start of an op. The device then waits for the host, unless it is
+    /// still busy.
     pub empty_us: f64,
 }

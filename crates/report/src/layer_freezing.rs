@@ -1,4 +1,4 @@
-//! Which parameters a training step trains, and which it leaves as they are.
+//! Trained and frozen parameters of a training step.
 
 use base::fields::Fields;
 use schemars::JsonSchema;
@@ -9,21 +9,22 @@ use serde::{Deserialize, Serialize};
 pub struct LayerFreezing {
     /// Name of the program that computes the gradients.
     pub program: String,
-    /// `high` where parameters are recognised by name and all come back; `medium` where some do not come back (frozen, or trained by
-    /// another program) or are recognised only by being updated.
+    /// `high` if parameters are recognised by name and the program returns all of them. `medium` if it does not return some of
+    /// them (they are frozen, or another program trains them), or if they are recognised only because they are updated.
     pub confidence: String,
-    /// Arrays of parameters that come back updated.
+    /// Parameter arrays that the program returns updated.
     pub trained_arrays: u64,
-    /// Arrays of parameters that come back unchanged or not at all; of sharded ones only those that come back unchanged, since
-    /// the new value of a part may be computed from other parts: the rest is counted nowhere.
+    /// Parameter arrays that the program returns unchanged or not at all. Sharded arrays count only if they are returned
+    /// unchanged, because the new value of a shard may be computed from other shards. The other sharded arrays count neither as
+    /// trained nor as frozen.
     pub frozen_arrays: u64,
-    /// Elements of the trained arrays. Absent where they are sharded, since the program holds one part.
+    /// Elements of the trained arrays. Absent if they are sharded, because the program contains only one shard.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trained_params: Option<u64>,
-    /// Elements of the frozen arrays. Absent where they are sharded, since the program holds one part.
+    /// Elements of the frozen arrays. Absent if they are sharded, because the program contains only one shard.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub frozen_params: Option<u64>,
-    /// Names of the frozen arrays, the first 100 by name; where all arrays of a scope are frozen, the scope's.
+    /// Names of the frozen arrays, the first 100 by name. If all arrays of a scope are frozen, the name of the scope.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub frozen: Vec<String>,
 }

@@ -1,4 +1,4 @@
-//! The unified profile: the contract between the analysis and everyone who reads its result.
+//! The unified profile: the document format between the analysis and all its readers.
 
 #![warn(clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
 

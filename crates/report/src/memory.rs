@@ -1,33 +1,33 @@
-//! The memory of the devices in the unified profile.
+//! The memory section of the unified profile.
 
 use base::fields::Fields;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What fills the memory of the devices. Added in 1.1.0.
+/// Use of device memory. Added in 1.1.0.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct Memory {
-    /// The devices.
+    /// Memory of each device.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub devices: Vec<DeviceMemory>,
-    /// The compiled programs, those with the largest peak first, at most 20.
+    /// Compiled programs, largest peak first, at most 20.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub programs: Vec<ProgramMemory>,
-    /// Arrays and programs on the devices when a device memory profile was saved; absent for other files.
+    /// Arrays and programs on the devices when a device memory profile was saved. Absent for other files.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub live: Option<LiveMemory>,
 }
 
-/// Arrays and programs on the devices when a device memory profile was saved. Temporary buffers of running programs are not in such a
-/// profile. Added in 1.1.0.
+/// Arrays and programs on the devices when a device memory profile was saved. Such a profile does not contain temporary buffers
+/// of running programs. Added in 1.1.0.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct LiveMemory {
     /// Bytes of all arrays and programs, on all devices.
     pub total_bytes: u64,
-    /// Arrays and programs apart, the larger first.
+    /// Memory of arrays and of programs, the larger first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub kinds: Vec<LiveMemoryKind>,
-    /// Lines of the program that allocated them, the largest first, at most 1,000.
+    /// Source lines that allocated them, the largest first, at most 1,000.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub lines: Vec<LiveMemoryLine>,
 }
@@ -45,13 +45,13 @@ pub struct LiveMemoryKind {
     pub percent: f64,
 }
 
-/// Live memory that one line of the program allocated. Added in 1.1.0.
+/// Live memory that one source line allocated. Added in 1.1.0.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct LiveMemoryLine {
-    /// `file:line` of the innermost frame outside installed packages; of the innermost frame if all are in packages. Empty if the
-    /// profile has no call stack.
+    /// `file:line` of the innermost frame outside installed packages, else of the innermost frame. Empty if the profile has no
+    /// call stack.
     pub line: String,
-    /// Function that contains the line; empty if unknown.
+    /// Function that contains the line. Empty if unknown.
     pub function: String,
     /// Number of arrays and programs.
     pub count: u64,
@@ -59,125 +59,129 @@ pub struct LiveMemoryLine {
     pub bytes: u64,
     /// Share of `total_bytes`.
     pub percent: f64,
-    /// Largest call stack through this line, outermost frame first: `main (train.py:10) > init (model.py:5)`. Only the first 50 lines have one.
+    /// Largest call stack through this line, outermost frame first: `main (train.py:10) > init (model.py:5)`. Only the first 50
+    /// lines have one.
     pub stack: String,
 }
 
 impl super::UnifiedProfile {
-    /// Does the profile come from a file about memory, without events?
+    /// Returns true if the profile comes from a file about memory, without events.
     pub fn is_of_memory_alone(&self) -> bool {
         let has_events = self.metadata.num_events.is_some_and(|events| events > 0);
         self.memory.is_some() && !has_events && self.metadata.num_devices == 0
     }
 }
 
-/// What fills the memory of one device. Added in 1.1.0.
+/// Memory use of one device. Added in 1.1.0.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct DeviceMemory {
-    /// The device: as `multi_device` names it, else its allocator; of a device memory profile its label (`cuda:0`).
+    /// Name of the device as in `multi_device`, else of its allocator. In a device memory profile, its label (`cuda:0`).
     pub device_name: String,
-    /// Where the device's figures come from: `allocator` (the events of its allocator), `programs` (the largest program
-    /// that runs on it: a lower bound, for what other programs and the caller keep is not in it), `memory_profile`
-    /// (what lived when the profile was saved) or `error` (the text of an out-of-memory error).
+    /// Source of the device's figures: `allocator` (events of its allocator), `programs` (the largest program that runs on it, a
+    /// lower bound that excludes the memory of other programs and of the caller), `memory_profile` (live memory when the profile
+    /// was saved) or `error` (the text of an out-of-memory error).
     pub source: String,
-    /// The most bytes that are used at once: of `allocator` given out or reserved, of `programs` the largest `memory.programs[].peak_heap_bytes`,
-    /// of `error` what was needed: by the program, or by the allocation beside what was in use. Absent for `memory_profile`, which is of one
-    /// moment, and for errors that state only one allocation.
+    /// Most bytes in use at once. The meaning depends on `source`: for `allocator`, bytes allocated or reserved; for `programs`,
+    /// the largest `memory.programs[].peak_heap_bytes`; for `error`, the bytes that the program needed, or the failed allocation
+    /// plus the bytes in use. Absent for `memory_profile`, which covers a single moment, and for errors that contain only one
+    /// allocation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peak_bytes: Option<u64>,
-    /// Bytes that live arrays take when a device memory profile is saved. Temporary values of a running program are not in it.
+    /// Bytes of live arrays when a device memory profile was saved, without temporary values of a running program.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub live_bytes: Option<u64>,
-    /// Bytes that there are: what the allocator may give out, or what the profile or the facts of the device say.
+    /// Capacity in bytes: the limit of the allocator, or the size in the profile or in the facts of the device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capacity_bytes: Option<u64>,
-    /// Where the capacity comes from: `allocator`, `profile` (`memory_size` of the device), `facts` (the maker's data sheet), or `error`.
+    /// Source of the capacity: `allocator`, `profile` (`memory_size` of the device), `facts` (the vendor's data sheet) or
+    /// `error`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capacity_source: Option<String>,
-    /// The peak, of the capacity. JAX's allocator of a GPU has three quarters of the device unless told otherwise.
+    /// Peak as a share of the capacity. By default, JAX's allocator on a GPU has three quarters of the device's memory.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peak_percent: Option<f64>,
-    /// The most bytes that were ever in use since the process began.
+    /// Most bytes in use at once since the process started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lifetime_peak_bytes: Option<u64>,
-    /// Free memory of the pool that does not lie in its largest free piece, at the peak.
+    /// Share of the pool's free memory outside its largest free block, at the peak.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fragmentation_percent: Option<f64>,
-    /// Bytes of the allocation that failed, as the text of an out-of-memory error states them.
+    /// Bytes of the allocation that failed, from the text of an out-of-memory error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requested_bytes: Option<u64>,
-    /// Bytes that were free when an allocation failed, as the text of an out-of-memory error states them.
+    /// Free bytes when an allocation failed, from the text of an out-of-memory error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub free_bytes: Option<u64>,
-    /// Bytes of the largest free piece when an allocation failed, as the text of an out-of-memory error states them.
+    /// Bytes of the largest free block when an allocation failed, from the text of an out-of-memory error.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub largest_free_bytes: Option<u64>,
-    /// The program that `by_class` is of: the one with the largest peak that the device's peak has room for.
+    /// Program that `by_class` describes: the program with the largest peak that fits into the device's peak.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub program: Option<String>,
-    /// What fills the memory at the peak, the largest first. What is used beyond the program is `outside the program`.
+    /// Memory at the peak by class, the largest first. Memory beyond the program's has the class `outside the program`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub by_class: Vec<MemoryClass>,
 }
 
-/// Memory that is used for one thing.
+/// Memory of one class.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct MemoryClass {
-    /// What for: `parameter`, `optimizer state`, `gradient`, `activation`, `input`, `output`, `constant`, `collective scratch`, `temporary`,
-    /// `unknown`, or `outside the program`; of a device memory profile `array`; of the text of an error `not listed` for what it does not list.
+    /// Class: `parameter`, `optimizer state`, `gradient`, `activation`, `input`, `output`, `constant`, `collective scratch`,
+    /// `temporary`, `unknown`, or `outside the program`. In a device memory profile also `array`. In the text of an error also
+    /// `not listed`, for memory that the text does not list.
     pub class: String,
     /// Bytes at the peak.
     pub bytes: u64,
-    /// These, of the peak that the classes add up to.
+    /// Share of the peak, which is the sum of all classes.
     pub percent: f64,
 }
 
-/// The memory of a compiled program, where it runs: the device's main memory. Added in 1.1.0.
+/// Memory of a compiled program in the device's main memory. Added in 1.1.0.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct ProgramMemory {
-    /// The program with its number: `jit_f(17)`.
+    /// Name of the program with its number: `jit_f(17)`.
     pub module: String,
-    /// `HBM`; `main memory` of a CPU.
+    /// `HBM`, or `main memory` for a CPU.
     pub memory_space: String,
-    /// The most bytes that are alive at once: allocations that are there as long as the program runs, and the peak of the heap.
+    /// Most bytes alive at once: allocations that last as long as the program, plus the peak of the heap.
     pub peak_heap_bytes: u64,
-    /// As `peak_heap_bytes`, with temporary values without the padding of their layouts.
+    /// `peak_heap_bytes` without the padding of temporary values.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peak_unpadded_heap_bytes: Option<u64>,
-    /// The peak that XLA itself reports, as `compiled.memory_analysis().peak_memory_in_bytes`: of all memory spaces together.
+    /// Peak that XLA reports (`compiled.memory_analysis().peak_memory_in_bytes`), over all memory spaces.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub xla_peak_bytes: Option<u64>,
-    /// Bytes of all allocations but memory of calls.
+    /// Bytes of all allocations except thread-local memory of calls.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub total_allocation_bytes: Option<u64>,
-    /// Bytes of allocations that are there as long as the program runs: arguments, results, constants.
+    /// Bytes of allocations that last as long as the program: arguments, results and constants.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub indefinite_bytes: Option<u64>,
-    /// Bytes of allocations that hold arguments.
+    /// Bytes of allocations that contain arguments.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parameter_bytes: Option<u64>,
-    /// Bytes of allocations that hold results. Results that have the memory of an argument are in both.
+    /// Bytes of allocations that contain results. Results that reuse the memory of an argument count in both.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_bytes: Option<u64>,
-    /// Bytes of allocations that hold an argument and a result: donated arguments.
+    /// Bytes of allocations that contain an argument and a result: donated arguments.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub aliased_bytes: Option<u64>,
-    /// Bytes of allocations that hold constants of the program.
+    /// Bytes of allocations that contain constants of the program.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub constant_bytes: Option<u64>,
-    /// Bytes of allocations in which temporary values come and go.
+    /// Bytes of allocations for temporary values.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub temporary_bytes: Option<u64>,
-    /// Memory for temporary values that is free at the peak: `100 * (total - peak) / (total - indefinite)`.
+    /// Share of the memory for temporary values that is free at the peak. `100 * (total - peak) / (total - indefinite)`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fragmentation_percent: Option<f64>,
-    /// Buffers that are alive at the peak, those of one class, scope and shape together, the largest first, at most 50.
+    /// Buffers alive at the peak, grouped by class, scope and shape, the largest first, at most 50.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub buffers: Vec<MemoryBuffers>,
-    /// Bytes that the layouts of what is alive at the peak add, arguments and results included.
+    /// Padding bytes in the layouts of all arrays alive at the peak, including arguments and results.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub padding_bytes: Option<u64>,
-    /// What fills the memory at the peak, the largest first.
+    /// Memory at the peak by class, the largest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub by_class: Vec<MemoryClass>,
 }
@@ -187,9 +191,9 @@ pub struct ProgramMemory {
 pub struct MemoryBuffers {
     /// Class of the buffers.
     pub class: String,
-    /// Scopes of the framework's path; of an argument the path to it in its tree. Empty where unknown.
+    /// Scopes of the framework's path. For an argument, its path in the argument tree. Empty if unknown.
     pub scope: String,
-    /// Type and shape without layout. Empty where unknown.
+    /// Type and shape without layout. Empty if unknown.
     pub shape: String,
     /// Number of the buffers.
     pub count: u64,

@@ -1,36 +1,36 @@
-//! What a run is called where people read it: one rule for the page, the command line and reports.
+//! Names of runs: one rule for the page, the command line and reports.
 
 use super::{Metadata, paths};
 use std::collections::{BTreeMap, BTreeSet};
 
 impl Metadata {
-    /// The name of the run: its own, unless that is the time of day by which JAX names the folder of a run
-    /// (`2026_01_31_12_00_00`); then the folder that was logged to, which people name. Else the file's.
+    /// Returns the name of the run. JAX names the folder of a run by its time (`2026_01_31_12_00_00`); the log folder, which the
+    /// user named, replaces such a name. Without either, returns the path of the file.
     pub fn name(&self) -> &str {
         let own = self.run_name.as_deref().filter(|name| !name.is_empty());
         let given = own.filter(|own| !is_time(own));
         given.or_else(|| log_folder(&self.trace_file)).or(own).unwrap_or(&self.trace_file)
     }
 
-    /// What distinguishes the run from others of its name: its own name or the folder, whichever [`Metadata::name`] is
-    /// not.
+    /// Returns a second name that distinguishes the run from others with the same name: the run's own name or its log folder,
+    /// whichever [`Metadata::name`] does not use.
     pub fn other_name(&self) -> Option<&str> {
         let both = [self.run_name.as_deref(), log_folder(&self.trace_file)];
         both.into_iter().flatten().find(|other| !other.is_empty() && *other != self.name())
     }
 
-    /// Name and other name, where only one run is in sight: `step_1000 (2026_01_31_12_00_00)`.
+    /// Returns both names, for places that show one run: `step_1000 (2026_01_31_12_00_00)`.
     pub fn full_name(&self) -> String {
         self.other_name().map_or_else(|| self.name().to_owned(), |other| both(self.name(), other))
     }
 
-    /// Whether someone who says `name` may mean this run.
+    /// Returns true if `name` is one of the run's names.
     pub fn is_called(&self, name: &str) -> bool {
         self.name() == name || self.run_name.as_deref() == Some(name)
     }
 }
 
-/// `YYYY_MM_DD_HH_MM_SS`, behind which the capture kit of the Python package puts the steps: `_steps_000011-000015`.
+/// Returns true for `YYYY_MM_DD_HH_MM_SS`. The capture kit of the Python package appends the steps: `_steps_000011-000015`.
 fn is_time(name: &str) -> bool {
     let name = name.split_once("_steps_").map_or(name, |(time, _)| time);
     let fits = |(byte, pattern): (u8, u8)| if pattern == b'0' { byte.is_ascii_digit() } else { byte == pattern };
@@ -38,7 +38,7 @@ fn is_time(name: &str) -> bool {
     name.len() == pattern.len() && name.bytes().zip(pattern.iter().copied()).all(fits)
 }
 
-/// `step_1000` of `logs/step_1000/plugins/profile/2026_01_31_12_00_00/host.xplane.pb`.
+/// Returns the log folder of a path: `step_1000` of `logs/step_1000/plugins/profile/2026_01_31_12_00_00/host.xplane.pb`.
 fn log_folder(path: &str) -> Option<&str> {
     let all: Vec<&str> = parts(path).collect();
     let before = all.windows(3).find(|parts| matches!(parts, [_, "plugins", "profile"]));
@@ -49,28 +49,27 @@ fn parts(path: &str) -> impl Iterator<Item = &str> {
     path.split(['/', '\\'])
 }
 
-/// What a run can be named by.
+/// Properties that a run can be named by.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Naming<'a> {
-    /// [`Metadata::name`], or what someone calls the run.
+    /// [`Metadata::name`], or a name that the user chose.
     pub name: &'a str,
     /// [`Metadata::other_name`].
     pub other: Option<&'a str>,
-    /// The file that the run was captured into.
+    /// File that the run was captured into.
     pub path: &'a str,
-    /// The file that the run was read from, where that is known: an exported profile is read from another than it was
-    /// captured into.
+    /// File that the run was read from, if known. For an exported profile, it is not the file of the capture.
     pub file: Option<&'a str>,
     /// Model of the run's devices.
     pub device: &'a str,
     /// Number of the run's devices.
     pub num_devices: u64,
-    /// When the run was captured.
+    /// Time of the capture.
     pub time: Option<&'a str>,
 }
 
 impl Metadata {
-    /// What the run can be named by.
+    /// Returns the properties that the run can be named by.
     pub fn naming(&self) -> Naming<'_> {
         Naming {
             name: self.name(),
@@ -85,16 +84,17 @@ impl Metadata {
 }
 
 impl<'a> Naming<'a> {
-    /// The name is one of its path, and not one that someone chose.
+    /// Returns true if the name comes from the path rather than from the user.
     fn is_of_path(&self) -> bool {
         paths::parts(self.path).contains(&self.name)
     }
 
-    /// Called and placed as the file that it was read from, where another run was captured into the same file and read from another.
+    /// Returns name and path of the file that the run was read from, if another run has the same capture file but was read from
+    /// another file.
     fn as_read(&self, files: &Files<'a>) -> Naming<'a> {
         let key = (self.name, paths::parts(self.path));
         let is_copied = files.of_captures.get(&key).is_some_and(|files| files.len() > 1);
-        // A list of profiles is called after none of them.
+        // The name of a file with several profiles names none of them.
         let is_alone = files.runs.get(&self.file) == Some(&1);
         match self.file.and_then(|path| Some((path, *paths::parts(path).last()?))) {
             Some((path, name)) if is_alone && is_copied => Naming { name, path, ..*self },
@@ -102,7 +102,7 @@ impl<'a> Naming<'a> {
         }
     }
 
-    /// What else the run can be known by: its devices, when and into which file it was captured.
+    /// Returns further details of the run: model and number of its devices, time and file of the capture.
     fn details(&self) -> [String; 4] {
         let devices = if self.num_devices == 1 { "device" } else { "devices" };
         let time = self.time.map_or("", |time| time.split('.').next().unwrap_or(time)).trim_end_matches('Z');
@@ -111,14 +111,14 @@ impl<'a> Naming<'a> {
     }
 }
 
-/// A path by its parts.
+/// Parts of a path.
 type Parts<'a> = Vec<&'a str>;
 
-/// The files that runs were read from.
+/// Files that runs were read from.
 struct Files<'a> {
-    /// Runs of each file.
+    /// Number of runs in each file.
     runs: BTreeMap<Option<&'a str>, usize>,
-    /// Files from which runs were read that have one name and were captured into one file.
+    /// Files of the runs that share a name and a capture file.
     of_captures: BTreeMap<(&'a str, Parts<'a>), BTreeSet<Option<Parts<'a>>>>,
 }
 
@@ -134,9 +134,9 @@ impl<'a> Files<'a> {
     }
 }
 
-/// Names that distinguish runs, whatever their order. Where runs have equal names from their paths, all names from paths are made of
-/// what differs in these (`paths::differing`: `4gpu lcam`). Names that are still equal get the other one behind them, where that
-/// tells them apart, else what differs of their devices, their times and their files, else a number.
+/// Returns names that distinguish runs, independent of their order. If names from paths are equal, all names from paths consist
+/// of the differing parts of the paths (`paths::differing`: `4gpu lcam`). Names that are still equal get a suffix: the other name
+/// if it distinguishes them, else the differing devices, times or files, else a number.
 pub fn distinct(runs: &[Naming<'_>]) -> Vec<String> {
     let files = Files::of(runs);
     let runs: &[Naming<'_>] = &runs.iter().map(|run| run.as_read(&files)).collect::<Vec<_>>();
@@ -165,17 +165,17 @@ pub fn distinct(runs: &[Naming<'_>]) -> Vec<String> {
     let mut names = Numbered::default();
     let distinct = |((name, other), details): (&(String, Option<&str>), &[String; 4])| {
         let alike = alike.get(name.as_str());
-        let tells = alike.is_some_and(|alike| alike.runs > 1 && alike.others.get(other) == Some(&1));
-        let told = match other.filter(|_| tells) {
-            Some(other) => Some(alike.map_or_else(|| other.to_owned(), |alike| alike.as_told(other))),
-            None => alike.and_then(|alike| alike.telling(details)),
+        let is_unique = alike.is_some_and(|alike| alike.runs > 1 && alike.others.get(other) == Some(&1));
+        let suffix = match other.filter(|_| is_unique) {
+            Some(other) => Some(alike.map_or_else(|| other.to_owned(), |alike| alike.shortened(other))),
+            None => alike.and_then(|alike| alike.distinguishing(details)),
         };
-        names.free(told.map_or_else(|| name.clone(), |told| both(name, &told)))
+        names.free(suffix.map_or_else(|| name.clone(), |suffix| both(name, &suffix)))
     };
     runs.iter().zip(&details).map(distinct).collect()
 }
 
-/// The runs of one name: how many have each other name and each detail.
+/// Runs with the same name: the number of runs for each other name and each detail.
 #[derive(Default)]
 struct Alike<'a> {
     runs: usize,
@@ -192,9 +192,9 @@ impl<'a> Alike<'a> {
         }
     }
 
-    /// Returns the other name of a run. If all runs are named by their times, only the differing part is left: `14:30:25` on one day,
-    /// `12-01 14:30:25` in one year.
-    fn as_told(&self, other: &str) -> String {
+    /// Returns the other name of a run. If all runs are named by their times, returns only the differing part: `14:30:25` if all
+    /// are from one day, `12-01 14:30:25` if all are from one year.
+    fn shortened(&self, other: &str) -> String {
         let are_times = self.others.keys().all(|other| other.is_some_and(is_time));
         if !are_times || !is_time(other) {
             return other.to_owned();
@@ -215,8 +215,9 @@ impl<'a> Alike<'a> {
         }
     }
 
-    /// Details that distinguish a run from the others of its name: the first one that no other run has, else all that differ.
-    fn telling(&self, own: &[String; 4]) -> Option<String> {
+    /// Returns the details that distinguish a run from others with its name: the first detail that no other run has, else all
+    /// that differ.
+    fn distinguishing(&self, own: &[String; 4]) -> Option<String> {
         let times = |at: usize, detail: &str| self.details.get(&(at, detail)).copied().unwrap_or(0);
         let known = || own.iter().enumerate().filter(|(_, detail)| !detail.is_empty());
         if self.runs < 2 {
@@ -231,16 +232,16 @@ impl<'a> Alike<'a> {
     }
 }
 
-/// Names that were given.
+/// Names that are already in use.
 #[derive(Default)]
 struct Numbered {
     given: BTreeSet<String>,
-    /// Numbers of a name up to which all are given.
+    /// Highest number in use for each name.
     numbers: BTreeMap<String, usize>,
 }
 
 impl Numbered {
-    /// The name, with a number if it was given before.
+    /// Returns the name, with a number if it is already in use.
     fn free(&mut self, name: String) -> String {
         let number = self.numbers.entry(name.clone()).or_default();
         loop {
@@ -267,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn the_folder_that_was_logged_to_names_a_run_not_the_time_of_day() {
+    fn the_log_folder_names_a_run_not_the_time() {
         let time = "2026_01_31_12_00_00";
         let file = |folder: &str| format!("{folder}plugins/profile/{time}/host.xplane.pb");
         for (folder, name) in [("logs/step_1000/", "step_1000"), ("/a b/", "a b"), ("C:\\runs\\big\\", "big")] {
@@ -280,11 +281,11 @@ mod tests {
             let run = of(time, &file(folder));
             assert_eq!((run.name(), run.other_name()), (time, None));
         }
-        // So the captures of a scaling study have the names of their folders.
+        // Captures of a scaling study have the names of their folders.
         let steps = of("2026_01_31_12_00_00_steps_000011-000015", &file("scaling/4_devices/"));
         assert_eq!(steps.full_name(), "4_devices (2026_01_31_12_00_00_steps_000011-000015)");
         assert_eq!(of("host", "logs/host.xplane.pb").name(), "host");
-        // Any other name was given by someone, who meant it.
+        // Any other name comes from the user and stays.
         for own in ["mine", "2026_01_31", "2026_01_31_12_00_0x", "2026_01_31_12_00_00_decoder", "my_steps_1-2"] {
             let run = of(own, &file("logs/"));
             assert_eq!((run.name(), run.other_name()), (own, Some("logs")));
@@ -294,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn runs_of_one_name_are_told_apart() {
+    fn runs_with_equal_names_get_distinct_ones() {
         let distinct = |runs: &[(&str, Option<&str>)]| {
             let runs: Vec<_> = runs.iter().map(|&(name, other)| Naming { name, other, ..Naming::default() }).collect();
             super::distinct(&runs)
@@ -314,16 +315,16 @@ mod tests {
         let runs: Vec<_> = paths.into_iter().map(|path| naming(path.leak())).collect();
         let start = std::time::Instant::now();
         assert_eq!(distinct(&runs)[19_999], "step_19999");
-        // All alike, so that numbers tell them apart.
+        // Only numbers distinguish equal runs.
         let alike = vec![Naming { name: "a", ..Naming::default() }; 20_000];
         assert_eq!(distinct(&alike)[19_999], "a (20000)");
-        // It took minutes.
+        // An earlier version took minutes.
         assert!(start.elapsed() < std::time::Duration::from_secs(10), "{:?}", start.elapsed());
     }
 
-    /// One host's file is called alike in every capture.
+    /// The file of one host has the same name in every capture.
     #[test]
-    fn runs_of_one_file_name_are_told_by_what_differs() {
+    fn differing_details_distinguish_runs_with_one_file_name() {
         let vm = |device: &str, num_devices: u64, time: &str| Metadata {
             device_type: device.to_owned(),
             num_devices,
@@ -349,9 +350,9 @@ mod tests {
         assert_eq!(distinct(&[read("main.json")]), ["vm"]);
     }
 
-    /// The folders of a benchmark that profiles two methods on one, four and eight GPUs.
+    /// Uses the folders of a benchmark that profiles two methods on one, four and eight GPUs.
     #[test]
-    fn runs_of_one_folder_name_are_called_by_what_differs_in_their_paths() {
+    fn differing_parts_of_paths_name_runs_with_one_folder_name() {
         let time = "2024_12_01_14_30_25";
         let runs: Vec<Metadata> = ["1gpu_20241201_143022", "4gpu_20241201_144500", "8gpu_20241201_150000"]
             .iter()
@@ -366,12 +367,12 @@ mod tests {
         let mut found = names(&turned);
         found.reverse();
         assert_eq!(found, expected);
-        // Two of them have names that differ; a name that someone chose stays.
+        // Two runs with different names keep them. A name from the user stays.
         assert_eq!(names(&runs[..2]), ["lcam_trace", "tad_trace"]);
         let mut chosen = runs.clone();
         chosen[0].run_name = Some("mine".to_owned());
         assert_eq!(names(&chosen)[..3], ["mine", "1gpu tad", "4gpu lcam"]);
-        // The same folder twice is distinguished by the time.
+        // The time distinguishes two captures in one folder.
         let again = [runs[0].clone(), of("2024_12_01_14_30_59", &runs[0].trace_file), runs[2].clone()];
         assert_eq!(names(&again)[..2], ["1gpu (14:30:25)", "1gpu (14:30:59)"]);
         // Plain files.

@@ -1,4 +1,4 @@
-//! What the paths of runs say about them: how they differ, and on how many devices they ran.
+//! Information in the paths of runs: the parts that differ, and the number of devices.
 //!
 //! ```text
 //! tensorboard_logs/1gpu_20241201_143022/lcam_trace/plugins/profile/<time>/host.xplane.pb    "1gpu lcam"
@@ -6,7 +6,7 @@
 //! tensorboard_logs/4gpu_20241201_144500/lcam_trace/plugins/profile/<time>/host.xplane.pb    "4gpu lcam"
 //! ```
 
-/// The folders that people name, with the file's own name where it does not lie in a profiler's folder.
+/// Returns the parts of a path that users name: the folders above the profiler's folder, or all folders and the name of the file.
 pub fn parts(path: &str) -> Vec<&str> {
     let mut parts: Vec<&str> = path.split(['/', '\\']).filter(|part| !matches!(*part, "" | "." | "..")).collect();
     let is_log = |parts: &[&str]| matches!(parts, ["plugins", "profile"]);
@@ -19,10 +19,10 @@ pub fn parts(path: &str) -> Vec<&str> {
     parts
 }
 
-/// For each path, the words (between `_` and folders) that not all of them have; those of one folder stay joined. Dates and times
-/// of day are left out where the rest distinguishes as many paths. Empty where nothing differs.
+/// Returns, for each path, the words (separated by `_` or folders) that not all paths have. Words of one folder stay joined.
+/// Omits dates and times if the other words distinguish as many paths. Empty if nothing differs.
 pub fn differing(paths: &[&str]) -> Vec<String> {
-    let told = |names: &[String]| {
+    let count = |names: &[String]| {
         let mut names: Vec<&String> = names.iter().collect();
         base::sort::sort_by(&mut names, Ord::cmp);
         names.dedup();
@@ -30,32 +30,32 @@ pub fn differing(paths: &[&str]) -> Vec<String> {
     };
     let with_times = words(paths, &|_| false);
     let without = words(paths, &is_time);
-    if told(&without) < told(&with_times) { with_times } else { without }
+    if count(&without) < count(&with_times) { with_times } else { without }
 }
 
-/// For each path, the words that not all of them have, without the number of devices: what was measured. `None` where a
-/// path does not say on how many devices.
+/// Returns, for each path, the measured method: the words that not all paths have, without the number of devices. `None` if a
+/// path does not contain a number of devices.
 pub fn methods(paths: &[&str]) -> Option<Vec<String>> {
-    let says_devices = |path: &&str| parts(path).iter().any(|part| part.split(SEPARATORS).any(is_device_count));
-    let is_left_out = |word: &str| is_time(word) || is_device_count(word);
-    paths.iter().all(says_devices).then(|| words(paths, &is_left_out))
+    let names_devices = |path: &&str| parts(path).iter().any(|part| part.split(SEPARATORS).any(is_device_count));
+    let is_omitted = |word: &str| is_time(word) || is_device_count(word);
+    paths.iter().all(names_devices).then(|| words(paths, &is_omitted))
 }
 
 const SEPARATORS: [char; 2] = ['_', ' '];
 
-fn words(paths: &[&str], is_left_out: &dyn Fn(&str) -> bool) -> Vec<String> {
+fn words(paths: &[&str], is_omitted: &dyn Fn(&str) -> bool) -> Vec<String> {
     let parts: Vec<Vec<&str>> = paths.iter().map(|path| parts(path)).collect();
     let has = |parts: &[&str], word: &str| parts.iter().any(|part| part.split(SEPARATORS).any(|own| own == word));
-    // Every path has it, so the first one has.
+    // Common words are in every path, so it is enough to check those of the first one.
     let first: Vec<&str> =
         parts.first().iter().flat_map(|parts| parts.iter().flat_map(|it| it.split(SEPARATORS))).collect();
     let common: Vec<&str> = first.into_iter().filter(|word| parts.iter().all(|parts| has(parts, word))).collect();
     let name = |parts: &Vec<&str>| {
         let names = parts.iter().filter_map(|part| {
-            let own = |word: &&str| !word.is_empty() && !is_left_out(word);
+            let own = |word: &&str| !word.is_empty() && !is_omitted(word);
             let all: Vec<&str> = part.split(SEPARATORS).filter(own).collect();
             let left: Vec<&str> = all.iter().copied().filter(|word| !common.contains(word)).collect();
-            // A bare number means nothing without the words around it.
+            // A bare number needs the words around it.
             let is_number = !left.is_empty() && left.iter().all(|word| word.bytes().all(|byte| byte.is_ascii_digit()));
             let left = if is_number { all } else { left };
             (!left.is_empty()).then(|| left.join("_"))
@@ -65,12 +65,12 @@ fn words(paths: &[&str], is_left_out: &dyn Fn(&str) -> bool) -> Vec<String> {
     parts.iter().map(name).collect()
 }
 
-/// `20241201` or `143022`.
+/// Returns true for a date (`20241201`) or a time (`143022`).
 fn is_time(word: &str) -> bool {
     matches!(word.len(), 6 | 8) && word.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// `4gpu`, `16chips`.
+/// Returns true for a number of devices: `4gpu`, `16chips`.
 fn is_device_count(word: &str) -> bool {
     let unit = word.trim_start_matches(|digit: char| digit.is_ascii_digit());
     let unit = unit.strip_suffix(['s', 'S']).unwrap_or(unit).to_ascii_lowercase();
@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_differs_names_paths() {
+    fn differing_words_name_paths() {
         let paths = ["logs/4gpu_20241201_143022/lcam_trace/x.json", "logs/4gpu_20241202_143022/lcam_trace/x.json"];
         assert_eq!(differing(&paths), ["4gpu_20241201_143022", "4gpu_20241202_143022"]);
         assert_eq!(differing(&["a/step_100/t.json", "b/step_200/t.json"]), ["a step_100", "b step_200"]);
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn methods_are_what_is_left_beside_the_devices() {
+    fn methods_are_the_differing_words_without_the_devices() {
         let paths = ["l/1gpu_20241201_143022/lcam", "l/4GPUs_20241201_143023/lcam", "l/4gpu/tad"];
         assert_eq!(methods(&paths), Some(vec!["lcam".to_owned(), "lcam".to_owned(), "tad".to_owned()]));
         assert_eq!(methods(&["l/1gpu/x", "l/two/x"]), None);

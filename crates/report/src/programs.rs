@@ -1,4 +1,4 @@
-//! The compiled programs of a run in the unified profile: how programs are told apart, and the work that they do.
+//! The compiled programs of a run in the unified profile: their identity and their arguments.
 
 use base::fields::Fields;
 use schemars::JsonSchema;
@@ -7,34 +7,34 @@ use serde::{Deserialize, Serialize};
 /// One compiled program that ran in the window and whose HLO the capture embeds. Added in 1.1.0.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct Program {
-    /// Name of the program, without the number that every compilation gives anew. At most 20 programs are listed, those
-    /// with the most time first.
+    /// Name of the program, without the number that changes with every compilation. The list contains at most 20 programs, most
+    /// time first.
     pub name: String,
     /// Self time of the program's ops, per step and device (`step_ops.device_steps`).
     pub self_time_us: f64,
-    /// Hash of the program's instructions: equal where two builds compiled to the same ones. 64-bit FNV-1a of the
-    /// fingerprints (`step_ops.ops[].fingerprint`) of all instructions in their order: names, numbers, layouts,
-    /// metadata and backend configuration do not count.
+    /// Hash of the program's instructions: equal if two builds compiled to the same instructions. It is the 64-bit FNV-1a of the
+    /// fingerprints (`step_ops.ops[].fingerprint`) of all instructions in order. Names, numbers, layouts, metadata and backend
+    /// configuration do not count.
     pub fingerprint: String,
-    /// Partitions that the program was compiled for: its parameters are those of one of them. Absent where the program
-    /// does not say.
+    /// Number of partitions that the program was compiled for. Its parameters are those of one partition. Absent if the program
+    /// does not contain it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub num_partitions: Option<u64>,
-    /// Arrays that the program takes: parameters of the model, optimizer state, batch.
+    /// Number of arguments of the program: parameters of the model, optimizer state, batch.
     pub num_parameters: u64,
-    /// Hash of the types and shapes of all these arrays, whatever their order.
+    /// Hash of the types and shapes of all arguments, independent of their order.
     pub parameter_fingerprint: String,
-    /// The arrays by type and shape, those with the most bytes first, at most 100 shapes.
+    /// Arguments by type and shape, most bytes first, at most 100 shapes.
     pub parameters: Vec<ProgramParameters>,
 }
 
-/// Arrays of one type and shape that a program takes. Added in 1.1.0.
+/// Arguments of a program with one type and shape. Added in 1.1.0.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct ProgramParameters {
     /// Type and shape: `bf16[8,128]`.
     pub shape: String,
-    /// Arrays.
+    /// Number of arguments.
     pub count: u64,
-    /// Bytes of all of them.
+    /// Bytes of all these arguments.
     pub bytes: u64,
 }

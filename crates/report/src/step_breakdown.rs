@@ -1,81 +1,80 @@
-//! The step breakdown of the unified profile: where the time of a step goes.
+//! The step breakdown of the unified profile: the time of a step by activity.
 
 use base::fields::Fields;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Where the time of a step goes: means over devices and counted steps. Added in 1.1.0.
+/// Time of a step by activity: means over devices and counted steps. Added in 1.1.0.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct StepBreakdown {
-    /// What the parts are of: `steps`, or, where no step counts, `window.kind`.
+    /// Window that the parts cover: `steps`, or `window.kind` if no step counts.
     pub window: String,
-    /// Steps in the means; absent where steps are unknown.
+    /// Number of steps in the means. Absent if steps are unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub num_steps: Option<u64>,
-    /// Length of the step (of the window): the sum of the parts. With steps it is `step_timing.avg_step_time_us`.
+    /// Length of the step (or window): the sum of the parts. With steps, it equals `step_timing.avg_step_time_us`.
     pub duration_us: f64,
-    /// What happens in the step (in the window).
+    /// Parts of the step (or window).
     pub parts: StepParts,
-    /// Share of the communication in flight that computation hides. `100 * hidden / in flight`, both summed like the parts.
-    /// Communication is *in flight* while a collective, send or receive runs on the device's lines; on a TPU also from the
-    /// `-start` op to the end of the `-done` op, by `Async XLA Ops` where the chip has that line (xplane, often one chip only),
-    /// else by the `-start` that the `-done` names. It is *hidden* while an op computes too: what is left of it is
-    /// `parts.communication_us`. Absent without communication. Holistic Trace Analysis divides in the same way (its
-    /// `comp_comm_overlap`), with two differences: its window is the whole capture (`communication.hidden_percent` with
-    /// `--window all`), and each kernel that is neither a collective nor a `Memcpy` or `Memset` counts as computation there,
-    /// also one that copies or changes a layout, which here is data movement. So its figure is a little higher: 14.95 and 19.93
-    /// % for two PyTorch ranks whose `communication.hidden_percent` is 14.57 and 19.34 %.
+    /// Share of the communication in flight that computation overlaps. `100 * overlapped / in flight`, both summed like the
+    /// parts. Communication is *in flight* while a collective, send or receive runs on the device's lines. On a TPU, it is also
+    /// in flight from the `-start` op to the end of the `-done` op. The source is the line `Async XLA Ops` if the chip has it
+    /// (xplane, often one chip only), else the `-start` that the `-done` names. Communication is *overlapped* while an op also
+    /// computes; the rest is `parts.communication_us`. Absent without communication. Holistic Trace Analysis defines its
+    /// `comp_comm_overlap` in the same way, with two differences. Its window is the whole capture (`communication.hidden_percent`
+    /// with `--window all`). It counts every kernel that is neither a collective nor a `Memcpy` or `Memset` as computation, even
+    /// one that copies or changes a layout, which here is data movement. So its figure is slightly higher: 14.95 and 19.93 % for
+    /// two PyTorch ranks whose `communication.hidden_percent` is 14.57 and 19.34 %.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub communication_overlap_percent: Option<f64>,
-    /// Share of the copies, fills and changes of layout in flight that computation hides. `100 * hidden / in flight`. Absent
+    /// Share of the copies, fills and layout changes in flight that computation overlaps. `100 * overlapped / in flight`. Absent
     /// without copies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub transfer_overlap_percent: Option<f64>,
-    /// How many streams of a device run an op at once, while one does: `sum over streams of their busy time / busy time of the
-    /// device`, all devices.
+    /// Mean number of streams of a device that run an op at once while the device is busy. `sum over streams of their busy time /
+    /// busy time of the device`, over all devices.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stream_concurrency: Option<f64>,
-    /// Time in which a device runs at least one op: the parts that are not idle.
+    /// Time in which a device runs at least one op: the sum of the parts that are not idle.
     pub device_busy_us: f64,
-    /// Time inside the step in which a thread of the device's host does anything but wait (union over its threads). A host that
-    /// is busy all of a step whose device is idle is what the step waits for. Absent where the trace has no host thread.
+    /// Time inside the step in which a thread of the device's host works rather than waits (union over its threads). If the host
+    /// is busy all the time and the device is idle, the step waits for the host. Absent if the trace has no host thread.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host_busy_us: Option<f64>,
-    /// Share of the window in which a TPU chip works, by XProf's definition: waiting for the host is off duty. XProf calls it
-    /// `device_duty_cycle_percent`. It is the union over all chips of `XLA Ops` but infeed, outfeed, host
-    /// sends and receives, `async-done` and megacore fusions. XProf's own window is the span of `XLA Ops` and `XLA
-    /// Modules`, which the active span is here too: XProf measures it by event times ([Clocks](#clocks)): with
-    /// `--window active` it is equal to the digits that it prints as a percentage. `compute_utilization` has our own
-    /// busy share. SparseCores are left out.
+    /// Share of the window in which a TPU chip works, by XProf's definition (`device_duty_cycle_percent`): waiting for the host
+    /// does not count as work. It is the union over all chips of `XLA Ops` except infeed, outfeed, host sends and receives,
+    /// `async-done` and megacore fusions. XProf's window is the span of `XLA Ops` and `XLA Modules` by event times
+    /// ([Clocks](#clocks)), which is the active span here. With `--window active`, the number equals the percentage that
+    /// XProf prints. `compute_utilization` contains crossprof's own busy share. SparseCores do not count.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duty_cycle_percent: Option<f64>,
-    /// `100 * (1 - union of the ops / window)`, as XProf defines `device_idle_time_percent`; TPU only.
+    /// Idle share of the window, as XProf defines `device_idle_time_percent`. `100 * (1 - union of the ops / window)`. TPU only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub chip_idle_percent: Option<f64>,
-    /// The parts of the mean step of each used device. Added in 1.1.0.
+    /// Parts of the mean step of each used device. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub devices: Vec<StepBreakdownDevice>,
-    /// What the threads of the hosts do in the whole capture.
+    /// Time of host threads by role, in the whole capture.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub host_roles: Vec<HostRoleTime>,
-    /// Share of the window in which no thread of a host does or awaits anything. Absent where the trace has no host thread.
+    /// Share of the window in which no host thread works or waits. Absent if the trace has no host thread.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host_idle_percent: Option<f64>,
-    /// What the hosts do while devices are idle. Absent where the trace has no host thread, and where devices are idle
-    /// for less than 0.5 % of the window and no step stalls.
+    /// Activity of the hosts while devices are idle. Absent if the trace has no host thread, or if devices are idle for less than
+    /// 0.5 % of the window and no step stalls.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host_meanwhile: Option<HostMeanwhile>,
-    /// Every step, as in `steps`; empty where there are more than 1000 or steps are unknown.
+    /// Breakdown of every step in `steps`. Empty if there are more than 1000 steps or steps are unknown.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<StepBreakdownStep>,
 }
 
-/// Exclusive parts of a step, in microseconds: every instant is in exactly one.
+/// Exclusive parts of a step, in microseconds. Every instant belongs to exactly one part.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct StepParts {
     /// Time in which at least one op computes.
     pub compute_us: f64,
-    /// Exposed communication: no computation runs.
+    /// Exposed communication: no computation runs meanwhile.
     pub communication_us: f64,
     /// Exposed copies from the host.
     pub h2d_us: f64,
@@ -85,106 +84,106 @@ pub struct StepParts {
     pub p2p_us: f64,
     /// Exposed copies within the device.
     pub d2d_us: f64,
-    /// Exposed infeed and outfeed. Absent but on TPUs.
+    /// Exposed infeed and outfeed. TPU only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub infeed_outfeed_us: Option<f64>,
-    /// Exposed fills, changes of layout and copies of unknown direction.
+    /// Exposed fills, layout changes and copies with unknown direction.
     pub data_movement_us: f64,
-    /// Idle: the program waits for other chips or its inputs. Absent but on TPUs.
+    /// Idle because the program waits for other chips or its inputs. TPU only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub barrier_us: Option<f64>,
-    /// Idle before a late launch: the host compiled. Absent where the trace has no host thread.
+    /// Idle before a late launch while the host compiled. Absent if the trace has no host thread.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compile_us: Option<f64>,
-    /// Idle before a late launch: the host was held in the input pipeline. Absent where the trace has no host thread.
+    /// Idle before a late launch while the host was in the input pipeline. Absent if the trace has no host thread.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub input_bound_us: Option<f64>,
-    /// Idle because of a late launch, neither for compilation nor for input. If the op starts more than 1 ms after its call
-    /// has ended, only the time until then. Absent where the trace has no launch (CPU backend, no host events, no ids): that
-    /// time is `other_idle_us` then.
+    /// Idle because of a late launch that neither compilation nor input caused. If the op starts more than 1 ms after its call
+    /// has ended, only the time until the end of the call counts. Absent if the trace has no launches (CPU backend, no host
+    /// events, no ids); the time is then in `other_idle_us`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host_bound_us: Option<f64>,
-    /// Idle for at most 10 us although the next op was launched. Absent where the trace has no launch: that time is
-    /// `other_idle_us` then.
+    /// Idle for at most 10 us although the next op was launched. Absent if the trace has no launches; the time is then in
+    /// `other_idle_us`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel_wait_us: Option<f64>,
     /// Idle for any other reason.
     pub other_idle_us: f64,
 }
 
-/// Time of the host's threads in one role.
+/// Time of host threads in one role.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct HostRoleTime {
-    /// What host threads do: `python`, `launch`, `input`, `compile`, `transfer`, `wait` or `other`. Told by the event's name
-    /// (`facts/host_spans.csv`), else by the thread's (`facts/host_threads.csv`); a Python frame is `python`. On one thread the
-    /// first of `compile`, `input`, `wait`, `transfer`, `launch`, `python` counts where events nest. `wait` is for a device, a
-    /// lock or another thread. Ops of a CPU backend are not host work.
+    /// Role of host threads: `python`, `launch`, `input`, `compile`, `transfer`, `wait` or `other`. It depends on the name of the
+    /// event (`facts/host_spans.csv`), else of the thread (`facts/host_threads.csv`); a Python frame is `python`. If events on a
+    /// thread nest, the first of `compile`, `input`, `wait`, `transfer`, `launch`, `python` counts. `wait` means waiting for a
+    /// device, a lock or another thread. Ops of a CPU backend are not host work.
     pub role: String,
-    /// Union over the threads of a host, summed over hosts. Threads run beside each other, so roles do not add up. Host spans
-    /// exist only as far as the profiler's host tracer was on; XProf, which knows TensorFlow ops only, says of JAX hosts that
-    /// they are 100 % idle.
+    /// Time in this role: union over the threads of a host, summed over hosts. Threads run concurrently, so roles do not add up.
+    /// The capture contains host spans only if the profiler's host tracer was on. XProf considers only TensorFlow ops, so it
+    /// reports JAX hosts as 100 % idle.
     pub time_us: f64,
-    /// Share of the window (of each host, added up).
+    /// Share of the window, summed over hosts.
     pub percent: f64,
 }
 
-/// Where the threads of the hosts are while devices are idle.
+/// Activity of host threads while devices are idle.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct HostMeanwhile {
-    /// The 20 named ranges and functions of the user with the most time.
+    /// The 20 ranges and functions of the user with the most time.
     pub ranges: Vec<HostRangeTime>,
-    /// Idle time in which no Python thread is in any: a mean over devices and counted steps, as are the ranges'.
+    /// Idle time in which no Python thread is in any range. Like the times of the ranges, a mean over devices and counted steps.
     pub outside_us: f64,
-    /// What threads do while no Python thread is in a range, or is in one that waits: the 20 spans and frames with the most time.
-    /// On the Python threads that feed devices all of them count; inside a range that waits, and on other threads, all but waits.
+    /// The 20 spans and frames with the most time while no Python thread is in a range, or while it is in a range that waits. On
+    /// the Python threads that feed devices, all spans count. On other threads, and inside a range that waits, spans that wait do
+    /// not count.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub behind: Vec<HostRangeTime>,
-    /// The part of `outside_us` in which no thread of the host is in any event.
+    /// Part of `outside_us` in which no thread of the host is in any event.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub silent_us: Option<f64>,
 }
 
-/// One named range or function of the user, or a span of the runtime.
+/// A range or function of the user, or a span of the runtime.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct HostRangeTime {
-    /// Name of an annotation without the number of its step, or of a function of the user's own files, or of a call
-    /// that waits for devices (`block_until_ready`).
+    /// Name of an annotation without the number of its step, of a function in the user's files, or of a call that waits for
+    /// devices (`block_until_ready`).
     pub name: String,
-    /// Idle time of a device in which a Python thread of its host is in this range and in none inside it. Threads run
-    /// beside each other, so ranges may add up to more than the idle time.
+    /// Idle time of a device in which a Python thread of its host is in this range, but in no range inside it. Threads run
+    /// concurrently, so ranges may add up to more than the idle time.
     pub time_us: f64,
-    /// Thread that is in it; of several the first, of a pool without its number.
+    /// Thread that is in the range. If several are, the first. A thread of a pool has no number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub thread: Option<String>,
-    /// True if the thread waits in it, for a device, a lock or another thread.
+    /// True if the thread waits in the range for a device, a lock or another thread.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub waits: bool,
 }
 
-/// One device: means over its counted steps.
+/// Step breakdown of one device: means over its counted steps.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct StepBreakdownDevice {
-    /// Name of a used device, as in `multi_device.device_stats`. Its parts of a step are listed so that a device that falls
-    /// behind the others can be recognised.
+    /// Name of a used device, as in `multi_device.device_stats`. Comparing the parts of the devices shows a straggler.
     pub device_name: String,
-    /// Steps in the device's means; 1 where they are of no step.
+    /// Number of steps in the device's means. 1 if the window does not consist of steps.
     pub num_steps: u64,
-    /// Length of a step on it: the sum of its parts.
+    /// Length of a step on the device: the sum of its parts.
     pub duration_us: f64,
-    /// What happens in a step.
+    /// Parts of a step on the device.
     pub parts: StepParts,
 }
 
-/// One step: means over its devices.
+/// Breakdown of one step: means over its devices.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct StepBreakdownStep {
-    /// Position in `steps`. Steps are listed for captures of at most 1000 steps.
+    /// Index in `steps`. The list is empty for captures with more than 1000 steps.
     pub index: u64,
-    /// What happens in the step.
+    /// Parts of the step.
     pub parts: StepParts,
-    /// The range or function of the user that its hosts are in for most of its idle time; where they are in none, what their threads are
-    /// in (`host_meanwhile.behind`). Only of steps that are idle
-    /// for longer than the mean by 5 % of a step, at most the 20 longest.
+    /// Range or function of the user that takes most of the step's idle time on its hosts, else the span of their threads that
+    /// does (`host_meanwhile.behind`). Present only for the 20 longest of the steps whose idle time exceeds the mean by 5 % of a
+    /// step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host_range: Option<String>,
     /// Thread that is in `host_range`.
@@ -192,7 +191,7 @@ pub struct StepBreakdownStep {
     pub host_thread: Option<String>,
 }
 
-/// Every part of a step in the order of [`StepParts`]: its name in the report, and what people read.
+/// All parts of a step in the order of [`StepParts`]: name in the report, and title for users.
 pub const STEP_PARTS: [(&str, &str); 14] = [
     ("compute", "Compute"),
     ("communication", "Exposed communication"),
@@ -211,7 +210,7 @@ pub const STEP_PARTS: [(&str, &str); 14] = [
 ];
 
 impl StepParts {
-    /// The parts in the order of [`STEP_PARTS`], in microseconds; `None` for one that the profile cannot have.
+    /// Returns the parts in the order of [`STEP_PARTS`], in microseconds. `None` for a part that the profile cannot have.
     pub fn values_us(&self) -> [Option<f64>; STEP_PARTS.len()] {
         [
             Some(self.compute_us),
@@ -231,13 +230,13 @@ impl StepParts {
         ]
     }
 
-    /// Time in which the device runs nothing.
+    /// Returns the time in which the device is idle, in microseconds.
     pub fn idle_us(&self) -> f64 {
         let named = STEP_PARTS.iter().zip(self.values_us());
         named.filter(|((_, title), _)| title.starts_with("Idle")).map(|(_, us)| us.unwrap_or(0.0)).sum()
     }
 
-    /// Parts of these times, which [`values_us`](StepParts::values_us) gives back.
+    /// Creates parts from times in microseconds. The inverse of [`values_us`](StepParts::values_us).
     pub fn of_values_us(values: [Option<f64>; STEP_PARTS.len()]) -> StepParts {
         let [
             compute,

@@ -1,6 +1,6 @@
-//! Schema 1.x of the unified profile. Field names that the 1.0.0 documents define are kept exactly; what is new is
-//! optional. Times are microseconds, sizes bytes, shares percent, and the name of every field says so.
-//! docs/metrics.md defines every number.
+//! Schema 1.x of the unified profile. Field names of version 1.0.0 are unchanged; new fields are optional. Times are in
+//! microseconds, sizes in bytes and shares in percent, and the name of every field contains the unit. docs/metrics.md defines
+//! every number.
 
 use std::collections::BTreeMap;
 
@@ -30,35 +30,35 @@ pub use super::window::*;
 /// `metadata.schema_version` of profiles written by this version.
 pub const SCHEMA_VERSION: &str = "1.1.0";
 
-/// `metadata.profiler_version`: the literal that every 1.0.0 reader expects.
+/// `metadata.profiler_version`: the value that readers of version 1.0.0 expect.
 pub const PROFILER_VERSION: &str = "1.0.0";
 
-/// One run, analysed: the document that `--output-json` and the page's download write.
+/// Analysis of one run: the document that `--output-json` and the page's download write.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct UnifiedProfile {
-    /// What was profiled, where and when.
+    /// Program, devices, files and time of the capture.
     pub metadata: Metadata,
-    /// Dimensions of the model, as far as the user or a sidecar file gave them.
+    /// Dimensions of the model, from the user or a sidecar file.
     pub model_config: ModelConfig,
     /// Parameters of the model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parameter_counts: Option<ParameterCounts>,
-    /// Which parameters the training step trains. Absent where no compiled program says so. Added in 1.1.0.
+    /// Trained and frozen parameters of the training step. Absent if no compiled program shows them. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub layer_freezing: Option<LayerFreezing>,
-    /// How long a step takes.
+    /// Step time and its variation.
     pub step_timing: StepTiming,
-    /// Work done per second.
+    /// Work per second.
     pub throughput: Throughput,
-    /// How busy the devices are.
+    /// Busy and idle time of the devices.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub compute_utilization: Option<ComputeUtilization>,
-    /// Where device time goes.
+    /// Device time by op name and category.
     pub kernels: Kernels,
     /// Copies between host and devices.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory_operations: Option<MemoryOperations>,
-    /// The devices beside each other. Absent where none was used.
+    /// Comparison of the devices. Absent if none was used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub multi_device: Option<MultiDevice>,
     /// Idle gaps between device ops.
@@ -70,7 +70,7 @@ pub struct UnifiedProfile {
     /// Time spent in the input pipeline on the host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub io_operations: Option<IoOperations>,
-    /// The part of the run that its numbers are of. Absent where no device was used. Added in 1.1.0.
+    /// Part of the run that the numbers cover. Absent if no device was used. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub window: Option<MainWindow>,
     /// Every step of the capture. Added in 1.1.0.
@@ -79,90 +79,89 @@ pub struct UnifiedProfile {
     /// Op statistics. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub op_statistics: Option<OpStatistics>,
-    /// What runs in a step: what runs are compared by. Added in 1.1.0.
+    /// Ops and kernels of a step, for the comparison of runs. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step_ops: Option<StepOps>,
-    /// The compiled programs that ran in the window: by them it is known whether runs ran the same program, and whether
-    /// they did the same work. Empty where the capture embeds no HLO. Added in 1.1.0.
+    /// Compiled programs that ran in the window. They show whether runs ran the same program and did the same work. Empty if the
+    /// capture embeds no HLO. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub programs: Vec<Program>,
     /// Communication between devices. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub communication: Option<Communication>,
-    /// What to do about the run. Added in 1.1.0.
+    /// Causes of lost time or memory, with evidence and remedy. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<Finding>,
-    /// Where the time of a step goes. Absent where no device was used. Added in 1.1.0.
+    /// Time of a step by activity. Absent if no device was used. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub step_breakdown: Option<StepBreakdown>,
-    /// The devices' peaks and how near the program comes to them. Absent where the peaks are unknown. Added in 1.1.0.
+    /// Peaks of the devices, and the rates that the program reaches. Absent if the peaks are unknown. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub roofline: Option<Roofline>,
-    /// Kernels by name, launch shape and op. Absent where nothing ran on a device. Added in 1.1.0.
+    /// Kernels by name, launch shape and op. Absent if nothing ran on a device. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub kernel_statistics: Option<KernelStatistics>,
-    /// What fills the memory of the devices. Absent where nothing says it, and in profiles that the web page made. Added in 1.1.0.
+    /// Use of device memory. Absent if the file contains no memory data, and in profiles that the web page wrote. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<Memory>,
-    /// Calls on the host that started device work. Absent where none was found. Added in 1.1.0.
+    /// Calls on the host that started device work. Absent if none was found. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub launches: Option<LaunchSection>,
-    /// What the hosts did. Absent where a device op ran, for then the devices come first, and without a host event. Added in 1.1.0.
+    /// Activity of the hosts. Present only if the capture contains host events but no device ops. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host_activity: Option<HostActivity>,
-    /// How much tracing slowed the program down. Absent where nobody measured it. Added in 1.1.0.
+    /// Slowdown of the program by tracing. Absent if it was not measured. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tracing: Option<Tracing>,
-    /// Devices of kinds that crossprof does not know; where no device op ran, also the other processes of a Chrome trace. Added in
-    /// 1.1.0.
+    /// Devices of unknown kinds. If no device op ran, also the other processes of a Chrome trace. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub other_devices: Vec<OtherDevice>,
-    /// What was lost or odd. Added in 1.1.0.
+    /// Problems in the input: lost or inconsistent data. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<Warning>,
-    /// Numbers that this run cannot have, with the reason. Added in 1.1.0.
+    /// Headline numbers that cannot be measured for this run, with the reason. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub not_measured: Vec<NotMeasured>,
-    /// The files it was made from. Added in 1.1.0.
+    /// Files that the profile was made from. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub provenance: Vec<SourceFile>,
 }
 
 impl UnifiedProfile {
-    /// A copy, by one function for all crates: the derived `clone` would be compiled into each that uses it, 7 kB of WebAssembly a time.
+    /// Returns a copy. All crates use this function, because the derived `clone` would add 7 kB of WebAssembly to each of them.
     #[inline(never)]
     pub fn copied(&self) -> UnifiedProfile {
         self.clone()
     }
 }
 
-/// What was profiled, where and when.
+/// Program, devices, files and time of the capture.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct Metadata {
-    /// Start of the capture, ISO 8601. Source: the profile's own start time (UTC, with `Z`), else the name of its
-    /// folder (local time of the capturing machine, no zone). Absent where neither has it; never the time of analysis.
+    /// Start of the capture, ISO 8601. Source: the start time in the profile (UTC, with `Z`), else the name of its folder (local
+    /// time of the capturing machine, no zone). Absent if neither contains it. It is never the time of the analysis.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub timestamp: Option<String>,
-    /// `TPU`, `GPU`, `CPU`, or `Unknown` where no op ran. Told by the planes that ran ops, not by those listed.
+    /// `TPU`, `GPU`, `CPU`, or `Unknown` if no op ran. It depends on the planes that ran ops, not on all planes in the file.
     pub platform: String,
-    /// Model of the first used device (`TPU v6 Lite`, `NVIDIA H100 80GB HBM3`). Source: `gpu_device_name` (of PyTorch's JSON the
-    /// name in `deviceProperties`), `device_type_string`, or what the compute capability implies. Where the profile names none
-    /// (JSON traces of JAX), the device that the user gives with `--device` or a sidecar `crossprof.json` with `"device"`; else
-    /// the platform. A slice of TPUs (`TPU v4-8`: a generation and the number of its cores or chips) is more than one host's
-    /// profile knows: the user's name counts where it is of the generation that the profile names.
+    /// Model of the first used device (`TPU v6 Lite`, `NVIDIA H100 80GB HBM3`). Source: `gpu_device_name` (in PyTorch's JSON, the
+    /// name in `deviceProperties`), `device_type_string`, or the model that the compute capability implies. If the profile names
+    /// none (JSON traces of JAX), the device that the user gives with `--device` or in a sidecar `crossprof.json` with
+    /// `"device"`, else the platform. The profile of one host does not name a TPU slice (`TPU v4-8`: a generation and the number
+    /// of its cores or chips). So the user's name replaces it if both have the same generation.
     pub device_type: String,
     /// Path of the run's main file, as given.
     pub trace_file: String,
-    /// `JAX`, `TensorFlow`, `PyTorch` or `Unknown`, or the library on top of JAX (`PAXml`, `Haiku`, `Flax`). Told by what the
-    /// writer leaves in the file; imported profiles keep theirs. A library (the first of these, since PAXml's layers are modules
-    /// of Flax) is named where one of its own source files is named by an op, its call stack, a compiled program that ran or a
-    /// frame of a Python tracer with its path, or a program has a name that only the library gives (PAXml's `_wrapped_step_fn`);
-    /// `crates/facts/src/frameworks.csv` lists both. A scope or a class can be called anything and is no evidence, so a program
-    /// of Flax whose capture has neither source files nor such names stays `JAX`.
+    /// `JAX`, `TensorFlow`, `PyTorch` or `Unknown`, or the library on top of JAX (`PAXml`, `Haiku`, `Flax`). It is derived from
+    /// traces of the framework in the file; imported profiles keep their value. A library is recognised in two ways, which
+    /// `crates/facts/src/frameworks.csv` lists. One of its source files occurs in an op, in the op's call stack, in a compiled
+    /// program that ran, or in a Python frame with its path. Or a program has a name that only the library uses (PAXml's
+    /// `_wrapped_step_fn`). PAXml has priority over Flax, because its layers are Flax modules. Names of scopes and classes are no
+    /// evidence, because users choose them. So a Flax program whose capture has neither source files nor such names stays `JAX`.
     pub framework: String,
     /// Devices that ran at least one op, over all hosts.
     pub num_devices: u64,
-    /// Version of the documented shape, always `1.0.0`.
+    /// Version of the document format, always `1.0.0`.
     pub profiler_version: String,
     /// Version of this schema. Absent in profiles of the 1.0.0 tools. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -173,51 +172,51 @@ pub struct Metadata {
     /// Name of the configuration. Only in imported profiles.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub config_name: Option<String>,
-    /// The profile folder's name, else the file's. JAX names that folder by the time of day (`2026_01_31_12_00_00`), the capture kit of the
-    /// Python package by time and steps: then page,
-    /// command line and reports show the name of the folder that was logged to (`step_1000` of
-    /// `logs/step_1000/plugins/profile/2026_01_31_12_00_00`), with the time behind it where several runs are called so. Added in
-    /// 1.1.0.
+    /// Name of the profile folder, else of the file. JAX names that folder by the time (`2026_01_31_12_00_00`), and the capture
+    /// kit of the Python package by time and steps. Page, command line and reports then show the name of the log folder instead
+    /// (`step_1000` for `logs/step_1000/plugins/profile/2026_01_31_12_00_00`), followed by the time if several runs have the same
+    /// name. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub run_name: Option<String>,
-    /// Devices of the platform that the profile lists, used or not. Added in 1.1.0.
+    /// Number of devices of the platform in the profile, used or not. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub num_devices_visible: Option<u64>,
-    /// Hosts whose profiles were read. Added in 1.1.0.
+    /// Number of hosts whose profiles were read. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub num_hosts: Option<u64>,
-    /// First event's start to last event's end, host events included. Added in 1.1.0.
+    /// Time from the start of the first to the end of the last event, including host events. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capture_duration_us: Option<f64>,
-    /// Events with a duration that were read. Added in 1.1.0.
+    /// Number of events with a duration. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub num_events: Option<u64>,
-    /// `xplane`, `trace_json` or `unified_profile` (any earlier result, a benchmark's included). Added in 1.1.0.
+    /// `xplane`, `trace_json` or `unified_profile` (an earlier result, including those of a benchmark). Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source_format: Option<String>,
     /// Program and version that wrote the document (`crossprof 0.1.0`). Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub generator: Option<String>,
-    /// Versions, drivers and device capabilities as the planes state them (first used device, then hosts, then others). Units
-    /// are the profiler's own: `clock_rate` kHz, `memory_bandwidth` bytes/s, `memory_size` bytes. Then what the capture kit of the
-    /// Python package noted beside the capture or in it: versions, `argv`, `git_commit`, `mesh`, `XLA_FLAGS`. Added in 1.1.0.
+    /// Versions, drivers and device capabilities from the planes (first used device, then hosts, then others). The units are the
+    /// profiler's: `clock_rate` kHz, `memory_bandwidth` bytes/s, `memory_size` bytes. It also contains the values that the
+    /// capture kit of the Python package stores with the capture: versions, `argv`, `git_commit`, `mesh`, `XLA_FLAGS`. Added in
+    /// 1.1.0.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub environment: BTreeMap<String, String>,
-    /// What the user said of this run in the comparison whose report this profile is in; its fields stand among these.
+    /// Settings of the run in the comparison whose report contains this profile. The document contains its fields among these.
     #[serde(flatten)]
     pub compared: Compared,
 }
 
-/// Dimensions of the model; a trace knows none of them.
+/// Dimensions of the model. A trace contains none of them.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct ModelConfig {
-    /// Width of the residual stream.
+    /// Hidden size: width of the residual stream.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model_dims: Option<u64>,
-    /// Transformer blocks.
+    /// Number of transformer blocks.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub num_layers: Option<u64>,
-    /// Query heads.
+    /// Number of query heads.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub num_heads: Option<u64>,
     /// Samples per step over all devices.
@@ -226,16 +225,16 @@ pub struct ModelConfig {
     /// Tokens per sample.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seq_length: Option<u64>,
-    /// Entries of the vocabulary.
+    /// Number of entries of the vocabulary.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vocab_size: Option<u64>,
-    /// Width of one feed-forward matrix (of one expert).
+    /// Hidden size of the feed-forward network (of one expert).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ffn_hidden_dims: Option<u64>,
-    /// Items of a recommender's catalogue.
+    /// Number of items in a recommender's catalogue.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub num_items: Option<u64>,
-    /// Clusters of a recommender's hierarchical softmax.
+    /// Number of clusters of a recommender's hierarchical softmax.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub num_clusters: Option<u64>,
     /// Width of a recommender's item embedding.
@@ -244,44 +243,44 @@ pub struct ModelConfig {
     /// Name of the pretrained model (`google/gemma-2b`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pretrained_model: Option<String>,
-    /// Key and value heads (grouped-query attention); equal to `num_heads` where absent. Added in 1.1.0.
+    /// Number of key and value heads (grouped-query attention). Default: `num_heads`. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub num_kv_heads: Option<u64>,
-    /// Width of one head; `model_dims / num_heads` where absent. Added in 1.1.0.
+    /// Head dimension. Default: `model_dims / num_heads`. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub head_dim: Option<u64>,
-    /// Three feed-forward matrices (gate, up, down) instead of two; two where absent. Added in 1.1.0.
+    /// True if the feed-forward network has three matrices (gate, up, down) instead of two. Default: two. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gated_ffn: Option<bool>,
-    /// Input and output embedding are one matrix; two where absent. Added in 1.1.0.
+    /// True if input and output embedding share one matrix. Default: two matrices. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tied_embeddings: Option<bool>,
-    /// Experts of each mixture-of-experts block; a dense feed-forward where absent. Added in 1.1.0.
+    /// Number of experts in each mixture-of-experts block. Default: a dense feed-forward network. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub num_experts: Option<u64>,
-    /// Experts that a token is routed to. Added in 1.1.0.
+    /// Number of experts that each token is routed to. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub num_experts_per_token: Option<u64>,
-    /// Query, key and value projections have biases (the output too where `attention_output_bias`); none where absent. Added in
-    /// 1.1.0.
+    /// True if the query, key and value projections have biases (also the output projection, if `attention_output_bias`).
+    /// Default: none. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub attention_bias: Option<bool>,
-    /// Norm vectors per block (2 for Llama, 4 for Gemma 2); 2 where absent. Added in 1.1.0.
+    /// Number of norm vectors per block (2 for Llama, 4 for Gemma 2). Default: 2. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub norms_per_layer: Option<u64>,
-    /// Total parameters, given by hand: overrides the computed count. Added in 1.1.0.
+    /// Total number of parameters, entered by the user. It overrides the computed number. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub total_params: Option<u64>,
-    /// Trainable parameters given by hand. Added in 1.1.0.
+    /// Number of trainable parameters, entered by the user. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trainable_params: Option<u64>,
-    /// Frozen parameters given by hand. Added in 1.1.0.
+    /// Number of frozen parameters, entered by the user. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub frozen_params: Option<u64>,
 }
 
 impl ModelConfig {
-    /// This configuration with every field that `other` gives replaced by it.
+    /// Returns this configuration, with the fields that are set in `other` replaced by its values.
     pub fn overridden_by(&self, other: &ModelConfig) -> ModelConfig {
         ModelConfig {
             model_dims: other.model_dims.or(self.model_dims),
@@ -313,37 +312,37 @@ impl ModelConfig {
 /// Parameters of the model.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct ParameterCounts {
-    /// All parameters: the number that was given, else trainable plus frozen where both are given, else the computed one, else
-    /// the parameters of the compiled training step. See [layer_freezing](#layer_freezing). Absent where nothing says so.
+    /// Number of all parameters: the user's number, else trainable plus frozen if the user gives both, else the computed number,
+    /// else the parameters of the compiled training step. See [layer_freezing](#layer_freezing). Absent if unknown.
     pub total_params: u64,
-    /// Parameters that training changes: as given, else total minus frozen, else that of the training step where its total is
-    /// the same.
+    /// Number of parameters that training changes: the user's number, else total minus frozen, else the number in the training
+    /// step if its total is the same.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trainable_params: Option<u64>,
-    /// Parameters that training leaves as they are: as given, else total minus trainable, else that of the training step where
-    /// its total is the same.
+    /// Number of parameters that training does not change: the user's number, else total minus trainable, else the number in the
+    /// training step if its total is the same.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub frozen_params: Option<u64>,
-    /// True where `frozen_params` is above 0, or where the training step leaves parameters as they are.
+    /// True if `frozen_params` is above 0, or if the training step leaves parameters unchanged.
     pub has_frozen_layers: bool,
-    /// Parameters that one token passes through: of the experts, those that it is routed to. Only for computed counts. Added
-    /// in 1.1.0.
+    /// Number of parameters that process one token. Only the experts that it is routed to count. Present only for computed
+    /// numbers. Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub active_params: Option<u64>,
-    /// `given` by hand, `computed` from the model configuration, or `program`: the arguments of the compiled training step.
-    /// Added in 1.1.0.
+    /// `given` (entered by the user), `computed` (from the model configuration) or `program` (from the arguments of the compiled
+    /// training step). Added in 1.1.0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub source: Option<String>,
 }
 
-/// A number that this run cannot have.
+/// A headline number that cannot be measured for this run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct NotMeasured {
-    /// Path of a headline number that this run cannot have (`throughput.tokens_per_sec`).
+    /// Path of a headline number that cannot be measured for this run (`throughput.tokens_per_sec`).
     pub field: String,
-    /// Why the number is absent, as a sentence.
+    /// Reason for the absence of the number, as a sentence.
     pub reason: String,
-    /// How to get it, as a sentence or a line of Python.
+    /// Advice for measuring it, as a sentence or a line of Python.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remedy: Option<String>,
 }
@@ -351,13 +350,13 @@ pub struct NotMeasured {
 /// A file that the profile was made from.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema, Fields)]
 pub struct SourceFile {
-    /// File that was read, as it was given, inside its archive where it came from one. The main file is first.
+    /// Path of the file as given. For a file in an archive, the path inside the archive. The main file is first.
     pub path: String,
-    /// Size as stored.
+    /// Size of the file as stored.
     pub size_bytes: u64,
-    /// What the file is (`xplane`, `trace_json`, `unified_profile`, `model_config`).
+    /// Format of the file (`xplane`, `trace_json`, `unified_profile`, `model_config`).
     pub format: String,
-    /// Events read from the file.
+    /// Number of events read from the file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub num_events: Option<u64>,
 }

@@ -1,32 +1,33 @@
-//! How the tracks are shown: which are hidden, low or pinned, and in which order, as a text that fits into an address.
+//! Arrangement of the tracks (hidden, narrow, pinned, and their order), as text that fits into a URL.
 
 use std::fmt;
 
 use crate::tracks::{Process, TrackId, hosts_fold};
 
-/// Moves of tracks that a text may list: nobody makes more by hand.
+/// Maximum number of moved tracks in a text. No user moves that many by hand.
 const MOST_MOVES: usize = 1_000;
 
-/// What the user has changed of how the tracks are shown.
+/// Changes that the user made to the arrangement of the tracks.
 ///
-/// As a text, each change is a letter with the numbers that it is about: `t1` for a process that was turned, `l0.2` for track 2 of process 0
-/// with low lanes, `h0.2` where it is hidden, `p0.2` where it is pinned, `m0.2.5` where it was moved to the place 5; between them stands `-`.
+/// In its text form, each change is a letter with its numbers: `t1` for a toggled process 1, `l0.2` for track 2 of
+/// process 0 with narrow lanes, `h0.2` for a hidden track, `p0.2` for a pinned one, `m0.2.5` for one that was moved
+/// to position 5. Changes are separated by `-`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Arrangement {
-    /// Processes that are folded where they would be open, or the reverse.
+    /// Processes whose folding differs from the default: folded instead of open, or the reverse.
     pub turned: Vec<u32>,
-    /// Tracks with low lanes.
+    /// Tracks with narrow lanes.
     pub narrow: Vec<TrackId>,
-    /// Tracks that are not shown.
+    /// Hidden tracks.
     pub hidden: Vec<TrackId>,
-    /// Tracks that are shown again above all others.
+    /// Tracks that are also shown above all others.
     pub pinned: Vec<TrackId>,
-    /// Tracks that were moved one after the other, and the place among the tracks of its process that each has since.
+    /// Moved tracks in the order of the moves, each with its position among the tracks of its process.
     pub moved: Vec<(TrackId, u32)>,
 }
 
 impl Arrangement {
-    /// What a text says; parts that say nothing are left out.
+    /// Parses a text. Parts that are not valid are skipped.
     pub fn parse(text: &str) -> Arrangement {
         let mut arrangement = Arrangement::default();
         for part in text.split('-') {
@@ -49,14 +50,14 @@ impl Arrangement {
         arrangement
     }
 
-    /// The arrangement in which exactly those processes are folded that `folds` says.
+    /// Returns the arrangement that folds exactly the processes for which `folds` returns true.
     pub fn folding(processes: &[Process], folds: &dyn Fn(&Process) -> bool) -> Arrangement {
         let hosts_fold = hosts_fold(processes);
         let turned = (0..).zip(processes).filter(|(_, of)| folds(of) != (hosts_fold && of.is_host));
         Arrangement { turned: turned.map(|(process, _)| process).collect(), ..Arrangement::default() }
     }
 
-    /// Which of the tracks of a process there are, in the order in which they are shown if they are.
+    /// Returns the tracks of a process in display order, including hidden ones.
     pub fn order(&self, process: u32, tracks: usize) -> Vec<u32> {
         let mut order: Vec<u32> = (0..u32::try_from(tracks).unwrap_or(u32::MAX)).collect();
         for (id, place) in self.moved.iter().filter(|(id, _)| id.process == process) {
@@ -68,7 +69,8 @@ impl Arrangement {
         order
     }
 
-    /// Moves a track one place up or down among those of its process that are shown; a pinned one among those that are pinned.
+    /// Moves a track up or down by one position among the visible tracks of its process. A pinned track moves among
+    /// the pinned ones.
     pub fn shift(&mut self, processes: &[Process], id: TrackId, is_up: bool) {
         let next = |at: usize| if is_up { at.checked_sub(1) } else { at.checked_add(1) };
         if let Some(at) = self.pinned.iter().position(|it| *it == id) {
@@ -87,7 +89,7 @@ impl Arrangement {
         }
     }
 
-    /// Moves a track to where another of its process stands.
+    /// Moves a track to the position of another track of its process.
     pub fn move_to(&mut self, processes: &[Process], id: TrackId, target: TrackId) {
         let pinned = |id: TrackId| self.pinned.iter().position(|it| *it == id);
         if let (Some(from), Some(to)) = (pinned(id), pinned(target)) {
@@ -100,7 +102,7 @@ impl Arrangement {
             |moved: &Arrangement, track: u32| moved.order(id.process, tracks).iter().position(|it| *it == track);
         let place = place_of(self, target.track).and_then(|place| u32::try_from(place).ok());
         let Some(place) = place.filter(|_| id.process == target.process) else { return };
-        // Steps of one move are one.
+        // Consecutive moves of one track are merged into one.
         self.moved.pop_if(|(last, _)| *last == id);
         if place_of(self, id.track) != Some(place as usize) {
             self.moved.push((id, place));
@@ -111,7 +113,7 @@ impl Arrangement {
     }
 }
 
-/// Adds what a list lacks, and takes away what it has.
+/// Adds an item to a list, or removes it if the list contains it.
 pub fn turn<T: PartialEq>(list: &mut Vec<T>, item: T) {
     match list.iter().position(|known| *known == item) {
         Some(at) => drop(list.remove(at)),

@@ -1,4 +1,4 @@
-//! How flags and kept ranges are drawn: a line or a tint over the rows, and a head with the name on the axis.
+//! Draws flags and bookmarked ranges: a line or a tint over the rows, and a head with the name on the axis.
 
 use base::Ps;
 
@@ -6,12 +6,12 @@ use crate::bookmarks::Bookmark;
 use crate::canvas::{Canvas, Rect, TextStyle};
 use crate::scene::{AXIS_HEIGHT, Scene};
 
-/// Height of a flag's head, on the axis, and the width of a letter on it, in CSS pixels.
+/// Height of a flag's head on the axis, in CSS pixels. `LETTER` is the width of a letter on it.
 const HEAD: i32 = 13;
 const LETTER: i32 = 7;
 
 impl Scene<'_> {
-    /// The bookmark whose head is at a point of the axis.
+    /// Returns the index of the bookmark whose head is at a point of the axis.
     pub(crate) fn bookmark_at(&self, x: f64, y: f64) -> Option<u32> {
         let is_axis = x >= 0.0 && (0.0..f64::from(AXIS_HEIGHT)).contains(&y);
         let is_there = |bookmark: &Bookmark| {
@@ -26,7 +26,7 @@ impl Scene<'_> {
         self.zero + Ps::new(bookmark.range_ps.0)
     }
 
-    /// A line for each flag and a bar on the axis for each range, both with their names at their start.
+    /// Draws a line for each flag and a bar on the axis for each range, both with the name at the start.
     pub(crate) fn draw_bookmarks(&self, canvas: &mut dyn Canvas, x_of: &dyn Fn(Ps) -> i32) {
         let (theme, axis) = (self.theme(), self.px(AXIS_HEIGHT as i32));
         let (right, height) = (self.px(self.size.0 as i32), self.px(self.size.1 as i32));
@@ -52,7 +52,7 @@ impl Scene<'_> {
     }
 }
 
-/// What stands on the head of a bookmark, and its width in CSS pixels.
+/// Returns the text on the head of a bookmark, and the width of the head in CSS pixels.
 fn head(bookmark: &Bookmark) -> (String, i32) {
     let name = base::format::shorten(&base::format::printable(&bookmark.name), 16);
     let width = LETTER * name.chars().count() as i32 + 8;

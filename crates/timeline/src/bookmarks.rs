@@ -1,36 +1,36 @@
-//! Flags and ranges that the user keeps, as a text that fits into an address.
+//! Flags and ranges that the user bookmarks, as text that fits into a URL.
 
 use std::fmt;
 
-/// Bookmarks that a text may list: nobody makes more by hand.
+/// Maximum number of bookmarks in a text. No user adds that many by hand.
 const MOST: usize = 1_000;
 
-/// A range that the user keeps; a flag where it starts and ends at one instant.
+/// A bookmarked range. It is a flag if it starts and ends at the same instant.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Bookmark {
-    /// Start and end of the range in picoseconds from the start of the capture.
+    /// Start and end of the range, in picoseconds from the start of the capture.
     pub range_ps: (i64, i64),
-    /// From which height among the rows to which; all rows where absent.
+    /// Top and bottom of the range among the rows, in CSS pixels. `None` for all rows.
     pub rows: Option<(u32, u32)>,
-    /// What the user calls it.
+    /// Name given by the user.
     pub name: String,
 }
 
 impl Bookmark {
-    /// Whether the bookmark marks an instant.
+    /// Returns true if the bookmark marks an instant.
     pub fn is_flag(&self) -> bool {
         self.range_ps.0 == self.range_ps.1
     }
 }
 
-/// What the user keeps, by ascending start.
+/// The user's bookmarks, by ascending start.
 ///
-/// As a text: `start!name` for a flag, `start-end@top-bottom!name` for a range, with `;` between them.
+/// Their text form is `start!name` for a flag and `start-end@top-bottom!name` for a range, separated by `;`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Bookmarks(Vec<Bookmark>);
 
 impl Bookmarks {
-    /// What a text says; parts that say nothing are left out.
+    /// Parses a text. Parts that are not valid are skipped.
     pub fn parse(text: &str) -> Bookmarks {
         let mut bookmarks = Bookmarks::default();
         for part in text.split(';').take(MOST) {
@@ -47,17 +47,18 @@ impl Bookmarks {
         bookmarks
     }
 
-    /// All bookmarks.
+    /// Returns all bookmarks.
     pub fn all(&self) -> &[Bookmark] {
         &self.0
     }
 
-    /// The bookmark with this number.
+    /// Returns the bookmark with this index.
     pub fn get(&self, index: u32) -> Option<&Bookmark> {
         self.0.get(index as usize)
     }
 
-    /// Adds one, unless it is there; its number. Without a name it gets the first number that no other has.
+    /// Adds a bookmark unless it already exists, and returns its index. A bookmark without a name gets the first
+    /// unused number.
     pub fn add(&mut self, mut new: Bookmark) -> u32 {
         let same = self.0.iter().position(|it| (it.range_ps, it.rows) == (new.range_ps, new.rows));
         let at = same.unwrap_or_else(|| {
@@ -72,22 +73,22 @@ impl Bookmarks {
         u32::try_from(at).unwrap_or(u32::MAX)
     }
 
-    /// Takes one away.
+    /// Removes a bookmark.
     pub fn remove(&mut self, index: u32) {
         if (index as usize) < self.0.len() {
             self.0.remove(index as usize);
         }
     }
 
-    /// Calls one by another name.
+    /// Renames a bookmark.
     pub fn rename(&mut self, index: u32, name: &str) {
         if let Some(bookmark) = self.0.get_mut(index as usize) {
             bookmark.name = name.replace(';', ",");
         }
     }
 
-    /// The number of the one after the selected one, else of the first that starts after this time, or of the one before; from the other end
-    /// where there is none.
+    /// Returns the index of the bookmark after or before the selected one. Without a selection, returns the first one
+    /// that starts after `time_ps`, or the one before it. Wraps around at both ends.
     pub fn beside(&self, selected: Option<u32>, time_ps: i64, forward: bool) -> Option<u32> {
         let count = self.0.len();
         let next = match selected.map(|selected| selected as usize) {

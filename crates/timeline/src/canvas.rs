@@ -1,4 +1,4 @@
-//! What a picture is drawn on: pixels in memory, or a vector graphic.
+//! Target of drawing: pixels in memory, or a vector graphic.
 
 use crate::paint::Rgb;
 
@@ -9,42 +9,42 @@ pub struct Rect {
     pub x: i32,
     /// Upper edge.
     pub y: i32,
-    /// Width.
+    /// Width, in pixels.
     pub width: i32,
-    /// Height.
+    /// Height, in pixels.
     pub height: i32,
 }
 
-/// How a text looks.
+/// Style of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TextStyle {
-    /// The name of an event: letters of equal width.
+    /// Name of an event, in a monospaced font.
     Event,
-    /// The name of a track, or a time.
+    /// Name of a track, or a time.
     Plain,
-    /// The name of a process.
+    /// Name of a process.
     Heading,
 }
 
-/// An arrow along a cubic Bézier curve: from the first point to the last, by way of the two between.
+/// An arrow along a cubic Bézier curve, from the first point to the last, with the two between as control points.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Arrow {
-    /// The four points.
+    /// Start, two control points, and end.
     pub points: [(i32, i32); 4],
     /// Width of the line.
     pub width: i32,
-    /// Length of the head, which points to the right; 0 for none.
+    /// Length of the head, which points to the right. Zero for no head.
     pub head: i32,
 }
 
-/// Something to draw on.
+/// Draws the shapes of a picture.
 pub trait Canvas {
-    /// Fills a rectangle; `opacity` is 0 to 256.
+    /// Fills a rectangle. `opacity` is 0 to 256.
     fn fill(&mut self, rect: Rect, colour: Rgb, opacity: u32);
 
     /// Draws an arrow.
     fn arrow(&mut self, arrow: &Arrow, colour: Rgb);
 
-    /// Writes a text whose left edge is `x` and whose middle is at the height `y`, no wider than `width`.
+    /// Writes a text with the left edge `x` and the vertical centre `y`, no wider than `width`.
     fn write(&mut self, x: i32, y: i32, width: i32, text: &str, ink: Rgb, style: TextStyle);
 }

@@ -1,91 +1,92 @@
-//! How much of each pixel of a lane is busy, and with what.
+//! Computes for each pixel of a lane how long it is busy, and with which event.
 //!
 //! ```text
 //! events    [=========a=========)  [b)[c)  [d)   [e)
 //! pixels   |       |       |       |       |       |
-//! marks     part a  whole a part b  part c  part e          a part says how long its pixel is busy, to the picosecond
-//!                           (50 %)  (80 %)  (30 %)          and what takes the most of it
+//! marks     part a  whole a part b  part c  part e          a part has the exact busy time of its pixel
+//!                           (50 %)  (80 %)  (30 %)          and the event that covers most of it
 //! ```
 //!
-//! The lengths of all marks add up to the time that the lane is busy in the range, at every zoom.
+//! The busy times of all marks add up to the time that the lane is busy in the range, at every zoom level.
 
 use base::Ps;
 use trace::{Interval, Trace};
 
 use crate::lane::Lane;
 
-/// The pixels of a range of time, side by side.
+/// Pixel columns that divide a range of time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Columns {
-    /// Where each column begins, and the end of the last.
+    /// Start of each column, and the end of the last.
     edges: Vec<Ps>,
 }
 
 impl Columns {
-    /// `count` columns over `range`, as equal as whole picoseconds allow; fewer where it has fewer picoseconds.
+    /// Divides `range` into `count` columns, as equal as whole picoseconds allow. Creates fewer if the range has
+    /// fewer picoseconds.
     pub fn new(range: Interval, count: u32) -> Columns {
         let length = i128::from(range.length().as_ps());
         let count = u32::try_from(length).unwrap_or(u32::MAX).min(count).max(1);
-        // A part of a length that fits 64 bits fits them, too.
+        // A fraction of a 64-bit length fits into 64 bits, too.
         let offset = |column: u32| (length * i128::from(column) / i128::from(count)) as i64;
         Columns { edges: (0..=count).map(|column| range.start + Ps::new(offset(column))).collect() }
     }
 
-    /// Number of the columns.
+    /// Returns the number of columns.
     pub fn len(&self) -> usize {
         self.edges.len().saturating_sub(1)
     }
 
-    /// True without columns, which no range has.
+    /// Returns true if there are no columns, which never happens.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The time of a column.
+    /// Returns the time range of a column.
     pub fn time(&self, column: usize) -> Option<Interval> {
         Some(Interval::new(*self.edges.get(column)?, *self.edges.get(column + 1)?))
     }
 
-    /// From the beginning of the first column to the end of the last.
+    /// Returns the time from the start of the first column to the end of the last.
     pub fn range(&self) -> Interval {
         let at = |edge: Option<&Ps>| edge.copied().unwrap_or(Ps::ZERO);
         Interval::new(at(self.edges.first()), at(self.edges.last()))
     }
 
-    /// The last column that begins at `time` or before; the first where none does.
+    /// Returns the last column that starts at `time` or before, or the first column if none does.
     pub fn column_at(&self, time: Ps) -> usize {
         let after = self.edges.partition_point(|edge| *edge <= time);
         after.saturating_sub(1).min(self.len().saturating_sub(1))
     }
 }
 
-/// What is drawn of a lane.
+/// A mark to draw for a lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mark {
-    /// Columns that one event covers as a whole.
+    /// Columns that one event covers completely.
     Whole {
-        /// Place of the event in the lane.
+        /// Position of the event in the lane.
         place: usize,
         /// Index of the first column.
         first: usize,
-        /// Index of the column behind the last.
+        /// Index after the last column.
         end: usize,
     },
-    /// A column that is busy for a part of its time, or with several events.
+    /// A column that is busy for part of its time, or with several events.
     Part {
         /// The column.
         column: usize,
-        /// How long the column is busy.
+        /// Time that the column is busy.
         busy: Ps,
-        /// Place of the event of which the largest part lies in the column.
+        /// Position of the event that covers most of the column.
         longest: usize,
-        /// Events in the column.
+        /// Number of events in the column.
         events: usize,
     },
 }
 
-/// Calls `visit` with the marks of a lane from left to right. Takes time by the columns that are busy, and little more where they
-/// hold many events.
+/// Calls `visit` with the marks of a lane from left to right. The cost depends on the number of busy columns, and
+/// hardly on the number of events in them.
 pub fn for_each_mark(trace: &Trace, lane: &Lane, columns: &Columns, mut visit: impl FnMut(Mark)) {
     let range = columns.range();
     let mut place = lane.first_from(trace, range.start);
@@ -106,7 +107,7 @@ pub fn for_each_mark(trace: &Trace, lane: &Lane, columns: &Columns, mut visit: i
             continue;
         }
         let end = lane.first_starting_at(trace, place + 1, pixel.end);
-        // The last of them may go on in the next column.
+        // The last of these events may continue in the next column.
         let goes_on = lane.time(trace, end - 1).is_some_and(|time| time.end > pixel.end);
         let past = if goes_on { end - 1 } else { end };
         let busy = lane.covered_until(trace, past, pixel.end) - covered_before(lane, trace, place, pixel.start);
@@ -119,13 +120,14 @@ pub fn for_each_mark(trace: &Trace, lane: &Lane, columns: &Columns, mut visit: i
     }
 }
 
-/// How long the lane is busy before `time`, of which the event at `place` is the first that may go on.
+/// Returns the time that the lane is busy before `time`. The event at `place` is the first one that may continue past
+/// it.
 fn covered_before(lane: &Lane, trace: &Trace, place: usize, time: Ps) -> Ps {
     let before = lane.covered_before(trace, place);
     lane.time(trace, place).map_or(before, |at| before + Interval::new(at.start, at.end.min(time)).length())
 }
 
-/// The event with the largest part in a pixel: only the first and the last can stick out of it.
+/// Returns the event that covers most of a pixel. Only the first and the last event can extend beyond it.
 fn longest(lane: &Lane, trace: &Trace, first: usize, end: usize, pixel: Interval) -> usize {
     let inside =
         |place: usize| lane.time(trace, place).and_then(|at| at.clip(pixel)).map_or(Ps::ZERO, Interval::length);
@@ -141,7 +143,7 @@ mod tests {
     use proptest::prelude::*;
     use trace::{ByLine, TraceBuilder};
 
-    /// Picoseconds: a trace of microseconds would need wider columns.
+    /// Creates lanes with times in picoseconds: a trace in microseconds would need wider columns.
     fn lanes(events: &[(i64, i64)]) -> (Trace, Lanes, ByLine) {
         let mut b = TraceBuilder::new();
         let line = b.line("/host:CPU", "python");

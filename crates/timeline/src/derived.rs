@@ -1,4 +1,5 @@
-//! The tracks that no profiler records: steps, what each device does and why it is idle, moments, memory in use.
+//! Derived tracks, which no profiler records: steps, the activity of each device and the causes of its idle time,
+//! instants, memory in use.
 
 use base::Ps;
 use memory::allocator::allocators;
@@ -7,35 +8,35 @@ use trace::{
     ArgsId, CounterTrack, Event, EventId, Interval, Line, LineId, LineKind, Plane, PlaneId, PlaneKind, StrId, Trace,
 };
 
-/// Names of the tracks, each with its definition.
+/// Name and definition of the track of steps. The next constants are those of the other derived tracks.
 pub const STEPS: (&str, &str) =
-    ("Steps", "Each step of this device as the tables count it, from its start to the next step's.");
-/// See [`STEPS`].
+    ("Steps", "Steps of this device as in the tables, each from its start to the start of the next.");
+/// Name and definition, like [`STEPS`].
 pub const PARTS: (&str, &str) = (
     "Busy and idle by cause",
-    "What the device does at each instant, the first of: computation, communication, copies; inside steps also why it is idle. The causes of one gap follow each other in the order of the legend. It adds up to the step breakdown.",
+    "Activity of the device at each instant: computation, else communication, else copies. Inside steps, idle time is split by cause, and the causes of one gap follow each other in the order of the legend. The times add up to the step breakdown.",
 );
-/// See [`STEPS`].
+/// Name and definition, like [`STEPS`].
 pub const EXPOSED: (&str, &str) = (
     "Exposed communication",
-    "The stretches of each run of a collective in which its device computes nothing. Each run counts: they add up to the exposed time of the table of collectives over the whole capture.",
+    "Parts of each collective run during which its device computes nothing. Each run counts, so they add up to the exposed time in the table of collectives for the whole capture.",
 );
-/// See [`STEPS`].
-pub const INSTANTS: (&str, &str) = ("Instants", "The moments without a duration that the file holds.");
+/// Name and definition, like [`STEPS`].
+pub const INSTANTS: (&str, &str) = ("Instants", "Instants in the file: events without a duration.");
 
-/// See [`STEPS`].
+/// Name and definition, like [`STEPS`].
 pub const MEMORY: (&str, &str) = (
     "Memory in use",
-    "Bytes that the allocator has given out or reserved, after each allocation and release that it reported: the curve of the memory page.",
+    "Bytes that the allocator has in use or reserved, after each allocation and release that it reported. This is the curve on the memory page.",
 );
 
-/// The definition of a derived line or counter.
+/// Returns the definition of a derived line or counter.
 pub fn definition(name: &str) -> Option<&'static str> {
     let known = [STEPS, PARTS, EXPOSED, INSTANTS, MEMORY].into_iter().find(|(title, _)| name.starts_with(title));
     known.map(|(_, definition)| definition)
 }
 
-/// The derived events, on planes of the same indices as those that they are derived of.
+/// Returns the derived events. Their planes have the same indices as those that they are derived from.
 pub(crate) fn trace(context: Context<'_>) -> Trace {
     let whole = context.captured_trace();
     let mut derived = Derived { trace: Trace::default(), planes: Vec::new() };
@@ -71,7 +72,7 @@ impl Derived {
         self.trace.events.push(Event { line, name, start: time.start, duration, args: ArgsId::NONE })
     }
 
-    /// Adds the steps of each device, else of the first host.
+    /// Adds the steps of each device, or of the first host if there are no devices.
     fn steps(&mut self, context: Context<'_>) {
         let (steps, captured) = (&context.analysis.steps, &context.analysis.captured);
         for (index, windows) in steps.windows.iter().enumerate() {
@@ -91,7 +92,7 @@ impl Derived {
         }
     }
 
-    /// The lines of the parts, with what will be on each.
+    /// Creates the lines for the step parts, and returns them with their contents.
     fn parts(&mut self, context: Context<'_>, times: &[DeviceTime]) -> Vec<(LineId, Vec<(Interval, StepPart)>)> {
         let analysis = context.analysis;
         let bands = analysis.step_breakdown.bands(
@@ -105,7 +106,8 @@ impl Derived {
         devices.map_while(|(device, bands)| Some((self.line(device.plane, PARTS.0)?, bands))).collect()
     }
 
-    /// Parts follow each other and are as many as the ops of their device: packed, behind all others, they take a third of the memory.
+    /// Stores the step parts as packed events after all others. There are as many as ops on the device, and packing
+    /// reduces their memory to a third.
     fn pack(&mut self, parts: Vec<(LineId, Vec<(Interval, StepPart)>)>) {
         for (line, bands) in parts {
             for (time, part) in bands {
@@ -152,7 +154,7 @@ impl Derived {
         }
     }
 
-    /// A counter for each allocator, on its device, else on its host.
+    /// Adds a counter for each allocator, on its device, else on its host.
     fn memory(&mut self, context: Context<'_>) {
         let whole = context.captured_trace();
         for allocator in allocators(whole, Ps::ZERO) {
@@ -162,7 +164,7 @@ impl Derived {
             let is_host = |plane: &Plane| plane.kind == PlaneKind::Host && plane.host == allocator.host;
             let plane = device.map(|it| it.plane).or_else(|| whole.planes.iter().position(is_host));
             let Some(&plane) = plane.and_then(|plane| self.planes.get(plane)) else { continue };
-            let name = format!("{} of {} (bytes)", MEMORY.0, allocator.name);
+            let name = format!("{}: {} (bytes)", MEMORY.0, allocator.title);
             let name = self.trace.strings.intern(&name);
             let times = allocator.events.iter().map(|event| event.time).collect();
             let values = allocator.events.iter().map(|event| event.used_bytes() as f64).collect();

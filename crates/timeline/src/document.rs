@@ -1,17 +1,19 @@
-//! Pictures for documents: the names and the events of one run, or of several above each other, as one SVG.
+//! Pictures for documents: names and events of one run, or of several runs below each other, as one SVG.
+
+use base::home::shared;
 
 use crate::canvas::{Arrow, Canvas, Rect, TextStyle};
 use crate::paint::{Change, Paint, Rgb};
 use crate::scene::{AXIS_HEIGHT, Scene};
 use crate::svg::Svg;
 
-/// Height of a run's title.
+/// Height of a run's title, in CSS pixels.
 const TITLE_HEIGHT: u32 = 26;
 
-/// Width of a letter in CSS pixels.
+/// Width of a letter, in CSS pixels.
 const LETTER: i32 = 6;
 
-/// An SVG of one scene after the other, from top to bottom.
+/// An SVG of several scenes, from top to bottom.
 #[derive(Debug, Default)]
 pub struct Document {
     svg: Svg,
@@ -21,7 +23,8 @@ pub struct Document {
 }
 
 impl Document {
-    /// Adds a scene at its own size below those that are there, with its title above it and its names in `names_width` pixels left of it.
+    /// Adds a scene below the existing ones, at its own size. Its title is above it, and its names are to its left,
+    /// `names_width` pixels wide.
     pub fn add(&mut self, title: &str, scene: &Scene<'_>, names_width: u32) {
         let (events_width, height) = scene.size;
         let width = names_width.saturating_add(events_width);
@@ -37,7 +40,7 @@ impl Document {
         self.height = top.saturating_add(height);
     }
 
-    /// Adds a line below what is there that says what the colours of changes mean, on the ground of `scene`.
+    /// Adds a legend for the colours of changes at the bottom, on the background of `scene`.
     pub fn add_changes_legend(&mut self, scene: &Scene<'_>, width: u32) {
         let line = Rect { x: 0, y: self.height as i32, width: width as i32, height: TITLE_HEIGHT as i32 };
         self.svg.fill(line, scene.background(), 256);
@@ -52,14 +55,14 @@ impl Document {
         self.height = self.height.saturating_add(TITLE_HEIGHT);
     }
 
-    /// The SVG.
+    /// Returns the SVG.
     pub fn finish(self) -> String {
-        self.svg.finish(self.width, self.height, &format!("Timeline of {}", self.titles.join(" and ")))
+        shared(self.svg.finish(self.width, self.height, &format!("Timeline of {}", self.titles.join(" and "))))
     }
 }
 
 impl Scene<'_> {
-    /// Draws the names and right of them the events, this far below the upper edge; sizes are in CSS pixels.
+    /// Draws the names and to their right the events, `top` below the upper edge. Sizes are in CSS pixels.
     pub fn draw_beside_names(&self, canvas: &mut dyn Canvas, top: u32, names_width: u32) {
         let (width, height) = self.size;
         let mut part = |x: u32, width: u32, draw: &dyn Fn(&mut dyn Canvas)| {
@@ -72,13 +75,13 @@ impl Scene<'_> {
         part(names_width, width, &|canvas| self.draw(canvas));
     }
 
-    /// The height that shows all rows.
+    /// Returns the height at which all rows are visible, in CSS pixels.
     pub fn full_height(&self) -> u32 {
         self.layout.height.saturating_add(AXIS_HEIGHT)
     }
 }
 
-/// A part of another canvas: what lies outside is cut off.
+/// A part of another canvas. Drawing outside it is clipped.
 struct Framed<'c> {
     canvas: &'c mut dyn Canvas,
     frame: Rect,
@@ -97,7 +100,7 @@ impl Canvas for Framed<'_> {
         self.canvas.fill(Rect { x: frame.x + x, y: frame.y + y, width, height }, colour, opacity);
     }
 
-    /// A curve lies between its points: what these are cut to holds it.
+    /// Draws an arrow. A curve is inside the hull of its points, so clipping the points keeps it inside the frame.
     fn arrow(&mut self, arrow: &Arrow, colour: Rgb) {
         let frame = self.frame;
         let place = |(x, y): (i32, i32)| (frame.x + x.clamp(0, frame.width), frame.y + y.clamp(0, frame.height));

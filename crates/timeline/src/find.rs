@@ -1,30 +1,31 @@
-//! Finding events by their names, over all lines: how many there are, and one after the other.
+//! Finds events by name on all lines: counts them, and moves from one to the next.
 //!
-//! Names are looked at, not events: what passes is known for each [kind](trace::Events::kinds) of event, and how many events a kind has is
-//! counted once. Events are walked only from where one is looked for, and each line only as far as it can hold a nearer one.
+//! The search looks at names instead of events: each [kind](trace::Events::kinds) of event passes or not, and the
+//! events of a kind are counted once. To find the next event, it walks each line from the given time, and only as far
+//! as the line can contain a closer match.
 
 use base::{Ps, sort};
 use trace::{EventId, LineEvents, StrId};
 
-use crate::order::starting_before;
+use crate::search::starting_before;
 use crate::source::Source;
 
-/// The events whose names pass. Their order is by start, then by line, then that of the line.
+/// Events whose names match. They are sorted by start, then by line, then by position on the line.
 #[derive(Clone, Debug)]
 pub struct Found {
-    /// Does a kind of event pass?
+    /// True for each kind of event that matches.
     passes: Vec<bool>,
-    /// Number of events.
+    /// Number of matching events.
     pub events: u64,
-    /// Number of different names.
+    /// Number of distinct matching names.
     pub names: u64,
 }
 
-/// Where an event is in the order: its start, its line, its place on the line.
+/// Sort key of an event: its start, its line, its position on the line.
 type Key = (Ps, usize, usize);
 
 impl Found {
-    /// The events whose names `pass`: a name is looked at once, though many kinds of event have it.
+    /// Finds the events whose names `pass`. Calls `pass` once per name, even if many kinds of event have it.
     pub fn new(source: Source<'_>, pass: &dyn Fn(&str) -> bool) -> Found {
         let mut known: Vec<Option<bool>> = vec![None; source.trace.strings.len()];
         let kinds = source.trace.events.kinds().iter();
@@ -35,7 +36,7 @@ impl Found {
         Found::of_kinds(source, passes.collect())
     }
 
-    /// The events of the kinds that pass.
+    /// Finds the events of the kinds in `passes`.
     pub fn of_kinds(source: Source<'_>, passes: Vec<bool>) -> Found {
         let mut known = vec![false; source.trace.strings.len()];
         let mut found = Found { passes, events: 0, names: 0 };
@@ -48,38 +49,38 @@ impl Found {
         found
     }
 
-    /// Does each kind of event pass? Index: the kind.
+    /// Returns true or false for each kind of event, indexed by the kind.
     pub fn kinds(&self) -> &[bool] {
         &self.passes
     }
 
-    /// The events of one name.
+    /// Finds the events with one name.
     pub fn of_name(source: Source<'_>, name: StrId) -> Found {
         Found::of_kinds(source, source.trace.events.kinds().iter().map(|kind| kind.name == name).collect())
     }
 
-    /// The first found event that starts at `time` or later.
+    /// Returns the first match that starts at `time` or later.
     pub fn first_from(&self, source: Source<'_>, time: Ps) -> Option<EventId> {
         self.first(source, (time, 0, 0))
     }
 
-    /// The last found event that starts before `time`.
+    /// Returns the last match that starts before `time`.
     pub fn last_before(&self, source: Source<'_>, time: Ps) -> Option<EventId> {
         self.last(source, (time, 0, 0))
     }
 
-    /// The found event after an event, which need not be one of them.
+    /// Returns the first match after an event, which need not match itself.
     pub fn after(&self, source: Source<'_>, event: EventId) -> Option<EventId> {
         let (start, line, place) = key(source, event)?;
         self.first(source, (start, line, place + 1))
     }
 
-    /// The found event before an event, which need not be one of them.
+    /// Returns the last match before an event, which need not match itself.
     pub fn before(&self, source: Source<'_>, event: EventId) -> Option<EventId> {
         self.last(source, key(source, event)?)
     }
 
-    /// How many found events stand before an event: 0 for the first of them.
+    /// Returns the number of matches before an event: 0 for the first match.
     pub fn place_of(&self, source: Source<'_>, event: EventId) -> Option<u64> {
         let key = key(source, event)?;
         let mut count = 0u64;
@@ -90,9 +91,9 @@ impl Found {
         Some(count)
     }
 
-    /// The found event at a place, from 0.
+    /// Returns the match with an index, from 0.
     pub fn nth(&self, source: Source<'_>, place: u64) -> Option<EventId> {
-        // First how many start in each part of the capture, then those of one part only.
+        // Counts the matches in each part of the capture first, then searches only one part.
         const PARTS: u64 = 4096;
         let extent = source.by_line.extent?;
         let length = u64::try_from(extent.length().as_ps()).unwrap_or(u64::MAX);
@@ -136,12 +137,12 @@ impl Found {
         }
     }
 
-    /// The first found event that is not before `from`.
+    /// Returns the first match at `from` or after it.
     fn first(&self, source: Source<'_>, from: Key) -> Option<EventId> {
         let mut best: Option<(Ps, EventId)> = None;
         for (line, events) in source.by_line.events.iter().enumerate() {
             let first = place_from(source, line, events, from);
-            // Later lines come after earlier ones of the same start.
+            // A later line comes after an earlier one with the same start.
             let end = best.map_or(events.len(), |(start, _)| starting_before(source.trace, events, start));
             let found = (first..end).find(|&place| self.is_one(source, events, place)).and_then(|at| events.get(at));
             best = found.and_then(|id| Some((source.trace.events.time(id)?.0, id))).or(best);
@@ -149,7 +150,7 @@ impl Found {
         best.map(|(_, id)| id)
     }
 
-    /// The last found event that is before `until`.
+    /// Returns the last match before `until`.
     fn last(&self, source: Source<'_>, until: Key) -> Option<EventId> {
         let mut best: Option<(Ps, EventId)> = None;
         for (line, events) in source.by_line.events.iter().enumerate() {
@@ -163,7 +164,7 @@ impl Found {
     }
 }
 
-/// The first place of a line that is not before `key`.
+/// Returns the first position of a line that is not before `key`.
 fn place_from(source: Source<'_>, line: usize, events: &LineEvents, (start, of, place): Key) -> usize {
     match line.cmp(&of) {
         std::cmp::Ordering::Less => starting_before(source.trace, events, start + Ps::new(1)),
@@ -172,13 +173,13 @@ fn place_from(source: Source<'_>, line: usize, events: &LineEvents, (start, of, 
     }
 }
 
-/// Where an event is in the order.
+/// Returns the sort key of an event.
 fn key(source: Source<'_>, event: EventId) -> Option<Key> {
     let at = source.trace.events.get(event)?;
     let line = at.line.index();
     let events = source.by_line.events.get(line)?;
     let first = starting_before(source.trace, events, at.start);
-    // Those that start together are searched through: they are few, or all start at once.
+    // Linear search among events with the same start: there are few, unless all start at once.
     let place = (first..events.len()).find(|&place| events.get(place) == Some(event))?;
     Some((at.start, line, place))
 }
@@ -186,7 +187,7 @@ fn key(source: Source<'_>, event: EventId) -> Option<Key> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::source::Made;
+    use crate::source::Caches;
     use proptest::prelude::*;
     use trace::{ByLine, TraceBuilder};
 
@@ -205,8 +206,8 @@ mod tests {
                 b.event(lines[line], names[name], start, length);
             }
             let trace = b.build();
-            let (by_line, made) = (ByLine::new(&trace), Made::new(&trace));
-            let source = Source::new(&trace, &by_line, &made);
+            let (by_line, caches) = (ByLine::new(&trace), Caches::new(&trace));
+            let source = Source::new(&trace, &by_line, &caches);
             let found = Found::new(source, &|name| name.contains(words[wanted]));
             let key = |id: EventId| super::key(source, id).unwrap();
             let mut expected: Vec<EventId> = trace.events.ids().filter(|id| names[events[id.index()].1].contains(words[wanted])).collect();

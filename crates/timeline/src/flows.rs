@@ -1,12 +1,13 @@
-//! Arrows from the selected event to those that follow from it, and to it from those that it follows from.
+//! Arrows from the selected event to its effects, and from its causes to it.
 //!
 //! ```text
-//! thread 1   [launch)--.                 from the end of what comes first, or from its start where the other starts before it ends
+//! thread 1   [launch)--.                 from the end of the cause, or from its start if they overlap
 //!                       |
-//! stream 7              '->[kernel)      to the start of what follows
+//! stream 7              '->[kernel)      to the start of the effect
 //! ```
 //!
-//! An end whose track is folded is at the heading of its process; one out of sight at the edge of the picture.
+//! If the track of an end is folded, the arrow ends at the heading of its process. If an end is not visible, the
+//! arrow ends at the edge of the picture.
 
 use trace::Interval;
 
@@ -17,25 +18,25 @@ use crate::scene::{AXIS_HEIGHT, EventRef, Scene};
 use crate::source::Origin;
 use crate::tracks::Shows;
 
-/// Arrows that are drawn at most: those to the nearest events.
+/// Maximum number of arrows. The arrows to the nearest events are drawn.
 pub const MOST_ARROWS: usize = 64;
 
-/// How far a curve goes straight at its ends, in CSS pixels.
+/// Length of the straight part at both ends of a curve, in CSS pixels.
 const STRAIGHT: i32 = 30;
 
 /// Length of an arrow's head, in CSS pixels.
 const HEAD: i32 = 6;
 
-/// Where an event is on the canvas.
+/// Position of an event on the canvas.
 #[derive(Clone, Copy)]
 struct Place {
-    /// The middle of its lane, or of the heading that stands for it.
+    /// Centre of its lane, or of the heading that represents it.
     y: i32,
     time: Interval,
 }
 
 impl Scene<'_> {
-    /// The arrows of the selected event, the nearest first.
+    /// Returns the arrows of the selected event, nearest first.
     pub fn arrows(&self) -> Vec<Arrow> {
         let Some(selected) = self.selected.filter(|event| event.origin == Origin::Captured) else { return Vec::new() };
         let Some(here) = self.place_on_canvas(selected) else { return Vec::new() };
@@ -46,7 +47,7 @@ impl Scene<'_> {
         self.linked.iter().take(MOST_ARROWS).filter_map(arrow).collect()
     }
 
-    /// Draws them, each with a margin that keeps it apart from what it crosses.
+    /// Draws the arrows, each with a margin that separates it from what it crosses.
     pub(crate) fn draw_arrows(&self, canvas: &mut dyn Canvas) {
         let (theme, margin) = (self.theme(), self.px(1).max(1));
         for arrow in self.arrows() {
@@ -56,7 +57,7 @@ impl Scene<'_> {
         }
     }
 
-    /// The arrow between two places; `None` where both are out of sight on the same side.
+    /// Returns the arrow between two places. Returns `None` if both are outside the picture on the same side.
     fn arrow(&self, from: Place, to: Place) -> Option<Arrow> {
         let (width, height) = (self.px(self.size.0 as i32), self.px(self.size.1 as i32));
         let top = self.px(AXIS_HEIGHT as i32);

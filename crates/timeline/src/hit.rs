@@ -1,4 +1,4 @@
-//! What is at a point of the picture.
+//! Finds the item at a point of the picture.
 
 use base::Ps;
 use trace::Interval;
@@ -9,27 +9,27 @@ use crate::scene::{AXIS_HEIGHT, EventRef, Scene};
 use crate::source::Origin;
 use crate::tracks::{Shows, Track, TrackId};
 
-/// Events this near to the pointer, in CSS pixels, are meant.
+/// Largest distance from the pointer to an event that it selects, in CSS pixels.
 const NEAR: f64 = 2.0;
 
-/// The edge of a dragged range snaps to that of an event this near to the pointer, in CSS pixels.
+/// Largest distance at which the edge of a dragged range snaps to the edge of an event, in CSS pixels.
 pub const SNAP: f64 = 15.0;
 
-/// What is at a point.
+/// The item at a point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hit {
     /// The heading of a process.
     Heading(u32),
     /// The name of a track.
     Name(TrackId),
-    /// A flag or a range that the user keeps, by its number.
+    /// A flag or a bookmarked range, by its index.
     Bookmark(u32),
-    /// A track, and the event there, where one is near.
+    /// A track, and the nearest event there if one is close enough.
     Track(TrackId, Option<EventRef>),
 }
 
 impl<'a> Scene<'a> {
-    /// What is at a point, in CSS pixels from the upper left corner of the events.
+    /// Returns the item at a point, in CSS pixels from the upper left corner of the events.
     pub fn hit(&self, x: f64, y: f64) -> Option<Hit> {
         if let Some(bookmark) = self.bookmark_at(x, y) {
             return Some(Hit::Bookmark(bookmark));
@@ -39,15 +39,15 @@ impl<'a> Scene<'a> {
             RowContent::Heading { process, .. } => Some(Hit::Heading(process)),
             RowContent::Track { id, .. } => {
                 let (origin, lanes) = self.lanes_at(row, down);
-                // A scope is of the innermost op there.
+                // A scope belongs to the innermost op at that point.
                 let event = lanes.iter().rev().find_map(|lane| self.near(origin, lane, x));
                 Some(Hit::Track(id, event))
             }
         }
     }
 
-    /// The start or end of an event that is nearest to a point, of the lane there: what the edge of a dragged range means. None where nothing
-    /// is near enough.
+    /// Returns the start or end of the nearest event on the lane at a point, which the edge of a dragged range snaps
+    /// to. Returns `None` if none is close enough.
     pub fn edge_near(&self, x: f64, y: f64) -> Option<Ps> {
         let at = |x: f64| self.viewport.time_at(x / f64::from(self.size.0.max(1)));
         let (row, down) = self.row_at(y)?;
@@ -57,12 +57,12 @@ impl<'a> Scene<'a> {
         (at(x - SNAP) <= edge && edge <= at(x + SNAP)).then_some(edge)
     }
 
-    /// A track by its place.
+    /// Returns a track by its id.
     pub fn track(&self, id: TrackId) -> Option<&Track> {
         self.processes.get(id.process as usize)?.tracks.get(id.track as usize)
     }
 
-    /// The row at a height of the picture, and how far below its upper edge that is.
+    /// Returns the row at a height of the picture, and the distance below its upper edge.
     fn row_at(&self, y: f64) -> Option<(&'a Row, u32)> {
         let down = (y - f64::from(AXIS_HEIGHT)) + f64::from(self.scroll);
         if y < f64::from(AXIS_HEIGHT) || down < 0.0 {
@@ -72,7 +72,8 @@ impl<'a> Scene<'a> {
         Some((row, (down as u32).saturating_sub(row.top)))
     }
 
-    /// The lane of a row at a height below its upper edge; all of the line's where it shows scopes, none of a counter.
+    /// Returns the lane at a height below the upper edge of a row. Returns all lanes of the line if the row shows
+    /// scopes, and none for a counter.
     fn lanes_at(&self, row: &Row, down: u32) -> (Origin, &'a [Lane]) {
         let RowContent::Track { id, lane_height, .. } = row.content else { return Default::default() };
         match self.track(id).map(|track| track.shows) {
@@ -92,7 +93,7 @@ impl<'a> Scene<'a> {
         let pixel = Ps::new(near.length().as_ps() / 4);
         let first = lane.first_from(source.trace, near.start);
         let end = lane.first_starting_at(source.trace, first, near.end);
-        // The one below the pointer where it is wide enough to be meant; else the longest one near.
+        // The event below the pointer if it is at least a pixel wide, else the longest one nearby.
         let below = (first..end.min(first + 64)).find(|&place| {
             lane.time(source.trace, place).is_some_and(|it| it.start <= time && time < it.end && it.length() >= pixel)
         });

@@ -1,4 +1,4 @@
-//! The names on the marks of a lane: marks of one name beside each other share one.
+//! Labels of the marks of a lane: adjacent marks with the same name share a label.
 
 use base::format::{printable, shorten};
 use trace::StrId;
@@ -11,10 +11,11 @@ use crate::scene::Scene;
 /// Width of a letter of an event's name, in hundredths of a CSS pixel.
 const LETTER_WIDTH: i32 = 665;
 
-/// Marks of one name closer than this, in CSS pixels, share a label.
+/// Marks with the same name and a smaller gap than this, in CSS pixels, share a label.
 const SAME_LABEL: i32 = 3;
 
-/// As much of a name as fits: of a short part only the beginning says anything.
+/// Shortens a name to the letters that fit. Short results keep only the beginning, because a fragment of the end is
+/// not informative.
 pub fn fitting(name: &str, letters: usize) -> String {
     if letters >= 24 || name.chars().count() <= letters {
         return shorten(name, letters);
@@ -22,18 +23,18 @@ pub fn fitting(name: &str, letters: usize) -> String {
     name.chars().take(letters.saturating_sub(1)).chain(['…']).collect()
 }
 
-/// A label that grows while marks of its name follow each other.
+/// A label that grows while marks with its name follow.
 #[derive(Clone, Copy)]
 struct Label {
     name: StrId,
     paint: Paint,
     from: i32,
     to: i32,
-    /// Pixels that are filled to at least half of the height.
+    /// Number of pixels that are filled to at least half of the height.
     filled: i32,
 }
 
-/// The labels of a lane from left to right.
+/// Labels of a lane, from left to right.
 pub(crate) struct Labels<'s, 'a> {
     scene: &'s Scene<'a>,
     y: i32,
@@ -42,12 +43,12 @@ pub(crate) struct Labels<'s, 'a> {
 }
 
 impl<'s, 'a> Labels<'s, 'a> {
-    /// Labels of a lane at this height of the canvas.
+    /// Creates the labels of a lane at a vertical position of the canvas.
     pub fn new(scene: &'s Scene<'a>, y: i32, height: i32) -> Labels<'s, 'a> {
         Labels { scene, y, height, label: None }
     }
 
-    /// A mark of this name between two edges.
+    /// Adds a mark with this name between two edges.
     pub fn add<'t>(
         &mut self,
         canvas: &mut dyn Canvas,
@@ -70,7 +71,7 @@ impl<'s, 'a> Labels<'s, 'a> {
         }
     }
 
-    /// Writes the name where a few letters of it fit.
+    /// Writes the pending label if at least four letters fit.
     pub fn write<'t>(&mut self, canvas: &mut dyn Canvas, text: &dyn Fn(StrId) -> &'t str) {
         let Some(label) = self.label.take() else { return };
         let (scene, from) = (self.scene, label.from.max(0));

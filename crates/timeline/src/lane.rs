@@ -1,35 +1,35 @@
-//! The events of one lane, which do not overlap, and how much of any time they cover.
+//! Events of one lane, which do not overlap, and the time that they cover.
 
 use base::Ps;
 use trace::{EventId, Interval, LineEvents, Trace};
 
-use crate::order::{partition_point, quick};
+use crate::search::{partition_point, quick};
 
-/// Events between two sums.
+/// Number of events between two stored sums.
 const BLOCK: usize = 16;
 
-/// Entries of one level of [`Lane::longest`] that one of the next stands for.
+/// Number of entries of one level of [`Lane::longest`] that one entry of the next level covers.
 const FAN: usize = 32;
 
-/// A length that does not fit: the event itself has it.
+/// Marks a length that does not fit into 32 bits. It must be read from the event.
 const LONG: u32 = u32::MAX;
 
-/// Events of a line that do not overlap, by ascending start. This takes 4.6 bytes per event, and 4 more where they are not all of their
-/// line, or not in the order of the file.
+/// Non-overlapping events of a line, by ascending start. They take 4.6 bytes per event, and 4 more if they are not
+/// all events of the line or not in file order.
 #[derive(Clone, Debug)]
 pub struct Lane {
     events: LineEvents,
-    /// Lengths of the events in picoseconds, or [`LONG`]: a picture of many events looks at many lengths, which stand
-    /// side by side here.
+    /// Lengths of the events in picoseconds, or [`LONG`]. A picture of many events reads many lengths, so they are
+    /// stored contiguously.
     lengths: Vec<u32>,
-    /// Length of the events before each block.
+    /// Total length of the events before each block.
     covered: Vec<Ps>,
-    /// Place of the longest event of each 32, 1024, ..., by level.
+    /// Position of the longest event of each 32, 1024, ... events, by level.
     longest: Vec<Vec<u32>>,
 }
 
 impl Lane {
-    /// A lane of these events, which must not overlap.
+    /// Creates a lane of these events, which must not overlap.
     pub fn new(trace: &Trace, events: LineEvents) -> Lane {
         let mut covered = Vec::with_capacity(events.len().div_ceil(BLOCK) + 1);
         let mut level: Vec<(u32, Ps)> = Vec::with_capacity(events.len().div_ceil(FAN));
@@ -53,35 +53,35 @@ impl Lane {
         let mut longest = Vec::new();
         while !level.is_empty() {
             longest.push(level.iter().map(|&(place, _)| place).collect());
-            // Of equals the first.
+            // Among equals, the first one wins.
             let best = |entries: &[(u32, Ps)]| entries.iter().copied().reduce(|a, b| if b.1 > a.1 { b } else { a });
             level = if level.len() > 1 { level.chunks(FAN).filter_map(best).collect() } else { Vec::new() };
         }
         Lane { events, lengths, covered, longest }
     }
 
-    /// Number of events.
+    /// Returns the number of events.
     pub fn len(&self) -> usize {
         self.events.len()
     }
 
-    /// True without events.
+    /// Returns true if the lane has no events.
     pub fn is_empty(&self) -> bool {
         self.events.is_empty()
     }
 
-    /// The event at a place.
+    /// Returns the event at a position.
     pub fn event(&self, place: usize) -> Option<EventId> {
         self.events.get(place)
     }
 
-    /// When the event at a place is.
+    /// Returns the interval of the event at a position.
     #[inline]
     pub fn time(&self, trace: &Trace, place: usize) -> Option<Interval> {
         Some(trace.occupied(self.events.get(place)?)?.1)
     }
 
-    /// How long the event at a place is.
+    /// Returns the length of the event at a position.
     #[inline]
     pub fn length(&self, trace: &Trace, place: usize) -> Ps {
         match self.lengths.get(place) {
@@ -91,34 +91,37 @@ impl Lane {
         }
     }
 
-    /// The place of the first event that ends after `time`; the search begins at the place `from`, which must not be behind it.
+    /// Returns the position of the first event that ends after `time`. The search starts at the position `from`,
+    /// which must not be after the result.
     pub fn first_ending_after(&self, trace: &Trace, from: usize, time: Ps) -> usize {
         self.partition_point(from, |place| self.time(trace, place).is_some_and(|at| at.end <= time))
     }
 
-    /// The place of the first event that starts at `time` or later; see [`first_ending_after`](Lane::first_ending_after).
+    /// Returns the position of the first event that starts at `time` or later. `from` is as in
+    /// [`first_ending_after`](Lane::first_ending_after).
     pub fn first_starting_at(&self, trace: &Trace, from: usize, time: Ps) -> usize {
         self.partition_point(from, |place| self.time(trace, place).is_some_and(|at| at.start < time))
     }
 
-    /// The place of the first event of which anything is at `time` or later, be it a moment.
+    /// Returns the position of the first event that extends past `time` or starts there or later. Events of length 0
+    /// count, too.
     pub fn first_from(&self, trace: &Trace, time: Ps) -> usize {
         let starting = self.first_starting_at(trace, 0, time);
         let before = starting.checked_sub(1);
         before.filter(|&before| self.time(trace, before).is_some_and(|at| at.end > time)).unwrap_or(starting)
     }
 
-    /// The place of an event that starts at `start`; none where it is in another lane.
+    /// Returns the position of an event that starts at `start`. Returns `None` if it is in another lane.
     pub fn place_of(&self, trace: &Trace, event: EventId, start: Ps) -> Option<usize> {
         let first = self.first_starting_at(trace, 0, start);
         let same_start = |place: &usize| self.time(trace, *place).is_some_and(|time| time.start == start);
         (first..self.len()).take_while(same_start).find(|&place| self.event(place) == Some(event))
     }
 
-    /// The start or end of an event that is nearest to `time`.
+    /// Returns the start or end of an event that is nearest to `time`.
     pub fn nearest_edge(&self, trace: &Trace, time: Ps) -> Option<Ps> {
         let next = self.first_starting_at(trace, 0, time);
-        // What lies before the event that starts last ends no later than it starts.
+        // All events before the one that starts last end no later than its start.
         let before = next.checked_sub(1).and_then(|place| self.time(trace, place));
         let edges = before.map_or([None; 2], |at| [Some(at.start), Some(at.end)]);
         let next = self.time(trace, next).map(|at| at.start);
@@ -126,7 +129,8 @@ impl Lane {
         edges.min_by_key(|edge| (*edge - time).as_ps().unsigned_abs())
     }
 
-    /// Doubles its stride until `before` fails, then halves: what is searched for is mostly near.
+    /// Finds the first position for which `before` is false. Doubles the stride, then bisects, because the result is
+    /// usually near.
     fn partition_point(&self, from: usize, before: impl Fn(usize) -> bool) -> usize {
         let (mut low, mut stride) = (from, 1);
         while low + stride <= self.len() {
@@ -140,7 +144,7 @@ impl Lane {
         partition_point(low..(low + stride - 1).min(self.len()), before)
     }
 
-    /// How long the events before a place are together.
+    /// Returns the total length of the events before a position.
     pub fn covered_before(&self, trace: &Trace, place: usize) -> Ps {
         let place = place.min(self.len());
         let block = place / BLOCK;
@@ -148,20 +152,21 @@ impl Lane {
         (block * BLOCK..place).fold(sum, |sum, place| sum + self.length(trace, place))
     }
 
-    /// How much of the time before `time` is covered; `place` is the first event that ends after it.
+    /// Returns the covered time before `time`. `place` is the first event that ends after it.
     pub fn covered_until(&self, trace: &Trace, place: usize, time: Ps) -> Ps {
         let inside = self.time(trace, place).map_or(Ps::ZERO, |at| Interval::new(at.start, at.end.min(time)).length());
         self.covered_before(trace, place) + inside
     }
 
-    /// How much of `range` is covered.
+    /// Returns the covered time in `range`.
     pub fn covered_in(&self, trace: &Trace, range: Interval) -> Ps {
         let first = self.first_ending_after(trace, 0, range.start);
         let last = self.first_ending_after(trace, first, range.end);
         self.covered_until(trace, last, range.end) - self.covered_until(trace, first, range.start)
     }
 
-    /// The place of the longest of the events from the place `first` to the one before `end`; of equals the first.
+    /// Returns the position of the longest event from `first` to the one before `end`. Among equals, the first one
+    /// wins.
     pub fn longest_of(&self, trace: &Trace, first: usize, end: usize) -> Option<usize> {
         let mut best: Option<(usize, Ps)> = None;
         let mut look = |place: usize| {
@@ -170,7 +175,8 @@ impl Lane {
                 best = Some((place, length));
             }
         };
-        // Entries of the level: events first, then their groups while whole ones lie inside.
+        // Entries of the level: first events, then larger and larger groups as long as whole groups are inside the
+        // range.
         let (mut from, mut to, mut level) = (first, end.min(self.len()), 0);
         while from < to {
             let groups = (from.div_ceil(FAN), to / FAN);
@@ -188,7 +194,7 @@ impl Lane {
         best.map(|(place, _)| place)
     }
 
-    /// Bytes of memory held.
+    /// Returns the allocated memory, in bytes.
     pub fn memory_bytes(&self) -> usize {
         let list = match &self.events {
             LineEvents::Run(_) => 0,
@@ -267,7 +273,7 @@ mod tests {
             let longest = (first..end).max_by_key(|&place| (events[place].1, std::cmp::Reverse(place)));
             assert_eq!(lane.longest_of(&trace, first, end), longest);
         }
-        // In the order of the file nothing is listed.
+        // Nothing is listed if the events are in file order.
         assert!(lane.memory_bytes() < 25_000);
     }
 }

@@ -39,7 +39,7 @@ impl<'s, 'a, 'c> LanePainter<'s, 'a, 'c> {
     }
 
     pub fn draw(mut self, columns: &Columns) {
-        // The column up to which the last mark was whole: what begins or ends beside it is the edge of a bar.
+        // Column up to which the last mark was whole. An edge next to it is the edge of a bar.
         let mut whole_until = usize::MAX;
         let (trace, lane) = (self.source.trace, self.lane);
         for_each_mark(trace, lane, columns, |mark| match mark {
@@ -47,7 +47,7 @@ impl<'s, 'a, 'c> LanePainter<'s, 'a, 'c> {
                 let (x, right) = self.scene.column_edges(columns, first, end);
                 let Some((name, paint, fill)) = self.look(place) else { return };
                 self.fill(x, right - x, 0, fill, 256);
-                // A hairline distinguishes events of one colour.
+                // A hairline separates adjacent events of the same colour.
                 if right - x >= 4 {
                     self.fill(right - 1, 1, 0, self.scene.theme().surface, 110);
                 }
@@ -64,7 +64,7 @@ impl<'s, 'a, 'c> LanePainter<'s, 'a, 'c> {
                 if is_edge || whole_until == column && share > 200 {
                     self.fill(x, right - x, 0, fill, share.max(24) as u32);
                 } else if busy == Ps::ZERO {
-                    // Moments have no separate height.
+                    // Events of length 0 have no height of their own.
                     self.fill(x, right - x, 0, fill, 200);
                 } else {
                     let filled = (self.height * share / 256).max(1);
@@ -87,7 +87,7 @@ impl<'s, 'a, 'c> LanePainter<'s, 'a, 'c> {
         self.canvas.fill(rect, colour, opacity);
     }
 
-    /// The name and colours of an event.
+    /// Returns the name and the colours of an event.
     fn look(&self, place: usize) -> Option<(StrId, Paint, Rgb)> {
         let (kind, name, _) = self.source.event(self.lane.event(place)?)?;
         let paint = self.scene.paint(self.origin, kind);

@@ -1,4 +1,4 @@
-//! The lanes of every line, each line's made when it is first looked at.
+//! Lanes of every line. Those of a line are built on first access.
 
 use std::sync::OnceLock;
 
@@ -10,28 +10,29 @@ use crate::nesting::Nesting;
 /// The lanes of all lines of a trace.
 #[derive(Debug, Default)]
 pub struct Lanes {
-    /// Index: the line.
+    /// Lanes of each line, indexed by the line.
     of_lines: Vec<OnceLock<Vec<Lane>>>,
 }
 
 impl Lanes {
-    /// Lanes of `lines` lines.
+    /// Creates unbuilt lanes for `lines` lines.
     pub fn new(lines: usize) -> Lanes {
         Lanes { of_lines: (0..lines).map(|_| OnceLock::new()).collect() }
     }
 
-    /// The lanes of a line, the outermost first; none of a line without events.
+    /// Returns the lanes of a line, outermost first. Empty if the line has no events.
     pub fn of_line(&self, trace: &Trace, by_line: &ByLine, line: LineId) -> &[Lane] {
         let known = self.of_lines.get(line.index()).zip(by_line.events.get(line.index()));
         known.map_or(&[], |(lanes, events)| lanes.get_or_init(|| lanes_of(trace, events)).as_slice())
     }
 
-    /// The lanes of a line, where they are made.
+    /// Returns the lanes of a line if they are already built.
     pub fn known(&self, line: LineId) -> Option<&[Lane]> {
         self.of_lines.get(line.index())?.get().map(Vec::as_slice)
     }
 
-    /// Makes the lanes of some lines that have none yet, of about `events` events; false where none was left.
+    /// Builds the lanes of some lines, until about `events` events are done. Returns false if all lanes were built
+    /// already.
     pub fn make_some(&self, trace: &Trace, by_line: &ByLine, events: usize) -> bool {
         let mut made = 0;
         for (lanes, of_line) in self.of_lines.iter().zip(&by_line.events).filter(|(lanes, _)| lanes.get().is_none()) {
@@ -44,7 +45,7 @@ impl Lanes {
         made > 0
     }
 
-    /// Bytes of memory held.
+    /// Returns the allocated memory, in bytes.
     pub fn memory_bytes(&self) -> usize {
         self.of_lines.iter().filter_map(OnceLock::get).flatten().map(Lane::memory_bytes).sum()
     }
@@ -54,7 +55,7 @@ fn lanes_of(trace: &Trace, events: &LineEvents) -> Vec<Lane> {
     let mut nesting = Nesting::default();
     let mut lanes: Vec<Vec<EventId>> = Vec::new();
     let mut ids = events.iter();
-    // While all are in the first lane nothing is listed: a stream of a device mostly has one.
+    // Nothing is listed while all events are in the first lane: a device stream usually has only one lane.
     let mut in_first = 0;
     trace.for_each_on_thread(events, |_, interval| {
         let Some(id) = ids.next() else { return };

@@ -1,4 +1,4 @@
-//! Where the rows of a timeline stand: a heading for each process, and its tracks below it unless it is folded.
+//! Positions of the rows of a timeline: a heading for each process, with its tracks below unless it is folded.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -6,67 +6,67 @@ use std::ops::Range;
 use crate::arrangement::Arrangement;
 use crate::tracks::{Process, Shows, TrackId, hosts_fold};
 
-/// Heights in the picture's own unit, a CSS pixel.
+/// Height of a heading, in CSS pixels like all heights here.
 pub const HEADING_HEIGHT: u32 = 24;
-/// See [`HEADING_HEIGHT`].
+/// Height of a lane, in CSS pixels.
 pub const LANE_HEIGHT: u32 = 18;
-/// Height of a lane in a track that is narrow: too low for text.
+/// Height of a lane in a narrow track, in CSS pixels. It is too low for text.
 pub const NARROW_HEIGHT: u32 = 6;
-/// Height of a counter.
+/// Height of a counter, in CSS pixels.
 pub const COUNTER_HEIGHT: u32 = 36;
-/// Space below a track.
+/// Space below a track, in CSS pixels.
 pub const TRACK_GAP: u32 = 5;
 
 /// One row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// Upper edge of the row.
+    /// Upper edge of the row, in CSS pixels.
     pub top: u32,
-    /// Height of the row.
+    /// Height of the row, in CSS pixels.
     pub height: u32,
-    /// What the row shows.
+    /// Content of the row.
     pub content: RowContent,
 }
 
-/// What a row shows.
+/// Content of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RowContent {
-    /// The name of a process, and whether its tracks are folded.
+    /// Heading with the name of a process.
     Heading {
         /// Index of the process.
         process: u32,
-        /// Whether the tracks of the process are not shown.
+        /// True if the tracks of the process are hidden.
         folded: bool,
     },
     /// A track.
     Track {
-        /// The track that the row shows.
+        /// The track in the row.
         id: TrackId,
-        /// Height of a lane.
+        /// Height of a lane, in CSS pixels.
         lane_height: u32,
-        /// Whether the track stands above all others.
+        /// True if this is the row above all others of a pinned track.
         pinned: bool,
     },
 }
 
 impl Row {
-    /// Lower edge of the row.
+    /// Returns the lower edge of the row, in CSS pixels.
     pub fn bottom(&self) -> u32 {
         self.top.saturating_add(self.height)
     }
 }
 
-/// The rows of a timeline from top to bottom.
+/// Rows of a timeline from top to bottom.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Layout {
-    /// The rows.
+    /// Rows, by ascending upper edge.
     pub rows: Vec<Row>,
-    /// Height of all rows together.
+    /// Total height of all rows, in CSS pixels.
     pub height: u32,
 }
 
 impl Layout {
-    /// The rows of these processes.
+    /// Lays out the rows of these processes.
     pub fn new(processes: &[Process], arrangement: &Arrangement) -> Layout {
         let mut layout = Layout::default();
         for &id in &arrangement.pinned {
@@ -108,7 +108,7 @@ impl Layout {
         self.height = self.height.saturating_add(height);
     }
 
-    /// The rows that are seen between two heights.
+    /// Returns the rows that are visible between two heights.
     pub fn visible(&self, seen: Range<u32>) -> &[Row] {
         let first = self.rows.partition_point(|row| row.bottom() <= seen.start);
         let end = self.rows.partition_point(|row| row.top < seen.end);
@@ -160,7 +160,7 @@ mod tests {
         let arrangement = Arrangement::folding(&processes, &|_| false);
         assert_eq!(arrangement.turned.len(), 59_999);
         assert_eq!(Layout::new(&processes, &arrangement).rows.len(), 120_000);
-        // It took minutes.
+        // An earlier version took minutes.
         assert!(start.elapsed() < std::time::Duration::from_secs(10), "{:?}", start.elapsed());
     }
 

@@ -1,5 +1,5 @@
-//! The timeline of a run: every event in its place, at any zoom, and exact sums over any range. Pure geometry: it draws nothing by
-//! itself and knows no screen.
+//! The timeline of a run: every event in its place, at any zoom level, and exact sums over any range. The crate
+//! computes geometry and draws onto an abstract canvas, independent of any screen.
 
 #![warn(clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
 
@@ -21,12 +21,12 @@ mod layout;
 mod lines;
 mod links;
 mod nesting;
-mod order;
 mod paint;
 mod picture;
 mod raster;
 mod scene;
 mod scopes;
+mod search;
 mod source;
 mod stage;
 pub mod statistics;

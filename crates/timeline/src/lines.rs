@@ -1,4 +1,4 @@
-//! What lines are called, and which of them a pattern means.
+//! Labels of lines, and selection of lines by a pattern.
 
 use std::borrow::Cow;
 
@@ -6,14 +6,15 @@ use rustc_hash::FxHashMap;
 
 use trace::{LineId, Plane, PlaneId, StrId, Trace};
 
-/// The name of a plane, with its host in front where the run has several.
+/// Returns the name of a plane. The host's name precedes it if the run has several hosts.
 pub fn process_name<'t>(trace: &'t Trace, plane: &Plane) -> Cow<'t, str> {
     let name = trace.text(plane.name);
     let host = trace.hosts.get(plane.host as usize).filter(|_| trace.hosts.len() > 1);
     host.map_or(Cow::Borrowed(name), |host| Cow::Owned(format!("{host} {name}")))
 }
 
-/// What to call each line: `process/line`, with the line's number where another line of the process has its name.
+/// Returns the label of each line: `process/line`, with the line's number if another line of the process has the same
+/// name.
 pub fn line_labels(trace: &Trace) -> Vec<String> {
     let mut of_name: FxHashMap<(PlaneId, StrId), u32> = FxHashMap::default();
     trace.lines.iter().for_each(|line| *of_name.entry((line.plane, line.name)).or_default() += 1);
@@ -26,12 +27,12 @@ pub fn line_labels(trace: &Trace) -> Vec<String> {
     trace.lines.iter().map(label).collect()
 }
 
-/// Lines that are listed where a pattern fits none.
+/// Number of lines listed in the error for a pattern that matches none.
 const MOST_LISTED: usize = 8;
 
-/// The lines that a pattern means, in which `*` stands for any characters: the whole of the name of the line, of its process, or of both
-/// with a slash between (`GPU:0/Stream*`), each with or without the `/device:` or `/host:` of the process. What is wrong with a
-/// pattern that means none.
+/// Returns the lines that match a pattern, in which `*` matches any characters. The pattern must match the whole name
+/// of the line, of its process, or of both with a slash between (`GPU:0/Stream*`). The `/device:` or `/host:` of the
+/// process is optional. Returns an error message if no line matches.
 pub fn chosen_lines(trace: &Trace, pattern: &str) -> Result<Vec<LineId>, String> {
     let labels = line_labels(trace);
     let is_meant = |line: &LineId| {
@@ -52,12 +53,13 @@ pub fn chosen_lines(trace: &Trace, pattern: &str) -> Result<Vec<LineId>, String>
     let more = if rest > 0 { format!(" and {rest} more") } else { String::new() };
     let listed = labels.iter().take(MOST_LISTED).cloned().collect::<Vec<_>>().join(", ");
     Err(match labels.is_empty() {
-        true => format!("no line fits {pattern}: the capture has none"),
-        false => format!("no line fits {pattern}; there are {listed}{more}"),
+        true => format!("no line matches {pattern}: the capture has no lines"),
+        false => format!("no line matches {pattern}; the capture has {listed}{more}"),
     })
 }
 
-/// Is a text what a pattern says, in which `*` stands for any characters? Takes the product of their lengths at most.
+/// Returns true if a text matches a pattern, in which `*` matches any characters. Takes at most the product of their
+/// lengths.
 fn fits(pattern: &str, text: &str) -> bool {
     let mut parts = pattern.split('*');
     let Some(mut rest) = parts.next().and_then(|first| text.strip_prefix(first)) else { return false };
@@ -115,10 +117,13 @@ mod tests {
     }
 
     #[test]
-    fn a_pattern_that_means_nothing_is_told_what_there_is() {
+    fn a_pattern_without_a_match_lists_the_lines() {
         let message = chosen_lines(&trace(), "TPU:0").unwrap_err();
-        assert!(message.starts_with("no line fits TPU:0; there are /device:GPU:0/Stream #13(Compute), "), "{message}");
-        assert!(chosen_lines(&Trace::default(), "x").unwrap_err().ends_with("the capture has none"));
+        assert!(
+            message.starts_with("no line matches TPU:0; the capture has /device:GPU:0/Stream #13(Compute), "),
+            "{message}"
+        );
+        assert!(chosen_lines(&Trace::default(), "x").unwrap_err().ends_with("the capture has no lines"));
     }
 
     #[test]

@@ -1,47 +1,48 @@
-//! Which event follows from which: a kernel from the call that launches it, and whatever the file links by flows or by producers and
-//! consumers.
+//! Links between events: from a call to the kernel that it launches, and the links in the file, as flows or as
+//! producers and consumers.
 //!
 //! ```text
-//! thread 1   [launch 7)--launch--.          the numbers of calls and ops are joined as in the table of launches
+//! thread 1   [launch 7)--launch--.          calls and ops are matched by number, as in the table of launches
 //! stream 7                       '->[kernel 7)
-//! thread 1   [forward)--flow "fwdbwd"--.    points of a flow are in the innermost event that runs at their time
+//! thread 1   [forward)--flow "fwdbwd"--.    a flow point belongs to the innermost event at its time
 //! thread 2                             '->[backward)
 //! ```
 //!
-//! All links of a run are found in one go, when an event is first selected; those of an event are then found by halves.
+//! All links of a run are computed together when an event is first selected. Those of one event are then found by
+//! binary search.
 
 use base::{Ps, sort};
 use metrics::{Context, call_of, for_each_launch};
 use trace::{EventColumn, EventId, FlowBinding, FlowRole, LineId, StrId, Trace};
 
 use crate::lane::Lane;
-use crate::order::partition_point;
+use crate::search::partition_point;
 use crate::source::Source;
 
-/// Moments of one time that are looked at for a point of a flow.
+/// Maximum number of events of length 0 at one time that are considered for a flow point.
 const MOST_MOMENTS: usize = 64;
 
-/// Why an event follows from another.
+/// Reason why an event is linked to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LinkKind {
-    /// A call launches device work.
+    /// A call launched device work.
     Launch,
-    /// A flow of this name leads from one to the other.
+    /// A flow with this name leads from one to the other.
     Flow(StrId),
-    /// One event hands on what the other takes up.
+    /// One event produces what the other consumes.
     Handover,
 }
 
-/// An event that another one is linked with.
+/// An event that is linked to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Linked {
-    /// The event that is linked.
+    /// The linked event.
     pub event: EventId,
-    /// Whether the event follows from the other one.
+    /// True if the linked event follows from the other one.
     pub follows: bool,
-    /// Why the two are linked.
+    /// Reason for the link.
     pub kind: LinkKind,
-    /// From the start of what comes first to the start of what follows; negative where that starts earlier.
+    /// Time from the start of the cause to the start of the effect. Negative if the effect starts earlier.
     pub delay: Ps,
 }
 
@@ -52,19 +53,19 @@ struct Link {
     kind: LinkKind,
 }
 
-/// The links of the recorded events.
+/// Links of the recorded events.
 #[derive(Debug, Default)]
 pub struct Links {
-    /// Calls and what each launches, by call. The call of an op is found by its number.
+    /// Calls and the ops that they launch, sorted by call. The call of an op is found by its correlation id.
     launches: Vec<(EventId, EventId)>,
-    /// Links that the file gives and that are no launches, by where they come from.
+    /// Links in the file that are not launches, sorted by their source.
     given: Vec<Link>,
-    /// Places in `given`, by where the links lead to.
+    /// Positions in `given`, sorted by the target of the link.
     by_target: Vec<u32>,
 }
 
 impl Links {
-    /// All links of a run.
+    /// Finds all links of a run.
     pub fn new(context: Context<'_>, source: Source<'_>) -> Links {
         let (trace, devices, calls) = (context.captured_trace(), &context.analysis.captured, &context.analysis.calls);
         let mut keys: Vec<(i64, u32)> = Vec::new();
@@ -90,7 +91,7 @@ impl Links {
         Links { launches, given, by_target }
     }
 
-    /// What an event is linked with, the nearest by start first.
+    /// Returns the events that an event is linked to, sorted by the distance between the starts.
     pub fn of(&self, context: Context<'_>, event: EventId) -> Vec<Linked> {
         let trace = context.captured_trace();
         let (devices, calls) = (&context.analysis.captured, &context.analysis.calls);
@@ -123,7 +124,7 @@ impl Links {
         found
     }
 
-    /// Bytes of memory held.
+    /// Returns the allocated memory, in bytes.
     pub fn memory_bytes(&self) -> usize {
         self.launches.capacity() * size_of::<(EventId, EventId)>()
             + self.given.capacity() * size_of::<Link>()
@@ -131,20 +132,20 @@ impl Links {
     }
 }
 
-/// The places of some items in the order of a number, of equal ones as they stand.
+/// Returns the positions of items sorted by a number. The sort is stable.
 fn in_order<T>(items: &[T], number: impl Fn(&T) -> i64) -> Vec<usize> {
     let mut keys: Vec<(i64, u32)> = items.iter().map(number).zip(0..).collect();
     sort::numbers_of(&mut keys);
     keys.into_iter().map(|(_, place)| place as usize).collect()
 }
 
-/// The items in that order.
+/// Returns the items sorted by a number. The sort is stable.
 fn ordered<T: Copy>(items: &[T], number: impl Fn(&T) -> i64) -> Vec<T> {
     in_order(items, number).into_iter().filter_map(|at| items.get(at).copied()).collect()
 }
 
-/// From the start of a flow to its first step, on to the next, and from the last of these to each end; where points of several flows
-/// share a number, from the last start before.
+/// Links the start of a flow to its first step, each step to the next, and the last step to each end. If several
+/// flows share a number, a point is linked to the last start before it.
 fn add_flows(source: Source<'_>, links: &mut Vec<Link>) {
     let points = &source.trace.flows;
     let events = events_of_points(source);
@@ -152,7 +153,7 @@ fn add_flows(source: Source<'_>, links: &mut Vec<Link>) {
     let points = ordered(&points, |(point, _)| point.time.as_ps());
     let points = ordered(&points, |(point, _)| i64::from(point.flow));
     for flow in points.chunk_by(|(a, _), (b, _)| a.flow == b.flow) {
-        // A clock that runs early can put the only start behind its end.
+        // If a clock is early, the only start can be after its end.
         let mut starts = flow.iter().filter(|(point, _)| point.role == FlowRole::Start);
         let only_start = starts.next().filter(|_| starts.next().is_none());
         let mut from = only_start.and_then(|(_, event)| *event);
@@ -174,7 +175,7 @@ fn add_flows(source: Source<'_>, links: &mut Vec<Link>) {
     }
 }
 
-/// The event that each point of a flow belongs to. One walk along the lanes of every line.
+/// Returns the event that each flow point belongs to. Walks the lanes of every line once.
 fn events_of_points(source: Source<'_>) -> Vec<Option<EventId>> {
     let points = &source.trace.flows;
     let mut events = vec![None; points.len()];
@@ -197,15 +198,16 @@ fn events_of_points(source: Source<'_>) -> Vec<Option<EventId>> {
     events
 }
 
-/// The event of a line that a point at `time` belongs to: the innermost one that runs then, else the innermost that ends then. `first` is, by lane, a place
-/// before which all events end before `time`; it is moved on.
+/// Returns the event of a line that a point at `time` belongs to: the innermost one that runs then, else the
+/// innermost one that ends then. `first` contains for each lane a position before which all events end before `time`.
+/// The function advances it.
 fn event_at(trace: &Trace, lanes: &[Lane], first: &mut [usize], time: Ps, binding: FlowBinding) -> Option<EventId> {
     let mut best: Option<((bool, Ps), EventId)> = None;
     for (lane, first) in lanes.iter().zip(first) {
         *first = lane.first_ending_after(trace, *first, time - Ps::new(1));
         for place in *first..*first + MOST_MOMENTS {
             let Some((at, event)) = lane.time(trace, place).zip(lane.event(place)) else { break };
-            // Inner events start later than those around them; the next one is the earliest.
+            // Inner events start later than those around them. The next event is the one that starts first.
             let key = match binding {
                 FlowBinding::Enclosing if at.start <= time => Some((at.end > time, at.start)),
                 FlowBinding::Next if at.start >= time => Some((true, Ps::ZERO - at.start)),

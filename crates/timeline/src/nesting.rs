@@ -1,44 +1,47 @@
-//! Which event of a line runs in which, and in which lane each is drawn.
+//! Nesting of the events of a line, and the lane in which each is drawn.
 //!
-//! An event is *nested* in the one that it lies in as a whole, of several in the latest started. It is drawn below that one, in the first lane that is free
-//! for all of its time; so events that overlap without nesting stand in separate lanes, and none hides another:
+//! An event is *nested* in the event that contains it completely. If several do, the one that starts last counts. A
+//! nested event is drawn below its parent, in the first lane that is free for its whole duration. So events that
+//! overlap without nesting are in separate lanes, and no event hides another:
 //!
 //! ```text
 //! lane 0   [a---------------)   [e----)
 //! lane 1     [b-----)  [d--)             b and d are nested in a
-//! lane 2       [c-------)                c sticks out of b: nested in a only, and b's lane is not free
+//! lane 2       [c-------)                c extends past b: it is nested in a only, and b's lane is not free
 //! ```
 
 use base::Ps;
 use trace::Interval;
 
-/// Place of an event among those of its line.
+/// Depth and lane of an event.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Place {
-    /// How deep the event is nested: 0 in nothing, else one more than what it is nested in.
+    /// Nesting depth: 0 at the top level, else one more than the parent's.
     pub depth: u32,
-    /// The lane in which it is drawn, 0 on top.
+    /// Lane in which the event is drawn. Lane 0 is at the top.
     pub lane: u32,
 }
 
-/// An event in which later ones can be nested.
+/// An event that may contain later events.
 #[derive(Clone, Copy, Debug)]
 struct Open {
     end: Ps,
     place: Place,
 }
 
-/// Gives the events of a line their places, one after the other by ascending start, longest first. Linear, but for the search of a free
-/// lane where events overlap without nesting, which takes the logarithm of the number of lanes.
+/// Assigns places to the events of a line, which must be added by ascending start, longest first. Takes linear time,
+/// except for events that overlap without nesting: the search for a free lane takes the logarithm of the number of
+/// lanes.
 #[derive(Clone, Debug, Default)]
 pub struct Nesting {
-    /// Ends descend from the first to the last: an event that ends before a later one can hold nothing that the later one does not.
+    /// Open events with descending ends. An event that ends before a later one is dropped, because it can contain
+    /// nothing that the later one does not.
     open: Vec<Open>,
     lanes: FreeLanes,
 }
 
 impl Nesting {
-    /// The place of the next event.
+    /// Returns the place of the next event.
     pub fn place(&mut self, event: Interval) -> Place {
         while self.open.last().is_some_and(|open| open.end <= event.start || open.end < event.end) {
             self.open.pop();
@@ -54,15 +57,16 @@ impl Nesting {
     }
 }
 
-/// When each lane is free again, as a tree of the earliest ones: entry `i` is the earliest of the entries `2 i` and `2 i + 1`, and the
-/// second half are the lanes.
+/// Times at which the lanes become free, as a tournament tree of minima: entry `i` is the minimum of the entries `2
+/// i` and `2 i + 1`. The second half contains the lanes.
 #[derive(Clone, Debug, Default)]
 struct FreeLanes {
     tree: Vec<Ps>,
 }
 
 impl FreeLanes {
-    /// The first lane at or after `from` that is free at the start of an event, which then takes it.
+    /// Returns the first lane at `from` or after that is free at the start of an event, and reserves it for the
+    /// event.
     fn take(&mut self, from: usize, event: Interval) -> usize {
         let lane = loop {
             match self.first_free(from, event.start) {
@@ -80,7 +84,7 @@ impl FreeLanes {
         lane
     }
 
-    /// Number of lanes that the tree has room for.
+    /// Returns the number of lanes that the tree has room for.
     fn size(&self) -> usize {
         self.tree.len() / 2
     }
@@ -100,7 +104,7 @@ impl FreeLanes {
         }
     }
 
-    /// Climbs from the leaf `from` to the first subtree on the right that has a free lane, then down in it.
+    /// Climbs from the leaf `from` to the first subtree on the right that has a free lane, then descends in it.
     fn first_free(&self, from: usize, start: Ps) -> Option<usize> {
         let size = self.size();
         if from >= size {
@@ -108,7 +112,7 @@ impl FreeLanes {
         }
         let mut node = size + from;
         while self.at(node) > start {
-            // From a right child, or the whole left subtree, on to the next subtree on the right.
+            // Moves from a right child, or from a fully searched left subtree, to the next subtree on the right.
             while node % 2 == 1 {
                 node /= 2;
             }
@@ -165,9 +169,10 @@ mod tests {
             let found = places(&events);
             for (at, (event, place)) in events.iter().zip(&found).enumerate() {
                 let before = || events.iter().zip(&found).take(at);
-                // Of events that begin together and are equal, the later is nested in the earlier; a moment is in nothing that ends with it.
+                // Of two equal events, the later is nested in the earlier. An event of length 0 is not nested in one
+                // that ends at the same time.
                 let holds = |outer: &(i64, i64)| outer.1 >= event.1 && outer.1 > event.0;
-                // The innermost one is the latest of those that hold it.
+                // The innermost parent is the latest event that contains it.
                 let depth = before().rfind(|(outer, _)| holds(outer)).map_or(0, |(_, around)| around.0 + 1);
                 prop_assert_eq!(place.0, depth);
                 let hidden = before().any(|(other, there)| there.1 == place.1 && other.1 > event.0 && other.0 < event.1);

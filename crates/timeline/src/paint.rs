@@ -1,32 +1,32 @@
-//! The colours of events: ops by their family, as in every view, or by what they gained or lost against another run; all others by their
-//! name without digits, so that `fusion.1` and `fusion.27` look alike.
+//! Colours of events. Ops have the colour of their family, as in every view, or of their change against another run.
+//! Other events have a colour by their name without digits, so that `fusion.1` and `fusion.27` look alike.
 
 use metrics::{OpFamily, StepPart};
 use serde::{Deserialize, Serialize};
 
-/// A colour, of red, green and blue.
+/// A colour: red, green and blue.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Rgb(pub u8, pub u8, pub u8);
 
 impl Rgb {
-    /// The colour that is written as `0xrrggbb`.
+    /// Returns the colour written as `0xrrggbb`.
     pub const fn hex(value: u32) -> Rgb {
         let [_, red, green, blue] = value.to_be_bytes();
         Rgb(red, green, blue)
     }
 
-    /// The colour that lies `share` 256ths of the way to another colour.
+    /// Blends with another colour. `share` is the weight of the other colour, in 256ths.
     pub fn towards(self, other: Rgb, share: u32) -> Rgb {
         let mix = |a: u8, b: u8| ((u32::from(a) * (256 - share.min(256)) + u32::from(b) * share.min(256)) / 256) as u8;
         Rgb(mix(self.0, other.0), mix(self.1, other.1), mix(self.2, other.2))
     }
 }
 
-/// The colour of an event: an entry of the palette, which each theme has its own of.
+/// The colour of an event: an index into the palette. Light and dark theme have their own colours for each index.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Paint(u8);
 
-/// What became of an op in another run.
+/// Change of an op against another run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Change {
     /// The op takes more time.
@@ -35,12 +35,12 @@ pub enum Change {
     Gained,
     /// The other run has no such op.
     Alone,
-    /// The op takes the same time, or nothing is known of it.
+    /// The op takes the same time, or cannot be compared.
     Same,
 }
 
 impl Change {
-    /// What the colours mean where one run stands above the other.
+    /// Legend of the colours if one run is shown above the other.
     pub const LEGEND: [(Change, &str); 4] = [
         (Change::Lost, "slower below"),
         (Change::Gained, "faster below"),
@@ -49,14 +49,14 @@ impl Change {
     ];
 }
 
-/// Hues of what has no family.
+/// Number of hues for events without a family.
 const HUES: usize = 10;
-/// Places in the palette.
+/// Index of the first idle colour in the palette.
 const FIRST_IDLE: u8 = 8;
 const FIRST_CHANGE: u8 = FIRST_IDLE + 6;
 const FIRST_HUE: u8 = FIRST_CHANGE + 4;
 
-/// A fill and the ink of what is written on it, in the light theme and in the dark one.
+/// A fill and the colour of text on it, in the light and in the dark theme.
 struct Entry {
     light: (u32, u32),
     dark: (u32, u32),
@@ -71,7 +71,7 @@ const INK: u32 = 0x17_1b21;
 const PALE: u32 = 0xe8_eaee;
 const NIGHT: u32 = 0x0c_1016;
 
-/// The families of ops, in their order; the idle parts of a step; the changes; the hues.
+/// Palette: the families of ops in order, the idle parts of a step, the changes, the hues.
 const PALETTE: [Entry; FIRST_HUE as usize + HUES] = [
     entry(0x00_68b4, WHITE, 0x4d_9fe6, NIGHT),
     entry(0x00_7d62, WHITE, 0x2b_b08d, NIGHT),
@@ -104,17 +104,17 @@ const PALETTE: [Entry; FIRST_HUE as usize + HUES] = [
 ];
 
 impl Paint {
-    /// Paint of a family of ops.
+    /// Returns the paint of a family of ops.
     pub fn of_family(family: OpFamily) -> Paint {
         Paint(family as u8)
     }
 
-    /// The family that it is the colour of.
+    /// Returns the family that has this paint.
     pub fn family(self) -> Option<OpFamily> {
         OpFamily::ALL.get(usize::from(self.0)).copied()
     }
 
-    /// Paint of a part of a step.
+    /// Returns the paint of a part of a step.
     pub fn of_part(part: StepPart) -> Paint {
         match part {
             StepPart::Compute => Paint::of_family(OpFamily::Matmul),
@@ -124,12 +124,12 @@ impl Paint {
         }
     }
 
-    /// Paint of what an op gained or lost.
+    /// Returns the paint of a change.
     pub fn of_change(change: Change) -> Paint {
         Paint(FIRST_CHANGE + change as u8)
     }
 
-    /// Fill of the paint, and the ink of what is written on it.
+    /// Returns the fill and the colour of text on it.
     pub fn colours(self, dark: bool) -> (Rgb, Rgb) {
         let entry = PALETTE.get(self.0 as usize);
         let (fill, ink) = entry.map_or((0, WHITE), |entry| if dark { entry.dark } else { entry.light });
@@ -137,7 +137,7 @@ impl Paint {
     }
 }
 
-/// The colour of a name.
+/// Returns the paint of a name.
 pub fn hue(name: &str) -> Paint {
     if let Some(part) = StepPart::ALL.into_iter().find(|part| part.title() == name) {
         return Paint::of_part(part);
@@ -152,7 +152,7 @@ pub fn hue(name: &str) -> Paint {
 mod tests {
     use super::*;
 
-    /// With the square for sRGB's power of 2.2: good to a tenth of the contrast.
+    /// Computes the contrast with a square instead of sRGB's power of 2.2. The error is below a tenth.
     fn contrast(a: Rgb, b: Rgb) -> f64 {
         let linear = |channel: u8| f64::from(channel) * f64::from(channel) / (255.0 * 255.0);
         let light = |c: Rgb| 0.2126 * linear(c.0) + 0.7152 * linear(c.1) + 0.0722 * linear(c.2) + 0.05;

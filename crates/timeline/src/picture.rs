@@ -1,7 +1,8 @@
-//! Draws the rows in sight.
+//! Draws the visible rows.
 //!
-//! What is wider than a pixel is a bar with its name; what is narrower is as high as its pixel is busy, in the colour of what takes the most
-//! of it, so that an idle device looks idle and a busy one busy. Marks of one name beside each other share one label.
+//! An event wider than a pixel is a bar with its name. Narrower events share pixels: the height shows how long the
+//! pixel is busy, and the colour is that of the event that covers most of it. So an idle device looks idle, and a busy
+//! one busy. Adjacent marks with the same name share a label.
 
 use base::Ps;
 use base::format::printable;
@@ -41,7 +42,7 @@ impl Scene<'_> {
                     match process.and_then(|process| process.tracks.get(id.track as usize)).map(|track| track.shows) {
                         Some(Shows::Events(origin, line)) => {
                             let source = self.source(origin);
-                            // Of thousands of lanes only those in sight are looked at.
+                            // Of thousands of lanes, only the visible ones are drawn.
                             let above = (-y / self.px(lane_height as i32).max(1)).max(0) as usize;
                             for (lane, of) in source.lanes(line).iter().enumerate().skip(above) {
                                 let y = y + self.px((lane_height as usize).saturating_mul(lane) as i32);
@@ -83,7 +84,7 @@ impl Scene<'_> {
         }
     }
 
-    /// The scopes of the ops of a line, one level below the other.
+    /// Draws the scopes of the ops of a line, one level below the other.
     fn draw_scopes(
         &self,
         canvas: &mut dyn Canvas,
@@ -110,7 +111,7 @@ impl Scene<'_> {
         }
     }
 
-    /// The step function of a counter: in each column its last value, as a share of the largest of all.
+    /// Draws a counter as a step function: in each column its last value, relative to its maximum.
     fn counter(&self, canvas: &mut dyn Canvas, track: &CounterTrack, columns: &Columns, y: i32, row: &Row) {
         let largest = track.values.iter().copied().fold(0.0, f64::max);
         let height = self.px(row.height as i32 - 6);
@@ -126,7 +127,7 @@ impl Scene<'_> {
         }
     }
 
-    /// The selected event gets a frame.
+    /// Draws a frame around the selected event.
     fn outline(&self, canvas: &mut dyn Canvas, x_of: &dyn Fn(Ps) -> i32) {
         let Some((row, lane, lane_height, time)) = self.selected.and_then(|event| self.place_of(event)) else { return };
         let (left, right) = (x_of(time.start).max(-9), x_of(time.end).min(self.px(self.size.0 as i32) + 9));
@@ -143,7 +144,7 @@ impl Scene<'_> {
         }
     }
 
-    /// Draws the names of the rows, left of the events.
+    /// Draws the names of the rows, to the left of the events.
     pub fn draw_names(&self, canvas: &mut dyn Canvas, width: u32) {
         let (width, theme) = (self.px(width as i32), self.theme());
         for row in self.rows() {

@@ -3,35 +3,35 @@
 use crate::canvas::{Arrow, Canvas, Rect, TextStyle};
 use crate::paint::Rgb;
 
-/// A text that whoever shows the pixels writes onto them: only the screen has letters.
+/// A text to write onto the pixels. The caller writes it, because only the browser has fonts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lettering {
     /// Left edge.
     pub x: i32,
-    /// Height of the text's middle.
+    /// Vertical centre of the text.
     pub y: i32,
-    /// The width that the text must not exceed.
+    /// Maximum width of the text.
     pub width: i32,
-    /// The text.
+    /// Text to write.
     pub text: String,
     /// Colour of the text.
     pub ink: Rgb,
-    /// How the text looks.
+    /// Style of the text.
     pub style: TextStyle,
 }
 
-/// Pixels, row by row from the top, and the texts that belong on them.
+/// Pixels, row by row from the top, and the texts to write onto them.
 #[derive(Clone, Debug, Default)]
 pub struct Raster {
     width: usize,
-    /// Red, green, blue and opacity of each pixel in one number, in the order of bytes that browsers take.
+    /// Red, green, blue and opacity of each pixel as one number, in the byte order of browsers.
     pixels: Vec<u32>,
-    /// What is written on the picture, in order.
+    /// Texts to write onto the pixels, in order.
     pub letterings: Vec<Lettering>,
 }
 
 impl Raster {
-    /// Makes the picture one of this size and of one colour; the memory of an earlier picture is used again.
+    /// Resets the picture to this size and one colour. Reuses the memory of the previous picture.
     pub fn clear(&mut self, width: u32, height: u32, colour: Rgb) {
         self.width = width as usize;
         self.pixels.clear();
@@ -39,17 +39,18 @@ impl Raster {
         self.letterings.clear();
     }
 
-    /// Width of the picture in pixels.
+    /// Returns the width of the picture in pixels.
     pub fn width(&self) -> u32 {
         u32::try_from(self.width).unwrap_or(u32::MAX)
     }
 
-    /// Height of the picture in pixels.
+    /// Returns the height of the picture in pixels.
     pub fn height(&self) -> u32 {
         u32::try_from(self.pixels.len().checked_div(self.width).unwrap_or(0)).unwrap_or(u32::MAX)
     }
 
-    /// The pixels: bytes of red, green, blue and opacity where the machine is little-endian, as browsers are.
+    /// Returns the pixels. In memory they are bytes of red, green, blue and opacity, in the byte order of a
+    /// little-endian machine.
     pub fn pixels(&self) -> &[u32] {
         &self.pixels
     }
@@ -81,7 +82,7 @@ impl Canvas for Raster {
         }
     }
 
-    /// A square for every pixel of the way.
+    /// Draws a square for every pixel of the curve.
     fn arrow(&mut self, arrow: &Arrow, colour: Rgb) {
         let [a, b, c, d] = arrow.points.map(|(x, y)| (f64::from(x), f64::from(y)));
         let legs = arrow.points.windows(2).map(|leg| match leg {

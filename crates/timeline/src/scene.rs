@@ -1,4 +1,4 @@
-//! What a picture shows: which events, where and at which zoom.
+//! Content of a picture: its events, their positions and the zoom.
 
 use base::Ps;
 use serde::{Deserialize, Serialize};
@@ -17,35 +17,35 @@ use crate::source::{Origin, Source};
 use crate::tracks::{Process, Shows, TrackId};
 use crate::viewport::Viewport;
 
-/// Height of the axis of time above the rows, in CSS pixels.
+/// Height of the time axis above the rows, in CSS pixels.
 pub const AXIS_HEIGHT: u32 = 24;
 
-/// An event of one origin.
+/// Reference to an event by its origin and index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct EventRef {
-    /// Origin of the trace that the event is of.
+    /// Origin of the trace that contains the event.
     pub origin: Origin,
     /// Index of the event in its trace.
     pub index: u32,
 }
 
 impl EventRef {
-    /// Id of the event in its trace.
+    /// Returns the id of the event in its trace.
     pub fn id(self) -> EventId {
         EventId::new(self.index)
     }
 
-    /// A recorded event.
+    /// Refers to a recorded event.
     pub fn captured(id: EventId) -> EventRef {
         EventRef { origin: Origin::Captured, index: id.get() }
     }
 
-    /// The event as addresses name it: `c` or `d`, recorded or derived, and its index.
+    /// Returns the key of the event in URLs: `c` for recorded or `d` for derived, and its index.
     pub fn key(self) -> String {
         format!("{}{}", if self.origin == Origin::Captured { 'c' } else { 'd' }, self.index)
     }
 
-    /// The event of that name.
+    /// Parses the key of an event.
     pub fn from_key(key: &str) -> Option<EventRef> {
         let (origin, index) = key.split_at_checked(1)?;
         let origin = if origin == "c" { Origin::Captured } else { Origin::Derived };
@@ -53,51 +53,51 @@ impl EventRef {
     }
 }
 
-/// What a picture shows.
+/// Content of a picture.
 #[derive(Clone, Copy, Debug)]
 pub struct Scene<'a> {
-    /// The events, by [`Origin`].
+    /// Events, by [`Origin`].
     pub sources: [Source<'a>; 2],
-    /// The name scopes and the source lines of the recorded ops, in the order of [`Flame::ALL`](crate::Flame::ALL).
+    /// Name scopes and source lines of the recorded ops, in the order of [`Flame::ALL`](crate::Flame::ALL).
     pub flames: &'a [Scopes; 2],
-    /// The tracks.
+    /// Processes with their tracks.
     pub processes: &'a [Process],
     /// Rows of the tracks.
     pub layout: &'a Layout,
-    /// What the rows were made of.
+    /// Arrangement that the rows were laid out with.
     pub arrangement: &'a Arrangement,
-    /// What the user keeps.
+    /// Bookmarks of the user.
     pub bookmarks: &'a Bookmarks,
-    /// The selected one of the bookmarks.
+    /// Index of the selected bookmark.
     pub bookmark: Option<u32>,
-    /// The time in sight.
+    /// Visible range of time.
     pub viewport: Viewport,
-    /// The time that the axis calls 0.
+    /// Time that the axis labels as 0.
     pub zero: Ps,
     /// Size in CSS pixels.
     pub size: (u32, u32),
-    /// Pixels of the canvas in a CSS pixel.
+    /// Number of canvas pixels per CSS pixel.
     pub scale: f64,
-    /// How far the rows are scrolled up.
+    /// Vertical scroll position, in CSS pixels.
     pub scroll: u32,
-    /// The dark theme.
+    /// True for the dark theme.
     pub dark: bool,
-    /// Events of this name are marked, on every track.
+    /// Name of the events to highlight, on every track.
     pub named: Option<(Origin, StrId)>,
-    /// The event that is outlined, since it is selected.
+    /// Selected event, which gets a frame.
     pub selected: Option<EventRef>,
-    /// The events that the selected one is linked with, the nearest first.
+    /// Events that the selected one is linked to, nearest first.
     pub linked: &'a [Linked],
-    /// The recorded events that pass the filter, where there is one.
+    /// Recorded events that pass the filter, if there is one.
     pub found: Option<&'a Found>,
-    /// Whether each kind of event passes the filter, by origin: what does not is pale. Without an entry everything
-    /// passes.
+    /// For each origin, whether each kind of event passes the filter. Events that do not pass are pale. `None` if
+    /// everything passes.
     pub passing: [Option<&'a [bool]>; 2],
-    /// The colour of each kind of recorded event for what became of it in another run; without one its own.
+    /// Colour of each kind of recorded event by its change against another run. `None` entries keep their usual colour.
     pub changes: Option<&'a [Option<Paint>]>,
 }
 
-/// Colours of what is no event.
+/// Colours of everything except events.
 pub(crate) struct Theme {
     pub surface: Rgb,
     pub band: Rgb,
@@ -126,25 +126,25 @@ const DARK: Theme = Theme {
 };
 
 impl<'a> Scene<'a> {
-    /// The events of an origin.
+    /// Returns the events of an origin.
     pub fn source(&self, origin: Origin) -> Source<'a> {
         let [captured, derived] = self.sources;
         if origin == Origin::Captured { captured } else { derived }
     }
 
-    /// The colour of a kind of event.
+    /// Returns the colour of a kind of event.
     pub(crate) fn paint(&self, origin: Origin, kind: usize) -> Paint {
         let changes = self.changes.filter(|_| origin == Origin::Captured);
         let changed = changes.and_then(|changes| changes.get(kind).copied().flatten());
         changed.unwrap_or_else(|| self.source(origin).paint(kind))
     }
 
-    /// The colour behind everything.
+    /// Returns the background colour.
     pub fn background(&self) -> Rgb {
         self.theme().surface
     }
 
-    /// The colour of text.
+    /// Returns the text colour.
     pub fn ink(&self) -> Rgb {
         self.theme().ink
     }
@@ -153,22 +153,23 @@ impl<'a> Scene<'a> {
         if self.dark { &DARK } else { &LIGHT }
     }
 
-    /// Pixels of the canvas.
+    /// Converts CSS pixels to canvas pixels.
     pub(crate) fn px(&self, css: i32) -> i32 {
         (f64::from(css) * self.scale) as i32
     }
 
-    /// Where a row begins on the canvas.
+    /// Returns the upper edge of a row on the canvas.
     pub(crate) fn top(&self, row: &Row) -> i32 {
         self.px(i32::try_from(i64::from(row.top) - i64::from(self.scroll) + i64::from(AXIS_HEIGHT)).unwrap_or(i32::MAX))
     }
 
-    /// The rows in sight.
+    /// Returns the visible rows.
     pub fn rows(&self) -> &'a [Row] {
         self.layout.visible(self.scroll..self.scroll.saturating_add(self.size.1))
     }
 
-    /// The row and lane of an event, the height of its lanes, and when it is; none where its track is not shown.
+    /// Returns the row and lane of an event, the height of its lanes, and its interval. Returns `None` if its track
+    /// is not shown.
     pub fn place_of(&self, event: EventRef) -> Option<(Row, u32, u32, Interval)> {
         let source = self.source(event.origin);
         let (kind, _, time) = source.event(event.id())?;
@@ -182,7 +183,7 @@ impl<'a> Scene<'a> {
         Some((*row, u32::try_from(lane).ok()?, lane_height, time))
     }
 
-    /// The track that shows an event, in sight or not.
+    /// Returns the track of an event, visible or not.
     pub fn track_of(&self, event: EventRef) -> Option<TrackId> {
         let source = self.source(event.origin);
         let (kind, _, _) = source.event(event.id())?;
@@ -194,7 +195,8 @@ impl<'a> Scene<'a> {
         (0..).zip(self.processes).find_map(of)
     }
 
-    /// Where columns begin and end on the canvas: there are fewer than pixels where a pixel is less than a picosecond.
+    /// Returns the left and right edge of columns on the canvas. There are fewer columns than pixels if a pixel is
+    /// less than a picosecond.
     pub(crate) fn column_edges(&self, columns: &Columns, first: usize, end: usize) -> (i32, i32) {
         let width = self.px(self.size.0 as i32);
         if columns.len() as i64 >= i64::from(width) {

@@ -1,4 +1,4 @@
-//! The name scopes of ops: a flame below each other of what the framework calls them, drawn from the ops themselves.
+//! Name scopes of ops: a flame graph of the framework's scopes, computed from the ops themselves.
 //!
 //! ```text
 //! ops       [dot.1 )[add.2)[dot.3)   [dot.4)       paths jit(f)/attn/dot, jit(f)/attn/add, jit(f)/mlp/dot, jit(f)/mlp/dot
@@ -6,8 +6,8 @@
 //!           [attn         )[mlp  )   [mlp   )
 //! ```
 //!
-//! At every instant the innermost op that runs on the line counts, so that a scope is busy for the self time of its ops. The source lines of ops
-//! are drawn alike: a file, and below it its lines.
+//! At every instant, the innermost running op of the line counts, so a scope is busy for the self time of its ops.
+//! Source lines of ops are drawn in the same way: a file, and below it its lines.
 
 use base::framework_path;
 use rustc_hash::FxHashMap;
@@ -17,33 +17,33 @@ use crate::coverage::{Columns, Mark, for_each_mark};
 use crate::paint::{Paint, hue};
 use crate::source::Source;
 
-/// Levels that are shown.
+/// Maximum number of levels that are shown.
 const DEEPEST: usize = 24;
 
-/// Names of the tracks, each with its definition.
+/// Name and definition of the track of name scopes.
 const NAME_SCOPES: (&str, &str) = (
     "Name scopes",
-    "The ops of a line by the path that the framework gives them, one level below the other, without the primitive at the end. At every instant the innermost op that runs counts: a scope is busy for the self time of its ops.",
+    "Ops of a line by their framework path, one level per scope, without the primitive at the end. At every instant the innermost running op counts, so a scope is busy for the self time of its ops.",
 );
 const SOURCE_LINES: (&str, &str) = (
     "Source lines",
-    "The ops of a line by the file and the line of the program that they come from, as the trace states them. At every instant the innermost op that runs counts: a source line is busy for the self time of its ops.",
+    "Ops of a line by the source file and line that the trace records for them. At every instant the innermost running op counts, so a source line is busy for the self time of its ops.",
 );
 
-/// What the levels of a flame are.
+/// Type of the levels of a flame graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flame {
-    /// The scopes in the framework's path.
+    /// Scopes of the framework path.
     NameScopes,
-    /// The file, and the line in it.
+    /// Source file, and line in the file.
     SourceLines,
 }
 
 impl Flame {
-    /// All kinds of flames, in the order of their tracks.
+    /// All types, in the order of their tracks.
     pub const ALL: [Flame; 2] = [Flame::NameScopes, Flame::SourceLines];
 
-    /// The name of the flame's track, and what it means.
+    /// Returns the name of the track and its definition.
     pub fn title(self) -> (&'static str, &'static str) {
         match self {
             Flame::NameScopes => NAME_SCOPES,
@@ -52,30 +52,30 @@ impl Flame {
     }
 }
 
-/// The scopes of every kind of event.
+/// Scopes of every kind of event.
 #[derive(Debug, Default)]
 pub struct Scopes {
     names: Strings,
-    /// Colour by the index of a name.
+    /// Colour of each name, by its index.
     paints: Vec<Paint>,
     paths: Vec<Vec<StrId>>,
-    /// Path of each kind of event plus one, or 0.
+    /// For each kind of event, the index of its path plus one, or 0.
     of_kinds: Vec<u32>,
     /// Depth of the deepest path of each line.
     depths: Vec<u32>,
 }
 
-/// What fills a column of a level.
+/// Content of a column of a level.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Cell {
-    /// The scope.
+    /// Name of the scope.
     pub name: StrId,
-    /// How much of the column is busy, in 256ths; 0 where nothing is.
+    /// Busy share of the column, in 256ths. Zero if the column is idle.
     pub share: u32,
 }
 
 impl Scopes {
-    /// Scopes of all kinds of events of a trace that are ops with a path.
+    /// Collects the scopes of all kinds of ops in a trace that have a path.
     pub fn new(trace: &Trace, flame: Flame) -> Scopes {
         let mut scopes = Scopes { depths: vec![0; trace.lines.len()], ..Scopes::default() };
         let mut known: FxHashMap<[StrId; 2], u32> = FxHashMap::default();
@@ -98,7 +98,7 @@ impl Scopes {
         scopes
     }
 
-    /// The number of a path, plus one; 0 of one without scopes.
+    /// Returns the index of a path plus one. Returns 0 for a path without scopes.
     fn path(&mut self, text: &str, flame: Flame) -> u32 {
         let names: Vec<StrId> = match (flame, text.rsplit_once(':')) {
             _ if text.is_empty() => Vec::new(),
@@ -130,23 +130,23 @@ impl Scopes {
         path.map_or(&[], Vec::as_slice)
     }
 
-    /// Levels of a line; 0 where it has no ops with a path.
+    /// Returns the number of levels of a line. Zero if it has no ops with a path.
     pub fn depth(&self, line: LineId) -> u32 {
         self.depths.get(line.index()).copied().unwrap_or(0)
     }
 
-    /// The text of a scope.
+    /// Returns the text of a scope.
     pub fn name(&self, name: StrId) -> &str {
         self.names.get(name)
     }
 
-    /// The colour of a scope.
+    /// Returns the colour of a scope.
     pub fn paint(&self, name: StrId) -> Paint {
         self.paints.get(name.index()).copied().unwrap_or_default()
     }
 
-    /// What fills each column of each level of a line. Inner ops come after outer ones and take their columns: what is nested covers no more
-    /// than what it is nested in.
+    /// Returns the content of each column of each level of a line. Inner ops are processed after outer ones and
+    /// overwrite their columns, which is correct because a nested op covers no more than its parent.
     pub fn cells(&self, source: Source<'_>, line: LineId, columns: &Columns) -> Vec<Vec<Cell>> {
         let mut levels = vec![vec![Cell::default(); columns.len()]; self.depth(line) as usize];
         for lane in source.lanes(line) {

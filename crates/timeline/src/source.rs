@@ -1,5 +1,5 @@
-//! Where the events of a timeline come from: the trace itself, or what is derived of it. Both are traces, so everything that is said
-//! of events holds for both.
+//! Sources of a timeline's events: the recorded trace, and the trace derived from it. Both are traces, so the same
+//! code handles them.
 
 use std::sync::OnceLock;
 
@@ -12,54 +12,54 @@ use crate::lanes::Lanes;
 use crate::paint::{Paint, hue};
 use crate::statistics::{Limits, Stretches};
 
-/// Which trace an event or a line is of.
+/// Origin of an event or a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Origin {
-    /// What the profiler recorded.
+    /// Recorded by the profiler.
     #[default]
     Captured,
-    /// Events that were derived from the trace.
+    /// Derived from the recorded trace.
     Derived,
 }
 
-/// The events of one origin, ready to be drawn.
+/// Events of one origin, ready to be drawn.
 #[derive(Clone, Copy, Debug)]
 pub struct Source<'a> {
-    /// The events.
+    /// Trace with the events.
     pub trace: &'a Trace,
-    /// The events of each line in order.
+    /// Events of each line, in order.
     pub by_line: &'a ByLine,
-    pub(crate) made: &'a Made,
+    pub(crate) caches: &'a Caches,
 }
 
-/// What is made of a trace once, when it is first asked for.
+/// Data computed once from a trace, on first access.
 #[derive(Debug)]
-pub(crate) struct Made {
+pub(crate) struct Caches {
     pub lanes: Lanes,
     pub stretches: Stretches,
     paints: OnceLock<Vec<Paint>>,
     counts: OnceLock<Vec<u32>>,
 }
 
-impl Made {
-    pub fn new(trace: &Trace) -> Made {
+impl Caches {
+    pub fn new(trace: &Trace) -> Caches {
         let (lanes, stretches) = (Lanes::new(trace.lines.len()), Stretches::new(trace.lines.len(), Limits::USUAL));
-        Made { lanes, stretches, paints: OnceLock::new(), counts: OnceLock::new() }
+        Caches { lanes, stretches, paints: OnceLock::new(), counts: OnceLock::new() }
     }
 
-    /// Bytes of memory held.
+    /// Returns the allocated memory, in bytes.
     pub fn memory_bytes(&self) -> usize {
         self.lanes.memory_bytes() + self.stretches.memory_bytes()
     }
 }
 
 impl<'a> Source<'a> {
-    pub(crate) fn new(trace: &'a Trace, by_line: &'a ByLine, made: &'a Made) -> Source<'a> {
-        Source { trace, by_line, made }
+    pub(crate) fn new(trace: &'a Trace, by_line: &'a ByLine, caches: &'a Caches) -> Source<'a> {
+        Source { trace, by_line, caches }
     }
 
     pub(crate) fn painted(self, families: impl FnOnce() -> Vec<Option<OpFamily>>) -> Source<'a> {
-        self.made.paints.get_or_init(|| {
+        self.caches.paints.get_or_init(|| {
             let kinds = self.trace.events.kinds().iter().zip(families());
             kinds
                 .map(|(kind, family)| family.map_or_else(|| hue(self.trace.text(kind.name)), Paint::of_family))
@@ -68,14 +68,14 @@ impl<'a> Source<'a> {
         self
     }
 
-    /// The lanes of a line, the outermost first.
+    /// Returns the lanes of a line, outermost first.
     pub fn lanes(self, line: LineId) -> &'a [Lane] {
-        self.made.lanes.of_line(self.trace, self.by_line, line)
+        self.caches.lanes.of_line(self.trace, self.by_line, line)
     }
 
-    /// Number of the events of each kind.
+    /// Returns the number of events of each kind.
     pub fn counts(self) -> &'a [u32] {
-        self.made.counts.get_or_init(|| {
+        self.caches.counts.get_or_init(|| {
             let mut counts = vec![0; self.trace.events.kinds().len()];
             self.trace.events.for_each_time(self.trace.events.ids(), |_, kind, _| {
                 counts.get_mut(kind).into_iter().for_each(|count| *count += 1);
@@ -84,17 +84,17 @@ impl<'a> Source<'a> {
         })
     }
 
-    /// The colour of a kind of event.
+    /// Returns the colour of a kind of event.
     pub fn paint(self, kind: usize) -> Paint {
-        self.made.paints.get().and_then(|paints| paints.get(kind)).copied().unwrap_or_default()
+        self.caches.paints.get().and_then(|paints| paints.get(kind)).copied().unwrap_or_default()
     }
 
-    /// The name of a kind of event.
+    /// Returns the name of a kind of event.
     pub fn name(self, kind: usize) -> StrId {
         self.trace.events.kinds().get(kind).map_or(StrId::EMPTY, |kind| kind.name)
     }
 
-    /// The kind, name and time of an event.
+    /// Returns the kind, name and interval of an event.
     pub fn event(self, id: EventId) -> Option<(usize, StrId, trace::Interval)> {
         let (kind, time) = self.trace.occupied(id)?;
         Some((kind, self.name(kind), time))

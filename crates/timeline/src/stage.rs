@@ -1,4 +1,4 @@
-//! From what a page asks to see to what is drawn, with what stays the same from picture to picture.
+//! Builds a scene from the view that the page requests, and caches what stays the same from picture to picture.
 
 use base::Ps;
 use metrics::Context;
@@ -17,60 +17,61 @@ use crate::source::Origin;
 use crate::timeline::{Timeline, extent};
 use crate::viewport::Viewport;
 
-/// What is to be seen. Sizes and places are in CSS pixels.
+/// The requested view. Sizes and positions are in CSS pixels.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Sight {
-    /// Start and end of the range in picoseconds from the start of the capture; none for everything.
+    /// Start and end of the range, in picoseconds from the start of the capture. `None` for everything.
     pub range_ps: Option<(i64, i64)>,
-    /// Width of the events.
+    /// Width of the area with the events.
     pub width: u32,
-    /// Height of the events, with the axis.
+    /// Height of the area with the events, including the axis.
     pub height: u32,
-    /// Width of the names beside them.
+    /// Width of the names next to it.
     pub names_width: u32,
-    /// Pixels of the screen in a CSS pixel.
+    /// Number of screen pixels per CSS pixel.
     pub scale: f64,
-    /// How far the rows are scrolled up.
+    /// Vertical scroll position.
     pub scroll: u32,
-    /// The dark theme.
+    /// True for the dark theme.
     pub dark: bool,
-    /// Where the pointer is, from the upper left corner of the events.
+    /// Position of the pointer, from the upper left corner of the events.
     pub pointer: Option<(f64, f64)>,
-    /// A range is being dragged: nothing is marked or said of what is below the pointer.
+    /// True while the user drags a range. Then nothing below the pointer is highlighted or described.
     pub is_dragging: bool,
     /// The selected event.
     pub selected: Option<EventRef>,
-    /// What does not pass this filter is pale.
+    /// Filter text. Events that do not pass are pale.
     pub filter: String,
-    /// How the tracks are shown: the text of an [`Arrangement`].
+    /// Arrangement of the tracks: the text of an [`Arrangement`].
     pub arrangement: String,
-    /// Flags and ranges that the user keeps: the text of [`Bookmarks`].
+    /// Flags and bookmarked ranges: the text of [`Bookmarks`].
     pub bookmarks: String,
-    /// Number of the selected bookmark.
+    /// Index of the selected bookmark.
     pub bookmark: Option<u32>,
-    /// Start and end of what can be seen, where that is more than the capture: another run is shown beside it.
+    /// Start and end of the scrollable time, if another run is shown next to this one and the time exceeds the
+    /// capture.
     pub extent_ps: Option<(i64, i64)>,
-    /// Ops have the colours of [`Stage::changes`].
+    /// True to colour ops by [`Stage::changes`].
     pub by_change: bool,
 }
 
-/// What is kept from picture to picture.
+/// Cache that is kept from picture to picture.
 #[derive(Debug, Default)]
 pub struct Stage {
-    /// The arrangement and the layout that it gives, by the arrangement's text.
+    /// Arrangement and its layout, by the arrangement's text.
     layout: Option<(String, Arrangement, Layout)>,
-    /// The bookmarks, by their text.
+    /// Bookmarks, by their text.
     bookmarks: Option<(String, Bookmarks)>,
-    /// The filter, the recorded events that pass it, and whether each kind of derived event does.
+    /// Filter text, the recorded events that pass, and whether each kind of derived event passes.
     passing: Option<(String, Found, Vec<bool>)>,
-    /// The colour of each kind of recorded event for what became of it in another run.
+    /// Colour of each kind of recorded event by its change against another run.
     pub changes: Option<Vec<Option<Paint>>>,
-    /// The selected event and what it is linked with.
+    /// Selected event and the events it is linked to.
     linked: Option<(EventRef, Vec<Linked>)>,
 }
 
 impl Stage {
-    /// What is seen of a run. `passes` says whether a kind of event passes the filter of `sight`.
+    /// Returns the scene of a run. `passes` returns true for the kinds of event that pass the filter of `sight`.
     pub fn scene<'a>(
         &'a mut self,
         timeline: &'a Timeline,
@@ -136,12 +137,12 @@ impl Stage {
 }
 
 impl Scene<'_> {
-    /// A range as [`Sight`] has it: from the start of the capture.
+    /// Converts a range to picoseconds from the start of the capture, as in [`Sight`].
     pub fn from_zero(&self, range: Interval) -> (i64, i64) {
         ((range.start - self.zero).as_ps(), (range.end - self.zero).as_ps())
     }
 
-    /// The event below the pointer.
+    /// Returns the event below the pointer.
     pub fn pointed(&self, sight: &Sight) -> Option<EventRef> {
         let (x, y) = sight.pointer.filter(|(x, _)| *x >= 0.0 && !sight.is_dragging)?;
         match self.hit(x, y)? {
@@ -150,13 +151,13 @@ impl Scene<'_> {
         }
     }
 
-    /// What the edge of a range that is dragged to the pointer snaps to, in picoseconds from the start of the capture.
+    /// Returns the time that a dragged edge at the pointer snaps to, in picoseconds from the start of the capture.
     pub fn snapped_ps(&self, sight: &Sight) -> Option<i64> {
         let (x, y) = sight.pointer.filter(|(x, _)| *x >= 0.0)?;
         Some((self.edge_near(x, y)? - self.zero).as_ps())
     }
 
-    /// The name of an event.
+    /// Returns the name of an event.
     pub fn name_of(&self, event: EventRef) -> Option<(Origin, StrId)> {
         let (_, name, _) = self.source(event.origin).event(event.id())?;
         Some((event.origin, name))

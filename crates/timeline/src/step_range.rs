@@ -1,17 +1,18 @@
-//! When a step is, and which step stands for all.
+//! Time range of a step, and the choice of a representative step.
 
 use metrics::{Context, Device};
 use trace::Interval;
 
-/// From the first start of the step with this index on any device to its last end; none where no device ran it.
+/// Returns the time from the first start of a step on any device to its last end. Returns `None` if no device ran the
+/// step.
 pub fn step_range(context: Context<'_>, step: usize) -> Option<Interval> {
     let windows = context.analysis.steps.windows.iter();
     let windows = windows.filter_map(|windows| windows.get(step).copied().flatten()).map(|window| window.interval);
     windows.reduce(|a, b| Interval::new(a.start.min(b.start), a.end.max(b.end)))
 }
 
-/// The first device that is at least half as busy as the busiest in the step with this index, and when the step is on
-/// it: the same device in runs of one program. `None` where no device ran the step.
+/// Returns the first device that is at least half as busy as the busiest in the step, and the time of the step on it.
+/// Runs of the same program give the same device. Returns `None` if no device ran the step.
 pub(crate) fn busy_device(context: Context<'_>, step: usize) -> Option<(&Device, Interval)> {
     let devices = context.analysis.captured.used.iter().zip(&context.analysis.steps.windows);
     let ran = devices.filter_map(|(device, windows)| Some((device, windows.get(step).copied()??.interval)));
@@ -21,7 +22,8 @@ pub(crate) fn busy_device(context: Context<'_>, step: usize) -> Option<(&Device,
     first.map(|(device, time, _)| (device, time))
 }
 
-/// The index of the step that stands for all: of the counted ones that with the median duration, of two such the shorter one.
+/// Returns the index of the representative step: the counted step with the median duration, or the shorter of the
+/// middle two.
 pub fn median_step(context: Context<'_>) -> Option<usize> {
     let counted = context.profile.steps.iter().filter(|step| step.counted);
     let mut steps: Vec<(f64, u64)> = counted.map(|step| (step.duration_us, step.index)).collect();

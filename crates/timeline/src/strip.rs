@@ -1,4 +1,5 @@
-//! A slim picture of the whole capture: how busy each device is over time, and the steps; where no device ran, the busiest threads.
+//! A slim picture of the whole capture: the load of each device over time, and the steps. If no device ran, it shows
+//! the busiest threads.
 //!
 //! ```text
 //! steps     |    |    |    |    |    |    |    |
@@ -16,35 +17,35 @@ use crate::paint::{Paint, Rgb};
 use crate::source::Origin;
 use crate::timeline::{Timeline, extent};
 
-/// Rows at most: of more devices each row is the mean of several.
+/// Maximum number of rows. If there are more devices, each row is the mean of several.
 const MAX_ROWS: usize = 8;
 
-/// Threads that are shown where no device ran.
+/// Maximum number of threads that are shown if no device ran.
 const MAX_THREADS: usize = 3;
 
-/// Height of the steps' row, as a share of the whole.
+/// Fraction of the height for the row of steps: one part in this many.
 const STEPS_SHARE: i32 = 5;
 
-/// What is seen of a capture at a glance.
+/// Overview of a capture.
 #[derive(Clone, Copy, Debug)]
 pub struct Strip<'a> {
-    /// The run.
+    /// Context of the run.
     pub context: Context<'a>,
     /// Timeline of the run.
     pub timeline: &'a Timeline,
-    /// Size on the canvas.
+    /// Size in canvas pixels.
     pub size: (u32, u32),
-    /// The dark theme.
+    /// True for the dark theme.
     pub dark: bool,
 }
 
 impl Strip<'_> {
-    /// The colour behind everything.
+    /// Returns the background colour.
     pub fn background(&self) -> Rgb {
         Rgb::hex(if self.dark { 0x22_2731 } else { 0xee_f0f3 })
     }
 
-    /// Draws the strip.
+    /// Draws the overview.
     pub fn draw(&self, canvas: &mut dyn Canvas) {
         let columns = Columns::new(extent(self.context), self.size.0.max(1));
         let used = &self.context.analysis.captured.used;
@@ -66,7 +67,7 @@ impl Strip<'_> {
         }
     }
 
-    /// The rows of the busiest threads of hosts.
+    /// Draws the rows of the busiest host threads.
     fn threads(&self, canvas: &mut dyn Canvas, columns: &Columns, top: i32) {
         let source = self.timeline.source(self.context, Origin::Captured);
         let mut lanes: Vec<(Ps, &crate::Lane)> = Vec::new();
@@ -93,7 +94,7 @@ impl Strip<'_> {
         }
     }
 
-    /// Upper edge and height of a row.
+    /// Returns the upper edge and the height of a row.
     fn place(&self, row: usize, rows: usize, top: i32) -> (i32, i32) {
         let room = self.size.1 as i32 - top;
         let edge = |row: usize| top + room * row as i32 / rows.max(1) as i32;
@@ -115,7 +116,7 @@ impl Strip<'_> {
         }
     }
 
-    /// The steps of the first device, every other one shaded; false without any.
+    /// Draws the steps of the first device in alternating shades. Returns false if there are none.
     fn steps(&self, canvas: &mut dyn Canvas, columns: &Columns, height: i32) -> bool {
         let Some(windows) = self.context.analysis.steps.windows.first() else { return false };
         let range = columns.range();
@@ -135,7 +136,7 @@ fn share_of(busy: Ps, length: Ps) -> f64 {
     if length > Ps::ZERO { busy.as_ps() as f64 / length.as_ps() as f64 } else { 0.0 }
 }
 
-/// Adds how much of each column a set covers. Walks both once.
+/// Adds the share of each column that a set covers. Walks both once.
 fn add_shares(set: &IntervalSet, columns: &Columns, shares: &mut [f64]) {
     let mut column = 0;
     for part in set.parts() {

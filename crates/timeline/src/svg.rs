@@ -1,11 +1,11 @@
-//! A canvas that becomes an SVG: the same picture, for documents.
+//! A canvas that creates an SVG: the same picture, for documents.
 
 use std::fmt::Write as _;
 
 use crate::canvas::{Arrow, Canvas, Rect, TextStyle};
 use crate::paint::Rgb;
 
-/// A vector graphic while it is drawn. Touching rectangles of one colour and height become one.
+/// A vector graphic that is being drawn. Adjacent rectangles with the same colour and height are merged.
 #[derive(Clone, Debug, Default)]
 pub struct Svg {
     body: String,
@@ -13,7 +13,7 @@ pub struct Svg {
 }
 
 impl Svg {
-    /// The whole graphic, of this size. `title` is read aloud.
+    /// Returns the complete graphic with this size. Screen readers read `title` aloud.
     pub fn finish(mut self, width: u32, height: u32, title: &str) -> String {
         self.flush();
         let mut name = String::new();
@@ -28,7 +28,7 @@ impl Svg {
     fn flush(&mut self) {
         if let Some((rect, Rgb(red, green, blue), opacity)) = self.last.take() {
             let Rect { x, y, width, height } = rect;
-            // Fails only for lack of memory.
+            // Fails only if memory is exhausted.
             let _ = write!(
                 self.body,
                 "<path fill=\"#{red:02x}{green:02x}{blue:02x}\" d=\"M{x} {y}h{width}v{height}h-{width}z\""
@@ -61,7 +61,7 @@ impl Canvas for Svg {
         self.flush();
         let [(ax, ay), (bx, by), (cx, cy), (x, y)] = arrow.points;
         let colour = format!("#{red:02x}{green:02x}{blue:02x}");
-        // Fails only for lack of memory.
+        // Fails only if memory is exhausted.
         let _ = write!(
             self.body,
             "<path fill=\"none\" stroke=\"{colour}\" stroke-width=\"{}\" d=\"M{ax} {ay}C{bx} {by} {cx} {cy} {x} {y}\"/>",
@@ -80,7 +80,7 @@ impl Canvas for Svg {
             TextStyle::Plain => "font-family=\"sans-serif\"",
             TextStyle::Heading => "font-family=\"sans-serif\" font-weight=\"600\"",
         };
-        // Fails only for lack of memory.
+        // Fails only if memory is exhausted.
         let _ = write!(
             self.body,
             "<text x=\"{x}\" y=\"{y}\" dominant-baseline=\"central\" fill=\"#{red:02x}{green:02x}{blue:02x}\" {family}>"
@@ -90,7 +90,7 @@ impl Canvas for Svg {
     }
 }
 
-/// Text of a trace is never markup.
+/// Escapes a text of a trace, so that it is never interpreted as markup.
 fn escape(text: &str, out: &mut String) {
     for c in base::format::printable(text).chars() {
         match c {

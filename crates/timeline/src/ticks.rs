@@ -1,22 +1,22 @@
-//! The marks of a time axis.
+//! Ticks of a time axis.
 
 use base::Ps;
 use trace::Interval;
 
-/// Units of time with their length in picoseconds and the digits behind the point that they can have.
+/// Units of time, with their lengths in picoseconds.
 const UNITS: [(&str, i64); 5] =
     [("s", 1_000_000_000_000), ("ms", 1_000_000_000), ("µs", 1_000_000), ("ns", 1_000), ("ps", 1)];
 
-/// A mark.
+/// A tick of the axis.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tick {
-    /// When the tick is.
+    /// Time of the tick.
     pub time: Ps,
-    /// What stands beside the tick: the time from `zero`.
+    /// Label of the tick: its time relative to `zero`.
     pub label: String,
 }
 
-/// The marks of a range, at round times from `zero` on, at most about `count`.
+/// Returns the ticks of a range, at round times relative to `zero`. There are about `count` at most.
 pub fn ticks(range: Interval, zero: Ps, count: u32) -> Vec<Tick> {
     let step = step(range.length().as_ps() / i64::from(count.max(1)));
     let (_, unit) = unit_of(step);
@@ -26,7 +26,7 @@ pub fn ticks(range: Interval, zero: Ps, count: u32) -> Vec<Tick> {
     marks.filter(|tick| tick.time >= range.start && tick.time <= range.end).collect()
 }
 
-/// The next round length: 1, 2 or 5 times a power of ten.
+/// Returns the next round length: 1, 2 or 5 times a power of ten.
 fn step(least: i64) -> i64 {
     let mut power: i64 = 1;
     loop {
@@ -44,10 +44,11 @@ fn unit_of(length: i64) -> (&'static str, i64) {
     UNITS.into_iter().find(|(_, unit)| length >= *unit).unwrap_or(("ps", 1))
 }
 
-/// The time in the largest unit in which the step is a whole number, with what is smaller behind a point where the time is a second or more.
+/// Returns the time in the largest unit in which the step is a whole number. Large times get a larger unit, with
+/// decimals.
 fn label(from_zero: i64, step: i64, unit: i64) -> String {
     let name = UNITS.into_iter().find(|(_, of)| *of == unit).map_or("ps", |(name, _)| name);
-    // Beyond a thousand of a unit the next larger one is easier to read: 1.25 s, not 1250 ms.
+    // From a thousand of a unit on, the next larger one is easier to read: 1.25 s, not 1250 ms.
     let larger =
         UNITS.into_iter().rev().find(|(_, of)| *of > unit && from_zero.saturating_abs() >= *of && step * 1_000 >= *of);
     match larger {

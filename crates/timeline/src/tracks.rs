@@ -1,5 +1,5 @@
-//! The tracks of a run in the order in which they are shown: devices, then the other processes, each as the file orders them, below each what is derived of it, its
-//! lines in the file's order, and its counters.
+//! Tracks of a run in display order: first devices, then the other processes, each group in the file's order. Each
+//! process has its derived tracks, then its lines in the file's order, then its counters.
 
 use base::sort;
 use trace::{LineId, LineKind, Plane, PlaneKind, Trace};
@@ -9,66 +9,68 @@ use crate::lines::process_name;
 use crate::scopes::{Flame, Scopes};
 use crate::source::{Origin, Source};
 
-/// Tracks that a timeline shows at once before it folds the hosts, whose threads are many.
+/// Number of tracks above which hosts are folded at first, because they have many threads.
 const MANY_TRACKS: usize = 60;
 
-/// A track, by its process and its place there.
+/// Id of a track: its process and its position there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TrackId {
     /// Index of the process.
     pub process: u32,
-    /// Index of the track in it.
+    /// Index of the track in the process.
     pub track: u32,
 }
 
-/// True if processes of hosts are folded at first: if there are many tracks, and devices beside the hosts.
+/// Returns true if host processes are folded at first: if there are many tracks, and devices in addition to the
+/// hosts.
 pub(crate) fn hosts_fold(processes: &[Process]) -> bool {
     let many = processes.iter().map(|process| process.tracks.len()).sum::<usize>() > MANY_TRACKS;
     many && processes.iter().any(|process| !process.is_host)
 }
 
-/// What a track shows.
+/// Content of a track.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shows {
     /// The events of a line.
     Events(Origin, LineId),
     /// The name scopes or source lines of the ops of a recorded line.
     Scopes(Flame, LineId),
-    /// A counter, as an index into [`Trace::counters`] of that trace.
+    /// A counter, as an index into [`Trace::counters`] of the trace of this origin.
     Counter(Origin, u32),
 }
 
-/// One row of the timeline, or several: one per lane.
+/// A track: one row per lane.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Track {
     /// Name of the track in the file.
     pub name: String,
-    /// What the track shows.
+    /// Content of the track.
     pub shows: Shows,
-    /// Number of the track's lanes; 1 of a counter.
+    /// Number of lanes. A counter has 1.
     pub lanes: u32,
-    /// What the track means, where it is derived and not recorded.
+    /// Definition of the track if it is derived. `None` if it is recorded.
     pub definition: Option<&'static str>,
 }
 
-/// The tracks of a device or host.
+/// Tracks of a device or host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Process {
-    /// Name of the process in the file; with the host in front where a run has several.
+    /// Name of the process in the file. The host's name precedes it if the run has several hosts.
     pub name: String,
     /// Tracks of the process.
     pub tracks: Vec<Track>,
-    /// Number of the events on the lines of the process.
+    /// Number of events on the lines of the process.
     pub events: u64,
-    /// True for a host: its threads are many, and folded where devices stand beside them.
+    /// True for a host. Hosts have many threads, so they are folded if there are devices, too.
     pub is_host: bool,
 }
 
-/// The processes that show anything.
+/// Returns the processes that have tracks.
 pub(crate) fn processes([captured, derived]: [Source<'_>; 2], flames: &[Scopes; 2]) -> Vec<Process> {
     let whole = captured.trace;
     let (captured, derived) = ((Origin::Captured, captured), (Origin::Derived, derived));
-    // A stack of Python functions fills a screen, and PyTorch's traces begin with it: whoever opens the timeline looks for the devices.
+    // Devices come first, because most users look for them. A stack of Python functions fills a screen, and traces of
+    // PyTorch start with it.
     let place = |(index, plane): (usize, &Plane)| {
         (!matches!(plane.kind, PlaneKind::Device { .. }), plane.order.unwrap_or(i64::MAX), index)
     };
@@ -129,15 +131,15 @@ pub(crate) fn processes([captured, derived]: [Source<'_>; 2], flames: &[Scopes; 
 }
 
 const BY_PROFILER: &str =
-    "The profiler derived this line from others: on a TPU only XLA Ops, on a GPU only streams are measured.";
+    "The profiler derived this line from others. It measures only XLA Ops on a TPU, and only streams on a GPU.";
 
 fn unnamed(line: &trace::Line) -> String {
-    line.id.map_or_else(|| "line without a name".to_owned(), |id| format!("line {id}"))
+    line.id.map_or_else(|| "unnamed line".to_owned(), |id| format!("line {id}"))
 }
 
 fn name(whole: &Trace, plane: usize) -> String {
     let name = whole.planes.get(plane).map(|plane| process_name(whole, plane).into_owned());
-    name.filter(|name| !name.is_empty()).unwrap_or_else(|| "process without a name".to_owned())
+    name.filter(|name| !name.is_empty()).unwrap_or_else(|| "unnamed process".to_owned())
 }
 
 fn is_host(whole: &Trace, plane: usize) -> bool {

@@ -1,28 +1,28 @@
-//! The range of time that is seen, and how it is moved: zoom about the pointer, pan, fit.
+//! The visible range of time, with zoom around the pointer, pan and fit.
 
 use base::Ps;
 use trace::Interval;
 
-/// The shortest range that is shown.
+/// Length of the shortest range that can be shown, in picoseconds.
 const SHORTEST: i64 = 10;
 
-/// The range in sight, of all that there is.
+/// The visible range within the whole time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Viewport {
-    /// All that can be seen.
+    /// Whole time that can be shown.
     pub all: Interval,
-    /// What is seen.
+    /// Visible range.
     pub range: Interval,
 }
 
 impl Viewport {
-    /// The viewport of all that can be seen.
+    /// Returns a viewport that shows everything.
     pub fn new(all: Interval) -> Viewport {
         let all = Interval::new(all.start, all.end.max(all.start + Ps::new(SHORTEST)));
         Viewport { all, range: all }
     }
 
-    /// The viewport with another range, inside of all that there is.
+    /// Returns the viewport with another range, clamped to the whole time.
     #[must_use]
     pub fn show(self, range: Interval) -> Viewport {
         let (all, longest) = (self.all, self.all.length().as_ps());
@@ -32,18 +32,19 @@ impl Viewport {
         Viewport { all, range: Interval::new(Ps::new(start), Ps::new(start.saturating_add(length))) }
     }
 
-    /// The time at a share of the width, 0 to 1.
+    /// Returns the time at a fraction of the width, from 0 to 1.
     pub fn time_at(self, share: f64) -> Ps {
         // A cast of a float saturates.
         self.range.start + Ps::new((self.range.length().as_ps() as f64 * share) as i64)
     }
 
-    /// The share of the width at which a time is seen; outside of 0 to 1 where it is not.
+    /// Returns the fraction of the width at which a time is shown. It is outside of 0 to 1 if the time is not
+    /// visible.
     pub fn share_of(self, time: Ps) -> f64 {
         (time - self.range.start).as_ps() as f64 / self.range.length().as_ps() as f64
     }
 
-    /// `factor` times as much in sight; the time at a share of the width stays where it is.
+    /// Zooms: shows `factor` times as much. The time at the fraction `share` of the width stays in place.
     #[must_use]
     pub fn zoom(self, share: f64, factor: f64) -> Viewport {
         let length = self.range.length().as_ps() as f64;
@@ -53,14 +54,14 @@ impl Viewport {
         self.show(Interval::new(start, start + Ps::new(wanted as i64)))
     }
 
-    /// The viewport moved to a later time by `widths` of its width.
+    /// Pans to a later time by `widths` of the viewport's width.
     #[must_use]
     pub fn pan(self, widths: f64) -> Viewport {
         let by = Ps::new((self.range.length().as_ps() as f64 * widths) as i64);
         self.show(Interval::new(self.range.start + by, self.range.end + by))
     }
 
-    /// A range with some space beside it.
+    /// Returns the viewport that shows a range with some margin.
     #[must_use]
     pub fn fit(self, range: Interval) -> Viewport {
         let margin = Ps::new((range.length().as_ps() / 8).max(1));

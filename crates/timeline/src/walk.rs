@@ -1,4 +1,4 @@
-//! From event to event: along a line, to the lane above or below, and to the next one that passes the filter.
+//! Navigation between events: along a lane, to the lane above or below, and to the next event that passes the filter.
 
 use base::Ps;
 use trace::LineId;
@@ -8,25 +8,25 @@ use crate::scene::{EventRef, Scene};
 use crate::source::Origin;
 use crate::tracks::Shows;
 
-/// Where to go from an event.
+/// Direction of a move from an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum Step {
     /// To the next event of the lane.
     Next,
-    /// To the event before in the lane.
+    /// To the previous event of the lane.
     Previous,
-    /// To the event above, in its track or the one before.
+    /// To the event above, in the same track or the previous one.
     Up,
-    /// To the event below.
+    /// To the event below, in the same track or the next one.
     Down,
-    /// To the nearest event that it follows from.
+    /// To the nearest event that caused it.
     Cause,
-    /// To the nearest event that follows from it.
+    /// To the nearest event that it caused.
     Effect,
 }
 
 impl Scene<'_> {
-    /// The event that a step leads to; of none selected the first in sight.
+    /// Returns the event that a move leads to. Without a selection, returns the first visible event.
     pub fn step(&self, step: Step) -> Option<EventRef> {
         let is_along = matches!(step, Step::Cause | Step::Effect);
         let Some(from) = self.selected.filter(|event| is_along || self.place_of(*event).is_some()) else {
@@ -43,13 +43,13 @@ impl Scene<'_> {
             .iter()
             .zip(0..)
             .find_map(|(of, lane)| Some((lane, of.place_of(source.trace, from.id(), time.start)?)))?;
-        let beside = |place: Option<usize>| {
+        let event_at = |place: Option<usize>| {
             let id = lanes.get(lane)?.event(place?)?;
             Some(EventRef { origin, index: id.get() })
         };
         match step {
-            Step::Next => beside(place.checked_add(1)),
-            Step::Previous => beside(place.checked_sub(1)),
+            Step::Next => event_at(place.checked_add(1)),
+            Step::Previous => event_at(place.checked_sub(1)),
             Step::Cause | Step::Effect => {
                 let linked = self.linked.iter().find(|linked| linked.follows == (step == Step::Effect));
                 linked.map(|linked| EventRef::captured(linked.event))
@@ -67,7 +67,7 @@ impl Scene<'_> {
         }
     }
 
-    /// All lanes that are shown, from top to bottom.
+    /// Returns all lanes that are shown, from top to bottom.
     fn lanes(&self) -> Vec<(Origin, LineId, usize)> {
         let mut lanes = Vec::new();
         for row in &self.layout.rows {
@@ -79,7 +79,7 @@ impl Scene<'_> {
         lanes
     }
 
-    /// The event of a lane at a time, else the next one, else the last.
+    /// Returns the event of a lane at a time, else the next one, else the last.
     fn nearest(&self, origin: Origin, line: LineId, lane: usize, time: Ps) -> Option<EventRef> {
         let source = self.source(origin);
         let lane = source.lanes(line).get(lane)?;
@@ -87,8 +87,8 @@ impl Scene<'_> {
         Some(EventRef { origin, index: lane.event(place)?.get() })
     }
 
-    /// The recorded event that passes the filter and comes after the selected one, or the one before it; from the other end where there is none.
-    /// Without a filter none passes.
+    /// Returns the recorded event that passes the filter and is next after, or before, the selected one. Wraps around
+    /// at both ends. Returns `None` without a filter.
     pub fn next_passing(&self, forward: bool) -> Option<EventRef> {
         let (found, source) = (self.found?, self.source(Origin::Captured));
         let from = self.selected.filter(|event| event.origin == Origin::Captured);

@@ -1,37 +1,37 @@
-//! Hosts whose files have no common clock, laid over each other by what all of them did.
+//! Aligns hosts whose files have no common clock, using events that all hosts take part in.
 //!
 //! ```text
 //! host A, its clock   5.000 s  [step 0 )[step 1 )[step 2 )
 //! host B, its clock 912.345 s            [step 1 )[step 2 )
-//! B is moved                   |-907.345 s + 1 step|
+//! shift of B                   |-907.345 s + 1 step|
 //! merged              5.000 s  [step 0 )[step 1 )[step 2 )
 //!                                       [step 1 )[step 2 )
 //! ```
 //!
-//! What all hosts did together starts at about the same time on each. How far single pairs of starts are from that says how well the
-//! hosts can be compared; a difference that all pairs share cannot be seen.
+//! Work that all hosts do together starts at about the same time on each. The spread of the differences between pairs
+//! of starts shows how precise the alignment is. A difference that all pairs share cannot be detected.
 
 use std::collections::BTreeMap;
 
 use super::{EventColumn, EventId, LineKind, Trace};
 use base::{Ps, format};
 
-/// Where the hosts are laid over each other, by the first host's clock.
+/// Alignment of all hosts to the clock of the first.
 #[derive(Debug)]
 pub(super) struct Alignment {
-    /// How much later each host's events are put.
+    /// Shift added to the times of each host's events.
     pub shifts: Vec<Ps>,
-    /// By what, and how well it fits, for a sentence that ends there.
+    /// Events that the hosts were aligned by, and how well they agree: the end of a sentence of the warning.
     pub by: String,
 }
 
-/// Starts by what names them on every host.
+/// Start of each mark, by its name and number, which are the same on every host.
 type Marks<'t> = BTreeMap<(&'t str, i64), Ps>;
 
 /// Finds the marks of one host.
 type Find = fn(&Trace) -> Marks<'_>;
 
-/// Lays the hosts over each other: by their steps, else by their programs' runs, else from the first event of each.
+/// Aligns the hosts by their steps, else by the runs of their programs, else by the first event of each.
 pub(super) fn align(hosts: &[(String, Trace)]) -> Alignment {
     let kinds: [(&str, Find); 3] = [("step", steps), ("module run", runs_by_id), ("module run", runs_by_rank)];
     for (what, marks) in kinds {
@@ -43,11 +43,11 @@ pub(super) fn align(hosts: &[(String, Trace)]) -> Alignment {
     let first = starts.first().copied().unwrap_or_default();
     Alignment {
         shifts: starts.into_iter().map(|start| first - start).collect(),
-        by: "the first device event of each; how far that is from the truth is unknown".to_owned(),
+        by: "the first device event of each; the error of this alignment is unknown".to_owned(),
     }
 }
 
-/// The alignment by marks that the first host shares with every other; `None` if some host shares none.
+/// Aligns by the marks that the first host shares with every other host. Returns `None` if a host shares none.
 fn by_marks(hosts: &[(String, Trace)], what: &str, marks: Find) -> Option<Alignment> {
     let (first, others) = hosts.split_first()?;
     let ours = marks(&first.1);
@@ -66,14 +66,14 @@ fn by_marks(hosts: &[(String, Trace)], what: &str, marks: Find) -> Option<Alignm
     }
     let s = if fewest == 1 { "" } else { "s" };
     let by = format!(
-        "{} {what}{s} that they share, whose starts then agree within {}; a difference common to all of them cannot be seen",
+        "{} shared {what}{s}, whose starts then agree within {}; a difference common to all of them cannot be detected",
         format::count(fewest as u64),
         format::time_us(apart.as_us())
     );
     Some(Alignment { shifts, by })
 }
 
-/// Calls `visit` with the events that lie on lines of one kind.
+/// Calls `visit` for the events on lines of one kind.
 fn on_lines(trace: &Trace, kind: LineKind, mut visit: impl FnMut(EventId, &str, Ps)) {
     let wanted: Vec<bool> = trace.lines.iter().map(|line| line.kind == kind).collect();
     for id in trace.events.ids() {
@@ -84,7 +84,7 @@ fn on_lines(trace: &Trace, kind: LineKind, mut visit: impl FnMut(EventId, &str, 
     }
 }
 
-/// The first start of each numbered step on the host.
+/// Returns the first start of each numbered step on the host.
 fn steps(trace: &Trace) -> Marks<'_> {
     let mut marks = Marks::new();
     for (id, number) in trace.events.column(EventColumn::StepNum).iter() {
@@ -96,7 +96,7 @@ fn steps(trace: &Trace) -> Marks<'_> {
     marks
 }
 
-/// The first start of each numbered run of a program on a device.
+/// Returns the first start of each numbered program run on a device.
 fn runs_by_id(trace: &Trace) -> Marks<'_> {
     let mut marks = Marks::new();
     let runs = trace.events.column(EventColumn::RunId);
@@ -109,7 +109,7 @@ fn runs_by_id(trace: &Trace) -> Marks<'_> {
     marks
 }
 
-/// The starts of the first, second, ... run of each program on the first device that runs any.
+/// Returns the starts of the first, second, ... run of each program, on the first device that runs any program.
 fn runs_by_rank(trace: &Trace) -> Marks<'_> {
     let mut of_line: BTreeMap<usize, Vec<(Ps, &str)>> = BTreeMap::new();
     on_lines(trace, LineKind::Modules, |id, _, start| {
@@ -133,7 +133,7 @@ fn keep_first<'t>(marks: &mut Marks<'t>, key: (&'t str, i64), start: Ps) {
     *first = start.min(*first);
 }
 
-/// The start of the first event on a device, else of the first event.
+/// Returns the start of the first device event, or of the first event if no device has events.
 fn first_start(trace: &Trace) -> Ps {
     let mut first = Ps::MAX;
     on_lines(trace, LineKind::DeviceOps, |_, _, start| first = first.min(start));
@@ -143,7 +143,7 @@ fn first_start(trace: &Trace) -> Ps {
     first
 }
 
-/// `jit_f` of `jit_f(1219)`: hosts may number the same program differently.
+/// Returns `jit_f` for `jit_f(1219)`: hosts may number the same program differently.
 fn without_fingerprint(name: &str) -> &str {
     name.split_once('(').map_or(name, |(stem, _)| stem)
 }
@@ -174,12 +174,12 @@ mod tests {
 
     #[test]
     fn hosts_are_laid_over_each_other_by_the_runs_that_they_share() {
-        // The second host lacks the first run; its third comes 4 us late.
+        // The second host lacks the first run, and its third run is 4 us late.
         let (found, by) =
             shifts(vec![runs(&[0, 1000, 2000, 3000], &[1, 2, 3, 4]), runs(&[901_000, 902_000, 903_004], &[2, 3, 4])]);
         assert_eq!(found, [0, -900_000]);
-        assert!(by.starts_with("3 module runs that they share, whose starts then agree within 4"), "{by}");
-        // Without ids the first run of one is the first of the other.
+        assert!(by.starts_with("3 shared module runs, whose starts then agree within 4"), "{by}");
+        // Without ids, the first run on one host matches the first run on the other.
         let (found, _) = shifts(vec![runs(&[50, 1050], &[]), runs(&[7_000, 8_000], &[])]);
         assert_eq!(found, [0, -6_950]);
     }
@@ -195,7 +195,7 @@ mod tests {
             b.build()
         };
         let (found, by) = shifts(vec![steps(&[(3, 0), (4, 100), (5, 200)]), steps(&[(5, 70_200), (6, 70_300)])]);
-        assert_eq!((found, by.starts_with("1 step that")), (vec![0, -70_000], true));
+        assert_eq!((found, by.starts_with("1 shared step,")), (vec![0, -70_000], true));
         // No step in common.
         let (found, by) = shifts(vec![steps(&[(3, 20)]), steps(&[(5, 70)])]);
         assert_eq!((found, by.starts_with("the first device event")), (vec![0, -50], true));

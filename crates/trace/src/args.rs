@@ -1,7 +1,8 @@
-//! What events say beyond name and time, as sets that many events share.
+//! Arguments of events (all but the name and the time), in sets that many events share.
 //!
-//! `args!` is the one list of what a set can hold. The struct, the names of its stats in both formats, the
-//! [image](super::snapshot) and [merging](mod@super::merge) follow from it: a new field is a new line there.
+//! `args!` lists everything that a set can hold. The struct, the names of its stats in both formats, the
+//! [image](super::snapshot) and [merging](mod@super::merge) are generated from that list. To add a field, add a line
+//! there.
 
 use rustc_hash::FxBuildHasher;
 use std::hash::BuildHasher;
@@ -11,25 +12,25 @@ use super::event_columns::Holds;
 use super::index::Index;
 use super::strings::{StrId, Strings};
 
-/// Bytes that an op moves once it runs, by memory and direction, as XLA's compiler counted them.
+/// Bytes that an op moves per execution, by memory and direction, from the cost model of the XLA compiler.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct MemoryBytes {
-    /// Read from the device's main memory (HBM).
+    /// Bytes read from the device's main memory (HBM).
     pub hbm_read: i64,
     /// Bytes written to the HBM.
     pub hbm_write: i64,
-    /// Read from the common memory of older TPUs (CMEM).
+    /// Bytes read from the common memory of older TPUs (CMEM).
     pub cmem_read: i64,
     /// Bytes written to the CMEM.
     pub cmem_write: i64,
-    /// Read from the vector memory on the chip (VMEM).
+    /// Bytes read from the vector memory on the chip (VMEM).
     pub vmem_read: i64,
     /// Bytes written to the VMEM.
     pub vmem_write: i64,
 }
 
-/// Declares [`Args`] with its texts and numbers, and an enum of each. A line is
-/// `field Variant (what a number holds), xplane [names of the stat], json [keys of a Chrome trace];`.
+/// Declares [`Args`] with its texts and numbers, and an enum for each of the two. The syntax of a line is `field
+/// Variant (what a number holds), xplane [names of the stat], json [keys of a Chrome trace];`.
 macro_rules! args {
     (
         texts { $(
@@ -41,47 +42,47 @@ macro_rules! args {
             $number:ident $Number:ident $holds:ident, xplane [$($number_stat:literal),*], json [$($number_key:literal),*];
         )* }
     ) => {
-        /// What an event says of itself beyond name and time, with all values that differ from one occurrence to the next
-        /// ([`EventColumn`](super::EventColumn)) taken out: a few thousand distinct sets describe millions of events.
+        /// Arguments of an event: everything but its name, its time and the values that differ from one occurrence to
+        /// the next ([`EventColumn`](super::EventColumn)). A few thousand distinct sets describe millions of events.
         ///
-        /// Strings are [`StrId::EMPTY`] and numbers `None` where the file does not give them. Names are those of the
-        /// profiler's stats.
+        /// A string that the file lacks is [`StrId::EMPTY`], a number that it lacks is `None`. Fields have the names
+        /// of the profiler's stats.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
         pub struct Args {
             $($(#[$text_doc])* pub $text: StrId,)*
             $($(#[$number_doc])* pub $number: Option<i64>,)*
-            /// Bytes by memory (TPU); `None` where the compiler did not split them.
+            /// Bytes by memory (TPU). `None` if the compiler did not split them by memory.
             pub memory: Option<MemoryBytes>,
         }
 
         impl Args {
-            /// A text by its place in the list of all.
+            /// Returns a reference to the text that `text` selects.
             #[inline]
             pub fn text_mut(&mut self, text: TextArg) -> &mut StrId {
                 match text { $(TextArg::$Text => &mut self.$text,)* }
             }
 
-            /// A number by its place in the list of all.
+            /// Returns a reference to the number that `number` selects.
             #[inline]
             pub fn number_mut(&mut self, number: NumberArg) -> &mut Option<i64> {
                 match number { $(NumberArg::$Number => &mut self.$number,)* }
             }
         }
 
-        /// The texts of [`Args`].
+        /// Selects one of the texts of [`Args`].
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum TextArg { $($(#[$text_doc])* $Text,)* }
 
         impl TextArg {
-            /// All texts.
+            /// All texts, in the order of the declaration.
             pub const ALL: &'static [TextArg] = &[$(TextArg::$Text,)*];
 
-            /// Stats of the text in an xplane, empty where it is in none.
+            /// Returns the names of the text's stats in an xplane. Empty if no xplane has it.
             pub fn xplane_stats(self) -> &'static [&'static [u8]] {
                 match self { $(TextArg::$Text => &[$($text_stat),*],)* }
             }
 
-            /// Keys of the text in a Chrome trace, empty where it is in none.
+            /// Returns the keys of the text in a Chrome trace. Empty if no Chrome trace has it.
             pub fn json_keys(self) -> &'static [&'static [u8]] {
                 match self { $(TextArg::$Text => &[$($text_key),*],)* }
             }
@@ -95,25 +96,25 @@ macro_rules! args {
             }
         }
 
-        /// The numbers of [`Args`].
+        /// Selects one of the numbers of [`Args`].
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum NumberArg { $($(#[$number_doc])* $Number,)* }
 
         impl NumberArg {
-            /// All numbers.
+            /// All numbers, in the order of the declaration.
             pub const ALL: &'static [NumberArg] = &[$(NumberArg::$Number,)*];
 
-            /// What the number holds.
+            /// Returns the type of the number.
             pub fn holds(self) -> Holds {
                 match self { $(NumberArg::$Number => Holds::$holds,)* }
             }
 
-            /// Stats of the number in an xplane, empty where it is in none.
+            /// Returns the names of the number's stats in an xplane. Empty if no xplane has it.
             pub fn xplane_stats(self) -> &'static [&'static [u8]] {
                 match self { $(NumberArg::$Number => &[$($number_stat),*],)* }
             }
 
-            /// Keys of the number in a Chrome trace, empty where it is in none.
+            /// Returns the keys of the number in a Chrome trace. Empty if no Chrome trace has it.
             pub fn json_keys(self) -> &'static [&'static [u8]] {
                 match self { $(NumberArg::$Number => &[$($number_key),*],)* }
             }
@@ -137,52 +138,54 @@ args! {
         hlo_module HloModule, xplane [b"hlo_module"], json [b"hlo_module"];
         /// XLA's category of the instruction (`loop fusion`).
         hlo_category HloCategory, xplane [b"hlo_category"], json [b"hlo_category"];
-        /// Framework path (`jit(f)/layer_3/attn/dot_general`); where it stands elsewhere, see [`Args::complete_path`].
+        /// Framework path (`jit(f)/layer_3/attn/dot_general`). Some writers store it elsewhere: see
+        /// [`Args::complete_path`].
         tf_op TfOp, xplane [b"tf_op", b"dcn_label"], json [b"tf_op"];
         /// Full expression of the instruction.
         long_name LongName, xplane [b"long_name"], json [b"long_name"];
         /// Source file and line.
         source Source, xplane [b"source"], json [b"source"];
-        /// Registers, shared memory, grid, block, occupancy, as the collector wrote them.
+        /// Registers, shared memory, grid, block and occupancy, in the collector's format.
         kernel_details KernelDetails, xplane [b"kernel_details"], json [b"kernel_details"];
         /// `kind_src:… kind_dst:… size:… dest:… async:…` of a copy or fill.
         memcpy_details MemcpyDetails, xplane [b"memcpy_details"], json [b"memcpy_details"];
-        /// The call stack of the instruction in the program, one frame per line, innermost last.
+        /// Call stack of the instruction in the program's source, one frame per line, innermost frame last.
         source_stack SourceStack, xplane [b"source_stack"], json [b"source_stack"];
-        /// Name of the instruction that this one is an equal copy of.
+        /// Name of the instruction that this one is an identical copy of.
         deduplicated_name DeduplicatedName, xplane [b"deduplicated_name"], json [b"deduplicated_name"];
-        /// Name of the call on the host that launched a copy whose direction is not known otherwise; see
+        /// Name of the host call that launched a copy, if nothing else gives the copy's direction. See
         /// [`super::copies::complete`].
         copy_call CopyCall, xplane [], json [];
-        /// The allocator of an allocation or a release (`GPU_0_bfc`).
+        /// Name of the allocator that allocated or freed memory (`GPU_0_bfc`).
         allocator_name AllocatorName, xplane [b"allocator_name"], json [];
-        /// What the memory of an allocation is for.
+        /// Purpose of an allocation.
         region_type RegionType, xplane [b"region_type"], json [];
-        /// Shape of what lies in the memory of an allocation.
+        /// Shape of the array that an allocation holds.
         shape Shape, xplane [b"shape"], json [];
-        /// The category of a Chrome trace event, which stands beside its arguments (`cat`); JAX writes none, Kineto does.
+        /// Category of a Chrome trace event, a field next to its arguments (`cat`). JAX does not write it, Kineto
+        /// does.
         cat Cat, xplane [], json [];
     }
     numbers {
-        /// Bytes read and written as XLA estimates them.
+        /// Bytes read and written, as estimated by XLA.
         bytes_accessed BytesAccessed Count, xplane [b"bytes_accessed"], json [b"bytes_accessed"];
         /// FLOPs of the model's arithmetic.
         model_flops ModelFlops Count, xplane [b"model_flops"], json [b"model_flops"];
-        /// FLOPs with the compiler's additions.
+        /// FLOPs, including those that the compiler added.
         flops Flops Count, xplane [b"flops"], json [b"flops"];
-        /// Bytes of a copy where they stand in a stat (the host's transfer calls, Kineto's `bytes`), or where only the call
-        /// that launched it has them.
+        /// Bytes of a copy from a stat of its own: the host's transfer calls, Kineto's `bytes`, or the host call that
+        /// launched the copy.
         copy_bytes CopyBytes Count, xplane [b"size"], json [b"bytes", b"size"];
         /// HLO program the instruction belongs to.
         program_id ProgramId Id, xplane [b"program_id"], json [b"program_id"];
-        /// Device of an op that runs on a host thread (CPU backend), or of a call.
+        /// Device number of an op that runs on a host thread (CPU backend), or of a call.
         device_ordinal DeviceOrdinal Id, xplane [b"device_ordinal"], json [b"device_ordinal", b"device"];
-        /// Number of the device of an allocation or a release on its host (TPU).
+        /// Number of a device on its host, for an allocation or a release (TPU).
         index_on_host IndexOnHost Id, xplane [b"index_on_host"], json [];
         /// Bytes that a transfer between hosts or devices moved.
         bytes_transferred BytesTransferred Count,
             xplane [b"bytes_transferred", b"payload_size_bytes"], json [b"bytes_transferred"];
-        /// CUDA graph (XLA command buffer) that the kernel was launched by.
+        /// CUDA graph (XLA command buffer) that launched the kernel.
         graph_id GraphId Id, xplane [b"cuda_graph_id"], json [b"cuda_graph_id"];
         /// The kernel's node in that graph.
         graph_node_id GraphNodeId Id, xplane [b"cuda_graph_node_id"], json [b"cuda_graph_node_id", b"graph node id"];
@@ -190,8 +193,9 @@ args! {
 }
 
 impl Args {
-    /// Takes the framework path from where some writers have it. On GPUs `tf_op` is mostly the same word, `XlaModule:`, and
-    /// the path stands in the stat `name`; TensorFlow writes an annotation, `Mul:Mul#id=1,...#`. Either may be empty.
+    /// Sets the framework path from the stats in which some writers store it. On GPUs, `tf_op` is often just
+    /// `XlaModule:` and the stat `name` holds the path. TensorFlow writes an annotation, `Mul:Mul#id=1,...#`. Either
+    /// argument may be empty.
     pub fn complete_path(&mut self, name: StrId, annotation: StrId, strings: &mut Strings) {
         if !name.is_empty() && (self.tf_op.is_empty() || strings.get(self.tf_op) == "XlaModule:") {
             self.tf_op = name;
@@ -202,7 +206,7 @@ impl Args {
         }
     }
 
-    /// The set with other handles for its texts.
+    /// Returns the set with its text handles replaced by `text`.
     pub(super) fn with_texts(mut self, text: impl Fn(StrId) -> StrId) -> Args {
         for &field in TextArg::ALL {
             let slot = self.text_mut(field);
@@ -212,21 +216,21 @@ impl Args {
     }
 }
 
-/// Handle of an [`Args`] set; `ArgsId::NONE` is the empty one.
+/// Handle of an [`Args`] set. `ArgsId::NONE` is the empty set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ArgsId(pub(crate) u32);
 
 impl ArgsId {
-    /// The set without any value.
+    /// The empty set.
     pub const NONE: ArgsId = ArgsId(0);
 
-    /// A dense index, from 0 for the empty set: for side tables with one entry a set.
+    /// Returns a dense index, which is 0 for the empty set. It suits side tables with one entry per set.
     pub fn index(self) -> usize {
         self.0 as usize
     }
 }
 
-/// Distinct argument sets, each stored once. Copies share them until one of them grows.
+/// Distinct argument sets, each stored once. Clones share their storage until one of them grows.
 #[derive(Clone, Debug)]
 pub struct ArgsTable {
     kept: Arc<KeptArgs>,
@@ -247,7 +251,7 @@ impl Default for ArgsTable {
 }
 
 impl ArgsTable {
-    /// The handle of `args`, stored on first sight.
+    /// Returns the handle of `args`. Stores the set if it is new.
     pub fn intern(&mut self, args: &Args) -> ArgsId {
         let hash = FxBuildHasher.hash_one(args);
         let sets = &self.kept.sets;
@@ -261,17 +265,17 @@ impl ArgsTable {
         ArgsId(id)
     }
 
-    /// The set of a handle; the empty one for a handle of another table that is out of range.
+    /// Returns the set of a handle. A handle that is out of range (from another table) gives the empty set.
     pub fn get(&self, id: ArgsId) -> Args {
         self.kept.sets.get(id.index()).copied().unwrap_or_default()
     }
 
-    /// The set with a dense index, to go through all of them.
+    /// Returns the set with a dense index. Use it to iterate over all sets.
     pub fn set(&self, index: usize) -> Option<&Args> {
         self.kept.sets.get(index)
     }
 
-    /// A table of these sets, in their order; `None` where they are not those of a table.
+    /// Builds a table of these sets, in this order. Returns `None` if the sets are not those of a table.
     pub(crate) fn from_sets(sets: Vec<Args>) -> Option<ArgsTable> {
         let count = sets.len();
         let kept = KeptArgs { sets: Vec::with_capacity(count), index: Index::with_capacity(count) };
@@ -280,17 +284,17 @@ impl ArgsTable {
         (are_distinct && sets.first() == Some(&Args::default())).then_some(table)
     }
 
-    /// Number of distinct sets, the empty one included.
+    /// Returns the number of distinct sets, including the empty one.
     pub fn len(&self) -> usize {
         self.kept.sets.len()
     }
 
-    /// True where only the empty set is stored.
+    /// Returns true if only the empty set is stored.
     pub fn is_empty(&self) -> bool {
         self.kept.sets.len() == 1
     }
 
-    /// Bytes of memory held.
+    /// Returns the allocated memory, in bytes.
     pub fn memory_bytes(&self) -> usize {
         self.kept.sets.capacity() * size_of::<Args>() + self.kept.index.memory_bytes()
     }

@@ -1,23 +1,24 @@
-//! Loops over millions of items, a block at a time.
+//! Loops over millions of items, one block at a time.
 //!
-//! A browser compiles WebAssembly twice: at once and badly, then well where it turns out to be used much. But a call that is
-//! under way goes on in the code that it began in, so one long loop over all events, which runs once, would stay several
-//! times as slow to its end. Here each block is a separate call, and all but the first few run the good code:
+//! A browser compiles WebAssembly twice: at first quickly into slow code, then into fast code once a function proves
+//! hot. A call that is already running stays in the code that it started in. So one long loop over all events, which
+//! runs once, would be several times slower until it ends. Here each block is a separate call, and all but the first
+//! few run the fast code:
 //!
 //! ```text
 //! one loop     [ slow slow slow slow slow slow slow slow slow ]
 //! in blocks    [ slow ][ slow ][fast][fast][fast]
 //! ```
 
-/// Items of a block: long enough that a call costs nothing.
+/// Number of items in a block: enough that the cost of a call does not matter.
 const BLOCK: usize = 2048;
 
-/// Calls `visit` for every item in order.
+/// Calls `visit` for every item, in order.
 pub fn in_blocks<T>(items: &[T], mut visit: impl FnMut(&T)) {
     by_block(items, |block| block.iter().for_each(&mut visit));
 }
 
-/// Calls `visit` for every item in order, which it may change.
+/// Calls `visit` for every item, in order, with a mutable reference.
 pub fn in_blocks_mut<T>(items: &mut [T], mut visit: impl FnMut(&mut T)) {
     for block in items.chunks_mut(BLOCK) {
         visit_block_mut(block, &mut visit);
@@ -29,8 +30,8 @@ fn visit_block_mut<T>(items: &mut [T], visit: &mut impl FnMut(&mut T)) {
     items.iter_mut().for_each(visit);
 }
 
-/// Calls `visit` with every block in order, each a separate call: for a loop that keeps what it counts in registers, and puts
-/// it back at the end of a block.
+/// Calls `visit` for every block, in order, each as a separate call. It suits loops that keep their totals in
+/// registers and store them at the end of a block.
 pub fn by_block<T>(items: &[T], mut visit: impl FnMut(&[T])) {
     for block in items.chunks(BLOCK) {
         visit_block(block, &mut visit);

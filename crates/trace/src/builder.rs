@@ -1,4 +1,4 @@
-//! Builds traces in code: what tests are written with, so that a test shows a timeline and not a file format.
+//! Builds traces in code, so that a test shows a timeline and not a file format.
 //!
 //! ```
 //! use trace::TraceBuilder;
@@ -17,7 +17,7 @@ use super::{
 };
 use base::Ps;
 
-/// Collects planes, lines and events; times are whole microseconds from the anchor.
+/// Collects planes, lines and events. Times are whole microseconds from the anchor.
 #[derive(Debug)]
 pub struct TraceBuilder {
     trace: Trace,
@@ -29,7 +29,7 @@ impl Default for TraceBuilder {
     }
 }
 
-/// The event that was just added, to give it arguments.
+/// The event that was just added. Its methods set the event's arguments.
 #[derive(Debug)]
 pub struct EventBuilder<'a> {
     trace: &'a mut Trace,
@@ -40,12 +40,12 @@ pub struct EventBuilder<'a> {
 }
 
 impl TraceBuilder {
-    /// An empty trace, as if read from an xplane.
+    /// Creates an empty trace, with the format of an xplane.
     pub fn new() -> TraceBuilder {
         TraceBuilder { trace: Trace { format: Some(SourceFormat::XPlane), ..Trace::default() } }
     }
 
-    /// The line `name` on the plane `plane`; both are made on first use.
+    /// Returns the line `name` of the plane `plane`. Creates either if it does not exist.
     pub fn line(&mut self, plane: &str, name: &str) -> LineId {
         let (plane_name, name) = (self.trace.strings.intern(plane), self.trace.strings.intern(name));
         let plane = self.trace.planes.iter().position(|p| p.name == plane_name).unwrap_or_else(|| {
@@ -60,7 +60,7 @@ impl TraceBuilder {
         LineId(line as u32)
     }
 
-    /// Adds an event; the returned value gives it arguments.
+    /// Adds an event and returns a builder for its arguments.
     pub fn event(&mut self, line: LineId, name: &str, start_us: i64, duration_us: i64) -> EventBuilder<'_> {
         let name = self.trace.strings.intern(name);
         let time = |us: i64| Ps::new(us.saturating_mul(1_000_000));
@@ -74,7 +74,7 @@ impl TraceBuilder {
         }
     }
 
-    /// Adds a numeric stat to a plane.
+    /// Adds a stat to a plane.
     pub fn plane_stat(&mut self, plane: &str, name: &str, value: super::StatValue) {
         let (plane, name) = (self.trace.strings.intern(plane), self.trace.strings.intern(name));
         if let Some(plane) = self.trace.planes.iter_mut().find(|p| p.name == plane) {
@@ -82,12 +82,12 @@ impl TraceBuilder {
         }
     }
 
-    /// The trace so far, for what the builder has no word for.
+    /// Returns the trace so far, for tests that need more than the builder offers.
     pub fn trace_mut(&mut self) -> &mut Trace {
         &mut self.trace
     }
 
-    /// The finished trace, with its planes and lines classified, and its copies complete.
+    /// Returns the finished trace: its planes and lines are classified, and its copies are complete.
     pub fn build(mut self) -> Trace {
         self.trace.complete_events = self.trace.events.len() as u64;
         classify::classify(&mut self.trace);
@@ -160,19 +160,19 @@ impl EventBuilder<'_> {
         self.value(EventColumn::StepNum, number)
     }
 
-    /// Sets when it ran by its chip's own clock, in picoseconds.
+    /// Sets the start and duration of the event by the chip's own clock, in picoseconds.
     pub fn chip_ps(mut self, start: i64, duration: i64) -> Self {
         self.chip = Some(ChipTime { start: Ps::new(start), duration: Some(Ps::new(duration)) });
         self
     }
 
-    /// Index of the event once it is stored.
+    /// Returns the id that the event has once it is stored.
     pub fn id(&self) -> EventId {
         EventId(self.trace.events.len() as u32)
     }
 }
 
-/// The event is stored when its builder goes out of scope, so that a bare `b.event(...)` is complete.
+/// Stores the event when its builder goes out of scope, so that a bare `b.event(...)` is complete.
 impl Drop for EventBuilder<'_> {
     fn drop(&mut self) {
         self.event.args = self.trace.args.intern(&self.args);

@@ -1,4 +1,4 @@
-//! The events of every line, and what one walk over all of them finds besides.
+//! Events grouped by line, and other facts that the same pass over all events collects.
 
 use std::ops::Range;
 
@@ -8,28 +8,29 @@ use base::Ps;
 /// The events of a trace by line.
 #[derive(Clone, Debug, Default)]
 pub struct ByLine {
-    /// Events of each line by ascending start, then longest first (so that a parent precedes its children), then file
-    /// order.
+    /// Events of each line, sorted by ascending start, then by descending duration (so that a parent precedes its
+    /// children), then by file order.
     pub events: Vec<LineEvents>,
-    /// Indices of the lines of every plane, in order. Index: the plane.
+    /// Indices of the lines of each plane, in order, indexed by the plane.
     lines_by_plane: Vec<Vec<usize>>,
-    /// First start to last end of all events; `None` without any.
+    /// Time from the first start to the last end of all events. `None` if there are no events.
     pub extent: Option<Interval>,
-    /// Names of the events on lines of hosts, each once: most questions to millions of them are about a name that none has.
+    /// Distinct names of the events on host lines. Most searches of millions of host events are for a name that none
+    /// of them has.
     pub host_names: Vec<StrId>,
 }
 
 /// The events of one line in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LineEvents {
-    /// Events that follow each other in the file in this very order, as a device's in an xplane.
+    /// Events that are consecutive in the file and already sorted, such as those of a device in an xplane.
     Run(EventIds),
-    /// Events in any other order: 4 bytes each.
+    /// Events in any other order, 4 bytes each.
     List(Vec<EventId>),
 }
 
 impl LineEvents {
-    /// Number of events.
+    /// Returns the number of events.
     pub fn len(&self) -> usize {
         match self {
             LineEvents::Run(run) => run.len(),
@@ -37,12 +38,12 @@ impl LineEvents {
         }
     }
 
-    /// True where there is none.
+    /// Returns true if there is none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The event at a place of the order.
+    /// Returns the event at a position of the order.
     #[inline]
     pub fn get(&self, place: usize) -> Option<EventId> {
         match self {
@@ -51,7 +52,7 @@ impl LineEvents {
         }
     }
 
-    /// All events in order.
+    /// Returns all events in order.
     pub fn iter(&self) -> impl Iterator<Item = EventId> + '_ {
         let (run, list) = match self {
             LineEvents::Run(run) => (run.clone(), [].as_slice()),
@@ -60,12 +61,12 @@ impl LineEvents {
         run.chain(list.iter().copied())
     }
 
-    /// Calls `visit` with what each is, as an index into [`Events::kinds`], and when.
+    /// Calls `visit` with the kind of each event (an index into [`Events::kinds`]) and its interval.
     pub fn for_each_time(&self, events: &Events, mut visit: impl FnMut(usize, Interval)) {
         self.for_each_time_at(events, 0..self.len(), |_, kind, interval| visit(kind, interval));
     }
 
-    /// Calls `visit` with the events at some places of the order: which each is, what it is and when.
+    /// Calls `visit` for the events at `places` of the order: with the id, the kind and the interval of each.
     pub fn for_each_time_at(
         &self,
         events: &Events,
@@ -85,7 +86,7 @@ impl LineEvents {
         }
     }
 
-    /// Calls `visit` with all of them in order; for the long loops, see [`blocks`](super::blocks).
+    /// Calls `visit` for all events, in order. See [`blocks`](super::blocks) for why long loops use it.
     pub fn for_each(&self, events: &Events, mut visit: impl FnMut(EventId, Event)) {
         match self {
             LineEvents::Run(run) => events.for_each_of(run.clone(), visit),
@@ -98,13 +99,13 @@ impl LineEvents {
     }
 }
 
-/// A line while its events go by.
+/// State of a line while the events are scanned.
 #[derive(Clone, Copy)]
 struct LineProgress {
     count: usize,
     first: EventId,
     last: EventId,
-    /// When the last event is.
+    /// Interval of the last event.
     interval: Interval,
     is_sorted: bool,
 }
@@ -118,38 +119,39 @@ impl LineProgress {
         is_sorted: true,
     };
 
-    /// Adds the next event of the line in the order of the file.
+    /// Adds the next event of the line, in file order.
     #[inline(always)]
     fn add(&mut self, id: EventId, this: Interval) {
         if self.count == 0 {
             self.first = id;
         }
-        // By ascending start, then longest first.
+        // Sorted by ascending start, then by descending duration.
         let last = self.interval;
         self.is_sorted &= last.start < this.start || (last.start == this.start && last.end >= this.end);
         (self.count, self.last, self.interval) = (self.count + 1, id, this);
     }
 
-    /// The events of the line, where they follow each other.
+    /// Returns the events of the line as a range, if they are consecutive in the file.
     fn run(&self) -> EventIds {
         EventIds::new(self.first.0..self.last.0 + 1)
     }
 
-    /// The events follow each other in the file, as an xplane has them.
+    /// Returns true if the events are consecutive in the file, as in an xplane.
     fn is_run(&self) -> bool {
         self.count == self.last.index() - self.first.index() + 1
     }
 }
 
 impl ByLine {
-    /// Sorts the events of `trace`: one walk where those of a line follow each other in the file, else two.
+    /// Sorts the events of `trace`. Needs one pass if the events of each line are consecutive in the file, else two.
     pub fn new(trace: &Trace) -> ByLine {
         let mut seen = vec![LineProgress::NOTHING; trace.lines.len()];
         let lines: Vec<usize> = trace.events.kinds().iter().map(|kind| kind.line.index()).collect();
         let (mut start, mut end) = (Ps::MAX, Ps::new(i64::MIN));
         trace.events.for_each_block(trace.events.ids(), |block| {
             let (mut block_start, mut block_end) = (start, end);
-            // An event is mostly on the line of the one before it: that line is looked up once.
+            // An event is usually on the same line as the one before it, so each change of line costs only one
+            // lookup.
             let (mut line, mut latest) = (usize::MAX, LineProgress::NOTHING);
             for (id, kind, interval) in block.times() {
                 (block_start, block_end) = (block_start.min(interval.start), block_end.max(interval.end));
@@ -168,8 +170,8 @@ impl ByLine {
         ByLine { events: in_order(trace, &seen), lines_by_plane: lines_by_plane(trace), extent, host_names }
     }
 
-    /// The lines of a plane in order, each with its index and its events. Thousands of devices make tens of thousands of lines: whoever
-    /// goes through those of all planes for each device takes a time that grows with the square of the devices.
+    /// Returns the lines of a plane in order, each with its index and its events. With thousands of devices there are
+    /// tens of thousands of lines: scanning the lines of all planes for each device would take quadratic time.
     pub fn lines_of<'a>(
         &'a self,
         trace: &'a Trace,
@@ -179,7 +181,7 @@ impl ByLine {
         lines.iter().filter_map(|&line| Some((line, trace.lines.get(line)?, self.events.get(line)?)))
     }
 
-    /// The events on the lines of a plane that are of this kind, line by line.
+    /// Returns the events on the lines of a plane that have this kind, line by line.
     pub fn events_of<'a>(
         &'a self,
         trace: &'a Trace,
@@ -228,7 +230,8 @@ fn in_order(trace: &Trace, seen: &[LineProgress]) -> Vec<LineEvents> {
             }
         });
     }
-    // Threads of a host mostly come out of order, streams in order: a line is sorted only where it must be.
+    // Events of host threads are mostly out of order, those of streams mostly in order: a line is sorted only if
+    // necessary.
     let sorted = |mut ids: Vec<EventId>| {
         trace.events.sort_by_time(&mut ids);
         LineEvents::List(ids)

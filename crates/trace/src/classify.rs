@@ -1,5 +1,5 @@
-//! What each plane and line is, known by its name: events are classified by the line they are on, never by a substring
-//! of the event's name.
+//! Classifies planes and lines by their names. The kind of an event is that of its line, never a substring of its
+//! name.
 
 use super::{Plane, StrId, Trace};
 
@@ -15,7 +15,7 @@ pub enum Platform {
 }
 
 impl Platform {
-    /// `TPU`, `GPU` or `CPU`: the report's spelling.
+    /// Returns `TPU`, `GPU` or `CPU`, as in the report.
     pub fn label(self) -> &'static str {
         match self {
             Platform::Tpu => "TPU",
@@ -25,14 +25,14 @@ impl Platform {
     }
 }
 
-/// What a plane is.
+/// Kind of a plane.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum PlaneKind {
     /// One chip or core: `/device:TPU:0`, `/device:GPU:3`.
     Device {
         /// TPU or GPU.
         platform: Platform,
-        /// Number in the device's name.
+        /// Device number, from the plane's name.
         ordinal: u32,
     },
     /// A SparseCore of a TPU: `/device:TPU:0 SparseCore 1`.
@@ -42,23 +42,24 @@ pub enum PlaneKind {
     },
     /// The host's threads.
     Host,
-    /// Any other plane (metadata, counters, custom planes): not part of any number here.
+    /// Any other plane (metadata, counters, custom planes). No metric includes it.
     #[default]
     Other,
 }
 
-/// What a line is.
+/// Kind of a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum LineKind {
     /// Ops or kernels that occupy the device: `XLA Ops` of a TPU, a stream of a GPU.
     DeviceOps,
-    /// `XLA Modules`.
+    /// Runs of programs: `XLA Modules`.
     Modules,
-    /// `Steps`.
+    /// Steps as XProf groups them: `Steps`.
     Steps,
-    /// `Async XLA Ops`: DMA and collectives in flight beside the ops; never added to them.
+    /// Asynchronous ops: `Async XLA Ops`, the DMA and collectives in flight next to the ops. Their time is never
+    /// added to that of the ops.
     AsyncOps,
-    /// Lines that repeat others (`Framework Ops`, `XLA Ops` derived from streams, ...).
+    /// Line that repeats others (`Framework Ops`, `XLA Ops` derived from streams, ...).
     Derived,
     /// A thread of the host.
     Host,
@@ -67,7 +68,7 @@ pub enum LineKind {
     Other,
 }
 
-/// The kind of a plane from its name.
+/// Returns the kind of a plane from its name.
 pub fn plane_kind(name: &str) -> PlaneKind {
     let Some(device) = name.strip_prefix("/device:") else {
         let host = name.starts_with("/host:CPU") || name == "Host Threads";
@@ -84,7 +85,7 @@ pub fn plane_kind(name: &str) -> PlaneKind {
     }
 }
 
-/// The kind of a line from its plane's kind and its name.
+/// Returns the kind of a line from its name and the kind of its plane.
 pub fn line_kind(plane: PlaneKind, name: &str) -> LineKind {
     let PlaneKind::Device { platform, .. } = plane else {
         return if plane == PlaneKind::Host { LineKind::Host } else { LineKind::Other };
@@ -103,17 +104,19 @@ pub fn line_kind(plane: PlaneKind, name: &str) -> LineKind {
     }
 }
 
-/// `Stream #13(Compute)` of XLA, `stream 7` of Kineto.
+/// Returns true for `Stream #13(Compute)` (XLA) and `stream 7` (Kineto).
 fn is_stream(name: &str) -> bool {
     name.get(..6).is_some_and(|start| start.eq_ignore_ascii_case("stream"))
 }
 
-/// True for categories by which Kineto marks what ran on a GPU; older files spell them `Kernel`, `Memcpy`, `Memset`.
+/// Returns true for the categories that Kineto gives to work on a GPU. Older files spell them `Kernel`, `Memcpy`,
+/// `Memset`.
 pub fn is_gpu_cat(cat: &str) -> bool {
     ["kernel", "gpu_memcpy", "gpu_memset", "memcpy", "memset"].iter().any(|known| cat.eq_ignore_ascii_case(known))
 }
 
-/// True for categories that an op on a stream of a device may have: none, one of Kineto's, or that of all events in a timeline of TensorFlow 1.
+/// Returns true for the categories that an op on a stream may have: none, one of Kineto's, or the single category of
+/// TensorFlow 1 timelines.
 pub fn is_op_cat(cat: &str) -> bool {
     cat.is_empty() || cat == "Op" || is_gpu_cat(cat)
 }
@@ -122,7 +125,7 @@ pub fn is_op_cat(cat: &str) -> bool {
 pub fn classify(trace: &mut Trace) {
     let text = |id: StrId| trace.strings.get(id);
     for plane in &mut trace.planes {
-        // A decoder that knows better (Kineto's device processes) has already set the kind.
+        // A decoder that has better information (Kineto's device processes) has already set the kind.
         if plane.kind == PlaneKind::Other {
             plane.kind = plane_kind(text(plane.name));
         }
@@ -136,7 +139,7 @@ pub fn classify(trace: &mut Trace) {
     ops_without_streams(trace);
 }
 
-/// On a GPU `XLA Ops` repeats what the streams hold. A device without streams has its ops on that line only.
+/// Makes `XLA Ops` the op line of GPUs without streams. On other GPUs that line repeats the streams.
 fn ops_without_streams(trace: &mut Trace) {
     let is_gpu = |plane: &Plane| matches!(plane.kind, PlaneKind::Device { platform: Platform::Gpu, .. });
     let mut lacks_streams: Vec<bool> = trace.planes.iter().map(is_gpu).collect();
@@ -159,7 +162,7 @@ mod tests {
     use crate::TraceBuilder;
 
     #[test]
-    fn planes_and_lines_are_told_by_their_names() {
+    fn planes_and_lines_are_classified_by_their_names() {
         let tpu = PlaneKind::Device { platform: Platform::Tpu, ordinal: 3 };
         let gpu = PlaneKind::Device { platform: Platform::Gpu, ordinal: 0 };
         assert_eq!(plane_kind("/device:TPU:3"), tpu);

@@ -1,4 +1,4 @@
-//! Columns of event data that grow in blocks: no reallocation doubles the memory of a large trace.
+//! Columns of event data that grow in blocks, so that a large trace never doubles its memory to reallocate.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -8,15 +8,15 @@ use super::event_id::EventId;
 const BLOCK_BITS: usize = 15;
 const BLOCK: usize = 1 << BLOCK_BITS;
 
-/// An append-only column of `Copy` values. A copy costs next to nothing: full blocks are shared until one side changes a value.
+/// An append-only column of `Copy` values. Clones are cheap: full blocks are shared until one clone changes a value.
 #[derive(Clone, Debug)]
 pub struct Column<T> {
-    /// The full blocks; those that were [taken](Column::take_full) are empty.
+    /// Full blocks. Those that were [taken](Column::take_full) are empty.
     full: Vec<Arc<Vec<T>>>,
-    /// What follows them, until the next value finds it full.
+    /// Block after the full ones. It joins them when the next value finds it full.
     last: Vec<T>,
     len: usize,
-    /// Blocks that were taken.
+    /// Number of blocks that were taken.
     taken: usize,
 }
 
@@ -27,17 +27,17 @@ impl<T> Default for Column<T> {
 }
 
 impl<T: Copy> Column<T> {
-    /// Number of values.
+    /// Returns the number of values.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// True where nothing was pushed.
+    /// Returns true if nothing was pushed.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Appends a value. The function that makes room does not take it, so that it can stay in registers.
+    /// Appends a value. The function that makes room does not take the value, so that it can stay in a register.
     #[inline]
     pub fn push(&mut self, value: T) {
         if self.last.len() >= BLOCK {
@@ -47,8 +47,8 @@ impl<T: Copy> Column<T> {
         self.len += 1;
     }
 
-    /// Begins a block. The first one starts small: most traces in a folder are tiny. Later blocks are full of values
-    /// soon.
+    /// Starts a new block. The first block starts small, because most traces in a folder are tiny. Later blocks fill
+    /// up soon.
     #[cold]
     #[inline(never)]
     fn add_block(&mut self) {
@@ -59,7 +59,7 @@ impl<T: Copy> Column<T> {
         self.full.len() + usize::from(!self.last.is_empty())
     }
 
-    /// Empty past the end.
+    /// Returns a block. Empty past the end.
     #[inline(always)]
     fn block(&self, at: usize) -> &[T] {
         match self.full.get(at) {
@@ -69,14 +69,14 @@ impl<T: Copy> Column<T> {
         }
     }
 
-    /// The value at `index`, or `None` past the end. Inlined also where the compiler is to save space: it is the inside of
-    /// most long loops.
+    /// Returns the value at `index`, or `None` past the end. Always inlined, even in builds optimized for size,
+    /// because it is the inner part of most long loops.
     #[inline(always)]
     pub fn get(&self, index: usize) -> Option<T> {
         self.block(index >> BLOCK_BITS).get(index & (BLOCK - 1)).copied()
     }
 
-    /// The value at `index`, to be changed: its block is no longer shared then.
+    /// Returns the value at `index` for changing. Its block is then no longer shared.
     #[inline]
     pub fn get_mut(&mut self, index: usize) -> Option<&mut T> {
         let (block, place) = (index >> BLOCK_BITS, index & (BLOCK - 1));
@@ -91,7 +91,7 @@ impl<T: Copy> Column<T> {
         values.for_each(|value| self.push(value));
     }
 
-    /// Appends a block of another column: it becomes one of this where one is due.
+    /// Appends a block of another column. Reuses the block without copying if a new one is due.
     pub(crate) fn append(&mut self, block: Vec<T>) {
         if self.len.is_multiple_of(BLOCK) && block.len() <= BLOCK {
             self.len += block.len();
@@ -104,7 +104,7 @@ impl<T: Copy> Column<T> {
         }
     }
 
-    /// Takes the blocks that will not grow any more; they still count in [`len`](Column::len).
+    /// Takes the blocks that will not grow any more. Their values still count in [`len`](Column::len).
     pub(crate) fn take_full(&mut self) -> impl Iterator<Item = Vec<T>> {
         let full = self.full.len();
         let taken = self.full.get_mut(self.taken..).unwrap_or_default();
@@ -112,33 +112,33 @@ impl<T: Copy> Column<T> {
         taken.iter_mut().map(|block| Arc::unwrap_or_clone(std::mem::take(block)))
     }
 
-    /// True where no block was taken.
+    /// Returns true if no block was taken.
     pub(crate) fn is_whole(&self) -> bool {
         self.taken == 0
     }
 
-    /// All values in order.
+    /// Returns all values in order.
     pub fn iter(&self) -> impl Iterator<Item = T> + '_ {
         self.blocks().flatten().copied()
     }
 
-    /// Slices of the values, in order.
+    /// Returns the values as slices, in order.
     pub(crate) fn blocks(&self) -> impl Iterator<Item = &[T]> {
         (0..self.num_blocks()).map(|at| self.block(at))
     }
 
-    /// Slices of the values, in order, to be changed.
+    /// Returns the values as mutable slices, in order.
     pub(crate) fn blocks_mut(&mut self) -> impl Iterator<Item = &mut [T]> {
         let last = std::iter::once(self.last.as_mut_slice());
         self.full.iter_mut().map(|block| Arc::make_mut(block).as_mut_slice()).chain(last)
     }
 
-    /// True where blocks were taken.
+    /// Returns true if blocks were taken.
     pub(crate) fn has_taken(&self) -> bool {
         self.taken > 0
     }
 
-    /// Slices of a part of the values, in order.
+    /// Returns a range of the values as slices, in order.
     pub(crate) fn slices(&self, part: Range<usize>) -> impl Iterator<Item = &[T]> {
         let (first, last) = (part.start >> BLOCK_BITS, part.end.div_ceil(BLOCK));
         (first..last.min(self.num_blocks())).map(move |at| {
@@ -149,19 +149,19 @@ impl<T: Copy> Column<T> {
         })
     }
 
-    /// The values in order, in the blocks that hold them, but those of blocks that were taken.
+    /// Returns the values in order, in the blocks that hold them. Leaves out blocks that were taken.
     pub(crate) fn into_blocks(self) -> impl Iterator<Item = Vec<T>> {
         let last = Some(self.last).filter(|last| !last.is_empty());
         self.full.into_iter().skip(self.taken).map(Arc::unwrap_or_clone).chain(last)
     }
 
-    /// Bytes of memory held.
+    /// Returns the allocated memory, in bytes.
     pub fn memory_bytes(&self) -> usize {
         (self.full.iter().map(|block| block.capacity()).sum::<usize>() + self.last.capacity()) * size_of::<T>()
     }
 }
 
-/// A column that only some events have: their indices (ascending) and their values.
+/// A column that only some events have: event ids (ascending) and their values.
 #[derive(Clone, Debug, Default)]
 pub struct SparseColumn {
     events: Column<EventId>,
@@ -169,28 +169,29 @@ pub struct SparseColumn {
 }
 
 impl SparseColumn {
-    /// Number of events that have a value.
+    /// Returns the number of events that have a value.
     pub fn len(&self) -> usize {
         self.events.len()
     }
 
-    /// True where no event has a value.
+    /// Returns true if no event has a value.
     pub fn is_empty(&self) -> bool {
         self.events.is_empty()
     }
 
-    /// Gives event `event` a value. Events must be given in ascending order, each at most once.
+    /// Adds the value of `event`. Events must be added in ascending order, each at most once.
     #[inline]
     pub fn push(&mut self, event: EventId, value: i64) {
         self.events.push(event);
         self.values.push(value);
     }
 
-    /// The value of `event`. Its block is searched for by halves, and so is its place in there, unless all events from the
-    /// block's first one on have a value: since they ascend, the place can be no further than their distance.
+    /// Returns the value of `event`. A binary search finds its block and its position there. The search in the block
+    /// is skipped if all events from the block's first one on have a value. As the ids ascend, the position is at
+    /// most their distance.
     pub fn get(&self, event: EventId) -> Option<i64> {
         let after = self.events.full.partition_point(|block| block.first().is_some_and(|&first| first <= event));
-        // The last block is where full ones end.
+        // The full blocks are followed by the last one.
         let is_last = self.events.last.first().is_some_and(|&first| first <= event);
         let block = if is_last { self.events.full.len() } else { after.checked_sub(1)? };
         let events = self.events.block(block);
@@ -202,35 +203,35 @@ impl SparseColumn {
         self.values.block(block).get(at).copied()
     }
 
-    /// Events and their values in ascending order, in the blocks that hold them.
+    /// Returns events and their values in ascending order, in the blocks that hold them.
     pub(crate) fn into_blocks(self) -> impl Iterator<Item = (Vec<EventId>, Vec<i64>)> {
         self.events.into_blocks().zip(self.values.into_blocks())
     }
 
-    /// Appends what another column's block held.
+    /// Appends the contents of a block of another column.
     pub(crate) fn extend(&mut self, events: impl Iterator<Item = EventId>, values: impl Iterator<Item = i64>) {
         self.events.extend(events);
         self.values.extend(values);
     }
 
-    /// Whether events are ascending, as [`SparseColumn::get`] needs them.
+    /// Returns true if events are ascending, as [`SparseColumn::get`] requires.
     pub(crate) fn is_sorted(&self) -> bool {
         self.events.iter().is_sorted_by(|a, b| a < b)
     }
 
-    /// `(event, value)` pairs in ascending order of events.
+    /// Returns `(event, value)` pairs in ascending order of events.
     pub fn iter(&self) -> impl Iterator<Item = (EventId, i64)> + '_ {
         self.events.iter().zip(self.values.iter())
     }
 
-    /// Calls `visit` with all of them; for the long loops, see [`blocks`](super::blocks).
+    /// Calls `visit` for all pairs. See [`blocks`](super::blocks) for why long loops use it.
     pub fn for_each(&self, mut visit: impl FnMut(EventId, i64)) {
         for (events, values) in self.events.blocks().zip(self.values.blocks()) {
             one_block(events, values, &mut visit);
         }
     }
 
-    /// Bytes of memory held.
+    /// Returns the allocated memory, in bytes.
     pub fn memory_bytes(&self) -> usize {
         self.events.memory_bytes() + self.values.memory_bytes()
     }

@@ -1,8 +1,9 @@
-//! Copies and fills on GPU streams: which events are one, from where to where they go, how many bytes they move.
+//! Copies and fills on GPU streams: recognizes them, and finds their direction and size.
 //!
-//! Some collectors leave that to the call on the host: ROCm runs copies as kernels called `__amd_rocclr_copyBuffer`, launched by
-//! `hipMemcpyHtoDAsync`. [`complete`] looks the call up once, when a trace has been read, and writes what it says into the arguments
-//! of the copy. So whoever asks of a copy gets one answer, by its name and arguments alone.
+//! Some collectors record these only on the host call: ROCm runs copies as kernels called `__amd_rocclr_copyBuffer`,
+//! launched by `hipMemcpyHtoDAsync`. After a trace was read, [`complete`] looks up the call once and writes its
+//! direction and size into the arguments of the copy. Later code then needs only the name and the arguments of a
+//! copy.
 
 use rustc_hash::FxHashMap;
 
@@ -10,7 +11,7 @@ use super::classify::Platform;
 use super::{Args, ArgsId, EventColumn, EventId, Line, LineKind, PlaneKind, StrId, Trace};
 use base::Ps;
 
-/// From where to where a copy goes.
+/// Source and target of a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Direction {
     /// Host memory to device memory.
@@ -23,7 +24,7 @@ pub enum Direction {
     BetweenDevices,
     /// A fill.
     Fill,
-    /// A copy whose direction the trace does not say.
+    /// A copy whose direction the trace does not record.
     Other,
 }
 
@@ -38,7 +39,7 @@ impl Direction {
         Direction::Other,
     ];
 
-    /// The report's spelling.
+    /// Returns the name in the report.
     pub fn label(self) -> &'static str {
         match self {
             Direction::HostToDevice => "h2d",
@@ -51,8 +52,8 @@ impl Direction {
     }
 }
 
-/// Spellings of the directions: CUPTI (`MemcpyH2D`), CUDA (`MEMCPYHtoD`, `Memcpy DtoH (Device -> Pageable)`), HIP
-/// (`CopyHostToDevice`, `hipMemcpyPeer`), without what is neither letter nor digit.
+/// Spellings of the directions without punctuation, in lower case: CUPTI (`MemcpyH2D`), CUDA (`MEMCPYHtoD`, `Memcpy
+/// DtoH (Device -> Pageable)`), HIP (`CopyHostToDevice`, `hipMemcpyPeer`).
 const SPELLINGS: [(&str, Direction); 15] = [
     ("memset", Direction::Fill),
     ("fillbuffer", Direction::Fill),
@@ -71,7 +72,7 @@ const SPELLINGS: [(&str, Direction); 15] = [
     ("dtod", Direction::WithinDevice),
 ];
 
-/// What names of copies and fills begin with, spelt like these.
+/// Prefixes of the names of copies and fills, in the same spelling.
 const STARTS: [&str; 8] = [
     "memcpy",
     "memset",
@@ -83,14 +84,14 @@ const STARTS: [&str; 8] = [
     "amdrocclrfillbuffer",
 ];
 
-/// The direction of a GPU copy or fill; `None` for every other op. The name wins over `memcpy_details`, and these over the call
-/// that launched it, which [`complete`] has put in.
+/// Returns the direction of a GPU copy or fill, or `None` for any other op. The op's name takes precedence over
+/// `memcpy_details`, which takes precedence over the call that launched it (set by [`complete`]).
 pub fn direction(trace: &Trace, name: StrId, args: ArgsId) -> Option<Direction> {
     let args = trace.args.get(args);
     let name = trace.text(name);
     let call = name.split('(').next().unwrap_or(name);
     let letters = || call.chars().take(64).filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_lowercase());
-    // Most kernels are distinguished from a copy by their first letter.
+    // The first letter is enough to reject most kernels.
     let starts_with = |start: &&str| letters().take(start.len()).eq(start.chars());
     let is_copy =
         STARTS.iter().any(starts_with) || !args.memcpy_details.is_empty() || is_copy_cat(trace.text(args.cat));
@@ -99,11 +100,11 @@ pub fn direction(trace: &Trace, name: StrId, args: ArgsId) -> Option<Direction> 
     }
     let call: String = letters().collect();
     let named = SPELLINGS.iter().find(|(spelling, _)| call.contains(spelling)).map(|&(_, direction)| direction);
-    let told = named.or_else(|| from_details(trace.text(args.memcpy_details)));
-    told.or_else(|| of_call(trace, args.copy_call)).or(Some(Direction::Other))
+    let direction = named.or_else(|| from_details(trace.text(args.memcpy_details)));
+    direction.or_else(|| of_call(trace, args.copy_call)).or(Some(Direction::Other))
 }
 
-/// The direction in the name of a call on the host: `cuMemcpyHtoDAsync_v2`, `hipMemsetAsync`.
+/// Returns the direction in the name of a host call: `cuMemcpyHtoDAsync_v2`, `hipMemsetAsync`.
 fn of_call(trace: &Trace, name: StrId) -> Option<Direction> {
     let call: String = trace.text(name).chars().take(64).map(|c| c.to_ascii_lowercase()).collect();
     let is_copy = call.contains("memcpy") || call.contains("memset");
@@ -114,7 +115,7 @@ fn is_copy_cat(cat: &str) -> bool {
     ["gpu_memcpy", "gpu_memset", "memcpy", "memset"].iter().any(|known| cat.eq_ignore_ascii_case(known))
 }
 
-/// The direction that `kind_src:pageable kind_dst:device` says.
+/// Returns the direction in `kind_src:pageable kind_dst:device`.
 fn from_details(details: &str) -> Option<Direction> {
     let host = |kind: &str| matches!(kind, "pageable" | "pinned" | "host");
     let device = |kind: &str| matches!(kind, "device" | "array" | "device_static");
@@ -127,21 +128,20 @@ fn from_details(details: &str) -> Option<Direction> {
     }
 }
 
-/// The value of `key` in `key:value key:value`.
+/// Returns the value of `key` in `key:value key:value`.
 pub fn detail<'a>(details: &'a str, key: &str) -> Option<&'a str> {
     details.split_ascii_whitespace().find_map(|pair| pair.strip_prefix(key)?.strip_prefix(':'))
 }
 
-/// Bytes of a copy. A size of 0 is how ROCm writes "unknown".
+/// Returns the size of a copy, in bytes. ROCm writes 0 for "unknown".
 pub fn bytes(trace: &Trace, args: &Args) -> Option<u64> {
     let stated = detail(trace.text(args.memcpy_details), "size").and_then(|text| text.parse::<u64>().ok());
     let counted = || args.copy_bytes.and_then(|bytes| u64::try_from(bytes).ok());
     stated.filter(|&bytes| bytes > 0).or_else(counted).filter(|&bytes| bytes > 0)
 }
 
-/// Gives copies that do not state their direction or size those of the call that launched them: of the events on hosts
-/// with the same correlation id the one that starts first. Linear in the events, and nothing where every copy states
-/// both.
+/// Completes copies without a direction or a size from the call that launched them. The call is the first host event
+/// with the same correlation id. Takes linear time, and does nothing if every copy is complete.
 pub fn complete(trace: &mut Trace) {
     let incomplete: Vec<bool> = (0..trace.events.kinds().len()).map(|kind| is_incomplete(trace, kind)).collect();
     if !incomplete.contains(&true)
@@ -180,7 +180,7 @@ pub fn complete(trace: &mut Trace) {
     }
 }
 
-/// Is an event of this kind a copy or fill that does not state all?
+/// Returns true if events of this kind are copies or fills without a direction or a size.
 fn is_incomplete(trace: &Trace, kind: usize) -> bool {
     let Some(kind) = trace.events.kinds().get(kind) else { return false };
     let on_gpu = trace.lines.get(kind.line.index()).is_some_and(|line| {
@@ -188,16 +188,17 @@ fn is_incomplete(trace: &Trace, kind: usize) -> bool {
         line.kind == LineKind::DeviceOps && matches!(plane, Some(PlaneKind::Device { platform: Platform::Gpu, .. }))
     });
     on_gpu
-        && direction(trace, kind.name, kind.args)
-            .is_some_and(|told| told == Direction::Other || bytes(trace, &trace.args.get(kind.args)).is_none())
+        && direction(trace, kind.name, kind.args).is_some_and(|direction| {
+            direction == Direction::Other || bytes(trace, &trace.args.get(kind.args)).is_none()
+        })
 }
 
-/// Number of a line's host, and whether it is a line of that host itself.
+/// Returns the host number of a line, and true if it is a host line.
 fn host_of(trace: &Trace, line: &Line) -> (u16, bool) {
     (trace.plane_of(line).map_or(0, |plane| plane.host), line.kind == LineKind::Host)
 }
 
-/// The arguments of a copy with what its call adds; `None` where it adds nothing.
+/// Returns the arguments of a copy, completed from its call. Returns `None` if the call adds nothing.
 fn completed(trace: &Trace, copy: EventId, call: EventId) -> Option<Args> {
     let (copy, call) = (trace.events.get(copy)?, trace.events.get(call)?);
     let old = trace.args_of(&copy);
@@ -234,12 +235,12 @@ mod tests {
         b.event(stream, "__amd_rocclr_copyBuffer.kd", 50, 4);
         b.event(stream, "gemm", 60, 4).correlation(1);
         let mut trace = b.build();
-        let told = |trace: &Trace| {
+        let directions = |trace: &Trace| {
             let on_stream = trace.events.iter().filter(|event| event.line == stream);
-            let told = |event: super::super::Event| {
+            let of_event = |event: super::super::Event| {
                 (direction(trace, event.name, event.args), bytes(trace, &trace.args_of(&event)))
             };
-            on_stream.map(told).collect::<Vec<_>>()
+            on_stream.map(of_event).collect::<Vec<_>>()
         };
         let expected = [
             (Some(Direction::HostToDevice), Some(64)),
@@ -249,10 +250,14 @@ mod tests {
             (Some(Direction::Other), None),
             (None, None),
         ];
-        assert_eq!(told(&trace), expected);
+        assert_eq!(directions(&trace), expected);
         let sets = trace.args.len();
         complete(&mut trace);
-        assert_eq!((told(&trace).as_slice(), trace.args.len()), (&expected[..], sets), "a second time changes nothing");
+        assert_eq!(
+            (directions(&trace).as_slice(), trace.args.len()),
+            (&expected[..], sets),
+            "a second time changes nothing"
+        );
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! What the ops of XLA's CPU backend are to each other. Their events say it only together with the compiled program, so
-//! `metrics::cpu_ops` finds it out once all events are there.
+//! Relations between the ops of XLA's CPU backend. They follow only from the events and the compiled program
+//! together, so `metrics::cpu_ops` finds them after all events were read.
 
 use std::ops::Range;
 
@@ -7,42 +7,45 @@ use super::column::SparseColumn;
 use super::{EventId, Interval, LineEvents, Trace};
 use base::Ps;
 
-/// What the name of the event that marks an op's end begins with: `end: dot.1`.
+/// Prefix of the event that marks the end of an op: `end: dot.1`.
 pub const END_MARKER: &str = "end: ";
 
 /// Relations of the ops of XLA's CPU backend.
 #[derive(Clone, Debug, Default)]
 pub struct CpuOps {
-    /// Picoseconds for which an op's event occupied its thread, of ops that go on after it: their events last as long as they do.
+    /// Time that the event of an asynchronous op occupied its thread, in picoseconds. The event itself lasts as long
+    /// as the op.
     pub on_thread: SparseColumn,
-    /// The event of the op that runs this one: the loop, call or branch around it.
+    /// Event of the op that runs this one: the enclosing loop, call or branch.
     pub runs_in: SparseColumn,
-    /// The first event of the execution that an event goes on with, of instructions that take several events per
+    /// First event of the execution that an event belongs to. Only for instructions that take several events per
     /// execution.
     pub part_of: SparseColumn,
 }
 
 impl Trace {
-    /// The time for which an event occupies its thread.
+    /// Returns the time that an event occupies its thread.
     pub fn on_thread(&self, event: EventId, interval: Interval) -> Interval {
-        let told = self.cpu_ops.as_ref().and_then(|ops| ops.on_thread.get(event));
-        told.map_or(interval, |duration| Interval::new(interval.start, interval.start + Ps::new(duration)))
+        let duration = self.cpu_ops.as_ref().and_then(|ops| ops.on_thread.get(event));
+        duration.map_or(interval, |duration| Interval::new(interval.start, interval.start + Ps::new(duration)))
     }
 
-    /// What an event is, as an index into [`Events::kinds`](super::Events::kinds), and when it occupies its thread.
+    /// Returns the kind of an event, as an index into [`Events::kinds`](super::Events::kinds), and the time that it
+    /// occupies its thread.
     #[inline]
     pub fn occupied(&self, event: EventId) -> Option<(usize, Interval)> {
         let (kind, interval) = self.events.kind_and_time(event)?;
         Some((kind, if self.cpu_ops.is_none() { interval } else { self.on_thread(event, interval) }))
     }
 
-    /// Calls `visit` with the events of a line in order: what each is, as an index into [`Events::kinds`](super::Events::kinds), and
-    /// when it occupies its thread.
+    /// Calls `visit` for the events of a line in order: with the kind of each, as an index into
+    /// [`Events::kinds`](super::Events::kinds), and the time that it occupies its thread.
     pub fn for_each_on_thread(&self, events: &LineEvents, mut visit: impl FnMut(usize, Interval)) {
         self.for_each_on_thread_at(events, 0..events.len(), |_, kind, interval| visit(kind, interval));
     }
 
-    /// Calls `visit` with the events at some places of a line's order, and which each is.
+    /// Calls `visit` for the events at some positions of a line, like
+    /// [`for_each_on_thread`](Trace::for_each_on_thread) but also with their ids.
     pub fn for_each_on_thread_at(
         &self,
         events: &LineEvents,

@@ -1,29 +1,30 @@
-//! Values that only some events have and that differ from one occurrence to the next: each has a separate sparse column.
+//! Sparse columns of events: values that only some events have and that differ from one occurrence to the next.
 //!
-//! `event_columns!` is the one list of them. Both decoders, [`Events`](super::Events), the [image](super::snapshot) and
-//! [merging](mod@super::merge) follow from it: a new column is a new line there.
+//! `event_columns!` lists all of them. Both decoders, [`Events`](super::Events), the [image](super::snapshot) and
+//! [merging](mod@super::merge) are generated from that list. To add a column, add a line there.
 
-/// What a number that an event carries is.
+/// Type of a number that an event carries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Holds {
-    /// A quantity: text with a fraction or an exponent is rounded.
+    /// A quantity. Text with a fraction or an exponent is rounded.
     Count,
-    /// A number that identifies something, the same in all captures of a run.
+    /// An identifier that is the same in all captures of a run.
     Id,
-    /// A number that identifies something, of which 0 stands for nothing and is not kept.
+    /// An identifier for which 0 means none. Zeros are not stored.
     NonZeroId,
-    /// A number that is unique in one capture only; [merging](mod@super::merge) moves those of different hosts apart.
+    /// An identifier that is unique in one capture only. [Merging](mod@super::merge) renumbers those of different
+    /// hosts.
     CaptureId,
-    /// A duration in picoseconds; a negative one is not kept.
+    /// A duration in picoseconds. Negative ones are not stored.
     Picoseconds,
-    /// A duration that is in microseconds in the file and in picoseconds here; only one above 0 is kept.
+    /// A duration in microseconds in the file, stored in picoseconds. Only positive ones are stored.
     Microseconds,
-    /// A real number, kept as its bits: [`f64::from_bits`] gives it back.
+    /// A real number, stored as its bits: see [`f64::from_bits`].
     Real,
 }
 
 impl Holds {
-    /// What is kept of a number of the file.
+    /// Converts a number of the file to the stored value. Returns `None` if it is not stored.
     #[inline]
     pub fn kept(self, number: i64) -> Option<i64> {
         match self {
@@ -36,10 +37,11 @@ impl Holds {
     }
 }
 
-/// The [type](EventColumn::ProducerType) of what a thread pool schedules.
+/// [Type](EventColumn::ProducerType) of the work that a thread pool schedules.
 pub const POOL_CONTEXT: i64 = 15;
 
-/// Declares [`EventColumn`]. A line is `Variant what it holds, xplane [names of the stat], json [keys of a Chrome trace];`.
+/// Declares [`EventColumn`]. The syntax of a line is `Variant type, xplane [names of the stat], json [keys of a
+/// Chrome trace];`.
 macro_rules! event_columns {
     ($(
         $(#[$doc:meta])*
@@ -53,18 +55,18 @@ macro_rules! event_columns {
             /// All columns, in the order of their numbers.
             pub const ALL: &'static [EventColumn] = &[$(EventColumn::$Column,)*];
 
-            /// What the column holds.
+            /// Returns the type of the column's values.
             #[inline]
             pub fn holds(self) -> Holds {
                 match self { $(EventColumn::$Column => Holds::$holds,)* }
             }
 
-            /// Stats of the column in an xplane, empty where it is in none.
+            /// Returns the names of the column's stats in an xplane. Empty if no xplane has it.
             pub fn xplane_stats(self) -> &'static [&'static [u8]] {
                 match self { $(EventColumn::$Column => &[$($stat),*],)* }
             }
 
-            /// Keys of the column in a Chrome trace, empty where it is in none.
+            /// Returns the keys of the column in a Chrome trace. Empty if no Chrome trace has it.
             pub fn json_keys(self) -> &'static [&'static [u8]] {
                 match self { $(EventColumn::$Column => &[$($key),*],)* }
             }
@@ -81,77 +83,80 @@ macro_rules! event_columns {
 }
 
 event_columns! {
-    /// Ties a launch on the host to its device event.
+    /// Number that a launch on the host shares with its device event.
     Correlation CaptureId, xplane [b"correlation_id"], json [b"correlation_id", b"correlation"];
-    /// The execution of a module.
+    /// Number of a module execution.
     RunId Id, xplane [b"run_id"], json [b"run_id"];
-    /// The step that an event belongs to, as XProf groups events: the same on the annotation and on what was launched in it.
+    /// Number of the step that an event belongs to, as XProf groups events. An annotation and the work launched in it
+    /// have the same number.
     GroupId CaptureId, xplane [b"group_id"], json [b"group_id"];
-    /// The number of a step, on its annotation or on events inside one.
+    /// Number of a step, on its annotation or on events inside it.
     StepNum Id, xplane [b"step_num"], json [b"step_num"];
-    /// Number that the same run of one collective has on all devices (TPU).
+    /// Number of one run of a collective, the same on all devices (TPU).
     AllReduceId Id,
         xplane [b"all_reduce_id", b"all_reduce_unique_id"], json [b"all_reduce_id", b"all_reduce_unique_id"];
-    /// Time for which an op waited for a copy of its operands or results (TPU).
+    /// Time that an op waited for a copy of its operands or results (TPU).
     DmaStall Picoseconds, xplane [b"dma_stall_duration_ps"], json [b"dma_stall_duration_ps"];
-    /// Time that a message took, on an event that marks its end (megascale, between slices of TPUs).
+    /// Duration of a message, on the event that marks its end (megascale, between TPU slices).
     MessageDuration Microseconds, xplane [b"duration_us"], json [];
-    /// Number that an event gives those that follow from it, unique among those of its [type](EventColumn::ProducerType).
-    /// Left out where a [thread pool](POOL_CONTEXT) schedules work: nearly all of its events have one.
+    /// Number that an event gives to its consumers, unique among the events of its [type](EventColumn::ProducerType).
+    /// Not stored if a [thread pool](POOL_CONTEXT) schedules the work, because nearly all of its events have one.
     Producer Id, xplane [b"_p"], json [];
-    /// The [producer](EventColumn::Producer) that an event follows from, or whose end it marks (XLA's CPU backend); left out as there.
+    /// Number of the [producer](EventColumn::Producer) that an event follows from, or whose end it marks (XLA's CPU
+    /// backend). Not stored for a thread pool either.
     Consumer Id, xplane [b"_c"], json [];
-    /// What kind of work a [producer](EventColumn::Producer) hands on, as TSL numbers it (`ContextType`); absent for 0, the generic one.
+    /// Type of work that a [producer](EventColumn::Producer) hands on, by TSL's numbering (`ContextType`). Absent for
+    /// 0, the generic type.
     ProducerType NonZeroId, xplane [b"_pt"], json [];
-    /// The type of a [consumer](EventColumn::Consumer).
+    /// Type of a [consumer](EventColumn::Consumer), by the same numbering.
     ConsumerType NonZeroId, xplane [b"_ct"], json [];
-    /// Bytes that an allocator has given out, after an allocation or a release. So are the next four.
+    /// Bytes in use at an allocator, after an allocation or a release.
     InUseBytes Count, xplane [b"bytes_allocated"], json [];
-    /// Bytes reserved for the stack of programs.
+    /// Bytes reserved for the stack of programs, after an allocation or a release.
     ReservedBytes Count, xplane [b"bytes_reserved"], json [];
-    /// Bytes that an allocator can still give out.
+    /// Bytes that an allocator still has available, after an allocation or a release.
     AvailableBytes Count, xplane [b"bytes_available"], json [];
-    /// The most bytes that were ever given out.
+    /// Peak of the bytes in use at an allocator, up to an allocation or a release.
     PeakInUseBytes Count, xplane [b"peak_bytes_in_use"], json [];
-    /// Share of an allocator's free memory that does not lie in its largest free piece.
+    /// Fraction of an allocator's free memory that is outside its largest free block.
     Fragmentation Real, xplane [b"fragmentation"], json [];
-    /// Bytes that an allocation asked for.
+    /// Bytes that an allocation requested.
     RequestedBytes Count, xplane [b"requested_bytes"], json [];
-    /// Bytes that an allocation was given.
+    /// Bytes that an allocation received.
     AllocationBytes Count, xplane [b"allocation_bytes"], json [];
-    /// Where memory lies that was given out or back.
+    /// Address of memory that was allocated or freed.
     Address Id, xplane [b"addr"], json [];
 }
 
-/// The values of one event.
+/// Values of all columns for one event.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ColumnValues {
-    /// A bit for each column that has a value.
+    /// Bit mask of the columns that have a value.
     given: u32,
-    /// Value of each column; 0 where there is none.
+    /// Value of each column. Zero if the column has none.
     values: [i64; EventColumn::ALL.len()],
 }
 
 impl ColumnValues {
     /// Sets or removes the value of a column.
     #[inline]
-    #[expect(clippy::indexing_slicing, reason = "the array has one entry a column")]
+    #[expect(clippy::indexing_slicing, reason = "the array has one entry per column")]
     pub fn set(&mut self, column: EventColumn, value: Option<i64>) {
         let bit = 1 << column as u32;
         self.given = if value.is_some() { self.given | bit } else { self.given & !bit };
         self.values[column as usize] = value.unwrap_or(0);
     }
 
-    /// The value of a column.
+    /// Returns the value of a column.
     #[inline]
-    #[expect(clippy::indexing_slicing, reason = "the array has one entry a column")]
+    #[expect(clippy::indexing_slicing, reason = "the array has one entry per column")]
     pub fn get(&self, column: EventColumn) -> Option<i64> {
         (self.given & 1 << column as u32 != 0).then_some(self.values[column as usize])
     }
 
-    /// The columns that have a value, in their order. Most events have one or none.
+    /// Returns the columns that have a value, with their values, in order. Most events have one or none.
     #[inline]
-    #[expect(clippy::indexing_slicing, reason = "the array has one entry a column")]
+    #[expect(clippy::indexing_slicing, reason = "the array has one entry per column")]
     pub fn iter(&self) -> impl Iterator<Item = (EventColumn, i64)> {
         let mut given = self.given;
         std::iter::from_fn(move || {

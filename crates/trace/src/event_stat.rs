@@ -1,4 +1,4 @@
-//! The stats of an event that mean something here, by the names that the two formats give them.
+//! Stats of events that crossprof reads, by their names in the two formats.
 
 use super::args::{NumberArg, TextArg};
 use super::event_columns::EventColumn;
@@ -10,11 +10,11 @@ pub enum EventStat {
     Text(TextArg),
     /// A number of [`Args`](super::Args).
     Number(NumberArg),
-    /// A value of this event alone.
+    /// A value in a sparse column.
     Column(EventColumn),
-    /// `name`: the framework path on GPU events; see [`Args::complete_path`](super::Args::complete_path).
+    /// `name`: the framework path of GPU events. See [`Args::complete_path`](super::Args::complete_path).
     Name,
-    /// `annotation`: the framework op, as TensorFlow writes it.
+    /// `annotation`: the framework op, written by TensorFlow.
     Annotation,
     /// Start by the chip's own clock, in picoseconds.
     ChipStart,
@@ -22,12 +22,12 @@ pub enum EventStat {
     ChipDuration,
     /// [`MemoryBytes`](super::MemoryBytes), as a message (xplane only).
     Memory,
-    /// The name of a step, which takes the place of the event's name (xplane only).
+    /// Name of a step, which replaces the event's name (xplane only).
     StepName,
 }
 
 impl EventStat {
-    /// The meaning of a stat of this name in an xplane; `None` for one that nothing here uses.
+    /// Returns the stat with this name in an xplane. Returns `None` if crossprof does not use it.
     pub fn of_xplane(stat: &[u8]) -> Option<EventStat> {
         let argument = || TextArg::of_xplane(stat).map(EventStat::Text);
         let number = || NumberArg::of_xplane(stat).map(EventStat::Number);
@@ -40,7 +40,7 @@ impl EventStat {
         argument().or_else(number).or_else(column).or_else(other)
     }
 
-    /// The meaning of an argument with this key in a Chrome trace; `None` for one that nothing here uses.
+    /// Returns the stat with this key in a Chrome trace. Returns `None` if crossprof does not use it.
     pub fn of_json(key: &[u8]) -> Option<EventStat> {
         let argument = || TextArg::of_json(key).map(EventStat::Text);
         let number = || NumberArg::of_json(key).map(EventStat::Number);

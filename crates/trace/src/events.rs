@@ -1,4 +1,5 @@
-//! The events of a trace: rows of 20 bytes, plus 12 for each of the few ids an event may carry. Behind them, those that were packed.
+//! Events of a trace: rows of 20 bytes, plus 12 bytes for each id that an event carries. Packed events follow the
+//! rows.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -19,7 +20,7 @@ use base::Ps;
 /// One event, copied out of the columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// The line (thread, stream) it is on.
+    /// Line (thread, stream) of the event.
     pub line: LineId,
     /// Name of the event.
     pub name: StrId,
@@ -27,31 +28,31 @@ pub struct Event {
     pub start: Ps,
     /// Duration, never negative.
     pub duration: Ps,
-    /// What else the event says.
+    /// Arguments of the event.
     pub args: ArgsId,
 }
 
 impl Event {
-    /// Start plus duration.
+    /// Returns start plus duration.
     pub fn end(&self) -> Ps {
         self.start + self.duration
     }
 }
 
-/// An event as it is kept: its [kind](Kinds), start and duration, in words of four bytes so that no padding stands between
-/// rows. Whoever looks at an event nearly always wants most of it, so one place holds it all.
+/// A stored event: its [kind](Kinds), start and duration, as 4-byte words so that rows need no padding. Code that
+/// reads an event nearly always needs most of it, so the values are kept together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Row(RowWords);
 
 type RowWords = [u32; 5];
 
-/// Events that follow each other, as words that another program of the same build can take: see
-/// [`snapshot`](super::snapshot).
+/// Consecutive events, as words that another program of the same build can read: see [`snapshot`](super::snapshot).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RowBlock(Vec<RowWords>);
 
 impl RowBlock {
-    /// A block of `words` words, which `fill` writes; `None` where that is no whole number of events.
+    /// Creates a block of `words` words and lets `fill` write them. Returns `None` if that is no whole number of
+    /// events.
     pub fn filled(words: usize, fill: impl FnOnce(&mut [u32])) -> Option<RowBlock> {
         let mut rows = vec![RowWords::default(); words / RowWords::default().len()];
         let slots = rows.as_flattened_mut();
@@ -59,13 +60,13 @@ impl RowBlock {
         Some(RowBlock(rows))
     }
 
-    /// Words of the block.
+    /// Returns the words of the block.
     pub fn words(&self) -> &[u32] {
         self.0.as_flattened()
     }
 }
 
-/// Events that follow each other.
+/// Consecutive events.
 #[derive(Clone, Copy)]
 pub struct Block<'a> {
     first: u32,
@@ -73,7 +74,7 @@ pub struct Block<'a> {
 }
 
 impl<'a> Block<'a> {
-    /// The ids of the events, each with what it is, as an index into [`Events::kinds`], and when.
+    /// Returns the id, the kind (an index into [`Events::kinds`]) and the interval of each event.
     #[inline(always)]
     pub fn times(self) -> impl Iterator<Item = (EventId, usize, Interval)> + 'a {
         let events = (self.first..).zip(self.rows);
@@ -108,39 +109,39 @@ impl Row {
     }
 }
 
-/// One sparse column for each [`EventColumn`], in their order.
+/// One sparse column for each [`EventColumn`], in order.
 pub(crate) type SparseColumns = [SparseColumn; EventColumn::ALL.len()];
 
-/// The duration events (`X`, and closed `B`/`E` and `b`/`e` pairs) of a trace.
+/// Duration events (`X`, and closed `B`/`E` and `b`/`e` pairs) of a trace.
 #[derive(Clone, Debug, Default)]
 pub struct Events {
     rows: Column<RowWords>,
-    /// The events behind the rows.
+    /// Packed events, which follow the rows.
     packed: Packed,
     kinds: Kinds,
-    /// What only some events say, by [`EventColumn`].
+    /// Values that only some events have, by [`EventColumn`].
     columns: SparseColumns,
-    /// Events of which only a part is left, and when they were as a whole: see [`cut`](Events::cut).
+    /// Original intervals of events that were reduced to a part. See [`cut`](Events::cut).
     cut: BTreeMap<EventId, Interval>,
 }
 
 impl Events {
-    /// Number of events.
+    /// Returns the number of events.
     pub fn len(&self) -> usize {
         self.rows.len() + self.packed.len()
     }
 
-    /// True where there is none.
+    /// Returns true if there is none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Ids of all events, in order.
+    /// Returns the ids of all events, in order.
     pub fn ids(&self) -> EventIds {
         EventIds::new(0..u32::try_from(self.len()).unwrap_or(u32::MAX))
     }
 
-    /// Appends an event and returns which it is; `None` past 2^32 - 1 events, and behind packed ones.
+    /// Appends an event and returns its id. Returns `None` past 2^32 - 1 events, and once packed events were added.
     #[inline]
     pub fn push(&mut self, event: Event) -> Option<EventId> {
         u32::try_from(self.len()).ok()?;
@@ -148,7 +149,7 @@ impl Events {
         self.push_of_kind(kind, event.start, event.duration)
     }
 
-    /// Adds an event of a [kind](Events::kind) that is there already; `None` where there is no room.
+    /// Appends an event of an existing [kind](Events::kind). Returns `None` if there is no room.
     #[inline(always)]
     pub fn push_of_kind(&mut self, kind: u32, start: Ps, duration: Ps) -> Option<EventId> {
         let id = u32::try_from(self.rows.len()).ok().filter(|_| self.packed.is_empty())?;
@@ -156,8 +157,9 @@ impl Events {
         Some(EventId(id))
     }
 
-    /// Appends an event that takes 4 to 9 bytes instead of 20 where it follows the one before it with hardly a gap. It takes longer to look
-    /// at, cannot be changed, and only packed ones can follow. `None` past 2^32 - 1 events.
+    /// Appends an event that takes 4 to 9 bytes instead of 20 if it closely follows the one before it. Packed events
+    /// are slower to read and cannot be changed, and only packed events can follow them. Returns `None` past 2^32 - 1
+    /// events.
     pub fn push_packed(&mut self, event: Event) -> Option<EventId> {
         let id = u32::try_from(self.len()).ok()?;
         let kind = self.kinds.intern(EventKind { line: event.line, name: event.name, args: event.args });
@@ -166,7 +168,7 @@ impl Events {
         Some(EventId(id))
     }
 
-    /// Gives back what was reserved for more packed events.
+    /// Frees the memory that is reserved for more packed events.
     pub fn shrink_packed(&mut self) {
         self.packed.shrink_to_fit();
     }
@@ -182,12 +184,13 @@ impl Events {
         self.packed.get(id.index().checked_sub(self.rows.len())?).map(unpacked)
     }
 
-    /// All packed events as rows.
+    /// Returns all packed events as rows.
     fn packed_rows(&self) -> impl Iterator<Item = RowWords> + '_ {
         self.packed.iter_from(0).map(unpacked)
     }
 
-    /// Calls `visit` with these events as rows, some at a time, in order. It is there once, not in each of the loops that call it.
+    /// Calls `visit` with the rows of these events, some at a time, in order. Not generic, so that it is compiled
+    /// once and not for each caller.
     fn for_each_slice(&self, indices: Range<usize>, visit: &mut dyn FnMut(&[RowWords])) {
         const AT_ONCE: usize = 2048;
         self.rows.slices(indices.clone()).for_each(&mut *visit);
@@ -207,58 +210,58 @@ impl Events {
         visit(&rows);
     }
 
-    /// What the event at `id` is, as an index into [`kinds`](Events::kinds).
+    /// Returns the kind of the event `id`, as an index into [`kinds`](Events::kinds).
     pub fn kind(&self, id: EventId) -> Option<u32> {
         self.row(id).map(|row| row.kind())
     }
 
-    /// The event at `id`, or `None` past the end.
+    /// Returns the event `id`, or `None` past the end.
     #[inline(always)]
     pub fn get(&self, id: EventId) -> Option<Event> {
         self.row(id).map(|row| self.event(row))
     }
 
-    /// Start and duration of the event at `id`.
+    /// Returns start and duration of the event `id`.
     #[inline(always)]
     pub fn time(&self, id: EventId) -> Option<(Ps, Ps)> {
         self.row(id).map(|row| row.time())
     }
 
-    /// What an event is sorted by in the order of time: of those that start together the longest is first, so that what holds
-    /// others comes before them.
+    /// Returns the sort key of an event by time. Of events that start together, the longest is first, so that a
+    /// parent precedes its children.
     #[inline(always)]
     pub fn time_order(&self, id: EventId) -> Option<(Ps, Reverse<Ps>, EventId)> {
         self.time(id).map(|(start, duration)| (start, Reverse(duration), id))
     }
 
-    /// Sorts events by time. Where they are a few sorted runs, these are merged: the standard library's stable sort sees them.
+    /// Sorts events by time. The standard library's stable sort merges existing sorted runs, so few runs sort fast.
     #[inline(never)]
     pub fn sort_by_time(&self, ids: &mut [EventId]) {
         ids.sort_by_key(|&id| self.time_order(id));
     }
 
-    /// All events in order.
+    /// Returns all events in order.
     pub fn iter(&self) -> impl Iterator<Item = Event> + '_ {
         self.rows.iter().chain(self.packed_rows()).map(|row| self.event(Row(row)))
     }
 
-    /// Calls `visit` with all events in order; for the long loops, see [`blocks`](super::blocks).
+    /// Calls `visit` for all events, in order. See [`blocks`](super::blocks) for why long loops use it.
     pub fn for_each(&self, visit: impl FnMut(EventId, Event)) {
         self.for_each_of(self.ids(), visit);
     }
 
-    /// Calls `visit` with events that follow each other.
+    /// Calls `visit` for consecutive events.
     pub fn for_each_of(&self, ids: EventIds, mut visit: impl FnMut(EventId, Event)) {
         self.for_each_row(ids, |id, row| visit(id, self.event(row)));
     }
 
-    /// Calls `visit` with what each event is, as an index into [`kinds`](Events::kinds), and when. What is asked of a kind once need not
-    /// be asked of millions of events.
+    /// Calls `visit` with the kind of each event, as an index into [`kinds`](Events::kinds), and its interval.
+    /// Callers can evaluate a condition once per kind instead of for millions of events.
     pub fn for_each_time(&self, ids: EventIds, mut visit: impl FnMut(EventId, usize, Interval)) {
         self.for_each_row(ids, |id, row| visit(id, row.kind() as usize, row.interval()));
     }
 
-    /// Calls `visit` with the events of a block at a time.
+    /// Calls `visit` with the events, a block at a time.
     pub fn for_each_block(&self, ids: EventIds, mut visit: impl FnMut(Block<'_>)) {
         let (EventId(mut first), indices) = ids.indices();
         self.for_each_slice(indices, &mut |rows| {
@@ -280,13 +283,13 @@ impl Events {
         });
     }
 
-    /// What one event is, as an index into [`kinds`](Events::kinds), and when.
+    /// Returns the kind of an event, as an index into [`kinds`](Events::kinds), and its interval.
     #[inline(always)]
     pub(crate) fn kind_and_time(&self, id: EventId) -> Option<(usize, Interval)> {
         self.row(id).map(|row| (row.kind() as usize, row.interval()))
     }
 
-    /// What the events are, each once, in the order in which they first occur.
+    /// Returns the distinct kinds of events, in the order in which they first occur.
     pub fn kinds(&self) -> &[EventKind] {
         self.kinds.list()
     }
@@ -298,14 +301,14 @@ impl Events {
         Event { line, name, start, duration, args }
     }
 
-    /// Gives the event at `id` another start and duration; false where it is not here any more.
+    /// Sets start and duration of the event `id`. Returns false if its row is no longer here.
     pub(crate) fn set_time(&mut self, id: EventId, start: Ps, duration: Ps) -> bool {
         let row = self.rows.get_mut(id.index());
         row.map(|row| *row = Row::new(Row(*row).kind(), start, duration).0).is_some()
     }
 
-    /// Gives events the start and duration that `change` makes of what they are, as an index into [`kinds`](Events::kinds), and of
-    /// their start and duration; `None` leaves them as they are.
+    /// Changes start and duration of events. `change` gets the kind of an event, as an index into
+    /// [`kinds`](Events::kinds), and its start and duration. If it returns `None`, the event stays unchanged.
     pub(crate) fn change_times(&mut self, mut change: impl FnMut(EventId, usize, (Ps, Ps)) -> Option<(Ps, Ps)>) {
         let mut id = EventId(0);
         for rows in self.rows.blocks_mut() {
@@ -313,12 +316,12 @@ impl Events {
         }
     }
 
-    /// True where rows were [taken](Events::take_full_blocks).
+    /// Returns true if rows were [taken](Events::take_full_blocks).
     pub(crate) fn has_taken(&self) -> bool {
         self.rows.has_taken()
     }
 
-    /// Closes an event that was opened at its start (`B`, `b`).
+    /// Sets the duration of an event that was open (`B`, `b`).
     pub fn set_duration(&mut self, id: EventId, duration: Ps) {
         if let Some(row) = self.rows.get_mut(id.index()) {
             let closed = Row(*row);
@@ -326,8 +329,8 @@ impl Events {
         }
     }
 
-    /// Makes events of another kind where `change` says so, which is given what an event is, also as an index into
-    /// [`kinds`](Events::kinds), and when.
+    /// Changes the kind of events. `change` gets the index of the kind in [`kinds`](Events::kinds), the kind and the
+    /// interval of an event. If it returns `None`, the event stays unchanged.
     pub fn change_kinds(&mut self, mut change: impl FnMut(usize, EventKind, Interval) -> Option<EventKind>) {
         for index in 0..self.rows.len() {
             let Some(old) = self.rows.get(index).map(Row) else { return };
@@ -339,7 +342,7 @@ impl Events {
         }
     }
 
-    /// Changes what the event at `id` says.
+    /// Replaces the arguments of the event `id`.
     pub(crate) fn set_args(&mut self, id: EventId, args: ArgsId) {
         let Some(row) = self.rows.get(id.index()).map(Row) else { return };
         let kind = self.kinds.intern(EventKind { args, ..self.kinds.get(row.kind()) });
@@ -349,13 +352,13 @@ impl Events {
         }
     }
 
-    /// True where no rows were [taken](Events::take_full_blocks).
+    /// Returns true if no rows were [taken](Events::take_full_blocks).
     pub(crate) fn is_whole(&self) -> bool {
         self.rows.is_whole()
     }
 
-    /// Leaves of an event the part `inside`. Where a part of it was left already, this one becomes an event behind all others.
-    /// Returns the part.
+    /// Reduces an event to the part `inside`. If the event was already cut, appends the new part as another event.
+    /// Returns the id of the part.
     pub fn cut(&mut self, id: EventId, inside: Interval) -> Option<EventId> {
         let (kind, now) = self.kind_and_time(id)?;
         let (part, whole) = match self.cut.get(&id) {
@@ -369,40 +372,40 @@ impl Events {
         Some(part)
     }
 
-    /// When an event of which only a part is left was as a whole; `None` for all others.
+    /// Returns the original interval of an event that was cut, or `None` for any other event.
     #[inline]
     pub fn whole(&self, id: EventId) -> Option<Interval> {
         if self.cut.is_empty() { None } else { self.cut.get(&id).copied() }
     }
 
-    /// True for the part of an event that started before it: the event counts where it started.
+    /// Returns true if this is a part of a cut event and the event started before it. Counts of events include only
+    /// the part with the start.
     #[inline]
     pub fn began_before(&self, id: EventId) -> bool {
         self.whole(id).is_some_and(|whole| self.time(id).is_some_and(|(start, _)| start > whole.start))
     }
 
-    /// Takes the rows that will not grow in number any more. The events still count, but can no longer be looked at: whoever
-    /// decodes does not.
+    /// Takes the full blocks of rows. Their events still count, but can no longer be read.
     pub fn take_full_blocks(&mut self) -> impl Iterator<Item = RowBlock> {
         self.rows.take_full().map(RowBlock)
     }
 
-    /// Gives back the memory of all that can be given back while more events come, which still count: for whoever decodes to look at
-    /// a few of them.
+    /// Frees all memory that can be freed while more events come. The events still count. Use it if a decoder needs
+    /// to read only a few of them.
     pub fn forget(&mut self) {
         self.rows.take_full().for_each(drop);
         self.columns = SparseColumns::default();
     }
 
-    /// Appends rows that another trace of the same names and lines had.
+    /// Appends rows of another trace that has the same names and lines.
     pub(crate) fn append(&mut self, block: RowBlock) {
         self.rows.append(block.0);
     }
 
-    /// Appends the events of another trace, `shift` later; `kind_here` says what one of its kinds is in this trace. False where
-    /// there is no room for all of them.
+    /// Appends the events of another trace, `shift` later. `kind_here` converts a kind of that trace to one of this
+    /// trace. Returns false if there is no room for all of them.
     pub(crate) fn append_all(&mut self, other: &Events, shift: Ps, kind_here: impl Fn(EventKind) -> EventKind) -> bool {
-        // By the other's number of a kind, once it was met: as many are looked up as there are kinds, not events.
+        // Caches the number of each kind, so that there is one lookup per kind and not per event.
         let mut numbers: Vec<Option<u32>> = vec![None; other.kinds.list().len()];
         other.rows.iter().chain(other.packed_rows()).map(Row).all(|row| {
             let known = numbers.get(row.kind() as usize).copied().flatten();
@@ -416,27 +419,27 @@ impl Events {
         })
     }
 
-    /// The values of a column that only some events have.
+    /// Returns a sparse column.
     #[inline]
-    #[expect(clippy::indexing_slicing, reason = "the array has one entry a column")]
+    #[expect(clippy::indexing_slicing, reason = "the array has one entry per column")]
     pub fn column(&self, column: EventColumn) -> &SparseColumn {
         &self.columns[column as usize]
     }
 
-    /// Gives the event `id` a value. Events must be given in ascending order, each at most once a column.
+    /// Adds a value of the event `id`. Events must be added in ascending order, each at most once per column.
     #[inline]
-    #[expect(clippy::indexing_slicing, reason = "the array has one entry a column")]
+    #[expect(clippy::indexing_slicing, reason = "the array has one entry per column")]
     pub fn push_value(&mut self, id: EventId, column: EventColumn, value: i64) {
         self.columns[column as usize].push(id, value);
     }
 
-    /// Gives the event `id` all its values.
+    /// Adds all values of the event `id`.
     #[inline]
     pub fn push_values(&mut self, id: EventId, values: &ColumnValues) {
         values.iter().for_each(|(column, value)| self.push_value(id, column, value));
     }
 
-    /// The values of the event `id`.
+    /// Returns all values of the event `id`.
     pub fn values(&self, id: EventId) -> ColumnValues {
         let mut values = ColumnValues::default();
         for &column in EventColumn::ALL {
@@ -445,7 +448,7 @@ impl Events {
         values
     }
 
-    /// The rows that were not taken; what they are of; the sparse columns.
+    /// Returns the rows that were not taken, the kinds, and the sparse columns.
     pub(crate) fn into_columns(self) -> (impl Iterator<Item = RowBlock>, Vec<EventKind>, SparseColumns) {
         let packed: Vec<RowWords> = self.packed_rows().collect();
         let Events { rows, kinds, columns, .. } = self;
@@ -453,14 +456,14 @@ impl Events {
         (rows.into_blocks().chain(packed).map(RowBlock), kinds.into_list(), columns)
     }
 
-    /// Puts in what the rows are of, and the sparse columns; `None` where these are none.
+    /// Sets the kinds and the sparse columns. Returns `None` if a column is not ascending.
     pub(crate) fn with_columns(self, kinds: Vec<EventKind>, columns: SparseColumns) -> Option<Events> {
         let is_sorted = columns.iter().all(SparseColumn::is_sorted);
         let kinds = Kinds::from_list(kinds);
         is_sorted.then(|| Events { kinds, columns, cut: BTreeMap::new(), ..self })
     }
 
-    /// Bytes of memory held.
+    /// Returns the allocated memory, in bytes.
     pub fn memory_bytes(&self) -> usize {
         self.rows.memory_bytes()
             + self.packed.memory_bytes()
@@ -473,7 +476,7 @@ fn unpacked((kind, start, duration): PackedEvent) -> RowWords {
     Row::new(kind, start, duration).0
 }
 
-/// A separate call: see [`blocks`](super::blocks).
+/// Changes the times of a block of rows. A separate call: see [`blocks`](super::blocks).
 #[inline(never)]
 fn change_block(
     rows: &mut [RowWords],

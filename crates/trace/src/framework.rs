@@ -1,4 +1,4 @@
-//! The framework whose profiler wrote a trace, and what its calls are named in advice.
+//! The framework whose profiler wrote a trace, and the names of its calls for use in advice.
 
 /// The producer of a trace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -14,48 +14,48 @@ pub enum Framework {
     Unknown,
 }
 
-/// What advice names in a framework: calls, options and tools, as they stand within a sentence.
+/// Names of a framework's calls, options and tools for use in advice. They fit into a sentence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Words {
-    /// How a program marks its steps for the profiler, as the beginning of a sentence.
+    /// Instruction to mark steps for the profiler: the beginning of a sentence.
     pub mark_steps: &'static str,
-    /// A loop that marks its steps, as code.
+    /// Code of a loop that marks its steps.
     pub step_loop: &'static str,
-    /// The context manager that names a range of the host's code, here the one that makes the next batch.
+    /// Context manager that names a range of host code, here the code that makes the next batch.
     pub next_batch_range: &'static str,
-    /// What compiles a Python function into one program.
+    /// Call that compiles a Python function into one program.
     pub compiler: &'static str,
-    /// Calls that wait for a result of the device.
+    /// Calls that wait for a result from the device.
     pub reads: &'static str,
-    /// What waits until the device is done.
+    /// Call that waits until the device has finished.
     pub wait: &'static str,
-    /// How a capture comes to hold the ops of the devices, as a sentence.
+    /// Instruction to record device ops in a capture, as a sentence.
     pub record_ops: &'static str,
-    /// What prepares batches in other threads or processes.
+    /// Loader that prepares batches in other threads or processes.
     pub loader: &'static str,
-    /// What copies a batch to the device while the step before runs.
+    /// Way to copy a batch to the device while the previous step runs.
     pub copy_ahead: &'static str,
-    /// The option with which the profiler records what host threads do.
+    /// Profiler option that records the work of host threads.
     pub host_events: &'static str,
-    /// The option with which the profiler records no Python calls.
+    /// Profiler option that turns off the recording of Python calls.
     pub no_python_calls: &'static str,
-    /// The option with which the profiler records allocations; empty where no trace holds them.
+    /// Profiler option that records allocations. Empty if the framework cannot record them.
     pub allocations: &'static str,
-    /// What keeps compiled programs from run to run.
+    /// Setting that keeps compiled programs from run to run.
     pub compilation_cache: &'static str,
-    /// What says why a function is compiled again, as a sentence.
+    /// Instruction to find out why a function is recompiled, as a sentence.
     pub why_compiled: &'static str,
-    /// What computes activations again in the backward pass.
+    /// Call that recomputes activations in the backward pass.
     pub checkpoint: &'static str,
-    /// What takes the largest values without sorting all of them.
+    /// Call that takes the largest values without sorting all of them.
     pub top_k: &'static str,
-    /// The code that prints how much memory of the device was used.
+    /// Code that prints the device memory in use.
     pub print_memory: &'static str,
-    /// The code that prints the model of the device.
+    /// Code that prints the device model.
     pub print_device: &'static str,
-    /// How to check which devices the program uses, as a sentence.
+    /// Instruction to check which devices the program uses, as a sentence.
     pub check_devices: &'static str,
-    /// How a capture comes to hold the compiled programs, as a sentence.
+    /// Instruction to include the compiled programs in a capture, as a sentence.
     pub keep_hlo: &'static str,
 }
 
@@ -133,7 +133,8 @@ const PYTORCH: Words = Words {
 };
 
 impl Framework {
-    /// The framework that a profile names (`metadata.framework`): libraries on JAX (`Flax`, `Haiku`) are JAX.
+    /// Returns the framework for the name in a profile (`metadata.framework`). Libraries on top of JAX (`Flax`,
+    /// `Haiku`) count as JAX.
     pub fn of_name(name: &str) -> Framework {
         match name {
             "" | "Unknown" => Framework::Unknown,
@@ -143,7 +144,7 @@ impl Framework {
         }
     }
 
-    /// What advice names in this framework; of an unknown one in JAX.
+    /// Returns the names for advice. An unknown framework gets those of JAX.
     pub fn words(self) -> &'static Words {
         match self {
             Framework::Jax | Framework::Unknown => &JAX,

@@ -1,6 +1,6 @@
 //! Sets of half-open time intervals: unions, intersections, gaps.
 //!
-//! Busy time is always the length of a union, so that nested and concurrent events never count twice:
+//! Busy time is always the length of a union, so nested and concurrent events never count twice:
 //!
 //! ```text
 //! events   [----a----)     [--c--)
@@ -14,34 +14,34 @@ use std::sync::{Arc, OnceLock};
 use super::blocks::in_blocks;
 use base::Ps;
 
-/// `[start, end)`; empty or reversed intervals have no length.
+/// `[start, end)`. Empty and reversed intervals have length 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Interval {
-    /// First picosecond inside.
+    /// First picosecond of the interval.
     pub start: Ps,
-    /// First picosecond after.
+    /// First picosecond after the interval.
     pub end: Ps,
 }
 
 impl Interval {
-    /// `[start, end)`.
+    /// Creates `[start, end)`.
     pub fn new(start: Ps, end: Ps) -> Interval {
         Interval { start, end }
     }
 
-    /// Length, never negative.
+    /// Returns the length, never negative.
     pub fn length(self) -> Ps {
         if self.end > self.start { self.end - self.start } else { Ps::ZERO }
     }
 
-    /// The part inside `window`, or `None` where nothing is.
+    /// Returns the part inside `window`, or `None` if there is none.
     pub fn clip(self, window: Interval) -> Option<Interval> {
         let clipped = Interval::new(self.start.max(window.start), self.end.min(window.end));
         (clipped.end > clipped.start).then_some(clipped)
     }
 }
 
-/// Sorted intervals that neither overlap nor touch. A copy costs nothing: a set of millions is shared.
+/// Sorted intervals that neither overlap nor touch. Clones are cheap: they share the intervals.
 #[derive(Clone, Debug, Default)]
 pub struct IntervalSet {
     kept: Arc<Kept>,
@@ -50,7 +50,7 @@ pub struct IntervalSet {
 #[derive(Debug, Default)]
 struct Kept {
     parts: Vec<Interval>,
-    /// Total length of the parts, added up once for all copies.
+    /// Total length of the parts, computed once for all clones.
     length: OnceLock<Ps>,
 }
 
@@ -67,24 +67,24 @@ impl IntervalSet {
         IntervalSet { kept: Arc::new(Kept { parts, length: OnceLock::new() }) }
     }
 
-    /// The union of any intervals; empty ones are left out and touching ones joined.
+    /// Returns the union of any intervals. Empty intervals are left out, touching ones are joined.
     pub fn union_of(intervals: impl IntoIterator<Item = Interval>) -> IntervalSet {
         let mut union = Union::default();
         intervals.into_iter().for_each(|interval| union.add(interval));
         union.finish()
     }
 
-    /// The parts, in order.
+    /// Returns the parts, in order.
     pub fn parts(&self) -> &[Interval] {
         &self.kept.parts
     }
 
-    /// True where nothing is covered.
+    /// Returns true if the set is empty.
     pub fn is_empty(&self) -> bool {
         self.parts().is_empty()
     }
 
-    /// Total covered time.
+    /// Returns the total time covered.
     pub fn length(&self) -> Ps {
         let add_up = || {
             let mut length = Ps::ZERO;
@@ -94,31 +94,31 @@ impl IntervalSet {
         *self.kept.length.get_or_init(add_up)
     }
 
-    /// First start to last end, or `None` where empty.
+    /// Returns the time from the first start to the last end, or `None` if the set is empty.
     pub fn span(&self) -> Option<Interval> {
         Some(Interval::new(self.parts().first()?.start, self.parts().last()?.end))
     }
 
-    /// Does the interval set cover the instant `time`?
+    /// Returns true if the set covers the instant `time`.
     pub fn contains(&self, time: Ps) -> bool {
         let parts = self.parts();
         let after = parts.partition_point(|part| part.start <= time);
         after.checked_sub(1).and_then(|at| parts.get(at)).is_some_and(|part| part.end > time)
     }
 
-    /// Covered time inside `window`.
+    /// Returns the time covered inside `window`.
     pub fn length_within(&self, window: Interval) -> Ps {
         let mut length = Ps::ZERO;
         in_blocks(self.overlapping(window), |part| length += part.clip(window).map_or(Ps::ZERO, Interval::length));
         length
     }
 
-    /// The set restricted to `window`.
+    /// Returns the set restricted to `window`.
     pub fn clip(&self, window: Interval) -> IntervalSet {
         IntervalSet::of_parts(self.overlapping(window).iter().filter_map(|part| part.clip(window)).collect())
     }
 
-    /// What both sets cover.
+    /// Returns the time that both sets cover.
     pub fn intersection(&self, other: &IntervalSet) -> IntervalSet {
         let (mut a, mut b) = (self.parts().iter().peekable(), other.parts().iter().peekable());
         let mut parts = Vec::new();
@@ -133,7 +133,7 @@ impl IntervalSet {
         IntervalSet::of_parts(parts)
     }
 
-    /// What either set covers.
+    /// Returns the time that either set covers.
     pub fn union(&self, other: &IntervalSet) -> IntervalSet {
         if self.is_empty() || other.is_empty() {
             return if self.is_empty() { other.clone() } else { self.clone() };
@@ -147,7 +147,7 @@ impl IntervalSet {
         IntervalSet::union_of(in_order.copied())
     }
 
-    /// What this set covers and `other` does not.
+    /// Returns the time that this set covers and `other` does not.
     pub fn difference(&self, other: &IntervalSet) -> IntervalSet {
         if other.is_empty() {
             return self.clone();
@@ -161,7 +161,7 @@ impl IntervalSet {
                     parts.push(Interval::new(start, hole.start));
                 }
                 start = start.max(hole.end);
-                // A hole that reaches past this part may reach into the next one.
+                // A hole that extends past this part may extend into the next one.
                 if hole.end > part.end {
                     break;
                 }
@@ -174,7 +174,7 @@ impl IntervalSet {
         IntervalSet::of_parts(parts)
     }
 
-    /// The uncovered parts of `window`, its edges included.
+    /// Returns the uncovered parts of `window`, including those at its edges.
     pub fn gaps(&self, window: Interval) -> Vec<Interval> {
         IntervalSet::union_of([window]).difference(&self.clip(window)).parts().to_vec()
     }
@@ -182,7 +182,7 @@ impl IntervalSet {
     fn overlapping(&self, window: Interval) -> &[Interval] {
         let first = self.parts().partition_point(|part| part.end <= window.start);
         let rest = self.parts().get(first..).unwrap_or_default();
-        // Most windows are short, so the end is looked for near the start first.
+        // Most windows are short, so the search for the end starts near the beginning.
         let mut reach = 4;
         while rest.get(reach).is_some_and(|part| part.start < window.end) {
             reach *= 4;
@@ -192,16 +192,16 @@ impl IntervalSet {
     }
 }
 
-/// The union of intervals that come one by one.
+/// Builds the union of intervals that are added one at a time.
 #[derive(Debug)]
 pub struct Union {
-    /// Parts that grow no more.
+    /// Parts that are complete.
     parts: Vec<Interval>,
     /// Total length of the parts.
     length: Ps,
-    /// The part that may grow; empty before the first.
+    /// Part that may still grow. Empty before the first interval.
     last: Interval,
-    /// Intervals from the first one on that is out of order.
+    /// Intervals from the first out-of-order one on.
     unsorted: Vec<Interval>,
 }
 
@@ -213,25 +213,25 @@ impl Default for Union {
 }
 
 impl Union {
-    /// A union with room for `parts` parts. Room that stays untouched costs nothing, and growing step by step would
-    /// copy all.
+    /// Creates a union with room for `parts` parts. Unused room costs nothing, while growing step by step would copy
+    /// everything.
     pub fn with_room(parts: usize) -> Union {
         Union { parts: Vec::with_capacity(parts), ..Union::default() }
     }
 
-    /// Adds an interval; an empty one adds nothing. A separate call: see [`blocks`](super::blocks).
+    /// Adds an interval. An empty one has no effect. A separate call: see [`blocks`](super::blocks).
     #[inline(never)]
     pub fn add(&mut self, interval: Interval) {
         self.add_all(std::iter::once(interval));
     }
 
-    /// Adds intervals of one block.
+    /// Adds the intervals of one block.
     #[inline(always)]
     pub fn add_all(&mut self, intervals: impl Iterator<Item = Interval>) {
-        // What each is compared with stays in registers.
+        // Local copies stay in registers during the loop.
         let (mut last, mut length, mut is_sorted) = (self.last, self.length, self.unsorted.is_empty());
         for interval in intervals.filter(|interval| interval.end > interval.start) {
-            // In order so far: events of one line mostly are, so no sort is needed for them.
+            // Sorted so far: events of one line mostly are, so they need no sort.
             is_sorted &= interval.start >= last.start;
             if !is_sorted {
                 self.unsorted.push(interval);
@@ -248,7 +248,7 @@ impl Union {
         (self.last, self.length) = (last, length);
     }
 
-    /// The set.
+    /// Returns the finished set.
     pub fn finish(self) -> IntervalSet {
         let Union { mut parts, mut length, last, mut unsorted } = self;
         if last.end > last.start {

@@ -1,5 +1,5 @@
-//! Line, name and arguments of events: a few thousand triples describe millions of them, so an event keeps the number of its
-//! own.
+//! Kinds of events: triples of line, name and arguments. A few thousand kinds describe millions of events, so an
+//! event stores only the number of its kind.
 
 use std::hash::BuildHasher;
 
@@ -10,34 +10,35 @@ use super::index::Index;
 use super::strings::StrId;
 use crate::LineId;
 
-/// What an event is, but for its time.
+/// Everything about an event except its time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct EventKind {
-    /// The line it is on.
+    /// Line of the event.
     pub line: LineId,
     /// Name of the event.
     pub name: StrId,
-    /// What else the event says.
+    /// Arguments of the event.
     pub args: ArgsId,
 }
 
-/// Kinds that were met lately, by the low bits of their hash: nearly all events are of one of them, and cost no search.
+/// Size of the cache of recent kinds, indexed by the low bits of their hash. It serves nearly all events, which then
+/// need no search.
 const LATELY: usize = 256;
 
 /// Distinct kinds, each stored once.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Kinds {
     kinds: Vec<EventKind>,
-    /// Numbers of the first of `kinds` by their hash; the others follow when a kind is interned.
+    /// Numbers of the first kinds of the list, by hash. The others are added when a kind is interned.
     index: Index,
-    /// Numbers of kinds, plus one; empty until the first is interned.
+    /// Cache of recent kinds: their numbers plus one. Empty until the first kind is interned.
     lately: Vec<u32>,
-    /// The latest one, which is often the next.
+    /// Most recent kind, which is often that of the next event, too.
     latest: Option<(EventKind, u32)>,
 }
 
 impl Kinds {
-    /// The number of `kind`, stored on first sight.
+    /// Returns the number of `kind`. Stores the kind if it is new.
     #[inline]
     pub(super) fn intern(&mut self, kind: EventKind) -> u32 {
         match self.latest {
@@ -65,42 +66,42 @@ impl Kinds {
     #[cold]
     fn find_or_add(&mut self, kind: EventKind, hash: u64) -> u32 {
         let kinds = &self.kinds;
-        // Those of a list that was taken over are not in the index yet.
+        // The kinds of a list that was taken over are not in the index yet.
         for (number, kind) in kinds.iter().enumerate().skip(self.index.len()) {
             self.index.insert(FxBuildHasher.hash_one(*kind), number as u32);
         }
         if let Some(number) = self.index.find(hash, |number| kinds.get(number as usize) == Some(&kind)) {
             return number;
         }
-        // No more kinds than events, which are fewer than 2^32.
+        // There are at most as many kinds as events, which are fewer than 2^32.
         let number = kinds.len() as u32;
         self.kinds.push(kind);
         self.index.insert(hash, number);
         number
     }
 
-    /// The kind with this number.
+    /// Returns the kind with this number.
     #[inline(always)]
     pub(super) fn get(&self, number: u32) -> EventKind {
         self.kinds.get(number as usize).copied().unwrap_or_default()
     }
 
-    /// All kinds, by number.
+    /// Returns all kinds, by number.
     pub(super) fn list(&self) -> &[EventKind] {
         &self.kinds
     }
 
-    /// All kinds by number, taken out.
+    /// Returns all kinds by number, and drops the rest.
     pub(super) fn into_list(self) -> Vec<EventKind> {
         self.kinds
     }
 
-    /// The kinds of a list, each with its index as number.
+    /// Creates the kinds of a list. The number of each is its index.
     pub(super) fn from_list(kinds: Vec<EventKind>) -> Kinds {
         Kinds { kinds, ..Kinds::default() }
     }
 
-    /// Bytes of memory held.
+    /// Returns the allocated memory, in bytes.
     pub(super) fn memory_bytes(&self) -> usize {
         self.kinds.capacity() * size_of::<EventKind>() + self.index.memory_bytes()
     }

@@ -1,7 +1,9 @@
-//! A profile in memory: planes (devices and hosts), their lines (streams, threads) and the events on them, in columns.
+//! Data model of a profile: planes (devices and hosts), their lines (streams, threads) and the events on them, in
+//! columns.
 //!
-//! Every input format is decoded into a [`Trace`]; everything downstream reads only this. The vocabulary is the
-//! XPlane's: a *plane* is a device or a host (a Chrome trace's process), a *line* is one row of it (a thread).
+//! Every input format is decoded into a [`Trace`], and all later code reads only that. The terms are those of the
+//! XPlane format: a *plane* is a device or a host (a process in a Chrome trace), a *line* is one row of it (a
+//! thread).
 
 #![warn(clippy::indexing_slicing, clippy::panic, clippy::unwrap_used)]
 
@@ -57,7 +59,7 @@ use base::{Ps, Warning};
 pub struct PlaneId(pub(crate) u32);
 
 impl PlaneId {
-    /// Index into [`Trace::planes`].
+    /// Returns the index into [`Trace::planes`].
     pub fn index(self) -> usize {
         self.0 as usize
     }
@@ -68,27 +70,27 @@ impl PlaneId {
 pub struct LineId(pub(crate) u32);
 
 impl LineId {
-    /// Index into [`Trace::lines`].
+    /// Returns the index into [`Trace::lines`].
     pub fn index(self) -> usize {
         self.0 as usize
     }
 
-    /// Index of the line in 32 bits, for tables with many of them.
+    /// Returns the index of the line in 32 bits, for large tables.
     pub fn get(self) -> u32 {
         self.0
     }
 }
 
-/// Where a trace came from: decides what its numbers can know.
+/// Format of the file that a trace was read from. It determines which data is available.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum SourceFormat {
-    /// `*.xplane.pb`: what the profiler recorded.
+    /// `*.xplane.pb`: the complete recording of the profiler.
     XPlane,
-    /// Chrome trace JSON: a lossy export.
+    /// Chrome trace JSON: an export that lacks some of the recording.
     ChromeJson,
 }
 
-/// A value that a plane says of itself (XPlane plane stats; a process label in JSON).
+/// Value of a plane's stat (XPlane plane stats; a process label in JSON).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum StatValue {
     /// A whole number.
@@ -106,54 +108,54 @@ pub struct Plane {
     pub name: StrId,
     /// Kind of the plane.
     pub kind: PlaneKind,
-    /// Index of the host (input file) it belongs to, where a run has several.
+    /// Index of the host (input file) that the plane belongs to, if a run has several.
     pub host: u16,
-    /// Place of the plane among those on display, ascending, where the file gives one (`process_sort_index`).
+    /// Sort key of the plane in displays, ascending, if the file gives one (`process_sort_index`).
     pub order: Option<i64>,
     /// `(name, value)` of the plane's stats, in file order.
     pub stats: Vec<(StrId, StatValue)>,
-    /// How the plane's own clock, which its events are on, lies against the host's; `None` where the file gives event
-    /// times only.
+    /// Alignment of the plane's own clock, which its events use, with the host's. `None` if the file has only event
+    /// times.
     pub clock: Option<ChipClock>,
 }
 
 /// One row of a plane.
 #[derive(Clone, Debug, Default)]
 pub struct Line {
-    /// The plane it belongs to.
+    /// Plane that the line belongs to.
     pub plane: PlaneId,
     /// Name of the line as in the file (`XLA Ops`, `Stream #13(Compute)`, `python`).
     pub name: StrId,
-    /// Kind of the line; see [`classify()`].
+    /// Kind of the line. See [`classify()`].
     pub kind: LineKind,
     /// Number of the line in the file: a Chrome trace's `tid`, an xplane's line id.
     pub id: Option<i64>,
-    /// The number by which the profiler shows it, where an xplane gives one (`display_id`).
+    /// Number that the profiler displays for the line, if an xplane gives one (`display_id`).
     pub display_id: Option<i64>,
-    /// Place of the line among those of the plane on display, ascending, where the file gives one
-    /// (`thread_sort_index`).
+    /// Sort key of the line within its plane in displays, ascending, if the file gives one (`thread_sort_index`).
     pub order: Option<i64>,
-    /// The time from which the file counts the times of its events; [`Ps::ZERO`] where they are counted as here.
+    /// Time that the file's event times of this line are relative to. [`Ps::ZERO`] if they need no offset.
     pub start: Ps,
 }
 
-/// A compiled module as the file embeds it.
+/// A compiled module that is embedded in the file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HloProto {
-    /// The program that events name ([`Args::program_id`]).
+    /// Program id, which events refer to ([`Args::program_id`]).
     pub program_id: i64,
-    /// Name of the module with the program's number: `jit_f(12190760917235803885)`.
+    /// Name of the module with the program id: `jit_f(12190760917235803885)`.
     pub name: StrId,
-    /// Index of the host whose file it stands in.
+    /// Index of the host whose file contains the module.
     pub host: u16,
-    /// The `xla.HloProto` message; the crate `hlo` reads it when it is asked for.
+    /// The `xla.HloProto` message. The crate `hlo` decodes it on demand.
     pub bytes: Arc<[u8]>,
 }
 
-/// Times of the capture itself.
+/// Times of the capture.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Capture {
-    /// Added to the trace's times to get the file's own clock, in nanoseconds: 0, or where the file uses absolute time, the anchor.
+    /// Offset to add to the trace's times to get the file's own clock, in nanoseconds. Zero, or the anchor if the
+    /// file uses absolute time.
     pub anchor_ns: i64,
     /// Unix time at which the profiler started, in nanoseconds.
     pub start_unix_ns: Option<i64>,
@@ -162,11 +164,11 @@ pub struct Capture {
 }
 
 impl Capture {
-    /// The capture by a clock that the one which timed it is ahead of.
+    /// Returns the capture by another clock. The clock that timed the capture is `ahead_ns` ahead of it.
     pub fn by_clock_behind(self, ahead_ns: i64) -> Capture {
         let moved = |ns: i64| ns.saturating_sub(ahead_ns);
         Capture {
-            // A file that counts from 0 has no clock to be moved.
+            // A file that counts from 0 has no clock to adjust.
             anchor_ns: if self.anchor_ns == 0 { 0 } else { moved(self.anchor_ns) },
             start_unix_ns: self.start_unix_ns.map(moved),
             stop_unix_ns: self.stop_unix_ns.map(moved),
@@ -174,10 +176,10 @@ impl Capture {
     }
 }
 
-/// One run's events, from one host or several.
+/// Events of one run, from one or several hosts.
 #[derive(Clone, Debug, Default)]
 pub struct Trace {
-    /// Format that the trace was read from; `None` while nothing was read.
+    /// Format that the trace was read from. `None` until something was read.
     pub format: Option<SourceFormat>,
     /// Producer of the trace.
     pub framework: Framework,
@@ -187,90 +189,91 @@ pub struct Trace {
     pub planes: Vec<Plane>,
     /// Rows of the planes in file order.
     pub lines: Vec<Line>,
-    /// Distinct argument sets of the events.
+    /// Distinct sets of event arguments.
     pub args: ArgsTable,
-    /// The events.
+    /// Duration events in file order.
     pub events: Events,
-    /// Values over time.
+    /// Values over time, from the file's counters.
     pub counters: Vec<CounterTrack>,
-    /// Moments without duration, in file order.
+    /// Instants (events without a duration), in file order.
     pub instants: Vec<Instant>,
-    /// Points of the links between events, in file order.
+    /// Points of the flows (links between events), in file order.
     pub flows: Vec<FlowPoint>,
-    /// Clock of the capture.
+    /// Times of the capture.
     pub capture: Capture,
-    /// Number of complete (`X`) events that the file holds, kept or not: the writer's cap is known by it.
+    /// Number of complete (`X`) events in the file, including those that were left out. It shows if the writer
+    /// reached its limit.
     pub complete_events: u64,
-    /// The HLO of compiled modules that the file embeds; a Chrome trace embeds none.
+    /// HLO of the compiled modules that the file embeds. A Chrome trace embeds none.
     pub hlo: Vec<HloProto>,
     /// Host names of the run, in the order of [`Plane::host`].
     pub hosts: Vec<String>,
-    /// What the ops of XLA's CPU backend are to each other; `None` until that was looked for.
+    /// Relations between the ops of XLA's CPU backend. `None` until they were computed.
     pub cpu_ops: Option<CpuOps>,
-    /// For each event that the file holds and that was left out, because it lies far from all others or has no time: the event that has its place,
-    /// in ascending order. [`Trace::file_index`] counts them.
+    /// Events of the file that were left out because they have no time or are far away from all others. Each is the
+    /// id of the event that took its place, in ascending order. [`Trace::file_index`] counts them.
     pub far_off: Vec<EventId>,
-    /// What was lost or odd while reading.
+    /// Problems found while reading.
     pub warnings: Vec<Warning>,
-    /// The clocks of devices while the trace is being read.
+    /// Clocks of the devices while the trace is read.
     pub clocks: ChipClocks,
 }
 
 impl Trace {
-    /// Appends a plane; `None` where there are more than an id can tell apart.
+    /// Appends a plane. Returns `None` if there are more planes than 32-bit ids.
     pub fn add_plane(&mut self, plane: Plane) -> Option<PlaneId> {
         let id = u32::try_from(self.planes.len()).map(PlaneId).ok()?;
         self.planes.push(plane);
         Some(id)
     }
 
-    /// Appends a line; `None` where there are more than an id can tell apart.
+    /// Appends a line. Returns `None` if there are more lines than 32-bit ids.
     pub fn add_line(&mut self, line: Line) -> Option<LineId> {
         let id = u32::try_from(self.lines.len()).map(LineId).ok()?;
         self.lines.push(line);
         Some(id)
     }
 
-    /// The line at an index of [`Trace::lines`].
+    /// Returns the id of the line at an index of [`Trace::lines`].
     pub fn line_id(&self, index: usize) -> Option<LineId> {
         self.lines.get(index).and_then(|_| u32::try_from(index).ok()).map(LineId)
     }
 
-    /// Ids of all lines, in order.
+    /// Returns the ids of all lines, in order.
     pub fn line_ids(&self) -> impl Iterator<Item = LineId> + use<> {
         (0..u32::try_from(self.lines.len()).unwrap_or(u32::MAX)).map(LineId)
     }
 
-    /// Source file and line of events with these arguments: the innermost frame of the call stack that is in no library, else what is stated; see
-    /// [`base::source_line`].
+    /// Returns source file and line of events with these arguments: the innermost frame of the call stack that is not
+    /// in a library, else the recorded source line. See [`base::source_line`].
     pub fn source(&self, args: &Args) -> &str {
         base::source_line::own(self.text(args.source_stack)).unwrap_or_else(|| self.text(args.source))
     }
 
-    /// Text of a handle.
+    /// Returns the text of a handle.
     pub fn text(&self, id: StrId) -> &str {
         self.strings.get(id)
     }
 
-    /// The plane of a line.
+    /// Returns the plane of a line.
     pub fn plane_of(&self, line: &Line) -> Option<&Plane> {
         self.planes.get(line.plane.index())
     }
 
-    /// The index of an event in its own file, whose first event here is `first`. Events that were left out count: a decoder that reads the file
-    /// again meets them too.
+    /// Returns the index of an event in its own file. `first` is the first event of that file here. The index counts
+    /// events that were left out, because a decoder that reads the file again counts them too.
     pub fn file_index(&self, first: EventId, event: EventId) -> Option<u32> {
         let before = |event: EventId| self.far_off.partition_point(|place| *place < event);
         let left_out = before(EventId(event.0.checked_add(1)?)).checked_sub(before(first))?;
         event.0.checked_sub(first.0)?.checked_add(u32::try_from(left_out).ok()?)
     }
 
-    /// Arguments of an event.
+    /// Returns the arguments of an event.
     pub fn args_of(&self, event: &Event) -> Args {
         self.args.get(event.args)
     }
 
-    /// Value of a plane's stat by name.
+    /// Returns the value of a plane's stat by name.
     pub fn plane_stat(&self, plane: &Plane, name: &str) -> Option<StatValue> {
         let name = self.strings.find(name)?;
         plane.stats.iter().find(|(key, _)| *key == name).map(|&(_, value)| value)

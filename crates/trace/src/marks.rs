@@ -1,4 +1,4 @@
-//! What a trace shows beside durations: values over time, moments, and links between events.
+//! Other contents of a trace: values over time, instants, and links between events.
 
 use super::{LineId, PlaneId, StrId};
 use base::Ps;
@@ -6,17 +6,17 @@ use base::Ps;
 /// A value of a plane over time.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CounterTrack {
-    /// The plane that shows it.
+    /// Plane that the counter belongs to.
     pub plane: PlaneId,
-    /// Name of the counter; where one counter has several series, with that of the series.
+    /// Name of the counter. If one counter has several series, the name includes that of the series.
     pub name: StrId,
-    /// When the counter was sampled, ascending, from the anchor.
+    /// Times of the samples, ascending, from the anchor.
     pub times: Vec<Ps>,
-    /// The finite value at each of `times`, in the file's unit, which it does not name.
+    /// Finite value at each of `times`. The file does not name the unit.
     pub values: Vec<f64>,
 }
 
-/// What an instant belongs to.
+/// Scope of an instant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum InstantScope {
     /// The whole trace.
@@ -28,18 +28,18 @@ pub enum InstantScope {
     Line(LineId),
 }
 
-/// A moment that has a name and no duration.
+/// A moment with a name and no duration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Instant {
-    /// What the instant belongs to.
+    /// Scope of the instant.
     pub scope: InstantScope,
     /// Name of the instant.
     pub name: StrId,
-    /// When the instant was, from the anchor.
+    /// Time of the instant, from the anchor.
     pub time: Ps,
 }
 
-/// What a moment is to a flow.
+/// Role of a point in its flow.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FlowRole {
     /// The flow leaves an event here.
@@ -51,7 +51,7 @@ pub enum FlowRole {
     End,
 }
 
-/// Which event of its line a point of a flow belongs to.
+/// Rule that selects the event of a line that a flow point belongs to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum FlowBinding {
     /// The innermost event that runs at the point's time.
@@ -61,7 +61,7 @@ pub enum FlowBinding {
     Next,
 }
 
-/// One point of a flow: a link from event to event, from a launch to its kernel or from an op to its gradient.
+/// One point of a flow. A flow links events, such as a launch and its kernel or an op and its gradient.
 ///
 /// ```text
 /// thread 1   |---launch---|
@@ -71,16 +71,17 @@ pub enum FlowBinding {
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FlowPoint {
-    /// Number of the flow, from 0: its points are all that have it, in file order. Two captures have none in common.
+    /// Number of the flow, from 0. All points with this number form the flow, in file order. Different captures have
+    /// no number in common.
     pub flow: u32,
-    /// What the point is to the flow.
+    /// Role of the point in the flow.
     pub role: FlowRole,
-    /// Which event the point belongs to.
+    /// Rule that selects the event that the point belongs to.
     pub binding: FlowBinding,
-    /// The line of the event that the point belongs to.
+    /// Line of the event that the point belongs to.
     pub line: LineId,
     /// Name of the flow.
     pub name: StrId,
-    /// When the point is, from the anchor.
+    /// Time of the point, from the anchor.
     pub time: Ps,
 }

@@ -1,7 +1,7 @@
-//! The traces of a run's hosts as one trace.
+//! Merges the traces of a run's hosts into one trace.
 //!
-//! Strings and argument sets are interned again, planes, lines and events are appended, and every host's times are moved
-//! onto the clock of the host that started first:
+//! Strings and argument sets are interned again, and planes, lines and events are appended. Times of every host are
+//! moved to the clock of the host that started first:
 //!
 //! ```text
 //! host A   start 12:00:00.000   |--a1--|   |--a2--|
@@ -10,7 +10,7 @@
 //!                                   |--b1--|   |--b2--|
 //! ```
 //!
-//! Hosts without a common clock are laid over each other by what they did together: see [`align`].
+//! Hosts without a common clock are aligned by work that they did together: see [`align`].
 
 use super::align::{self, Alignment};
 use super::{
@@ -19,13 +19,13 @@ use super::{
 };
 use base::{Ps, Warning, WarningCode};
 
-/// Hosts whose captures start further apart than this are not of one run: their clocks are wrong.
+/// Largest difference between the starts of two captures of one run. If it is larger, the clocks are wrong.
 const MAX_START_DIFFERENCE_NS: i64 = 24 * 3600 * 1_000_000_000;
 
-/// Some ids are unique in one capture only: those of host `n` are moved up by `n` times this.
+/// Offset per host of ids that are unique in one capture only: those of host `n` are raised by `n` times this.
 const ID_STRIDE: i64 = 1 << 40;
 
-/// One trace out of the named hosts' traces, in the given order. A single one keeps its times.
+/// Merges the traces of the named hosts, in the given order. A single trace keeps its times.
 pub fn merge(hosts: Vec<(String, Trace)>) -> Trace {
     let common_clock = match shifts(&hosts) {
         Some(shifts) => Ok(shifts),
@@ -41,8 +41,8 @@ pub fn merge(hosts: Vec<(String, Trace)>) -> Trace {
         Ok(shifts) => shifts,
         Err(Alignment { shifts, by }) => {
             let message = format!(
-                "The hosts' files do not say when each capture started, and their clocks may differ by any time. Their events are laid \
-                 over each other by {by}."
+                "The hosts' files do not record when each capture started, and their clocks may differ by any amount. Their events are \
+                 aligned by {by}."
             );
             let warning = Warning::new(WarningCode::HostClocksNotAligned, message);
             merged.warnings.push(warning.with_remedy("Compare times within one host only."));
@@ -65,7 +65,7 @@ pub fn merge(hosts: Vec<(String, Trace)>) -> Trace {
     merged
 }
 
-/// How much later than the earliest host each one starts; `None` where one does not say.
+/// Returns the delay of each host's start after the earliest. Returns `None` if a host does not record its start.
 fn shifts(hosts: &[(String, Trace)]) -> Option<Vec<Ps>> {
     let zeros: Option<Vec<i64>> = hosts.iter().map(|(_, trace)| unix_zero(trace)).collect();
     let zeros = zeros?;
@@ -79,7 +79,8 @@ fn shifts(hosts: &[(String, Trace)]) -> Option<Vec<Ps>> {
         .collect()
 }
 
-/// Absolute time of a trace's zero: its anchor where the file's clock is absolute, else the start of the capture.
+/// Returns the absolute time of a trace's zero: its anchor if the file's clock is absolute, else the start of the
+/// capture.
 fn unix_zero(trace: &Trace) -> Option<i64> {
     if trace.capture.anchor_ns != 0 { Some(trace.capture.anchor_ns) } else { trace.capture.start_unix_ns }
 }
@@ -151,7 +152,7 @@ fn append(merged: &mut Trace, other: Trace, host: u16, shift: Ps) {
     if !merged.events.append_all(&other.events, shift, kind_here) {
         merged.warnings.push(Warning::new(
             WarningCode::TooManyEvents,
-            "The hosts of this run hold more than 4,294,967,295 events together; the rest was not read.",
+            "The hosts of this run have more than 4,294,967,295 events in total; the rest was not read.",
         ));
     }
     let moved = |event: EventId| u32::try_from(event_base + u64::from(event.0)).map(EventId).ok();
@@ -167,7 +168,7 @@ fn append(merged: &mut Trace, other: Trace, host: u16, shift: Ps) {
     }
 
     for module in other.hlo {
-        // Every host embeds the programs that all of them run: megabytes that are kept once.
+        // Every host embeds the programs that all of them run. They take megabytes, so each is kept once.
         let known = merged.hlo.iter().rev().find(|known| known.program_id == module.program_id);
         let same = known.filter(|known| known.bytes == module.bytes).map(|known| known.bytes.clone());
         merged.hlo.push(HloProto {

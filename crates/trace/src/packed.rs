@@ -1,19 +1,19 @@
-//! Events that follow each other with hardly a gap, as what a device does from instant to instant: a few bytes each.
+//! Compact storage for consecutive events with small gaps, such as the ops of a device. An event takes a few bytes.
 //!
 //! ```text
 //!  tag | gap to the end of the event before: 0, 2, 4 or 8 bytes | duration: 2, 3, 4 or 8 bytes
-//!   4 bits   which kind, of at most 16 of a run
-//!   2 bits   bytes of the gap
-//!   2 bits   bytes of the duration
+//!   4 bits   kind, one of at most 16 of a run
+//!   2 bits   size of the gap
+//!   2 bits   size of the duration
 //! ```
 //!
-//! Of every 16th event of a line the place is kept, so that any of them is found by reading 16 at most, and these at once.
+//! The position of every 16th event of a line is stored, so that a lookup reads 16 events at most.
 
 use base::Ps;
 
-/// Events from one kept place to the next.
+/// Number of events from one stored position to the next.
 const STRIDE: usize = 16;
-/// Kinds that a tag can name.
+/// Number of kinds that a tag can distinguish.
 const KINDS: usize = 16;
 const GAP_BYTES: [u8; 4] = [0, 2, 4, 8];
 const DURATION_BYTES: [u8; 4] = [2, 3, 4, 8];
@@ -21,14 +21,14 @@ const DURATION_BYTES: [u8; 4] = [2, 3, 4, 8];
 /// Kind, start and duration of an event.
 pub(crate) type PackedEvent = (u32, Ps, Ps);
 
-/// Packed events. They can be appended and looked at, not changed.
+/// Packed events. Events can be appended and read, but not changed.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Packed {
     runs: Vec<Run>,
     len: usize,
 }
 
-/// Events of few kinds.
+/// Consecutive events of at most 16 kinds.
 #[derive(Clone, Debug, Default)]
 struct Run {
     /// Index of the run's first event.
@@ -36,13 +36,14 @@ struct Run {
     kinds: Vec<u32>,
     last_kind: u32,
     bytes: Vec<u8>,
-    /// A mark for every 16th event.
+    /// Position of every 16th event.
     marks: Vec<Mark>,
-    /// When the last event ends.
+    /// End of the last event.
     end: Ps,
 }
 
-/// Where an event begins in the bytes of a run, and the two halves of when the event before it ends: in words of four bytes there is no padding.
+/// Position of an event in the bytes of a run, and the two halves of the end of the event before it. Stored as 4-byte
+/// words so that there is no padding.
 #[derive(Clone, Copy, Debug)]
 struct Mark([u32; 3]);
 
@@ -72,12 +73,12 @@ impl Packed {
         self.len == 0
     }
 
-    /// What the last event is.
+    /// Returns the kind of the last event.
     pub fn last_kind(&self) -> Option<u32> {
         self.runs.last().map(|run| run.last_kind)
     }
 
-    /// Appends an event; `begins` says that it is the first of its line, whose places are kept from there on.
+    /// Appends an event. `begins` is true for the first event of a line, which starts a new run.
     pub fn push(&mut self, event: PackedEvent, begins: bool) {
         let run = self.runs.last_mut().filter(|_| !begins);
         let is_added = run.is_some_and(|run| run.push(self.len, event));
@@ -89,7 +90,7 @@ impl Packed {
         self.len += 1;
     }
 
-    /// The event at `index`.
+    /// Returns the event at `index`.
     pub fn get(&self, index: usize) -> Option<PackedEvent> {
         let run = self.runs.get(self.runs.partition_point(|run| run.first <= index).checked_sub(1)?)?;
         let index = index - run.first;
@@ -100,7 +101,7 @@ impl Packed {
         reader.next()
     }
 
-    /// The event at `index`, and those behind it.
+    /// Returns the event at `index` and those after it.
     pub fn iter_from(&self, index: usize) -> impl Iterator<Item = PackedEvent> + '_ {
         let at = self.runs.partition_point(|run| run.first <= index).saturating_sub(1);
         let runs = self.runs.get(at..).unwrap_or_default().iter();
@@ -110,7 +111,7 @@ impl Packed {
         })
     }
 
-    /// Gives back what was reserved for more events.
+    /// Frees the memory that is reserved for more events.
     pub fn shrink_to_fit(&mut self) {
         for run in &mut self.runs {
             run.bytes.shrink_to_fit();
@@ -118,7 +119,7 @@ impl Packed {
         }
     }
 
-    /// Bytes of memory held.
+    /// Returns the allocated memory, in bytes.
     pub fn memory_bytes(&self) -> usize {
         let of_run = |run: &Run| run.bytes.capacity() + run.marks.capacity() * size_of::<Mark>();
         self.runs.iter().map(of_run).sum()
@@ -126,7 +127,7 @@ impl Packed {
 }
 
 impl Run {
-    /// Appends an event with this index; false where it is of one kind too many, or there is no room for it.
+    /// Appends the event with this index. Returns false if its kind is one too many, or if there is no room.
     fn push(&mut self, index: usize, (kind, start, duration): PackedEvent) -> bool {
         let known = self.kinds.iter().position(|&known| known == kind);
         let slot = known.unwrap_or(self.kinds.len());
@@ -150,7 +151,7 @@ impl Run {
         true
     }
 
-    /// A reader from a kept place on.
+    /// Returns a reader that starts at a stored position.
     #[inline]
     fn reader(&self, mark: usize) -> Reader<'_> {
         let mark = self.marks.get(mark).copied();
@@ -159,7 +160,7 @@ impl Run {
     }
 }
 
-/// The shortest of these numbers of bytes that hold a value.
+/// Returns the code of the shortest of these sizes that holds a value.
 fn code(value: u64, bytes: [u8; 4]) -> u8 {
     let holds = |&count: &u8| count == 8 || value >> (8 * u32::from(count)) == 0;
     bytes.iter().position(holds).unwrap_or(3) as u8
@@ -172,16 +173,16 @@ fn byte_count(bytes: [u8; 4], code: u8) -> usize {
 struct Reader<'a> {
     kinds: &'a [u32],
     bytes: &'a [u8],
-    /// When the event before ends.
+    /// End of the event before.
     end: Ps,
 }
 
 impl Reader<'_> {
-    /// A number of `count` bytes, at most 8.
+    /// Reads a number of `count` bytes, at most 8.
     #[inline(always)]
     fn number(&mut self, count: usize) -> Option<i64> {
         let (own, rest) = self.bytes.split_at_checked(count)?;
-        // Eight bytes are read at once where there are as many.
+        // Reads eight bytes at once if there are that many.
         let number = match self.bytes.first_chunk() {
             Some(&bytes) if count > 0 => u64::from_le_bytes(bytes) << (64 - 8 * count) >> (64 - 8 * count),
             _ => own.iter().rev().fold(0, |number, &byte| number << 8 | u64::from(byte)),

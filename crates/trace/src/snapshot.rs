@@ -1,7 +1,8 @@
-//! A trace as bytes and back: how the page hands decoded events from one worker to another without decoding them again.
+//! Serializes a trace and reads it back: the page hands decoded events from one worker to another without decoding
+//! them again.
 //!
-//! Events go as the blocks of words that hold them, and may go before the rest, while more are decoded. The rest is bytes, in
-//! frames of a few hundred kilobytes, so that neither side ever holds a second copy of the whole:
+//! Events are sent as blocks of words, which may be sent before the rest while decoding continues. The rest is sent
+//! as bytes in frames of a few hundred kilobytes, so that neither side holds a second copy of the whole trace:
 //!
 //! ```text
 //!  trace --> Writer --> [kind u8 | which u8 | 0 u16 | length u32 | payload] ... --> Reader --> trace
@@ -10,8 +11,8 @@
 //!            written
 //! ```
 //!
-//! All numbers are little-endian. Both sides are of the same build, so there is no version: the last frame counts what came
-//! before, and anything that does not fit is refused.
+//! All numbers are little-endian. Both sides come from the same build, so there is no version number. The last frame
+//! contains the counts of events and frames, and the reader rejects anything inconsistent.
 
 mod fields;
 
@@ -37,31 +38,31 @@ const INSTANTS: u8 = 14;
 const FLOWS: u8 = 15;
 const FAR_OFF: u8 = 16;
 
-/// Points of flows in one frame.
+/// Number of flow points in one frame.
 const FLOWS_A_FRAME: usize = 1 << 14;
 
 const HEADER_BYTES: usize = 8;
 
-/// The bytes are no image of a trace, or not a whole one.
+/// Error: the bytes are not a serialized trace, or not a complete one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Damaged;
 
-/// A piece of an image.
+/// A chunk of a serialized trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Piece {
-    /// The next events.
+    /// A block of events.
     Rows(RowBlock),
-    /// The next bytes.
+    /// Bytes of one frame.
     Bytes(Vec<u8>),
 }
 
-/// Writes a trace, piece by piece.
+/// Writes a trace, chunk by chunk.
 #[derive(Debug)]
 pub struct Writer {
     parts: std::vec::IntoIter<SnapshotPart>,
 }
 
-/// What one frame is made from: blocks of the trace, moved.
+/// Source of one frame or block: parts of the trace, moved without copying.
 #[derive(Debug)]
 enum SnapshotPart {
     Ready(u8, Vec<u8>),
@@ -74,8 +75,8 @@ enum SnapshotPart {
 }
 
 impl Writer {
-    /// Takes a trace. `notes` goes with it: what belongs to the run and is not in the columns (its warnings stay there: the
-    /// caller writes them where it wants them).
+    /// Takes a trace. `notes` are sent with it: data of the run that the trace itself does not hold. Callers must
+    /// write the trace's warnings to the notes if they need them.
     pub fn new(trace: Trace, notes: Vec<u8>) -> Writer {
         let Trace {
             format,
@@ -150,7 +151,7 @@ impl Writer {
     }
 }
 
-/// Appends `count` words: room is made once, so that the loop only copies.
+/// Appends `count` words. Reserves the room once, so that the loop only copies.
 fn put_words<const N: usize>(out: &mut Vec<u8>, words: impl Iterator<Item = [u8; N]>, count: usize) {
     let start = out.len();
     out.resize(start + N * count, 0);
@@ -203,7 +204,7 @@ impl Iterator for Writer {
     }
 }
 
-/// Reads what a [`Writer`] wrote, in pieces of any size.
+/// Reads the output of a [`Writer`], in chunks of any size.
 #[derive(Debug, Default)]
 pub struct Reader {
     pending: Vec<u8>,
@@ -213,13 +214,13 @@ pub struct Reader {
     kinds: Vec<EventKind>,
     sparse: SparseColumns,
     frames: u64,
-    /// Events and frames that the last frame speaks of.
+    /// Counts of events and frames from the last frame.
     counts: Option<(u64, u64)>,
     damaged: bool,
 }
 
 impl Reader {
-    /// A reader that has read nothing.
+    /// Creates a reader that has read nothing.
     pub fn new() -> Reader {
         Reader::default()
     }
@@ -232,7 +233,7 @@ impl Reader {
     /// Takes the next bytes.
     pub fn push(&mut self, bytes: &[u8]) {
         let mut rest = bytes;
-        // A frame that was cut is put together; the others are read where they lie.
+        // Joins a frame that was split. Other frames are read in place.
         while !self.pending.is_empty() && !rest.is_empty() {
             let wanted = frame_bytes(&self.pending).unwrap_or(HEADER_BYTES).saturating_sub(self.pending.len());
             let (more, after) = rest.split_at(wanted.min(rest.len()));
@@ -251,18 +252,18 @@ impl Reader {
         self.pending.extend_from_slice(rest);
     }
 
-    /// The trace, and the notes that came with it.
+    /// Returns the trace, and the notes that came with it.
     ///
     /// # Errors
     ///
-    /// [`Damaged`] where the bytes are not what one writer wrote, from the first to the last.
+    /// Returns [`Damaged`] if the bytes are not the complete output of one writer.
     pub fn finish(self) -> Result<(Trace, Vec<u8>), Damaged> {
         let mut trace = self.trace;
         trace.events = std::mem::take(&mut trace.events).with_columns(self.kinds, self.sparse).ok_or(Damaged)?;
         let counts = (trace.events.len() as u64, self.frames);
         trace.place_rows();
         let is_whole = self.counts == Some(counts) && self.pending.is_empty() && !self.damaged;
-        // The writer's program could not: it had handed events over before it knew their calls.
+        // The writer's side could not complete the copies: it handed events over before it had read their calls.
         copies::complete(&mut trace);
         if is_whole { Ok((trace, self.notes)) } else { Err(Damaged) }
     }
@@ -273,7 +274,7 @@ impl Reader {
         else {
             return;
         };
-        // Nothing follows the end.
+        // No frame may follow the last one.
         if self.counts.is_some() || self.payload(kind, which as usize, payload).is_none() {
             self.damaged = true;
         }
@@ -341,7 +342,8 @@ impl Reader {
     }
 }
 
-/// Length of the frame at the start of `bytes`, its header included; `None` while the header is not whole.
+/// Returns the length of the frame at the start of `bytes`, including its header. Returns `None` if the header is
+/// incomplete.
 fn frame_bytes(bytes: &[u8]) -> Option<usize> {
     let length = bytes.get(4..HEADER_BYTES)?;
     Some(HEADER_BYTES + u32::from_le_bytes(length.try_into().ok()?) as usize)

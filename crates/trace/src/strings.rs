@@ -8,43 +8,45 @@ use rustc_hash::FxBuildHasher;
 use super::index::Index;
 use base::{Warning, WarningCode};
 
-/// A string of one [`Strings`] table. It must not be used with another table. `StrId::EMPTY` is the empty string.
+/// Handle of a string of one [`Strings`] table. It must not be used with another table. `StrId::EMPTY` is the empty
+/// string.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct StrId(pub(crate) u32);
 
 impl StrId {
-    /// The empty string, which also stands for "not given".
+    /// Handle of the empty string, which also means "not given".
     pub const EMPTY: StrId = StrId(0);
 
-    /// True for [`StrId::EMPTY`].
+    /// Returns true for [`StrId::EMPTY`].
     pub fn is_empty(self) -> bool {
         self == StrId::EMPTY
     }
 
-    /// A dense index, from 0 for the empty string: for side tables with one entry a string.
+    /// Returns a dense index, which is 0 for the empty string. It suits side tables with one entry per string.
     pub fn index(self) -> usize {
         self.0 as usize
     }
 
-    /// The handle of a dense index.
+    /// Returns the handle with a dense index.
     pub fn from_index(index: usize) -> StrId {
         u32::try_from(index).map_or(StrId::EMPTY, StrId)
     }
 }
 
-/// Bytes of all strings at most. A buffer grows by doubling, and one of 2 GiB is more than a tab can hold.
+/// Maximum size of all strings, in bytes. The buffer grows by doubling, and 2 GiB is more than a tab can hold.
 const MOST_BYTES: usize = 1 << 30;
-/// Strings at most: their index has the same limit.
+/// Maximum number of strings. Their index has the same limit.
 const MOST_STRINGS: usize = 1 << 27;
-/// Stands for the strings that came when the table was full.
+/// Text that replaces new strings once the table is full.
 const REST: &str = "...";
 
-/// An append-only string table: one text buffer, one offset a string, one hash index. Copies share it until one of them grows.
+/// An append-only string table: one text buffer, one offset per string, one hash index. Clones share it until one of
+/// them grows.
 #[derive(Clone, Debug)]
 pub struct Strings {
     kept: Arc<Kept>,
     most_bytes: usize,
-    /// Times that a string found no room.
+    /// Number of times that a string found no room.
     left_out: u64,
 }
 
@@ -57,7 +59,7 @@ impl Default for Strings {
 #[derive(Clone, Debug)]
 struct Kept {
     text: String,
-    /// End of each string in `text`; a string starts where the previous one ends.
+    /// End of each string in `text`. A string starts at the end of the previous one.
     ends: Vec<usize>,
     index: Index,
 }
@@ -69,13 +71,13 @@ impl Default for Kept {
 }
 
 impl Strings {
-    /// A table of `most_bytes` bytes at most.
+    /// Creates a table with a limit of `most_bytes` bytes.
     #[cfg(test)]
     pub(super) fn of_at_most(most_bytes: usize) -> Strings {
         Strings { most_bytes, ..Strings::default() }
     }
 
-    /// The handle of `text`, stored on first sight. When the table is full, a new string becomes `...`.
+    /// Returns the handle of `text`. Stores the text if it is new. If the table is full, a new string becomes `...`.
     pub fn intern(&mut self, text: &str) -> StrId {
         if text.is_empty() {
             return StrId::EMPTY;
@@ -99,18 +101,18 @@ impl Strings {
         StrId(id)
     }
 
-    /// Says what was lost since the last call, where strings found no room.
+    /// Returns a warning if strings were lost since the last call.
     pub fn take_warning(&mut self) -> Option<Warning> {
         let left_out = std::mem::take(&mut self.left_out);
         let message = format!(
-            "The names and texts are more than can be kept ({} MiB): {} times a new one was read as \"{REST}\".",
+            "The names and texts exceed the limit of {} MiB. New ones were replaced by \"{REST}\" {} times.",
             self.most_bytes >> 20,
             left_out
         );
         (left_out > 0).then(|| Warning::new(WarningCode::TooManyNames, message).with_count(left_out))
     }
 
-    /// The handle of `text` where it is already stored.
+    /// Returns the handle of `text` if it is already stored.
     pub fn find(&self, text: &str) -> Option<StrId> {
         if text.is_empty() {
             return Some(StrId::EMPTY);
@@ -118,38 +120,38 @@ impl Strings {
         self.kept.index.find(hash(text), |id| slice(&self.kept.text, &self.kept.ends, id) == text).map(StrId)
     }
 
-    /// The text of a handle; empty for a handle of another table that is out of range.
+    /// Returns the text of a handle. A handle that is out of range (from another table) gives the empty text.
     pub fn get(&self, id: StrId) -> &str {
         slice(&self.kept.text, &self.kept.ends, id.0)
     }
 
-    /// All strings one after another, and where each of them ends.
+    /// Returns all strings concatenated, and the end of each.
     pub fn parts(&self) -> (&str, &[usize]) {
         (&self.kept.text, &self.kept.ends)
     }
 
-    /// All strings in the order in which they were stored, from the empty one on.
+    /// Returns all strings in the order in which they were stored, starting with the empty one.
     pub fn iter(&self) -> impl Iterator<Item = &str> + '_ {
         (0u32..).take(self.kept.ends.len()).map(|id| slice(&self.kept.text, &self.kept.ends, id))
     }
 
-    /// Number of distinct strings, the empty one included.
+    /// Returns the number of distinct strings, including the empty one.
     pub fn len(&self) -> usize {
         self.kept.ends.len()
     }
 
-    /// True where only the empty string is stored.
+    /// Returns true if only the empty string is stored.
     pub fn is_empty(&self) -> bool {
         self.kept.ends.len() == 1
     }
 
-    /// The texts one after another, and where each ends.
+    /// Returns all strings concatenated, and the end of each.
     pub(crate) fn into_parts(self) -> (String, Vec<usize>) {
         let Kept { text, ends, .. } = Arc::unwrap_or_clone(self.kept);
         (text, ends)
     }
 
-    /// The table of these parts ([`Strings::into_parts`]); `None` where these are not the parts of a table.
+    /// Builds a table from its parts ([`Strings::into_parts`]). Returns `None` if they are not the parts of a table.
     pub(crate) fn from_parts(text: String, ends: Vec<usize>) -> Option<Strings> {
         let fits = ends.first() == Some(&0) && ends.last() == Some(&text.len()) && ends.is_sorted();
         if !fits || !ends.iter().all(|&end| text.is_char_boundary(end)) {
@@ -161,7 +163,7 @@ impl Strings {
         Some(Strings { kept: Arc::new(Kept { text, ends, index }), ..Strings::default() })
     }
 
-    /// Bytes of memory held.
+    /// Returns the allocated memory, in bytes.
     pub fn memory_bytes(&self) -> usize {
         self.kept.text.capacity() + self.kept.ends.capacity() * size_of::<usize>() + self.kept.index.memory_bytes()
     }
@@ -203,6 +205,6 @@ mod tests {
         assert_eq!((strings.len(), strings.left_out), (6, 76));
         let warning = strings.take_warning().unwrap();
         assert_eq!((warning.code.as_str(), warning.count), ("too_many_names", Some(76)));
-        assert_eq!(strings.take_warning(), None, "it is said once");
+        assert_eq!(strings.take_warning(), None, "it is reported once");
     }
 }

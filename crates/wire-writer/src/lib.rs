@@ -1,5 +1,5 @@
-//! Protobuf messages for tests and the benchmark, written field by field: numbers as the caller gives them, so that fields
-//! which no definition has, and values which do not fit, can be written too. Tags and numbers are encoded by `prost`.
+//! Writes Protobuf messages field by field, for tests and the benchmark. Callers choose the field numbers, so they
+//! can also write undefined fields and invalid values. `prost` encodes tags and numbers.
 //!
 //! ```
 //! use wire_writer::message;
@@ -10,16 +10,16 @@
 
 use prost::encoding::{WireType, encode_key, encode_varint};
 
-/// A message being written: the bytes of its fields so far.
+/// A message that is being written: the bytes of its fields so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Message(pub Vec<u8>);
 
-/// An empty message.
+/// Creates an empty message.
 pub fn message() -> Message {
     Message::default()
 }
 
-/// A number by itself, as lengths and packed lists have it.
+/// Encodes a number without a tag, as in lengths and packed lists.
 pub fn varint(value: u64) -> Vec<u8> {
     let mut bytes = Vec::new();
     encode_varint(value, &mut bytes);
@@ -27,21 +27,21 @@ pub fn varint(value: u64) -> Vec<u8> {
 }
 
 impl Message {
-    /// An integer, negative ones in ten bytes.
+    /// Appends an integer. Negative ones take ten bytes.
     pub fn int(mut self, field: u32, value: i64) -> Message {
         encode_key(field, WireType::Varint, &mut self.0);
         encode_varint(value as u64, &mut self.0);
         self
     }
 
-    /// A `double`.
+    /// Appends a `double`.
     pub fn double(mut self, field: u32, value: f64) -> Message {
         encode_key(field, WireType::SixtyFourBit, &mut self.0);
         self.0.extend(value.to_le_bytes());
         self
     }
 
-    /// Text or bytes.
+    /// Appends text or bytes.
     pub fn bytes(mut self, field: u32, value: impl AsRef<[u8]>) -> Message {
         encode_key(field, WireType::LengthDelimited, &mut self.0);
         encode_varint(value.as_ref().len() as u64, &mut self.0);
@@ -49,23 +49,24 @@ impl Message {
         self
     }
 
-    /// A message in this one.
+    /// Appends a nested message.
     pub fn message(self, field: u32, value: Message) -> Message {
         self.bytes(field, value.0)
     }
 
-    /// An entry of the metadata of an XPlane: `field` 4 for events, 5 for stats; `body` is the metadata without its id.
+    /// Appends an entry of an XPlane's metadata. `field` is 4 for events or 5 for stats. `body` is the metadata
+    /// without its id.
     pub fn entry(self, field: u32, id: i64, body: Message) -> Message {
         let body = [message().int(1, id).0, body.0].concat();
         self.message(field, message().int(1, id).bytes(2, body))
     }
 
-    /// An `XEventMetadata` of an XPlane: the name of its events.
+    /// Appends an `XEventMetadata` of an XPlane, with the name of its events.
     pub fn event_metadata(self, id: i64, name: &str) -> Message {
         self.entry(4, id, message().bytes(2, name))
     }
 
-    /// An `XStatMetadata` of an XPlane: the name of a stat.
+    /// Appends an `XStatMetadata` of an XPlane, with the name of a stat.
     pub fn stat_metadata(self, id: i64, name: &str) -> Message {
         self.entry(5, id, message().bytes(2, name))
     }

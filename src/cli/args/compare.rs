@@ -20,7 +20,7 @@ Examples:
   crossprof compare main.json new.json --fail-on 'slower > 3 %' --fail-on 'new critical finding'
 
 Each FILE is a profile, a folder or archive of some, a profile JSON or a report of an earlier comparison. Values that belong to runs
-(--name, --power, --price) are in the order of the runs; docs/comparing.md explains the method.
+(--name, --power, --price) are in the order of the runs; docs/compare.md explains the method.
 
 Conditions of --fail-on, each of every run against the baseline:
   slower > 3 %             its typical step takes longer, beyond the noise, and by more than 3 %

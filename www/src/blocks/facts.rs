@@ -23,11 +23,20 @@ pub fn facts(of: &Facts) -> AnyView {
         };
         view! {
             <div class:long=fact.value.chars().nth(LONG).is_some() on:mouseenter=show on:mouseleave=move |_| tips.hide()>
-                <dt>{bounded(&fact.label)}</dt><dd><bdi>{fact.value.clone()}</bdi></dd>
+                <dt>{bounded(&fact.label)}</dt><dd><bdi>{value(&fact.value)}</bdi></dd>
             </div>
         }
     });
     view! { <section class="facts">{title}<dl>{facts.collect_view()}</dl></section> }.into_any()
+}
+
+/// The value. Lines do not break inside a flag, at its hyphens.
+fn value(text: &str) -> AnyView {
+    if !text.contains("--") {
+        return text.to_owned().into_any();
+    }
+    let words = text.split(' ').map(|word| view! { <span class="word">{word.to_owned()}</span>" " });
+    words.collect_view().into_any()
 }
 
 /// The links.

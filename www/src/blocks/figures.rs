@@ -21,6 +21,7 @@ fn card(run: u32, figure: &Figure) -> AnyView {
         title: bounded(&figure.label),
         definition: figure.definition.clone(),
         value: figure.value.map(|value| unit::short(value, figure.unit)),
+        precise: figure.value.map(|value| unit::precise(value, figure.unit)).unwrap_or_default(),
         exact: figure.value.map(|value| unit::full(value, figure.unit)).unwrap_or_default(),
         detail: note,
         more: figure.limits.clone(),

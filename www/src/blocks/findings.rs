@@ -44,7 +44,7 @@ fn row(run: u32, finding: &FindingBlock) -> AnyView {
     let to = |link: &Option<Link>| {
         let link = link.as_ref()?;
         let href = href(run, Some(link))?;
-        Some(view! { <a class="evidence-link" href=href>{format!("Show in {}", link.view.title())}</a> })
+        Some(view! { <a class="evidence-link" href=href>{bounded(&link.title())}</a> })
     };
     let remedy = (!remedy.is_empty()).then(|| view! { <p class="remedy">{bounded(remedy)}</p> });
     view! {

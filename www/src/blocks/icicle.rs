@@ -54,8 +54,8 @@ pub fn icicle(icicle: Icicle) -> AnyView {
     let (whole, tree) = (icicle.clone(), icicle.clone());
     let about = move || {
         let node = tree.nodes.get(top.get())?;
-        let address = href(run, node.link.as_ref());
-        let more = address.map(|href| view! { <a href=href>"Show in the tables"</a> });
+        let link = node.link.as_ref();
+        let more = link.and_then(|link| Some(view! { <a href=href(run, Some(link))?>{bounded(&link.title())}</a> }));
         Some(view! { <p class="node-about"><span>{facts(&tree, node).join(" · ")}</span>{more}</p> })
     };
     let drawn = move || {

@@ -1,8 +1,12 @@
 //! The one table: its worker sorts and filters, the page draws the rows in sight. Copies and downloads hold all rows that pass.
 
+mod columns;
+mod filter_field;
+mod open_row;
+
 use std::sync::Arc;
 
-use crossprof::pages::{Block, ColourClass, ColumnBlock, Page, TableBlock, columns_option};
+use crossprof::pages::{Block, ColourClass, ColumnBlock, TableBlock};
 use crossprof::table::{Cell, Query, Sort, Unit};
 use crossprof::{fields, format};
 use leptos::html;
@@ -21,15 +25,13 @@ use crate::protocol::wire::Document;
 use crate::route::View;
 use crate::state::{Run, State};
 use crate::table::window::window;
-use crate::table::{cell, completion, order, terms};
+use crate::table::{cell, order, terms};
 use crate::{ask, browser};
 
 /// Height of a row, the same as in the style sheet.
 const ROW_PX: f64 = 26.0;
 /// Height of the part that scrolls, unless there are fewer rows.
 const VIEW_PX: f64 = 520.0;
-/// Tables with no more columns show all of them.
-const MANY_COLUMNS: usize = 7;
 /// Characters of a text in a cell; longer ones are cut in the middle. What names a row has less room on narrow screens, as in the
 /// style sheet.
 const NAME_CHARS: usize = 46;
@@ -97,25 +99,12 @@ pub fn TableView(
         if table.area.is_some() {
             return filter_by(state, table, row);
         }
-        let cells = table.rows.get(row).cloned();
-        if chosen.get_untracked() == cells {
-            return chosen.set(None);
-        }
-        chosen.set(cells.clone());
-        let query = Query { filter: table.filter.clone(), sort: table.sort.clone(), top: None };
-        let heard = move |page: Result<Page, String>| {
-            // Another row may be chosen by now, or the view was left.
-            if chosen.try_get_untracked() == Some(cells) {
-                match page {
-                    Ok(page) => details.set(page.blocks.into_iter().map(Arc::new).collect()),
-                    Err(reason) => state.say(reason),
-                }
-            }
-        };
-        ask::row(&of, table, query, row as u32, Box::new(heard));
+        let is_open = chosen.with_untracked(|chosen| chosen.as_ref() == table.rows.get(row));
+        state.open_row(table.table, open_row::key_of(table, row).filter(|_| !is_open));
     };
     let follow = StoredValue::new_local(follow);
     let follow = move |row: Option<usize>| follow.with_value(|follow| follow(row));
+    open_row::follow_address(of, shown, chosen, details);
     let on_click = move |event: MouseEvent| {
         // Who selects a text of a cell does not mean the row.
         if browser::selects_text() {
@@ -177,13 +166,6 @@ pub fn TableView(
         let button = filtered.then(|| view! { <button class="plain" on:click=clear>"Clear the filter"</button> });
         (count.get() == 0).then(|| view! { <p class="empty">{text}{button}</p> })
     };
-    let list =
-        format!("completions-{}", shown.with_untracked(|shown| shown.table().map_or("", |table| table.table.key())));
-    let completions = move || {
-        let typed = state.route.with(|route| route.query.filter.clone());
-        let all = shown.with(|shown| shown.table().map(|table| completion::completions(table, &typed)));
-        all.into_iter().flatten().map(|text| view! { <option value=text></option> }).collect_view()
-    };
     let pane = move || {
         let of = chosen.get_untracked();
         let at = shown.with_untracked(|shown| shown.table()?.rows.iter().position(|row| Some(row) == of.as_ref()));
@@ -197,11 +179,14 @@ pub fn TableView(
                 };
                 view! { <button class="plain" on:click=filter>"Filter by it"</button> }
             });
-            let place = traced.and_then(|run| href(run, table.in_timeline(at).as_ref()));
-            Some(view! { {only}{place.map(|href| view! { <a class="plain" href=href>"Timeline"</a> })} })
+            let place = traced.zip(table.in_timeline(at)).and_then(|(run, link)| {
+                let href = href(run, Some(&link))?;
+                Some(view! { <a class="plain" href=href>{bounded(&link.title())}</a> })
+            });
+            Some(view! { {only}{place} })
         })();
         let close = move |_| {
-            chosen.set(None);
+            shown.with_untracked(|shown| shown.table().into_iter().for_each(|table| state.open_row(table.table, None)));
             // To the table that it was opened from.
             scroller.get_untracked().into_iter().for_each(|table| drop(table.focus()));
         };
@@ -218,13 +203,8 @@ pub fn TableView(
                 <h2>{says(move || title.get())}</h2>
                 <span class="quiet" aria-live="polite">{says(counted)}</span>
                 <span class="spring"></span>
-                {columns_menu(shown)}
-                <input class="table-filter" type="search" placeholder="Filter: word -not column>1" spellcheck="false" autocomplete="off"
-                    list=list.clone()
-                    aria-label=move || format!("Filter {}", title.get())
-                    prop:value=move || state.route.with(|route| route.query.filter.clone())
-                    on:input=move |event| state.filter(event_target_value(&event)) />
-                <datalist id=list.clone()>{live(completions)}</datalist>
+                {columns::columns_menu(shown)}
+                {filter_field::filter_field(shown, title)}
                 <button class="plain" on:click=copy>"Copy"</button>
                 <button class="plain" on:click=download>"CSV"</button>
             </header>
@@ -252,43 +232,6 @@ fn filter_by(state: State, table: &TableBlock, row: usize) {
     if let Some((key, term)) = term(table, row) {
         state.filter(terms::toggled(&state.route.with_untracked(|route| route.query.filter.clone()), &key, &term));
     }
-}
-
-/// Which columns are in sight, to be chosen.
-fn columns_menu(shown: Signal<Shown>) -> AnyView {
-    let state = State::get();
-    // In the order of their names: it stays while columns come and go.
-    let all = Memo::new(move |_| {
-        let columns = shown.with(|shown| shown.table().map(|table| table.columns.clone())).unwrap_or_default();
-        let mut names: Vec<(String, String)> =
-            columns.into_iter().map(|column| (bounded(&column.title), column.key)).collect();
-        crossprof::sort::sort_by(&mut names, |a, b| a.cmp(b));
-        names
-    });
-    let is_shown = move |key: &str| {
-        shown.with(|shown| {
-            shown.table()?.columns.iter().find(|column| column.key == key).map(|column| !column.is_folded)
-        })
-    };
-    let change = move |key: String| {
-        let shown = shown.get_untracked();
-        let Some(table) = shown.table() else { return };
-        let stays = |column: &&ColumnBlock| column.is_folded == (column.key == key);
-        let keys: Vec<&str> = table.columns.iter().filter(stays).map(|column| column.key.as_str()).collect();
-        state.choose(columns_option(table.table), keys.join(","));
-    };
-    let item = move |(title, key): (String, String)| {
-        let (of, key) = (key.clone(), key);
-        let checked = move || is_shown(&of) == Some(true);
-        view! { <label><input type="checkbox" prop:checked=checked on:change=move |_| change(key.clone()) />{title}</label> }
-    };
-    let menu = move || {
-        let names = all.get();
-        (names.len() > MANY_COLUMNS).then(|| {
-            view! { <details class="columns"><summary>"Columns"</summary><div class="menu">{names.into_iter().map(item).collect_view()}</div></details> }
-        })
-    };
-    live(menu)
 }
 
 /// A block that may be a table.
@@ -490,7 +433,7 @@ fn cell_view(
             {bar}
             {swatch}
             {text}
-            {in_timeline.map(|href| view! { <a class="in-timeline" tabindex="-1" href=href.clone() title="Show in the timeline (T)"><ViewIcon of=View::TIMELINE /></a> })}
+            {in_timeline.map(|href| view! { <a class="in-timeline" tabindex="-1" href=href.clone() title="Its events on the timeline (T)"><ViewIcon of=View::TIMELINE /></a> })}
         </td>
     }
     .into_any()

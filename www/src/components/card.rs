@@ -16,7 +16,9 @@ pub struct CardText {
     pub definition: String,
     /// Three digits with the unit; absent where it was not measured.
     pub value: Option<String>,
-    /// The value with every digit.
+    /// The value with four digits, for the tip.
+    pub precise: String,
+    /// The value with every digit, for programs that read the page.
     pub exact: String,
     /// What stands below.
     pub detail: String,
@@ -33,13 +35,13 @@ pub struct CardText {
 /// The card.
 pub fn card(card: CardText) -> AnyView {
     let tips = Tips::get();
-    let CardText { title, definition, value, exact, detail, more, status, href, detail_href } = card;
+    let CardText { title, definition, value, precise, exact, detail, more, status, href, detail_href } = card;
     let missing = value.is_none();
     let shown = value.unwrap_or_else(|| format::DASH.to_owned());
     // Digits in groups are parted by another space than the unit.
     let (number, unit) = shown.split_once(' ').unwrap_or((&shown, ""));
     let (number, unit) = (number.to_owned(), unit.to_owned());
-    let on_figure = exact.clone();
+    let on_figure = precise;
     let about = if definition.is_empty() { &detail } else { &definition };
     let about = format!("{}\n{more}", fields::plain(about)).trim_end().to_owned();
     let key = title.to_ascii_lowercase().replace(' ', "-");

@@ -6,11 +6,14 @@ use wasm_bindgen::convert::FromWasmAbi;
 use wasm_bindgen::prelude::*;
 use web_sys::{Blob, ClipboardEvent, DragEvent, Element, HtmlInputElement};
 
+use crossprof::input::plan::capture_time;
+
 use crate::client;
 use crate::files::PickedFile;
 use crate::protocol::files::FileEntry;
 use crate::route::{Route, View};
 use crate::state::{FileRow, Phase, State};
+use crate::teams::Source;
 use crate::{boot, browser, files};
 
 /// Loads whatever was dropped or picked, and shows how far it is.
@@ -36,12 +39,37 @@ pub async fn open(state: State, found: Vec<PickedFile>) {
             false,
         );
     }
-    for (read, left_out) in groups.loads {
-        client::load(state, pick(read), pick(left_out));
+    let loads: Vec<(Vec<Source>, Vec<Source>)> =
+        groups.loads.into_iter().map(|(read, left_out)| (pick(read), pick(left_out))).collect();
+    let newest = newest(loads.iter().map(|(read, _)| read.as_slice()));
+    for (at, (read, left_out)) in loads.into_iter().enumerate() {
+        let load = client::load(state, read, left_out);
+        if newest == Some(at) {
+            state.leading.set_value(Some(load));
+        }
     }
     if !rows.is_empty() {
         client::add(state, rows, false);
     }
+}
+
+/// Index of the load that was captured last: as the folders of all are named, else as files were last written.
+fn newest<'s>(loads: impl Iterator<Item = &'s [Source]> + Clone) -> Option<usize> {
+    let captured = loads.clone().map(|sources| sources.iter().find_map(|it| capture_time(&it.entry.path)));
+    let captured: Option<Vec<&str>> = captured.collect();
+    let written = |sources: &[Source]| {
+        let times = sources.iter().filter_map(|it| Some(it.blob.dyn_ref::<web_sys::File>()?.last_modified()));
+        times.fold(0.0, f64::max)
+    };
+    match captured {
+        Some(times) => last(&times, |a, b| a > b),
+        None => last(&loads.map(written).collect::<Vec<_>>(), |a, b| a > b),
+    }
+}
+
+/// Index of the first of the latest.
+fn last<T>(times: &[T], is_later: impl Fn(&T, &T) -> bool) -> Option<usize> {
+    times.iter().enumerate().reduce(|best, it| if is_later(it.1, best.1) { it } else { best }).map(|(at, _)| at)
 }
 
 const NO_PROFILE: &str =

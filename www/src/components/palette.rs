@@ -1,17 +1,26 @@
-//! The command palette: every action of the page, found by typing. Arrows choose, Enter does it, Esc closes.
+//! The command palette: every action of the page, and the ops, name scopes and events of the run, found by typing. Arrows choose, Enter
+//! does it, Esc closes. A worker searches the run: typing never waits for it.
 
 use std::sync::Arc;
+use std::time::Duration;
 
+use crossprof::pages::{Found, FoundKind};
 use leptos::prelude::*;
 use wasm_bindgen::JsCast;
 use web_sys::KeyboardEvent;
 
 use super::live::{live, shown};
+use super::warnings::bounded;
 use crate::boot::EXAMPLES;
-use crate::browser;
 use crate::keys::{self, Action, Press};
-use crate::route::View;
+use crate::route::{RowKey, View};
 use crate::state::State;
+use crate::{ask, browser};
+
+/// The run is searched once the keys have rested for this long.
+const REST: Duration = Duration::from_millis(120);
+/// Actions that are listed above what was found in the run.
+const MOST_ACTIONS: usize = 8;
 
 /// One line of the palette.
 struct Command {
@@ -76,6 +85,49 @@ fn fits(text: &str, typed: &str) -> bool {
     typed.to_ascii_lowercase().split_whitespace().all(|word| text.contains(word))
 }
 
+/// A line of the list: an action, or something of the run.
+#[derive(Clone)]
+enum Line {
+    /// Index of a command.
+    Command(usize),
+    Found(Found),
+}
+
+/// Goes to something that was found: an op with its pane open.
+fn go_to(state: State, found: &Found) {
+    let Some(run) = untrack(|| state.run()) else { return };
+    let mut route = state.route_of(&found.link, run.id);
+    if found.kind == FoundKind::Op {
+        // The table then has this row alone, whatever was chosen on its page.
+        route.query.options.remove("rows");
+        route.rows.insert("ops".to_owned(), RowKey::new(0, &found.name));
+    }
+    browser::go(&route);
+}
+
+/// Searches the run for what is typed once it stays so.
+fn search(state: State, typed: RwSignal<String>, found: RwSignal<Vec<Found>>) {
+    let Some(run) = untrack(|| state.run()) else { return };
+    let text = typed.get_untracked();
+    if text.trim().is_empty() {
+        return found.set(Vec::new());
+    }
+    let is_wanted = move |text: &String| typed.try_with_untracked(|typed| typed == text) == Some(true);
+    let ask = move || {
+        if is_wanted(&text) {
+            let searched = text.clone();
+            // An ended worker finds nothing.
+            let heard = move |all: Result<Vec<Found>, String>| {
+                if is_wanted(&searched) {
+                    found.set(all.unwrap_or_default());
+                }
+            };
+            ask::search(&run, text, Box::new(heard));
+        }
+    };
+    set_timeout(ask, REST);
+}
+
 /// The dialog.
 #[component]
 pub fn Palette() -> impl IntoView {
@@ -87,32 +139,44 @@ fn opened(state: State) -> AnyView {
     let all: Arc<[Command]> = commands(state).into();
     let typed = RwSignal::new(String::new());
     let chosen = RwSignal::new(0usize);
-    let found = {
+    let in_run = RwSignal::new(Vec::<Found>::new());
+    let listed = {
         let all = all.clone();
-        move |typed: &str| -> Vec<usize> {
-            all.iter().enumerate().filter(|(_, command)| fits(&command.text, typed)).map(|(at, _)| at).collect()
-        }
+        Memo::new_with_compare(
+            move |_| {
+                let typed = typed.get();
+                let fitting = all.iter().enumerate().filter(|(_, command)| fits(&command.text, &typed));
+                let most = if typed.trim().is_empty() { usize::MAX } else { MOST_ACTIONS };
+                let commands = fitting.map(|(at, _)| Line::Command(at)).take(most);
+                commands.chain(in_run.get().into_iter().map(Line::Found)).collect::<Vec<Line>>()
+            },
+            |_, _| true,
+        )
     };
     let close = move || {
         state.palette.set(false);
         browser::leave();
     };
     let act = {
-        let (all, found) = (all.clone(), found.clone());
+        let all = all.clone();
         move |at: usize| {
-            let command =
-                found(&typed.get_untracked()).get(at).and_then(|at| all.get(*at)).map(|command| command.action);
-            if let Some(action) = command {
-                close();
+            let Some(line) = listed.with_untracked(|lines| lines.get(at).cloned()) else { return };
+            close();
+            match line {
                 // It may move the focus.
-                keys::act(state, action);
+                Line::Command(at) => {
+                    if let Some(command) = all.get(at) {
+                        keys::act(state, command.action);
+                    }
+                }
+                Line::Found(found) => go_to(state, &found),
             }
         }
     };
     let on_key = {
-        let (found, act) = (found.clone(), act.clone());
+        let act = act.clone();
         move |event: KeyboardEvent| {
-            let (count, now) = (found(&typed.get_untracked()).len(), chosen.get_untracked());
+            let (count, now) = (listed.with_untracked(Vec::len), chosen.get_untracked());
             let next = match event.key().as_str() {
                 "ArrowDown" => {
                     if now + 1 < count {
@@ -156,30 +220,40 @@ fn opened(state: State) -> AnyView {
         }
     };
     let lines = move || {
-        let (numbers, now) = (found(&typed.get()), chosen.get());
-        if numbers.is_empty() {
-            return view! { <p class="empty">"No action of that name."</p> }.into_any();
+        let (lines, now) = (listed.get(), chosen.get());
+        if lines.is_empty() {
+            return view! { <p class="empty">"No action of that name, and nothing in this run."</p> }.into_any();
         }
-        let lines = numbers.into_iter().filter_map(|number| all.get(number)).enumerate().map(|(at, command)| {
-            view! {
+        let line = |(at, line): (usize, Line)| {
+            let (kind, text, more) = match line {
+                Line::Command(number) => {
+                    let command = all.get(number)?;
+                    (None, command.text.clone(), view! { <kbd>{command.key}</kbd> }.into_any())
+                }
+                Line::Found(Found { kind, name, note, .. }) => {
+                    (Some(kind.label()), bounded(&name), view! { <span class="quiet">{note}</span> }.into_any())
+                }
+            };
+            let kind = kind.map(|kind| view! { <span class="kind">{kind}</span> });
+            Some(view! {
                 <li id=format!("command-{at}") role="option" aria-selected=(at == now).to_string()>
-                    <bdi>{command.text.clone()}</bdi><kbd>{command.key}</kbd>
+                    <span>{kind}<bdi>{text}</bdi></span>{more}
                 </li>
-            }
-            .into_any()
-        });
-        lines.collect_view().into_any()
+            })
+        };
+        lines.into_iter().enumerate().filter_map(line).collect_view().into_any()
     };
     let on_input = move |event: web_sys::Event| {
         typed.set(event_target_value(&event));
         chosen.set(0);
+        search(state, typed, in_run);
     };
     browser::enter("#palette input");
     view! {
         <div class="curtain high" on:click=move |_| close()>
             <section id="palette" class="dialog" role="dialog" aria-modal="true" aria-label="Commands" on:click=|event| event.stop_propagation()>
                 <input type="text" role="combobox" aria-expanded="true" aria-controls="commands" aria-autocomplete="list" aria-label="Command"
-                    aria-activedescendant=move || format!("command-{}", chosen.get()) placeholder="What to do?" spellcheck="false" autocomplete="off"
+                    aria-activedescendant=move || format!("command-{}", chosen.get()) placeholder="An action, an op, a scope, an event" spellcheck="false" autocomplete="off"
                     on:input=on_input on:keydown=on_key />
                 <ul id="commands" role="listbox" aria-label="Commands" on:click=on_click on:pointermove=on_move>{live(lines)}</ul>
             </section>

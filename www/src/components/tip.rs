@@ -116,8 +116,9 @@ pub fn Name(
     let whole = shorten(&printable(&shorten(&text, WHOLE_CHARS)), WHOLE_CHARS);
     let short = shorten(&whole, width);
     let is_cut = short != whole;
+    let on_tap = whole.clone();
     view! {
-        <bdi class="name"
+        <bdi class="name" on:click=move |event| if is_cut { tips.show(&event, on_tap.clone()) }
             on:mouseenter=move |event| if is_cut { tips.show(&event, whole.clone()) }
             on:mouseleave=move |_| tips.hide()>
             {short}

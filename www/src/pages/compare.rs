@@ -1,8 +1,9 @@
 //! Runs beside each other. Everything but the data stands in the address: which runs by their names and files, what they are called,
-//! the baseline, power and price. A link that is opened without the data says which files to drop; once they are there, it shows the
+//! the baseline, batches, power and price. A link that is opened without the data says which files to drop; once they are there, it shows the
 //! same.
 
 mod choice;
+mod inputs;
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -10,7 +11,6 @@ use std::rc::Rc;
 
 use choice::{Choice, Chosen};
 use crossprof::compare::MOST_RUNS;
-use crossprof::number::decimal;
 use leptos::prelude::*;
 use wasm_bindgen::{JsCast, JsValue};
 
@@ -150,8 +150,10 @@ fn compared(state: State, choice: &Choice) -> Option<Compared> {
     }
     let subject = |(run, chosen): (&Run, &Chosen)| SubjectEntry {
         name: chosen.shown(state, Some(run)),
-        watts_per_device: decimal(&chosen.watts),
-        dollars_per_device_hour: decimal(&chosen.dollars),
+        batch_size: inputs::whole(&chosen.batch),
+        seq_length: inputs::whole(&chosen.seq),
+        watts_per_device: inputs::amount(&chosen.watts),
+        dollars_per_device_hour: inputs::amount(&chosen.dollars),
         group: Some(chosen.group.clone()).filter(|group| !group.is_empty()),
     };
     let subjects = Subjects {
@@ -304,6 +306,8 @@ fn chips(state: State) -> AnyView {
         change(state, |next| match (word.as_str(), next.runs.get_mut(at)) {
             ("scaling", _) => next.scaling = text,
             ("name", Some(run)) => run.called = if text == run.name { String::new() } else { text },
+            ("batch", Some(run)) => run.batch = text,
+            ("seq", Some(run)) => run.seq = text,
             ("watts", Some(run)) => run.watts = text,
             ("dollars", Some(run)) => run.dollars = text,
             ("group", Some(run)) => run.group = text,
@@ -311,6 +315,7 @@ fn chips(state: State) -> AnyView {
         });
     };
     let called: Vec<String> = now.runs.iter().zip(&chosen).map(|(run, here)| run.shown(state, here.as_ref())).collect();
+    let fields: Vec<(String, Option<Run>)> = called.iter().cloned().zip(chosen.iter().cloned()).collect();
     let (from, moved, over_with) = (dragged.clone(), dragged.clone(), dragged.clone());
     // A chip is no file: the page that takes files anywhere is not to hear of it.
     let over = move |event: web_sys::DragEvent| {
@@ -359,8 +364,6 @@ fn chips(state: State) -> AnyView {
                 {button("left", "←", format!("Move {called} to the left"), at == 0)}
                 {button("right", "→", format!("Move {called} to the right"), at == last)}
                 {field("group", "compare-group", format!("Group of captures that {called} is one of"), run.group.clone())}
-                {field("watts", "compare-cost", format!("Watts per device of {called}"), run.watts.clone())}
-                {field("dollars", "compare-cost", format!("Dollars per device and hour of {called}"), run.dollars.clone())}
                 {button("out", "×", format!("Remove {called}"), false)}
             </li>
         }
@@ -387,9 +390,10 @@ fn chips(state: State) -> AnyView {
                 mark(&event);
             } on:drop=dropped>
             <ul class="compare-chips">{all}{more}</ul>
+            {inputs::inputs(&now, &fields)}
             <div class="compare-help">
                 <details><summary>"How runs are ordered and grouped"</summary>
-                    <p>"◆ marks the baseline. Drag a run to the edge of another to order them, or use the arrows. Captures in one group, or dragged onto each other, count as one run: several captures of each program show whether the programs differ. Watts and dollars per hour are of one device."</p>
+                    <p>"◆ marks the baseline. Drag a run to the edge of another to order them, or use the arrows. Captures in one group, or dragged onto each other, count as one run: several captures of each program show whether the programs differ."</p>
                 </details>
                 {is_grouped.then(|| view! { <button class="chip" data-do="ungroup">"Make each capture a run"</button> })}
                 {scales.then(|| view! { <label>"Scaling "<select data-do="scaling">{modes.into_iter().collect::<Vec<_>>()}</select></label> })}

@@ -14,7 +14,7 @@ use crate::browser;
 use crate::components::live::{follow, says};
 use crate::route::View;
 use crate::state::{Run, State};
-use crate::timeline::{Area, Beside, Details, Pane, Said, Surface, bar};
+use crate::timeline::{Area, Beside, Details, Pane, Said, Surface, bar, interval};
 
 /// The address follows what is seen this long after it came to rest.
 const REST: Duration = Duration::from_millis(400);
@@ -23,8 +23,12 @@ const REST: Duration = Duration::from_millis(400);
 const RANGE: &str = "range";
 const SELECTION: &str = "selection";
 
-/// The event that the address named last, as far as this page heeded or wrote it: another one was chosen by a link.
-type NotedEvent = StoredValue<Option<String>>;
+/// What the address named last, as far as this page heeded or wrote it: another event was chosen by a link.
+#[derive(Clone, Debug, Default)]
+struct Noted {
+    event: Option<String>,
+    range: Option<String>,
+}
 
 /// What is kept, and how the tracks are shown: texts that the library reads.
 const BOOKMARKS: &str = "flags";
@@ -49,7 +53,7 @@ pub fn Timeline(
     let surface = Surface::new(state, run.clone(), sight);
     let said = surface.said;
     said.area.set(option(SELECTION).as_deref().and_then(area_of));
-    let noted = StoredValue::new(option(EVENT));
+    let noted = StoredValue::new(Noted { event: option(EVENT), range: option(RANGE) });
     follow_address(state, &surface, noted);
     // Other settings may be other steps and bands.
     let measured = surface.clone();
@@ -138,7 +142,7 @@ fn area_of(text: &str) -> Option<Area> {
 }
 
 /// The filter, the order, the grouping and the event that the address names.
-fn follow_address(state: State, surface: &Rc<Surface>, noted: NotedEvent) {
+fn follow_address(state: State, surface: &Rc<Surface>, noted: StoredValue<Noted>) {
     let surface = surface.clone();
     let known = RefCell::new(None);
     follow(move || {
@@ -147,9 +151,14 @@ fn follow_address(state: State, surface: &Rc<Surface>, noted: NotedEvent) {
         let event = query.options.get(EVENT).cloned();
         let before = known.replace(Some((query.filter.clone(), tables.clone())));
         let chosen = event.as_deref().and_then(EventRef::from_key);
-        if chosen.is_some() && before.is_some() && noted.get_value() != event {
-            noted.set_value(event);
+        if chosen.is_some() && before.is_some() && noted.with_value(|noted| noted.event != event) {
+            let range = query.options.get(RANGE).cloned();
+            let is_new = noted.with_value(|noted| noted.range != range);
+            noted.set_value(Noted { event, range: range.clone() });
             surface.update(|sight| sight.selected = chosen);
+            if let Some(range) = range.as_deref().and_then(range_of).filter(|_| is_new) {
+                surface.change(|viewport| viewport.show(interval(range)));
+            }
             surface.act(Action::Show);
         }
         if before.as_ref().is_none_or(|(filter, _)| *filter != query.filter) {
@@ -169,7 +178,7 @@ fn follow_address(state: State, surface: &Rc<Surface>, noted: NotedEvent) {
 }
 
 /// The address says what is seen, once it is at rest.
-fn keep_address(state: State, surface: &Rc<Surface>, noted: NotedEvent) {
+fn keep_address(state: State, surface: &Rc<Surface>, noted: StoredValue<Noted>) {
     let (surface, said) = (surface.clone(), surface.said);
     let latest = StoredValue::new(0u32);
     follow(move || {
@@ -189,7 +198,7 @@ fn keep_address(state: State, surface: &Rc<Surface>, noted: NotedEvent) {
             let options = &mut route.query.options;
             let range = ((start, end) != all).then(|| format!("{start}-{end}"));
             let event = event.map(EventRef::key);
-            noted.set_value(event.clone());
+            noted.set_value(Noted { event: event.clone(), range: range.clone() });
             let [bookmarks, arrangement] = surface.kept();
             let parts = [
                 (RANGE, range),

@@ -3,7 +3,7 @@
 
 use crossprof::metrics::Settings;
 use crossprof::pages::timeline::Outcome;
-use crossprof::pages::{Page, PageQuery, View};
+use crossprof::pages::{Found, Page, PageQuery, View};
 use crossprof::table::Query;
 use crossprof::tables::{AreaQuery, TableName};
 use js_sys::Array;
@@ -32,6 +32,8 @@ pub enum AnalystRequest {
     Table(TableRequest),
     /// See [`RowRequest`].
     Row(RowRequest),
+    /// See [`SearchRequest`].
+    Search(SearchRequest),
     /// See [`DocumentRequest`].
     Document(DocumentRequest),
     /// See [`ComparisonPageRequest`].
@@ -128,6 +130,24 @@ pub struct RowRequest {
     pub index: u32,
 }
 
+/// Find ops, name scopes and events by name.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct SearchRequest {
+    /// Number of the run within this load.
+    pub run: u32,
+    /// Words that the names hold.
+    pub text: String,
+}
+
+/// The runs that the decoder handed over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Received {
+    /// How many they are.
+    pub runs: u32,
+    /// Number of the one that was captured last.
+    pub newest: u32,
+}
+
 /// Runs to be compared, whoever analysed them. Attached: the unified profile of each subject, in their order; for a report then the
 /// picture of the median step of each, where it has one.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -145,6 +165,10 @@ pub struct Subjects {
 pub struct SubjectEntry {
     /// What the run is called.
     pub name: String,
+    /// Sequences of a step, where the user gives them here.
+    pub batch_size: Option<u64>,
+    /// Tokens of a sequence, where the user gives them here.
+    pub seq_length: Option<u64>,
     /// Power of a device, in watts.
     pub watts_per_device: Option<f64>,
     /// Price of a device, in dollars per hour.
@@ -245,11 +269,12 @@ macro_rules! requests {
 
 requests! {
     Rehearse(RehearseRequest) -> ();
-    Analyse(AnalyseRequest) -> u32;
+    Analyse(AnalyseRequest) -> Packed<Received>;
     Report(ReportRequest) -> RunReport;
     Page(PageRequest) -> Packed<Page>;
     Table(TableRequest) -> Document;
     Row(RowRequest) -> Packed<Page>;
+    Search(SearchRequest) -> Packed<Vec<Found>>;
     Prepare(PrepareRequest) -> Left;
     Strip(StripRequest) -> StripPicture;
     Picture(PictureRequest) -> Document;

@@ -67,6 +67,8 @@ pub enum Place {
     View,
     /// The comparison of runs.
     Comparison,
+    /// What the command palette found.
+    Search,
     /// The numbers of the run with this number within its load.
     Report(u32),
 }

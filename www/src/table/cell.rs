@@ -1,4 +1,4 @@
-//! How a table's values look: short in the cell, with every digit on hover and in copies.
+//! How a table's values look: three digits in the cell, four on hover, every digit in copies.
 
 use crossprof::format;
 use crossprof::table::{Cell, Column, Unit};
@@ -19,14 +19,14 @@ pub fn short(cell: &Cell, unit: Unit, name_chars: usize) -> String {
     }
 }
 
-/// Every digit or letter, where the cell shows less; nothing where it shows all.
+/// The whole text, or a number with four digits; nothing if the cell shows as much.
 pub fn whole(cell: &Cell, unit: Unit, name_chars: usize) -> Option<String> {
     let text = match cell {
         Cell::Absent => "not measured".to_owned(),
         Cell::Text(text) => format::shorten(&format::printable(text), WHOLE_CHARS),
         Cell::Flag(_) => return None,
-        Cell::Int(value) => crossprof::table::unit::full(*value as f64, unit),
-        Cell::Float(value) => crossprof::table::unit::full(*value, unit),
+        Cell::Int(value) => crossprof::table::unit::precise(*value as f64, unit),
+        Cell::Float(value) => crossprof::table::unit::precise(*value, unit),
     };
     (text != short(cell, unit, name_chars)).then_some(text)
 }
@@ -83,10 +83,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_short_in_cells_and_whole_on_hover() {
+    fn numbers_have_three_digits_in_cells_and_four_on_hover() {
         let cell = Cell::Float(33_123.456);
         assert_eq!(short(&cell, Unit::TimeUs, 64), "33.1 ms");
-        assert_eq!(whole(&cell, Unit::TimeUs, 64).unwrap(), "33\u{202f}123.456 µs");
+        assert_eq!(whole(&cell, Unit::TimeUs, 64).unwrap(), "33.12 ms");
         assert_eq!(raw(&cell), "33123.456");
         assert_eq!(short(&Cell::Absent, Unit::Count, 64), "–");
         assert_eq!(raw(&Cell::Absent), "");

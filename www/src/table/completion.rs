@@ -5,25 +5,64 @@ use crossprof::table::{Cell, Unit, is_called};
 
 use super::terms::terms;
 
-/// Values of a column that are offered.
-const MOST_VALUES: usize = 20;
+/// Columns or values that are offered.
+const MOST: usize = 20;
 
-/// Whole filters that begin with what was typed.
-pub fn completions(table: &TableBlock, typed: &str) -> Vec<String> {
+/// One way to go on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Completion {
+    /// The whole filter then.
+    pub filter: String,
+    /// What is offered: a heading as it is on the screen, or a value.
+    pub label: String,
+    /// Key of the column; empty for a value.
+    pub note: String,
+    /// Nothing follows that could be completed.
+    pub is_whole: bool,
+}
+
+/// Whole filters that begin with what was typed; conditions on every column behind a space.
+pub fn completions(table: &TableBlock, typed: &str) -> Vec<Completion> {
     // Behind a space a new word begins.
     let last = terms(typed).pop().filter(|last| typed.ends_with(last.as_str())).unwrap_or_default();
     let (before, word) = typed.split_at(typed.len() - last.len());
     let (sign, word) = word.strip_prefix('-').map_or(("", word), |word| ("-", word));
     let Some(at) = word.find([':', '=', '<', '>']) else {
-        let begins =
-            |title: &str| title.to_ascii_lowercase().starts_with(&word.trim_start_matches('"').to_ascii_lowercase());
-        let columns = table.columns.iter().filter(|column| !word.is_empty() && begins(&column.title));
-        return columns
-            .map(|column| {
-                let operator = if column.unit == Unit::Text { '=' } else { '>' };
-                format!("{before}{sign}{}{operator}", quoted(&column.title.to_ascii_lowercase()))
-            })
+        let word = word.trim_start_matches('"').to_ascii_lowercase();
+        // Of a heading any word may begin so; headings that begin so come first.
+        let place = |title: &str, key: &str| {
+            let title = title.to_ascii_lowercase();
+            let starts = title.match_indices(' ').map(|(at, _)| at + 1);
+            match title.starts_with(&word) {
+                true => Some(0),
+                false if starts.into_iter().any(|at| title.get(at..).is_some_and(|rest| rest.starts_with(&word))) => {
+                    Some(1)
+                }
+                false => key.starts_with(&word).then_some(2),
+            }
+        };
+        let mut columns: Vec<_> = table
+            .columns
+            .iter()
+            .filter_map(|column| Some(((place(&column.title, &column.key)?, column.is_folded), column)))
             .collect();
+        columns.sort_by_key(|(place, _)| *place);
+        let of = |column: &crossprof::pages::ColumnBlock| {
+            let is_text = column.unit == Unit::Text;
+            // A heading that is marked has its name before the mark.
+            let title = column.title.trim_end_matches(" ≤");
+            Completion {
+                filter: format!(
+                    "{before}{sign}{}{}",
+                    quoted(&title.to_ascii_lowercase()),
+                    if is_text { '=' } else { '>' }
+                ),
+                label: title.to_owned(),
+                note: column.key.clone(),
+                is_whole: !is_text,
+            }
+        };
+        return columns.into_iter().take(MOST).map(|(_, column)| of(column)).collect();
     };
     let (name, value) = (word[..at].replace('"', ""), &word[at..]);
     let (operator, value) = value.split_at(1);
@@ -43,11 +82,17 @@ pub fn completions(table: &TableBlock, typed: &str) -> Vec<String> {
         {
             found.push(text);
         }
-        if found.len() >= MOST_VALUES {
+        if found.len() >= MOST {
             break;
         }
     }
-    found.iter().map(|text| format!("{before}{sign}{}{operator}{}", quoted(&name), quoted(text))).collect()
+    let value = |text: &str| Completion {
+        filter: format!("{before}{sign}{}{operator}{}", quoted(&name), quoted(text)),
+        label: text.to_owned(),
+        note: String::new(),
+        is_whole: true,
+    };
+    found.into_iter().map(value).collect()
 }
 
 fn quoted(text: &str) -> String {
@@ -63,18 +108,27 @@ mod tests {
 
     #[test]
     fn headings_are_completed_and_then_values() {
-        let columns = [("category", "Category", Unit::Text), ("mean_us", "Mean time", Unit::TimeUs)];
+        let columns = [
+            ("category", "Category", Unit::Text),
+            ("mean_us", "Mean time", Unit::TimeUs),
+            ("total_us", "Total time ≤", Unit::TimeUs),
+        ];
         let row = |text: &str| vec![Cell::Text(text.to_owned()), Cell::Float(1.0)];
         let table = TableBlock {
             columns: columns.map(|(key, title, unit)| ColumnBlock::from(&column(key, title, unit, ""))).to_vec(),
             rows: vec![row("loop fusion"), row("copy"), row("loop fusion")],
             ..TableBlock::empty(TableName::Ops)
         };
-        let of = |typed: &str| completions(&table, typed);
+        let of = |typed: &str| completions(&table, typed).into_iter().map(|it| it.filter).collect::<Vec<_>>();
         assert_eq!(of("me"), ["\"mean time\">"]);
+        assert_eq!(of("tim"), ["\"mean time\">", "\"total time\">"], "words inside headings");
+        assert_eq!(of("mean_"), ["\"mean time\">"], "keys");
         assert_eq!(of("a b -CAT"), ["a b -category="]);
         assert_eq!(of("category="), ["category=\"loop fusion\"", "category=copy"]);
         assert_eq!(of("-category=\"loop f"), ["-category=\"loop fusion\""]);
-        assert!(of("").is_empty() && of("x ").is_empty() && of("mean>").is_empty() && of("zz=").is_empty());
+        assert_eq!((of("").len(), of("x ").len()), (3, 3), "every column");
+        assert!(of("mean>").is_empty() && of("zz=").is_empty() && of("zz").is_empty());
+        let shown = completions(&table, "me").remove(0);
+        assert_eq!((shown.label.as_str(), shown.note.as_str(), shown.is_whole), ("Mean time", "mean_us", true));
     }
 }

@@ -21,4 +21,4 @@ mod surface;
 
 pub use beside::{BESIDE, Beside};
 pub use pane::{Details, Pane};
-pub use surface::{Area, Said, Surface, put};
+pub use surface::{Area, Said, Surface, interval, put};

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use crossprof::export::json;
 use crossprof::metrics::{Context, Settings};
 use crossprof::pages::timeline::{Action, OpChanges, Outcome};
-use crossprof::pages::{self, Page, PageQuery, View};
+use crossprof::pages::{self, Found, Page, PageQuery, View};
 use crossprof::session::Session;
 use crossprof::timeline::{Origin, Raster, Sight, Stage, Strip, Timeline};
 use crossprof::trace::RowBlock;
@@ -21,8 +21,8 @@ use super::timeline::Easel;
 use super::{pipe, soon};
 use crate::profile::Profile;
 use crate::protocol::analyst::{
-    AnalyseRequest, AnalystRequest, DocumentRequest, Form, PageRequest, RehearseRequest, ReportRequest, RowRequest,
-    RunChunk, RunReport, TableRequest,
+    AnalyseRequest, AnalystRequest, DocumentRequest, Form, PageRequest, Received, RehearseRequest, ReportRequest,
+    RowRequest, RunChunk, RunReport, SearchRequest, TableRequest,
 };
 use crate::protocol::packed;
 use crate::protocol::timeline::{
@@ -70,6 +70,9 @@ pub fn begin(analyst: &Rc<RefCell<Analyst>>, request: AnalystRequest, asker: Ask
         AnalystRequest::Row(request) => {
             asker.answer::<RowRequest>(analyst.borrow_mut().row(request).map(Packed).ok_or(NO_RUN));
         }
+        AnalystRequest::Search(request) => {
+            asker.answer::<SearchRequest>(analyst.borrow_mut().search(request).map(Packed).ok_or(NO_RUN));
+        }
         AnalystRequest::Prepare(PrepareRequest { run }) => {
             asker.answer::<PrepareRequest>(analyst.borrow_mut().prepare(run).ok_or(NO_RUN));
         }
@@ -115,7 +118,7 @@ fn receive(analyst: Rc<RefCell<Analyst>>, asker: Asker) {
         match chunk {
             Some(RunChunk::Done) => {
                 if let Some(asker) = asker.take() {
-                    asker.answer::<AnalyseRequest>(analyst.received());
+                    asker.answer::<AnalyseRequest>(analyst.received().map(Packed));
                 }
             }
             Some(RunChunk::Bytes(length)) => analyst.bytes(&bytes.take(length)),
@@ -167,10 +170,11 @@ impl Analyst {
         self.stages.push(Stage::default());
     }
 
-    /// No run follows: how many they are.
-    fn received(&mut self) -> Result<u32, &'static str> {
+    /// No run follows.
+    fn received(&mut self) -> Result<Received, &'static str> {
         self.block = Vec::new();
-        if self.damaged { Err(DAMAGED) } else { Ok(self.settings.len() as u32) }
+        let received = Received { runs: self.settings.len() as u32, newest: self.session.newest() };
+        if self.damaged { Err(DAMAGED) } else { Ok(received) }
     }
 
     /// What the user gave for a run; nothing where there is no such run.
@@ -202,6 +206,12 @@ impl Analyst {
     fn row(&mut self, RowRequest { run, name, variant, query, index }: RowRequest) -> Option<Page> {
         let settings = self.settings_of(run)?;
         self.session.row(run, &settings, name, &variant, &query, index)
+    }
+
+    fn search(&mut self, SearchRequest { run, text }: SearchRequest) -> Option<Vec<Found>> {
+        let settings = self.settings_of(run)?;
+        // An earlier result has no events to find.
+        Some(self.session.timeline(run, &settings, |context, _| pages::search(context, &text)).unwrap_or_default())
     }
 
     /// A part of what the first picture needs; at last the picture itself, for which the browser compiles what draws and finds its letters:

@@ -16,6 +16,18 @@ pub fn profile(attachments: &Array, at: u32) -> Option<UnifiedProfile> {
     crossprof::json::from_str(std::str::from_utf8(&bytes).ok()?).ok()
 }
 
+/// Takes a batch size and a sequence length for those of the profile, and makes its rates anew.
+fn give_batch(profile: &mut UnifiedProfile, batch_size: Option<u64>, seq_length: Option<u64>) {
+    if batch_size.is_none() && seq_length.is_none() {
+        return;
+    }
+    let model = &mut profile.model_config;
+    model.batch_size = batch_size.or(model.batch_size);
+    model.seq_length = seq_length.or(model.seq_length);
+    let (devices, of_all) = (profile.metadata.num_devices, profile.throughput.all_devices_steps_per_sec);
+    profile.throughput = crossprof::metrics::throughput(&profile.step_timing, &profile.model_config, devices, of_all);
+}
+
 /// The comparison of these runs; nothing where a profile of one cannot be read.
 pub fn compared(asked: Subjects, attachments: &Array) -> Option<(Comparison, Vec<Subject>)> {
     let count = asked.subjects.len() as u32;
@@ -24,6 +36,7 @@ pub fn compared(asked: Subjects, attachments: &Array) -> Option<(Comparison, Vec
         let median_step = step.filter(|step| !step.is_empty());
         let mut profile = profile(attachments, at)?;
         profile.metadata.compared.comparison_group = entry.group;
+        give_batch(&mut profile, entry.batch_size, entry.seq_length);
         let SubjectEntry { name, watts_per_device, dollars_per_device_hour, .. } = entry;
         Some(Subject { name, median_step, watts_per_device, dollars_per_device_hour, ..Subject::new(profile) })
     });

@@ -1,36 +1,36 @@
-//! The codes of warnings: what each means and what to do. docs/warnings.md is made from this.
+//! Codes of warnings, each with its meaning and its remedy. docs/warnings.md is generated from this file.
 
 use super::Severity;
 
-/// Declares the codes: `Name "code" Severity "what it means" "what to do";`, in groups.
+/// Declares the codes in groups: `Name "code" Severity "meaning" "remedy";`.
 macro_rules! codes {
     ($($group:literal { $($name:ident $code:literal $severity:ident $meaning:literal $remedy:literal;)* })*) => {
-        /// What a warning is about.
+        /// Code of a warning, which identifies the kind of problem.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum WarningCode {
             $($(#[doc = $meaning] $name,)*)*
         }
 
         impl WarningCode {
-            /// All codes by groups, each group with its title.
+            /// All codes in groups, each with its title.
             pub const GROUPS: &[(&str, &[WarningCode])] = &[$(($group, &[$(WarningCode::$name,)*]),)*];
 
-            /// Spelling of the code in reports, which never changes.
+            /// Returns the spelling of the code in reports, which never changes.
             pub fn label(self) -> &'static str {
                 match self { $($(WarningCode::$name => $code,)*)* }
             }
 
-            /// How much a warning of this code matters.
+            /// Returns the severity of warnings with this code.
             pub fn severity(self) -> Severity {
                 match self { $($(WarningCode::$name => Severity::$severity,)*)* }
             }
 
-            /// What happened, as sentences.
+            /// Returns a description of the problem, as sentences.
             pub fn meaning(self) -> &'static str {
                 match self { $($(WarningCode::$name => $meaning,)*)* }
             }
 
-            /// What to do about a warning of this code, as a sentence.
+            /// Returns the advice to the user, as a sentence.
             pub fn remedy(self) -> &'static str {
                 match self { $($(WarningCode::$name => $remedy,)*)* }
             }
@@ -41,204 +41,204 @@ macro_rules! codes {
 codes! {
     "Compressed files and archives" {
         GzipTruncated "gzip_truncated" Damage
-            "A gzip file ends in the middle of its compressed data. What stands before the cut was read."
+            "A gzip file ends in the middle of its compressed data. The data before the cut was read."
             "Check that the capture had finished, and copy the file again.";
         GzipCorrupt "gzip_corrupt" Damage
-            "The compressed data of a gzip file are damaged from some byte on. What stands before it was read."
+            "The compressed data of a gzip file is damaged from some byte on. The data before that byte was read."
             "Copy the file again from where it was captured.";
         GzipChecksum "gzip_checksum" Damage
-            "The checksum of a gzip file is wrong: some of the content, all of which was read, is not what was written."
+            "The checksum of a gzip file is wrong. All content was read, but some of it is not as it was written."
             "Copy the file again from where it was captured.";
         GzipChecksumMissing "gzip_checksum_missing" Caution
             "A gzip file ends before its checksum. All content was read but could not be checked."
             "Copy the file again if anything looks wrong.";
         GzipTrailingBytes "gzip_trailing_bytes" Caution
-            "Bytes behind the end of a gzip file's compressed data were ignored."
-            "Nothing, unless two files were glued together.";
+            "Bytes after the end of a gzip file's compressed data were ignored."
+            "Nothing, unless two files were concatenated by mistake.";
         InflateLimit "inflate_limit" Damage
-            "A file inflates to more than the limit, and reading stopped there."
-            "If it is a real profile, inflate it first (`gzip -d`, `unzip`) and open the result.";
+            "A file decompresses to more than the limit. The rest was not read."
+            "If it is a real profile, decompress it first (`gzip -d`, `unzip`) and open the result.";
         ArchiveTruncated "archive_truncated" Damage
-            "An archive is cut. Entries behind the cut are lost."
+            "An archive is truncated. Entries after the cut are lost."
             "Copy or download the archive again.";
         ArchiveEndMissing "archive_end_missing" Caution
-            "A tar has no end mark: it may be cut between two entries."
+            "A tar archive has no end marker. It may be truncated between two entries."
             "Compare its size with the original's, and copy or download it again if they differ.";
         ArchiveCorrupt "archive_corrupt" Damage
-            "An archive has no entry where one should start; the next one was looked for."
+            "An archive has no entry at a position where one should start. Reading continued at the next entry."
             "Copy or download the archive again.";
         ArchiveChecksum "archive_checksum" Damage
-            "The content of an entry is not what its checksum or size says. All of it was read."
+            "The content of an entry does not match its checksum or size. All of it was read."
             "Copy or download the archive again.";
         ArchiveEncrypted "archive_encrypted" Damage
-            "An entry of a zip is encrypted and was not read."
+            "An entry of a zip archive is encrypted and was not read."
             "Unpack the archive and open the files, or pack it again without encryption.";
         ArchiveUnsupported "archive_unsupported" Damage
-            "An entry is stored in a way that cannot be read (a compression other than deflate, a sparse file, a size that is not in front of it) and was not read."
+            "An entry was not read, because its storage is not supported (compression other than deflate, a sparse file, or a size that is not stored before the content)."
             "Unpack the archive and open the files, or pack it again with plain deflate and no sparse files.";
         ArchiveTooManyMembers "archive_too_many_members" Damage
-            "An archive holds more than 100,000 files. The first 100,000 were read."
+            "An archive contains more than 100,000 files. The first 100,000 were read."
             "Pack only the folders `plugins/profile/<run>` that you want to see.";
         ArchiveMoreWarnings "archive_more_warnings" Damage
-            "More than 200 things are wrong with the packing of a file. The first 200 are listed."
+            "The compression or the archive of a file caused more than 200 warnings. The first 200 are listed."
             "Copy or download the file again.";
         MemberNotRead "member_not_read" Caution
-            "A file in an archive is damaged or no profile and was not read; the others were. Only the page says so."
+            "A file in an archive was not read, because it is damaged or not a profile. The other files were read. Only the page gives this warning."
             "See the reason in the message.";
         RepeatedFileNotRead "repeated_file_not_read" Note
-            "A file holds the same events as another file of the same host, and the one that holds more was read."
+            "Two files of a host contain the same events. The file with more data was read. A trace JSON next to an xplane is named only if the xplane is damaged."
             "Nothing.";
     }
     "Trace JSON" {
         JsonTruncated "json_truncated" Caution
-            "The file holds exactly as many events as the program that wrote it writes at most: it kept the earliest ones and dropped the rest of the capture."
+            "The file contains exactly the maximum number of events that its writer stores. The writer kept the earliest events and dropped the rest of the capture."
             "Read the `xplane.pb` of the same run, which has no such limit.";
         JsonCutOff "json_cut_off" Damage
             "The JSON text ends in the middle of the trace. The events before the cut were read."
-            "Copy the file again from where it was captured; if it is cut there too, the capture was interrupted.";
+            "Copy the file again from where it was captured. If the original is truncated too, the capture was interrupted.";
         JsonUnterminated "json_unterminated" Note
             "A bracket or brace at the end is missing. Every event was read."
             "Nothing.";
         NoEvents "no_events" Caution
-            "The event list holds no event with a duration."
+            "The event list contains no event with a duration."
             "Capture while the program runs.";
         EventUnreadable "event_unreadable" Damage
-            "The event list is malformed in places. What stood there was left out, and reading went on at the next event."
-            "Copy the file again from where it was captured; if it is the same there, capture again.";
+            "The event list is malformed in places. These parts were skipped, and reading continued at the next event."
+            "Copy the file again from where it was captured. If the original has the same problem, capture again.";
         EventTooLarge "event_too_large" Damage
-            "Events larger than 16 MiB were left out."
-            "Look into the file at the byte in the warning.";
+            "Events larger than 16 MiB were skipped."
+            "Inspect the file at the byte offset in the warning.";
         TimeNotANumber "time_not_a_number" Damage
-            "Events whose start or duration is not a number (NaN, null or missing) were left out."
-            "Look into the file at the byte in the warning; capture again if there are many.";
+            "Events were skipped because their start or duration is not a number (NaN, null or missing)."
+            "Inspect the file at the byte offset in the warning. Capture again if there are many.";
         UntimedEvents "untimed_events" Caution
-            "Events with neither a start nor a duration (both are 0) were left out: when they ran is unknown."
-            "Nothing, unless they matter: then capture again.";
+            "Events were skipped because their start and duration are both 0, so their time is unknown."
+            "If you need these events, capture again.";
         TimeOutOfRange "time_out_of_range" Damage
-            "Events more than 106 days from the rest of the capture were left out."
-            "Look into the file at the byte in the warning; capture again if there are many.";
+            "Events more than 106 days away from the rest of the capture were skipped."
+            "Inspect the file at the byte offset in the warning. Capture again if there are many.";
         TimeFarOff "time_far_off" Caution
-            "Events more than an hour from all others, which would stretch the capture, were left out."
+            "Events more than an hour away from all others were skipped, since they would stretch the capture."
             "Nothing, unless the capture is that long.";
         NegativeDuration "negative_duration" Damage
-            "Events with a negative duration were left out."
-            "Look into the file at the byte in the warning; capture again if there are many.";
+            "Events with a negative duration were skipped."
+            "Inspect the file at the byte offset in the warning. Capture again if there are many.";
         UnmatchedBegin "unmatched_begin" Caution
-            "Events that begin and never end were left out, since their duration is unknown."
-            "Let the program finish what it times before the trace is stopped.";
+            "Events without an end were skipped, since their duration is unknown."
+            "Stop the trace only after the program has finished the operations that it times.";
         UnmatchedEnd "unmatched_end" Caution
-            "Ends of events whose begin is not in the file were left out."
-            "Start the trace before the program begins what it times.";
+            "End events without a begin event in the file were skipped."
+            "Start the trace before the program begins the operations that it times.";
         OverlappingPairs "overlapping_pairs" Caution
-            "Events that are given as begin and end overlap on one thread, where one should lie inside the other. Each lasts from its begin to the end of its own name."
-            "Write each begin and end of one thread in the order of a stack, or as complete events.";
+            "Pairs of begin and end events overlap on one thread instead of nesting. Each event lasts from its begin to the next end with the same name."
+            "Write the begin and end events of a thread in stack order, or write complete events.";
         UnknownPhase "unknown_phase" Note
-            "Events of an unknown kind were left out."
+            "Events of an unknown kind were skipped."
             "Nothing.";
         TooManyEvents "too_many_events" Damage
-            "A file, or the files of a run together, hold more than 4,294,967,295 events. The rest was left out."
+            "A file, or all files of a run together, contain more than 4,294,967,295 events. The rest was not read."
             "Capture fewer steps or fewer hosts.";
     }
     "XPlane files" {
         XplaneTruncated "xplane_truncated" Damage
-            "The file is cut off, inside a plane or between planes. What stands before the cut was read."
-            "Copy the file again; if it is the original, the program ended before the profiler had written it.";
+            "The file is truncated, inside a plane or between planes. The data before the cut was read."
+            "Copy the file again. If the original is truncated too, the program ended before the profiler had written it.";
         XplaneUnreadable "xplane_unreadable" Damage
             "The file does not follow the XPlane format from some byte on. The rest was not read."
             "Copy the file again from where it was captured.";
         XplaneCorrupt "xplane_corrupt" Damage
-            "Fields do not follow the XPlane format. What they hold was left out."
+            "Fields do not follow the XPlane format. Their content was skipped."
             "Copy the file again from where it was captured.";
         XplaneMissingMetadata "xplane_missing_metadata" Damage
-            "Events refer to names that the file does not hold. They are named by their numbers."
-            "Copy the file again; if it is the original, capture again.";
+            "Events refer to names that the file lacks. Their ids are shown instead."
+            "Copy the file again. If the original lacks the names too, capture again.";
         XplaneInvalidUtf8 "xplane_invalid_utf8" Note
-            "Texts are not valid UTF-8. The bad bytes are shown as U+FFFD."
+            "Some texts are not valid UTF-8. The invalid bytes are shown as U+FFFD."
             "Nothing.";
         XplaneBadTime "xplane_bad_time" Damage
-            "Events with a negative duration, or with a time that is out of range, were left out."
+            "Events with a negative duration or with a time out of range were skipped."
             "Capture again if there are many.";
         XplaneTooManyEvents "xplane_too_many_events" Damage
-            "The file holds more than 4,294,967,295 events. The rest was left out."
+            "The file contains more than 4,294,967,295 events. The rest was not read."
             "Capture fewer steps.";
         XplaneAggregatedEvents "xplane_aggregated_events" Note
-            "Events that only count occurrences, without a time, were left out."
+            "Events that only count occurrences and have no time were skipped."
             "Nothing.";
         XplaneLateTime "xplane_late_time" Caution
-            "Lines give their time after their events, which were placed as if the line began with the capture."
-            "Compare times within such a line only.";
+            "The start time of some lines follows their events in the file. These events were placed as if the line began with the capture."
+            "Compare times of such a line only with each other.";
         XplaneMixedClocks "xplane_mixed_clocks" Caution
-            "Some lines count time from the start of the capture while others have absolute times: they may not line up."
-            "Compare times within one line only.";
+            "Some lines count time from the start of the capture and others use absolute time, so they may not line up."
+            "Compare times only within one line.";
         XplaneNoEvents "xplane_no_events" Caution
-            "The file holds no events."
+            "The file contains no events."
             "Capture while the program runs steps, and stop the trace before it exits.";
         ProfilerDroppedEvents "profiler_dropped_events" Caution
-            "The profiler dropped events while it recorded."
-            "Capture fewer steps, or raise the profiler's limit on events.";
+            "The profiler dropped events during recording."
+            "Capture fewer steps, or raise the profiler's event limit.";
         ProfilerError "profiler_error" Caution
-            "The profiler met an error while it recorded."
-            "See the message, which is the profiler's.";
+            "The profiler reported an error during recording."
+            "Read the profiler's message.";
         ProfilerWarning "profiler_warning" Caution
-            "The profiler warned while it recorded."
-            "See the message, which is the profiler's.";
+            "The profiler gave a warning during recording."
+            "Read the profiler's message.";
         ProfilerMoreWarnings "profiler_more_warnings" Caution
-            "The profiler gave more warnings than are shown."
-            "See those that are shown.";
+            "The profiler gave more warnings than crossprof shows."
+            "Read the warnings that are shown.";
     }
     "The run and its clocks" {
         MemoryProfileDamaged "memory_profile_damaged" Damage
-            "Parts of a device memory profile (pprof) cannot be read. The rest counts."
-            "Save it again with jax.profiler.save_device_memory_profile, and copy it as a binary file.";
+            "Parts of a device memory profile (pprof) cannot be read. The rest is used."
+            "Save it again with `jax.profiler.save_device_memory_profile`, and copy it as a binary file.";
         MemoryAboveCapacity "memory_above_capacity" Caution
-            "An allocator reports a peak since the process began that is above what it has. That peak is left out."
-            "Nothing; report it to the makers of the framework if it stays.";
+            "An allocator reports a peak (since the start of the process) above its capacity. The peak is ignored."
+            "Nothing. If it happens again, report it to the developers of the framework.";
         TooManyNames "too_many_names" Damage
-            "The names and texts need more memory than there is for them. Names that were new after that were read as a placeholder."
+            "The names and texts of the run exceed the memory limit. A placeholder replaces all further new names."
             "Capture fewer steps or fewer hosts.";
         HostClocksNotAligned "host_clocks_not_aligned" Caution
-            "The hosts' files do not say when each capture started, so their events are laid over each other by steps, module runs or first events."
-            "Compare times within one host only.";
+            "The files of the hosts do not record when each capture started. Their events are aligned by steps, module runs or first events."
+            "Compare times only within one host.";
         NoDeviceOps "no_device_ops" Caution
-            "No op ran on a TPU, a GPU or XLA's CPU backend: steps, kernels and utilisation are unknown."
-            "Capture while the jitted function runs, and call `jax.block_until_ready` on its result before the trace is stopped.";
+            "No op ran on a TPU, a GPU or XLA's CPU backend, so steps, kernels and utilisation are unknown."
+            "Capture while the jitted function runs, and call `jax.block_until_ready` on its result before you stop the trace.";
         RunsWithoutOps "runs_without_ops" Caution
-            "Module runs have no ops: the profiler did not record them. Such a run counts as busy time; what ran in it is unknown."
-            "Capture fewer steps, or record less: the profiler stops when its buffer is full.";
+            "Some module runs have no ops, because the profiler did not record them. Such a run counts as busy time."
+            "Capture fewer steps or fewer kinds of events: the profiler stops when its buffer is full.";
         StepsWithoutOps "steps_without_ops" Caution
-            "Steps have no device op, while others have: the profiler did not record them, or the program computed nothing there. Idle time is not judged."
-            "Capture fewer steps, or record less: the profiler stops when its buffer is full.";
+            "Some steps have no device op. Either the profiler did not record them, or the program computed nothing. crossprof gives no findings about idle time."
+            "Capture fewer steps or fewer kinds of events: the profiler stops when its buffer is full.";
         LaunchesWithoutOps "launches_without_ops" Caution
-            "Launch calls have no kernel in the capture, while others have: the profiler did not record what they started. Idle time is not judged."
-            "Let a step run with the profiler on before those that you keep (a warm-up of the schedule), or capture fewer steps.";
+            "Some launch calls have no kernel, because the profiler did not record the kernels that they started. crossprof gives no findings about idle time."
+            "Run a warm-up step with the profiler on before the steps that you keep, or capture fewer steps.";
         CommandBufferOps "command_buffer_ops" Caution
-            "Ops stand for whole command buffers (CUDA graphs). The ops inside them were not recorded."
+            "Some ops represent whole command buffers (CUDA graphs). The profiler did not record the ops inside them."
             "To see the ops, capture once with `XLA_FLAGS=--xla_gpu_enable_command_buffer=`.";
         OpsOverlapOnStream "ops_overlap_on_stream" Caution
-            "Ops lie inside another op of their stream, which runs one at a time. A start or a duration is wrong, and with it every number that rests on these ops."
-            "Capture again; if it is the same, report it to the makers of the profiler.";
+            "Ops overlap another op of the same stream, although a stream runs one op at a time. A start or a duration is wrong, so numbers that depend on these ops are wrong, too."
+            "Capture again. If it happens again, report it to the developers of the profiler.";
         EventTimesWarped "event_times_warped" Note
-            "Event times differ from the chip's clock by a millisecond or more, since the profiler realigned them \
-             with the host's clock during the capture. The chip's times are used."
-            "Nothing; other tools may show the event times.";
+            "Event times differ from the chip's clock by a millisecond or more, because the profiler realigned them \
+             with the host's clock during the capture. crossprof uses the chip's times."
+            "Nothing. Other tools may show the event times.";
         ChipClockBroken "chip_clock_broken" Caution
-            "Times of the chip's clock do not follow those before: the clock was reset, or the values are damaged. Event times are used there."
-            "Capture again; compare durations and not times around the break.";
+            "The chip's clock jumps: it was reset, or its values are damaged. crossprof uses the event times there."
+            "Capture again. Around the jump, compare durations and not times.";
         CpuOpEndsAreBounds "cpu_op_ends_are_bounds" Note
-            "Ops of XLA's CPU backend go on after their event has ended. Their times are upper bounds."
+            "An op of XLA's CPU backend may outlast its event. Its time is an upper bound."
             "Nothing.";
         CpuOpEndsUnknown "cpu_op_ends_unknown" Caution
-            "Ops of XLA's CPU backend go on after their event has ended, and a trace JSON does not say when: they look shorter than they were."
-            "Analyse the `*.xplane.pb` beside it.";
+            "An op of XLA's CPU backend may outlast its event, and a trace JSON does not record the end. Such ops appear shorter than they were."
+            "Analyse the `*.xplane.pb` file next to it.";
         CustomCallsWithoutCost "custom_calls_without_cost" Caution
-            "Custom calls with unknown FLOPs and bytes take much of the op time. Roofline, rates and utilisation leave them out."
+            "Custom calls with unknown FLOPs and bytes take much of the op time. They are excluded from the roofline, rates and utilisation."
             "Give the kernel an estimate: `pallas_call(..., cost_estimate=pl.CostEstimate(...))`.";
         DeviceAssumed "device_assumed" Note
-            "Several products are sold under the name of the device in the profile. Peaks are those of one of them."
-            "Choose the device: `--device` or the Model page.";
+            "The device name in the profile fits several products. crossprof uses the peaks of one of them."
+            "Choose the device with `--device` or on the Model page.";
         WindowIgnored "window_ignored" Caution
-            "The chosen window is not in the run. Numbers are of the main window."
-            "Choose steps or a range that the run has.";
+            "The chosen window is not in the run. Numbers cover the main window."
+            "Choose steps or a range inside the run.";
     }
     "Steps" {
         StepsUnknown "steps_unknown" Note
@@ -246,89 +246,89 @@ codes! {
             "Wrap each step in `jax.profiler.StepTraceAnnotation(\"train\", step_num=i)` when capturing, or give the \
              number of steps.";
         StepsFromHostSpans "steps_from_host_spans" Note
-            "No step markers were found. Steps are what repeats on a Python thread."
+            "No step markers were found. Steps are derived from a pattern that repeats on a Python thread."
             "Wrap each step in `jax.profiler.StepTraceAnnotation(\"train\", step_num=i)` when capturing, or give the \
              number of steps.";
         StepsFromDeviceOps "steps_from_device_ops" Note
-            "No step markers were found. Steps are a sequence of ops that repeats on every device."
+            "No step markers were found. Steps are derived from a sequence of ops that repeats on every device."
             "Wrap each step in `jax.profiler.StepTraceAnnotation(\"train\", step_num=i)` when capturing, or give the \
              number of steps.";
         StepNumbersRepeat "step_numbers_repeat" Note
-            "The numbers of step annotations begin again or never change. Each annotation is a step."
-            "Give each step a number of its own, if steps of two captures are compared by number.";
+            "The numbers of step annotations restart or never change. Each annotation counts as a step."
+            "To compare steps of two captures by number, give each step its own number.";
         StepsTiedByTime "steps_tied_by_time" Note
-            "The trace does not record which step launched device work. Such work belongs to the step in which it runs."
+            "The trace does not record which step launched device work. Such work is assigned to the step in which it runs."
             "Capture the host together with the devices (correlation ids come from the launches on the host).";
         StepsIndependent "steps_independent" Note
-            "The devices do not run their steps together. Step time and steps/s are means over the devices, of one device each."
+            "The devices do not run their steps together. Step time and steps/s are computed per device and averaged."
             "Nothing.";
         StepsOneAfterAnother "steps_one_after_another" Caution
             "The devices run their steps one after another. Step time and steps/s are those of one device."
-            "Nothing, if the program is meant to do so.";
+            "Nothing, if this is intended.";
         NumStepsOverridden "num_steps_overridden" Note
-            "The number of steps was given and is not the one found. The step time is the total time divided by it."
+            "The given number of steps differs from the number found. The step time is the total time divided by the given number."
             "Nothing.";
         NumStepsIgnored "num_steps_ignored" Caution
             "The given number of steps is 0 and was ignored."
-            "Give the number of steps in the capture, or none.";
+            "Give the number of steps in the capture, or leave it out.";
     }
     "Imported profiles" {
         ProfileNotRead "profile_not_read" Damage
             "An entry of a list of profiles cannot be read and is not shown as a run."
             "See the reason in the message.";
         ProfileConverted "profile_converted" Note
-            "The profile was written by a 1.0.0 tool and converted. Its numbers follow that tool's definitions."
-            "Analyse the trace that it was made from.";
+            "A 1.0.0 tool wrote the profile, and crossprof converted it. Its numbers follow that tool's definitions."
+            "Analyse the original trace.";
         ProfileNewer "profile_newer" Note
-            "The profile has a newer schema. Sections that are new in it were left out."
+            "The profile has a newer schema. New sections were not read."
             "Use a newer version of crossprof.";
         ProfileLeftOut "profile_left_out" Note
-            "Values are left out (`...`) or name several possibilities. They were read as absent."
+            "Values are placeholders (`...`) or list several possibilities. They were read as absent."
             "Nothing.";
         ProfileComments "profile_comments" Note
-            "Comments, which JSON does not have, were passed over."
+            "Comments, which JSON does not allow, were skipped."
             "Nothing.";
         ProfileNotANumber "profile_not_a_number" Note
             "Values are NaN or infinite. They were read as absent."
             "Nothing.";
         ProfileImmeasurable "profile_immeasurable" Caution
-            "Numbers are larger than any measurement. They were read as absent."
-            "Make the profile again from its trace.";
+            "Numbers are too large for a measurement. They were read as absent."
+            "Create the profile again from its trace.";
         ProfileUnknownWords "profile_unknown_words" Note
-            "Severities or confidences are words that this version does not know. They were read as the least severe and the least sure."
+            "Unknown severities or confidences (written by a newer version?) were read as the lowest ones."
             "Use a newer version of crossprof.";
         ProfileRounded "profile_rounded" Note
-            "Fields that hold whole numbers had fractions and were rounded."
+            "Fields for whole numbers had fractions and were rounded."
             "Nothing.";
         ProfileImpossible "profile_impossible" Note
-            "Fields have values that they cannot have (negative, too large, or of another type) and were left out."
-            "Make the profile again from its trace.";
+            "Fields with invalid values (negative, too large, or of another type) were skipped."
+            "Create the profile again from its trace.";
         ProfilePercentClamped "profile_percent_clamped" Note
-            "Shares outside of 0 to 100 % were set to the nearest limit."
-            "Make the profile again from its trace.";
+            "Percentages outside 0 to 100 % were set to the nearest limit."
+            "Create the profile again from its trace.";
         ProfileZeroIsUnknown "profile_zero_is_unknown" Note
-            "Fields are 0, which the 1.0.0 tools write for unknown, and were left out."
+            "Fields with the value 0 were read as absent, since 1.0.0 tools write 0 for unknown."
             "Nothing.";
         ProfileFieldsIgnored "profile_fields_ignored" Note
             "Fields that are not part of the schema were not read."
             "Nothing.";
         ProfileGapBuckets "profile_gap_buckets" Note
-            "The 1.0.0 tools count gaps under 100 us as `gaps_under_10us` and those of 100 to 1000 us as `gaps_10_100us`."
-            "Analyse the trace that the profile was made from.";
+            "The 1.0.0 tools count gaps under 100 us in `gaps_under_10us` and gaps of 100 to 1000 us in `gaps_10_100us`."
+            "Analyse the original trace.";
         ProfileTimelineCoverage "profile_timeline_coverage" Note
             "The file's `timeline_coverage` was read as `compute_utilization`."
             "Nothing.";
         ProfileUtilizationImpossible "profile_utilization_impossible" Caution
-            "The file's device utilisation is a sum over overlapping ops or devices and not a share of time. The mean of the devices' busy shares was taken, or none."
-            "Analyse the trace that the profile was made from.";
+            "The file's device utilisation is a sum over overlapping ops or devices, and not a share of time. It was replaced by the mean busy share of the devices, if known."
+            "Analyse the original trace.";
         ProfileUtilizationPerStep "profile_utilization_per_step" Note
-            "Kernel time and the time without kernels are of the whole capture. Both were divided by its steps."
+            "Kernel time and the time without kernels cover the whole capture. Both were divided by the number of steps."
             "Nothing.";
         ProfileUtilizationSum "profile_utilization_sum" Note
-            "Kernel time and overhead do not add up to the mean step time. The file's numbers were kept."
-            "Analyse the trace that the profile was made from.";
+            "Kernel time and overhead do not add up to the mean step time. The values in the file were kept."
+            "Analyse the original trace.";
         BenchmarkNotRead "benchmark_not_read" Note
-            "Methods of a benchmark without a time, or values that are no method, were not read."
+            "Benchmark methods without a time, and entries that are not a method, were not read."
             "Run the methods that failed again.";
     }
 }

@@ -1,19 +1,19 @@
-//! How a capture was cut, by its warnings.
+//! Derives from its warnings how a capture was cut.
 
 use super::{Warning, WarningCode};
 
-/// How a capture was cut.
+/// The way in which a capture is incomplete. Later values are worse.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Cut {
-    /// Cut in time: everything up to a moment is there.
+    /// Cut in time: all events up to some moment are present.
     Earliest,
-    /// The profiler did not record some of the devices' ops.
+    /// The profiler did not record some device ops.
     Ops,
-    /// Cut in the file, or while it was recorded: events of some devices or threads are missing.
+    /// Cut in the file or during recording: events of some devices or threads are missing.
     Anywhere,
 }
 
-/// Codes of what leaves events out, and how.
+/// Codes of warnings about missing events, each with its kind of cut.
 const CUTS: [(WarningCode, Cut); 11] = [
     (WarningCode::JsonTruncated, Cut::Earliest),
     (WarningCode::RunsWithoutOps, Cut::Ops),
@@ -28,7 +28,7 @@ const CUTS: [(WarningCode, Cut); 11] = [
     (WarningCode::ProfilerDroppedEvents, Cut::Anywhere),
 ];
 
-/// How the capture was cut that has these warnings; `None` where it is whole.
+/// Returns the worst cut that the warnings report, or `None` if the capture is complete.
 pub fn cut<'w>(warnings: impl IntoIterator<Item = &'w Warning>) -> Option<Cut> {
     let known = |warning: &Warning| CUTS.iter().find(|(code, _)| warning.is(*code)).map(|&(_, cut)| cut);
     warnings.into_iter().filter_map(known).max()

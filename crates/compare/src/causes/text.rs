@@ -3,37 +3,21 @@
 use super::Evidence;
 use crate::uniform::UniformChange;
 use crate::{Change, ChangeKind, PartChange, Subject};
-use base::{format, framework_path, sort};
+use base::{format, sort};
 
 /// Names of the largest ops of a scope that are listed.
 const MOST_NAMED: usize = 3;
 
-/// The name scopes of an op; `None` without any.
-pub(super) fn scope(op: &Change) -> Option<String> {
-    let scopes = framework_path::scopes(op.framework_op.as_deref()?);
-    (!scopes.is_empty()).then(|| scopes.join("/"))
-}
-
-/// `custom-call.2 (attention, layer_0/attn, model.py:12)`.
-fn shown(op: &Change) -> String {
-    let source = op.source.as_deref().map(|source| source.rsplit('/').next().unwrap_or(source).to_owned());
-    let class = Some(op.family.replace('_', " ")).filter(|class| !class.is_empty());
-    let place: Vec<String> = [class, scope(op), source].into_iter().flatten().collect();
-    let many = match op.ops[0].max(op.ops[1]) {
-        0 | 1 => String::new(),
-        many => format!(" and {} like it", format::count(many - 1)),
-    };
-    let name = format::shorten(&op.name, 60);
-    if place.is_empty() { format!("{name}{many}") } else { format!("{name}{many} ({})", place.join(", ")) }
-}
+pub(super) use crate::label::scope;
 
 /// What became of an op.
 pub(super) fn of_op(op: &Change, delta: f64, all: &[Change], (ours, theirs): (&str, &str)) -> String {
-    let (name, adds) = (shown(op), signed(delta));
+    let (name, adds) = (op.described(), signed(delta));
+    let [is, runs] = if op.is_several() { ["are", "run"] } else { ["is", "runs"] };
     let [time, base] = op.time_us.map(format::time_us);
     match op.change {
-        ChangeKind::New => format!("{name} runs in {ours} only: {adds} per step.{}", took_over(op, all)),
-        ChangeKind::Gone => format!("{name} runs in {theirs} only: {adds} per step.{}", took_over(op, all)),
+        ChangeKind::New => format!("{name} {runs} in {ours} only: {adds} per step.{}", took_over(op, all)),
+        ChangeKind::Gone => format!("{name} {runs} in {theirs} only: {adds} per step.{}", took_over(op, all)),
         ChangeKind::Rewritten => {
             let replaced = op.baseline_name.as_deref().unwrap_or(&op.name);
             let many = |count: u64| if count > 1 { format!(" ({} ops)", format::count(count)) } else { String::new() };
@@ -47,10 +31,10 @@ pub(super) fn of_op(op: &Change, delta: f64, all: &[Change], (ours, theirs): (&s
         }
         _ if op.exposed_us.is_some() => {
             let [exposed, base_exposed] = op.exposed_us.unwrap_or_default().map(format::time_us);
-            format!("{name} is exposed for {exposed} per step, for {base_exposed} in {theirs}: {adds}.")
+            format!("{name} {is} exposed for {exposed} per step, for {base_exposed} in {theirs}: {adds}.")
         }
         ChangeKind::MoreOften | ChangeKind::LessOften => format!(
-            "{name} runs {} times per step, {} times in {theirs}: {adds} per step.",
+            "{name} {runs} {} times per step, {} times in {theirs}: {adds} per step.",
             per_step(op.per_step[0]),
             per_step(op.per_step[1])
         ),
@@ -59,7 +43,7 @@ pub(super) fn of_op(op: &Change, delta: f64, all: &[Change], (ours, theirs): (&s
                 if ratio >= 1.0 { format!("{ratio:.2}x slower") } else { format!("{:.2}x faster", 1.0 / ratio) }
             });
             let anew = if op.recompiled { " It was compiled to something else." } else { "" };
-            format!("{name} is {times}: {time} per step, {base} in {theirs}: {adds}.{anew}")
+            format!("{name} {is} {times}: {time} per step, {base} in {theirs}: {adds}.{anew}")
         }
     }
 }
@@ -75,8 +59,9 @@ fn took_over(op: &Change, all: &[Change]) -> String {
     most.map_or_else(String::new, |it| {
         let way = if delta < 0.0 { "taken over" } else { "given away" };
         format!(
-            " {} of the same scope was compiled to something else ({}) and may have {way} its work.",
-            format::shorten(&it.name, 60),
+            " {} of the same scope {} compiled to something else ({}) and may have {way} its work.",
+            it.title(),
+            if it.is_several() { "were" } else { "was" },
             signed(it.delta_us_per_step)
         )
     })
@@ -85,11 +70,8 @@ fn took_over(op: &Change, all: &[Change]) -> String {
 /// `layer_*/mlp: 8 ops take 4.20 ms per step, 3.90 ms in a0: +300 us, most of it gelu (+80 us), ...`.
 pub(super) fn of_scope(path: &str, ops: &[&Change], delta: f64, baseline: &str) -> String {
     let sum = |side: fn(&Change) -> f64| format::time_us(ops.iter().map(|op| side(op)).sum());
-    let named: Vec<String> = ops
-        .iter()
-        .take(MOST_NAMED)
-        .map(|op| format!("{} {}", format::shorten(&op.name, 40), signed(op.delta_us_per_step)))
-        .collect();
+    let named: Vec<String> =
+        ops.iter().take(MOST_NAMED).map(|op| format!("{} {}", named(op), signed(op.delta_us_per_step))).collect();
     let count: u64 = ops.iter().map(|op| op.ops[0].max(op.ops[1])).sum();
     format!(
         "{} ops of {path} that differ take {} per step, {} in {baseline}: {}, most of it {}.",
@@ -99,6 +81,12 @@ pub(super) fn of_scope(path: &str, ops: &[&Change], delta: f64, baseline: &str) 
         signed(delta),
         named.join(", ")
     )
+}
+
+/// An op of a scope that is named already: its name, with the number where there are several.
+fn named(op: &Change) -> String {
+    let within = Change { framework_op: None, family: String::new(), ..op.clone() };
+    format::shorten(&within.title(), 40)
 }
 
 /// A part of the step; of the idle time that changes most also where the host is in it.

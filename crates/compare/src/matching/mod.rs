@@ -133,10 +133,11 @@ pub fn families(
     classes
 }
 
-/// Of two platforms the time of a step is compared: in how many ops each splits its work says nothing.
+/// Of two platforms the time of a step is compared: in how many ops each splits its work says nothing, and a class or scope that one of
+/// them lacks is time that the other spends under another name.
 fn by_time_alone(change: &mut Change) {
     change.slowdown = None;
-    if matches!(change.change, ChangeKind::MoreOften | ChangeKind::LessOften | ChangeKind::Same) {
+    if !matches!(change.change, ChangeKind::Slower | ChangeKind::Faster | ChangeKind::Rewritten) {
         let [ours, theirs] = change.time_us;
         change.change = match (ours - theirs).abs() <= SAME_SHARE * ours.max(theirs) {
             true => ChangeKind::Same,

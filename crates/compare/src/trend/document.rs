@@ -25,7 +25,7 @@ pub struct Drift {
 pub struct OutlierRun {
     /// Index of the run.
     pub run: u32,
-    /// Mean step time of the run.
+    /// Typical step time of the run.
     pub step_time_us: f64,
     /// Median of the mean step times of its neighbours, up to three on each side.
     pub neighbours_us: f64,

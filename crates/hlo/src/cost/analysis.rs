@@ -1,4 +1,4 @@
-//! The analysis of a module: computations that call each other, each analysed once.
+//! Cost analysis of a module: computations call each other, and each is analysed once.
 
 use std::rc::Rc;
 
@@ -8,10 +8,11 @@ use super::conventions::Conventions;
 use super::work::Work;
 use crate::{ComputationIndex, Instruction, Module};
 
-/// How deep computations may call each other. Real ones stay below ten; a damaged file may hold a cycle.
+/// Maximum depth of calls between computations. Real programs stay below ten; a damaged file may contain a cycle.
 const MAX_DEPTH: u32 = 40;
 
-/// Work of one instruction, by its opcode. It asks the analysis for that of computations which the instruction calls.
+/// Function that returns the work of one instruction, by its opcode. It calls the analysis for computations that the
+/// instruction calls.
 pub(super) type ByOpcode = fn(&mut Analysis<'_>, &Instruction) -> Work;
 
 /// Analyses instructions of one module.
@@ -22,7 +23,7 @@ pub(super) struct Analysis<'m> {
     depth: u32,
     /// Work of all instructions of a computation.
     computations: FxHashMap<ComputationIndex, Work>,
-    /// Work of a fused computation, and how often each instruction in it is needed.
+    /// Work of a fused computation, and the utilization of each instruction in it.
     pub(super) fused: FxHashMap<ComputationIndex, (Work, Rc<[f64]>)>,
 }
 
@@ -38,14 +39,15 @@ impl<'m> Analysis<'m> {
         }
     }
 
-    /// Work of all instructions of computation number `n` that an instruction calls; unknown where there is none.
+    /// Returns the work of all instructions of the `n`-th computation that an instruction calls. Unknown if there is
+    /// none.
     pub(super) fn called(&mut self, instruction: &Instruction, n: usize) -> Work {
         let Some(&index) = instruction.called.get(n) else { return Work::UNKNOWN };
         if let Some(&known) = self.computations.get(&index) {
             return known;
         }
         let Some(computation) = self.module.computation(index) else { return Work::UNKNOWN };
-        // Found again below itself, a computation is unknown.
+        // The work of a computation that calls itself is unknown.
         self.computations.insert(index, Work::UNKNOWN);
         let mut sum = Work::default();
         for inner in self.module.instructions_of(computation) {
@@ -55,7 +57,7 @@ impl<'m> Analysis<'m> {
         sum
     }
 
-    /// Work of one instruction.
+    /// Returns the work of one instruction.
     pub(super) fn instruction(&mut self, instruction: &Instruction) -> Work {
         if self.depth >= MAX_DEPTH {
             return Work::UNKNOWN;

@@ -1,12 +1,13 @@
-//! Fused attention of cuDNN and Transformer Engine: the matrix multiplications in it, from shapes.
+//! Fused attention of cuDNN and Transformer Engine: counts its matrix multiplications from the shapes.
 //!
 //! ```text
 //! forward    S = Q K^T                O = softmax(S) V           2 * pairs * (d_qk + d_v)
 //! backward   S = Q K^T again, dQ, dK  dV, dP                     2 * pairs * (3 d_qk + 2 d_v)
 //! ```
 //!
-//! `pairs` are the pairs of a query and a key in all batches and heads: the whole square, or where the configuration says
-//! that a query sees no later key, half of it. Sequences that are shorter at run time than their arrays are not known here.
+//! `pairs` is the number of pairs of a query and a key, in all batches and heads. It is the whole square, or half of
+//! it if the configuration has a causal mask. Sequences that are shorter at run time than their arrays are not
+//! visible here.
 
 use serde_json::Value;
 
@@ -15,16 +16,16 @@ use super::work::Work;
 use crate::backend_config::{int, ints, member, parse};
 use crate::{ArrayShape, Instruction, Module, Shape};
 
-/// Sizes of one attention.
+/// Sizes of one attention operation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Sizes {
-    /// Batches times query heads.
+    /// Number of batches times number of query heads.
     batches: f64,
     queries: f64,
     keys: f64,
-    /// Elements of a query and a key.
+    /// Number of elements of a query and of a key.
     width: f64,
-    /// Elements of a value.
+    /// Number of elements of a value.
     value_width: f64,
 }
 
@@ -43,28 +44,29 @@ fn work(module: &Module, instruction: &Instruction, flops: f64) -> Work {
     Work { from_shapes: true, written: bytes.written - scratch, ..bytes }.product(flops, &first.shape)
 }
 
-/// Bytes of scratch memory: of the last of several results, where that is a row of bytes.
+/// Returns the bytes of scratch memory, which is the last of several results if that is a row of bytes.
 fn scratch_bytes(shape: &Shape) -> f64 {
     let last = shape.tuple().last().and_then(Shape::array);
     let bytes = last.filter(|array| array.data_type.name() == "u8" && array.dimensions.len() == 1);
     bytes.map_or(0.0, ArrayShape::bytes)
 }
 
-/// cuDNN's: the configuration names the pairs' array, `[batch, heads, queries, keys]`, and the mask.
+/// Returns the work of a cuDNN call. Its configuration contains the shape of the pairs, `[batch, heads, queries,
+/// keys]`, and the mask.
 pub(super) fn cudnn(module: &Module, instruction: &Instruction, target: &str) -> Work {
     let Some(config) = parse(&instruction.attributes().backend_config) else { return Work::UNKNOWN };
     let Some(sizes) = cudnn_sizes(module, instruction, &config) else { return Work::UNKNOWN };
     let mask = member(&config, "mask_type").and_then(Value::as_str).unwrap_or("NO_MASK");
     let number = |name| member(&config, name).and_then(int).unwrap_or(0);
-    // Which pairs a window or a row of several segments leaves is not known here.
+    // The number of pairs with a window or with several segments per row is unknown.
     if number("sliding_window_length") > 0 || number("max_seg_per_batch") > 1 {
         return Work::UNKNOWN;
     }
     work(module, instruction, sizes.flops(mask.contains("CAUSAL"), target.contains("Backward")))
 }
 
-/// Sizes of a cuDNN call. Forward and backward take queries, keys and values first; their last dimension is the head
-/// dimension.
+/// Returns the sizes of a cuDNN call. The first operands of forward and backward are queries, keys and values, whose
+/// last dimension is the head dimension.
 fn cudnn_sizes(module: &Module, instruction: &Instruction, config: &Value) -> Option<Sizes> {
     let width = |n| Some(*module.operand(instruction, n)?.shape.array()?.dimensions.last()? as f64);
     let pairs = ints(member(config, "intermediate_tensor_shape")?.get("dimensions"))?;
@@ -75,7 +77,8 @@ fn cudnn_sizes(module: &Module, instruction: &Instruction, config: &Value) -> Op
     (elements == sizes.batches * sizes.queries * sizes.width).then_some(sizes)
 }
 
-/// Transformer Engine's: arrays of `[batch, sequence, (3 or 2 packed,) heads, width]`; packed ones leave the others empty.
+/// Returns the work of a call of Transformer Engine. Its arrays are `[batch, sequence, (3 or 2 packed,) heads,
+/// width]`. If arrays are packed, the operands for the others are empty.
 ///
 /// ```text
 /// packed      [b, s, 3, h, d]   empty             empty
@@ -91,7 +94,7 @@ pub(super) fn transformer_engine(module: &Module, instruction: &Instruction, tar
     let operand = |n| module.operand(instruction, n).and_then(|operand| operand.shape.array());
     let (Some(q), Some(k), Some(v)) = (operand(0), operand(1), operand(2)) else { return Work::UNKNOWN };
     let Some(sizes) = packed(&q.dimensions, &k.dimensions, &v.dimensions) else { return Work::UNKNOWN };
-    // The result, and its gradient, have the heads and rows of the queries.
+    // The result and its gradient have the heads and rows of the queries.
     let Some(result) = result(instruction) else { return Work::UNKNOWN };
     if !backward && result.elements() != sizes.batches * sizes.queries * sizes.value_width {
         return Work::UNKNOWN;
@@ -122,9 +125,10 @@ fn empty(dimensions: &[u64]) -> bool {
     dimensions.contains(&0)
 }
 
-/// Whether no query sees a later key, from the call's attributes: `mask_type = 2 : i64`, or a member of that name in JSON. The types are 0 none, 1 padding, 2 causal, 3 padding and causal, 4 and 5 the causal ones aligned to the last
-/// query, which is the same share for as many keys as queries. `None` where the attributes do not say it, or say that queries
-/// see a window or one of several segments only.
+/// Returns true if the mask is causal, according to the call's attributes: `mask_type = 2 : i64`, or a member of that
+/// name in JSON. The types are 0 none, 1 padding, 2 causal, 3 padding and causal, and 4 and 5 the causal ones aligned
+/// to the last query, which have the same share if there are as many keys as queries. Returns `None` if the
+/// attributes have no mask type, or if they restrict queries to a window or to one of several segments.
 fn transformer_engine_mask(config: &str) -> Option<bool> {
     let number = |name: &str| -> Option<i64> {
         let rest = config.split_once(name)?.1.trim_start_matches(['"', ' ', '=', ':', '\\']);
@@ -152,7 +156,7 @@ mod tests {
         assert_eq!(packed(&[2, 64, 8, 32], &[2, 128, 2, 2, 32], &[0]), Some(apart));
         let own = packed(&[2, 64, 3, 8, 32], &[0], &[0]).unwrap();
         assert_eq!((own.queries, own.keys), (64.0, 64.0));
-        // 4 b h s t d, two and a half times as much backward, and half of it under a causal mask.
+        // 4 b h s t d, two and a half times as much in the backward pass, and half of it with a causal mask.
         assert_eq!(own.flops(false, false), 4.0 * 16.0 * 64.0 * 64.0 * 32.0);
         assert_eq!(own.flops(true, true), 2.5 * 0.5 * own.flops(false, false));
         assert_eq!(packed(&[64, 32], &[0], &[0]), None);

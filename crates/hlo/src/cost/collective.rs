@@ -1,4 +1,4 @@
-//! Collectives: what they add up, and the device memory that they read and write.
+//! Collectives: the additions that they perform, and the device memory that they read and write.
 
 use super::analysis::Analysis;
 use super::work::{Arithmetic, Work};
@@ -6,13 +6,13 @@ use super::{elementwise, moves};
 use crate::collective::collective;
 use crate::{Collective, Instruction};
 
-/// Is the opcode that of a collective, or of the start of an asynchronous one?
+/// Returns true if the opcode is that of a collective, or of the start of an asynchronous one.
 pub(super) fn is(opcode: &str) -> bool {
     let kind = opcode.strip_suffix("-start").unwrap_or(opcode);
     matches!(kind, "all-reduce" | "all-gather" | "reduce-scatter" | "all-to-all" | "collective-permute")
 }
 
-/// Work of a collective on one device.
+/// Returns the work of a collective on one device.
 pub(super) fn work(analysis: &Analysis, instruction: &Instruction) -> Work {
     let Some(found) = collective(analysis.module, instruction) else { return Work::UNKNOWN };
     let gpu = analysis.conventions.is_gpu();
@@ -26,22 +26,22 @@ pub(super) fn work(analysis: &Analysis, instruction: &Instruction) -> Work {
     let counted = found.kind == "all-reduce" || gpu;
     let array = instruction.shape.first_array().filter(|_| reduces && counted);
     let Some(array) = array else { return bytes };
-    // Two operands are assumed for each addition, however many devices take part.
+    // XLA assumes two operands per addition, however many devices take part.
     let cycles = if gpu { cycles(analysis, instruction) } else { 1.0 };
     let flops = cycles * instruction.shape.elements();
     Work { flops, arithmetic: Arithmetic::other(array, flops), ..bytes }
 }
 
-/// Cycles of the operation that combines two elements.
+/// Returns the cycles of the operation that combines two elements.
 fn cycles(analysis: &Analysis, instruction: &Instruction) -> f64 {
     let module = analysis.module;
     let root = module.called(instruction, 0).and_then(|computation| module.root(computation));
     root.map_or(3.0, elementwise::cycles)
 }
 
-/// Bytes of an all-gather or reduce-scatter among n devices around a ring, in shards: in each of n - 1 steps a shard is
-/// read to be sent and one that arrives is written, or added to one that is read; the own shard is read and written, and
-/// the n shards of the larger side are written or read once.
+/// Returns the bytes of an all-gather or reduce-scatter among n devices in a ring, in shards. In each of n - 1 steps,
+/// a shard is read and sent, and an arriving shard is written, or added to one that is read. The device's own shard
+/// is read and written. The n shards of the larger side are written or read once.
 ///
 /// ```text
 /// n = 4:  (n - 1) sent + (n - 1) received + 1 own + n = 3 n - 1 = 11 shards

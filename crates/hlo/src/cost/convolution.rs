@@ -1,17 +1,18 @@
-//! Convolutions: only positions at which the kernel lies on elements of the input count, neither padding nor the holes of a
+//! Convolutions: only kernel positions on elements of the input count, not those on padding or on the holes of a
 //! dilation.
 
 use super::moves;
 use super::work::Work;
 use crate::{ArrayShape, Instruction, Module, WindowDimension};
 
-/// Larger windows or outputs are counted as if every position were valid, so that a damaged file cannot stall the analysis.
+/// Limit of positions. Larger windows or outputs are counted as if every position were valid, so that a damaged file
+/// cannot stall the analysis.
 const MAX_POSITIONS: u64 = 1 << 22;
 
-/// More spatial dimensions than these are damage.
+/// Limit of spatial dimensions. A file with more is damaged.
 const MAX_DIMENSIONS: usize = 8;
 
-/// Work of a convolution instruction.
+/// Returns the work of a convolution instruction.
 pub(super) fn work(module: &Module, instruction: &Instruction) -> Work {
     let array = |n| module.operand(instruction, n).and_then(|operand| operand.shape.array());
     let flops = match (array(0), array(1), instruction.shape.array()) {
@@ -24,7 +25,8 @@ pub(super) fn work(module: &Module, instruction: &Instruction) -> Work {
     }
 }
 
-/// A multiply-add for each input feature of the group, output feature, batch and valid position.
+/// Returns the FLOPs: a multiply-add for each combination of input feature of the group, output feature, batch and
+/// valid position.
 ///
 /// ```text
 /// input   . x x x x .      (. padding)      kernel of 3, stride 1: 4 outputs
@@ -58,7 +60,7 @@ pub(super) fn flops(
     Some(2.0 * input_features.floor() * output_features * batches.floor() * positions)
 }
 
-/// Pairs of an output position and a kernel element that meet an element of the input.
+/// Returns the number of pairs of an output position and a kernel element that meet an element of the input.
 fn valid_positions(window: &WindowDimension, input: u64, kernel: u64, output: u64) -> f64 {
     let base = window.base_dilation.max(1);
     let looked_at = if base == 1 && window.stride > 0 { kernel } else { kernel.saturating_mul(output) };
@@ -72,7 +74,8 @@ fn valid_positions(window: &WindowDimension, input: u64, kernel: u64, output: u6
     for k in 0..kernel {
         let offset = k.saturating_mul(window.window_dilation).saturating_sub(window.padding_low);
         if base == 1 && window.stride > 0 {
-            // Output o lies at o * stride + offset: the first that is not negative, to the last before the end.
+            // Output o is at o * stride + offset. Counts from the first that is not negative to the last before the
+            // end.
             let up = |distance: i64| distance.max(0).saturating_add(window.stride - 1) / window.stride;
             let (first, past) = (up(0i64.saturating_sub(offset)), up(end.saturating_sub(offset)));
             count += past.min(output).saturating_sub(first).max(0) as f64;
@@ -106,7 +109,7 @@ mod tests {
     fn padding_and_holes_are_not_counted() {
         assert_eq!(valid_positions(&window(1, 1, 1, 1), 4, 3, 4), 10.0);
         assert_eq!(valid_positions(&window(1, 0, 1, 1), 4, 3, 2), 6.0);
-        // Two padded ends of 34 positions, of which the kernel covers each once.
+        // Two padded ends, 34 positions in total, each covered once by the kernel.
         assert_eq!(valid_positions(&window(1, 1, 1, 1), 32, 1, 34), 32.0);
         assert_eq!(valid_positions(&window(1, 0, 1, 2), 3, 1, 5), 3.0);
         assert_eq!(valid_positions(&window(2, 0, 1, 1), 5, 1, 3), 3.0);

@@ -10,7 +10,7 @@ use super::moves;
 use super::work::{Arithmetic, Work};
 use crate::{Computation, DataType, Instruction, Module};
 
-/// Opcodes whose result element depends on one element of each operand.
+/// Opcodes whose result elements each depend on one element of each operand.
 const ELEMENTWISE: &[&str] = &[
     "abs",
     "add",
@@ -86,7 +86,7 @@ const TRANSCENDENTAL: &[&str] = &[
     "tanh",
 ];
 
-/// Cycles of what the table does not list.
+/// Cycles of operations that the table does not list.
 const DEFAULT_CYCLES: f64 = 3.0;
 
 static CYCLES: LazyLock<FxHashMap<(&'static str, DataType), f64>> = LazyLock::new(|| {
@@ -99,13 +99,13 @@ static CYCLES: LazyLock<FxHashMap<(&'static str, DataType), f64>> = LazyLock::ne
     rows.filter_map(row).collect()
 });
 
-/// Does each element of the result depend on the same element of the operands only? Of a fusion, if that holds for all
-/// inside it.
+/// Returns true if each element of the result depends only on the same element of the operands. For a fusion, this
+/// must hold for all instructions inside it.
 pub fn is_elementwise(module: &Module, instruction: &Instruction) -> bool {
     within(module.computations(), instruction)
 }
 
-/// Does what [`is_elementwise`] does where only these computations are known yet.
+/// Does the same as [`is_elementwise`], given only the computations read so far.
 pub fn within(computations: &[Computation], instruction: &Instruction) -> bool {
     if !instruction.is("fusion") {
         return ELEMENTWISE.contains(&instruction.opcode.as_str());
@@ -114,13 +114,13 @@ pub fn within(computations: &[Computation], instruction: &Instruction) -> bool {
     called.is_some_and(|computation| computation.elementwise)
 }
 
-/// Is the instruction elementwise and counted as arithmetic? Copies and constants are not.
+/// Returns true if the instruction is elementwise and counts as arithmetic. Copies and constants do not.
 pub(super) fn counts(instruction: &Instruction) -> bool {
     let opcode = instruction.opcode.as_str();
     ELEMENTWISE.contains(&opcode) && !matches!(opcode, "copy" | "constant" | "map" | "rng")
 }
 
-/// Work of an elementwise instruction.
+/// Returns the work of an elementwise instruction.
 pub(super) fn work(module: &Module, instruction: &Instruction, conventions: Conventions) -> Work {
     let bytes = moves::default(module, instruction);
     let elements = instruction.shape.elements();
@@ -131,7 +131,7 @@ pub(super) fn work(module: &Module, instruction: &Instruction, conventions: Conv
         false if transcendental => 0.0,
         false => elements,
     };
-    // Conversions are no arithmetic in the type that they make, and comparisons are done in their operands' type.
+    // Conversions are not arithmetic in the type of their result. Comparisons are in the type of their operands.
     let typed = match instruction.opcode.as_str() {
         "convert" | "bitcast-convert" | "reduce-precision" => None,
         "compare" | "is-finite" => module.operand(instruction, 0).and_then(|operand| operand.shape.array()),
@@ -141,7 +141,7 @@ pub(super) fn work(module: &Module, instruction: &Instruction, conventions: Conv
     Work { flops, transcendentals, arithmetic: Arithmetic { product: None, other }, ..bytes }
 }
 
-/// Cycles an element, by the type of the result.
+/// Returns the cycles per element, by the type of the result.
 pub(super) fn cycles(instruction: &Instruction) -> f64 {
     let array = instruction.shape.first_array();
     let listed = array.and_then(|array| CYCLES.get(&(instruction.opcode.as_str(), array.data_type)));

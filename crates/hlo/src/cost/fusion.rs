@@ -1,8 +1,9 @@
-//! Fusions: many instructions in one kernel. What is inside lies in registers; only parameters and results are memory.
+//! Fusions: many instructions in one kernel. Intermediate values are in registers, and only parameters and results
+//! are in memory.
 //!
-//! On GPUs each element inside is computed as often as it is needed. How often that is, its *utilization*, is found from the
-//! result backwards. Elementwise users need the same elements as their own users do, so what they need adds up only at the
-//! next instruction that is not elementwise, or the result: the *elementwise roots*.
+//! On GPUs, each inner element is computed as often as it is needed. This *utilization* is computed from the result
+//! backwards. Elementwise users need the same elements as their own users do. So their needs add up only at the next
+//! instruction that is not elementwise, or at the result: the *elementwise roots*.
 //!
 //! ```text
 //! e = exp(p)            e needed by s as is, and by t transposed: computed twice
@@ -18,17 +19,18 @@ use super::moves;
 use super::work::Work;
 use crate::{Computation, ComputationIndex, Instruction, Module};
 
-/// Constants of more elements are read from memory: on GPUs, and elsewhere.
+/// Constants with more elements than this are read from memory on GPUs. The next constant is the limit elsewhere.
 const IMMEDIATE_ELEMENTS_GPU: f64 = 8.0;
 const IMMEDIATE_ELEMENTS: f64 = 1.0;
 
-/// Entries in all sets of roots together: beyond, everything is taken to be needed once. Real fusions stay far below.
+/// Maximum number of entries in all sets of roots together. If exceeded, every instruction is taken as needed once.
+/// Real fusions stay far below.
 const MAX_ROOTS: usize = 1 << 20;
 
-/// How deep fusions in fusions are looked into where only bytes are asked for.
+/// Maximum depth of nested fusions when only bytes are counted.
 const DEPTH: u32 = 3;
 
-/// Work of a fusion.
+/// Returns the work of a fusion.
 pub(super) fn work(analysis: &mut Analysis, fusion: &Instruction) -> Work {
     let module = analysis.module;
     let (Some(&index), Some(computation)) = (fusion.called.first(), module.called(fusion, 0)) else {
@@ -48,20 +50,21 @@ pub(super) fn work(analysis: &mut Analysis, fusion: &Instruction) -> Work {
     Work { written, ..fused(analysis, index, computation).0 }
 }
 
-/// Work of a fused computation but for its results, and how often each instruction in it is needed. Done once.
+/// Returns the work of a fused computation without its results, and the utilization of each instruction in it.
+/// Computed once.
 fn fused(analysis: &mut Analysis, index: ComputationIndex, computation: &Computation) -> (Work, Rc<[f64]>) {
     if let Some((work, needed)) = analysis.fused.get(&index) {
         return (*work, Rc::clone(needed));
     }
     let module = analysis.module;
-    // Found again below itself, a computation is unknown.
+    // The work of a computation that contains itself is unknown.
     analysis.fused.insert(index, (Work::UNKNOWN, Rc::new([])));
     let inside = module.instructions_of(computation);
     let works: Vec<Work> = inside.iter().map(|inner| analysis.instruction(inner)).collect();
     let needed: Rc<[f64]> = utilizations(analysis, computation).into();
     let mut sum = Work::default();
     for ((inner, own), &times) in inside.iter().zip(works).zip(needed.iter()) {
-        // What is inside moves no bytes but those of parameters and large constants.
+        // Inside a fusion, only reading parameters and large constants moves bytes.
         let read = read(module, inner, times, &needed, computation);
         sum = sum.plus(Work { read, written: 0.0, ..own.times(times) });
     }
@@ -69,12 +72,12 @@ fn fused(analysis: &mut Analysis, index: ComputationIndex, computation: &Computa
     (sum, needed)
 }
 
-/// Bytes that a parameter or a large constant is read with.
+/// Returns the bytes that reading a parameter or a large constant takes.
 fn read(module: &Module, inner: &Instruction, needed: f64, all: &[f64], computation: &Computation) -> f64 {
     match inner.opcode.as_str() {
         "constant" if inner.shape.elements() > IMMEDIATE_ELEMENTS_GPU => inner.shape.bytes() * needed.min(1.0),
         "parameter" if inner.shape.array().is_some() => (inner.shape.bytes() * needed.min(1.0)).floor(),
-        // The elements of a tuple are read where they are taken out.
+        // The elements of a tuple are read at the instructions that extract them.
         "parameter" => {
             let inside = module.instructions_of(computation).iter().zip(all);
             let taken = inside.filter(|(user, _)| {
@@ -86,7 +89,7 @@ fn read(module: &Module, inner: &Instruction, needed: f64, all: &[f64], computat
     }
 }
 
-/// Bytes of the results. A result that is an update of a parameter is written in place.
+/// Returns the bytes of the results. A result that updates a parameter is written in place.
 fn written(module: &Module, fusion: &Instruction, computation: &Computation) -> f64 {
     let Some(root) = module.root(computation) else { return fusion.shape.bytes() };
     if fusion.shape.array().is_some() {
@@ -97,13 +100,13 @@ fn written(module: &Module, fusion: &Instruction, computation: &Computation) -> 
     parts.map(|(n, part)| element(n).and_then(|e| update_bytes(module, e)).unwrap_or(part.bytes())).sum()
 }
 
-/// Bytes of what a dynamic-update-slice writes.
+/// Returns the bytes that a dynamic-update-slice writes.
 fn update_bytes(module: &Module, instruction: &Instruction) -> Option<f64> {
     let update = module.operand(instruction, 1).filter(|_| instruction.is("dynamic-update-slice"))?;
     Some(update.shape.bytes())
 }
 
-/// How often each instruction of a fusion is needed, in their order.
+/// Returns the utilization of each instruction of a fusion, in order.
 fn utilizations(analysis: &mut Analysis, computation: &Computation) -> Vec<f64> {
     let module = analysis.module;
     let inside = module.instructions_of(computation);
@@ -111,7 +114,7 @@ fn utilizations(analysis: &mut Analysis, computation: &Computation) -> Vec<f64> 
     let local = |index: u32| index.checked_sub(base).map(|i| i as usize).filter(|&i| i < inside.len());
     let mut needed = vec![0.0f64; inside.len()];
     let mut as_root = vec![0.0f64; inside.len()];
-    // Ascending indices of each instruction's elementwise roots.
+    // Elementwise roots of each instruction, as ascending indices.
     let mut roots: Vec<Vec<usize>> = vec![Vec::new(); inside.len()];
     let Some(root) = computation.root.and_then(local) else { return vec![1.0; inside.len()] };
     if let (Some(own), Some(times)) = (roots.get_mut(root), as_root.get_mut(root)) {
@@ -154,13 +157,13 @@ fn utilizations(analysis: &mut Analysis, computation: &Computation) -> Vec<f64> 
     needed
 }
 
-/// Parts of an element are not computed: a share of `elements` is rounded up to whole ones. What lies above a whole number by
-/// less than a rounding error is that number.
+/// Rounds a share of `elements` up to whole elements, because fractions of an element are not computed. A share that
+/// exceeds a whole number only by a rounding error is rounded down.
 fn whole(share: f64, elements: f64) -> f64 {
     (share * elements * (1.0 - 1e-9)).ceil() / elements
 }
 
-/// How much a fusion inside a fusion needs of each operand; nothing for other instructions.
+/// Returns how much of each operand a nested fusion needs. Empty for other instructions.
 fn of_nested(analysis: &mut Analysis, instruction: &Instruction) -> Vec<f64> {
     let module = analysis.module;
     let (Some(&index), Some(computation)) = (instruction.called.first(), module.called(instruction, 0)) else {
@@ -180,7 +183,7 @@ fn of_nested(analysis: &mut Analysis, instruction: &Instruction) -> Vec<f64> {
     of
 }
 
-/// Is the instruction an update of a parameter that is a result of the fusion, and so done in place?
+/// Returns true if the instruction updates a parameter and is a result of the fusion, so that it works in place.
 fn in_place(module: &Module, computation: &Computation, instruction: &Instruction) -> bool {
     let root = module.root(computation).filter(|_| instruction.is("dynamic-update-slice"));
     root.is_some_and(|root| {
@@ -189,7 +192,7 @@ fn in_place(module: &Module, computation: &Computation, instruction: &Instructio
     })
 }
 
-/// Adds the entries of `from` to `into`; both ascend.
+/// Adds the entries of `from` to `into`. Both are ascending.
 fn merge(into: &mut Vec<usize>, from: &[usize]) {
     if into.is_empty() {
         into.extend_from_slice(from);
@@ -202,8 +205,8 @@ fn merge(into: &mut Vec<usize>, from: &[usize]) {
     }
 }
 
-/// Bytes that a parameter or constant is read with by the general conventions: slices read their part, broadcasts, reshapes
-/// and nested fusions read for themselves, and all other users share one read.
+/// Returns the bytes that reading a parameter or constant takes by the general conventions. Slices read their part.
+/// Broadcasts, reshapes and nested fusions each read it separately. All other users share one read.
 fn read_by_users(module: &Module, computation: &Computation, inner: &Instruction, depth: u32) -> f64 {
     if inner.is("constant") {
         return if inner.shape.elements() > IMMEDIATE_ELEMENTS { inner.shape.bytes() } else { 0.0 };
@@ -219,7 +222,7 @@ fn read_by_users(module: &Module, computation: &Computation, inner: &Instruction
         match user.opcode.as_str() {
             "slice" => size += user.shape.bytes(),
             "dynamic-slice" if first => size += user.shape.bytes(),
-            // It lies where the result does.
+            // The operand has the same memory as the result.
             "dynamic-update-slice" if first => {}
             "broadcast" | "reshape" => size += whole,
             "fusion" => {

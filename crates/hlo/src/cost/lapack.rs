@@ -1,13 +1,13 @@
-//! Calls of LAPACK and BLAS by XLA's CPU backend: `lapack_spotrf_ffi`, `lapack_strsm_ffi`. The leading terms of LAPACK's own
-//! counts (LAPACK Working Note 41), multiplications and additions apart. Routines that iterate until they converge
-//! (eigenvalues, singular values) have no count.
+//! Calls of LAPACK and BLAS by XLA's CPU backend: `lapack_spotrf_ffi`, `lapack_strsm_ffi`. Counts the leading terms
+//! of LAPACK's own operation counts (LAPACK Working Note 41), with multiplications and additions counted separately.
+//! Iterative routines (eigenvalues, singular values) have no count.
 
 use super::matrix::{Factorization, factor};
 use super::moves::{result, without_scratch};
 use super::work::{Arithmetic, Work};
 use crate::{ArrayShape, Instruction, Module};
 
-/// Work of a call of a routine, unknown where the target is none that is known here.
+/// Returns the work of a call of a routine. Unknown if the target is not in the list.
 pub(super) fn work(module: &Module, instruction: &Instruction, target: &str) -> Work {
     match routine(target) {
         Some("potrf") => factor(module, instruction, Factorization::Cholesky),
@@ -21,31 +21,31 @@ pub(super) fn work(module: &Module, instruction: &Instruction, target: &str) -> 
     }
 }
 
-/// The routine's name without the letter of its type: `potrf` of `lapack_spotrf_ffi`. Only calls by XLA's typed interface:
-/// older ones (`lapack_spotrf`) pass sizes and scratch memory as operands.
+/// Returns the routine's name without the letter of its type: `potrf` for `lapack_spotrf_ffi`. Only calls through
+/// XLA's typed interface count: older ones (`lapack_spotrf`) pass sizes and scratch memory as operands.
 fn routine(target: &str) -> Option<&str> {
     let name = target.strip_suffix("_ffi")?;
     let name = name.strip_prefix("lapack_").or_else(|| name.strip_prefix("blas_"))?;
     name.strip_prefix(['s', 'd', 'c', 'z'])
 }
 
-/// Operand number `n` as an array.
+/// Returns the `n`-th operand as an array.
 fn operand<'m>(module: &'m Module, instruction: &Instruction, n: usize) -> Option<&'m ArrayShape> {
     module.operand(instruction, n)?.shape.array()
 }
 
-/// Number of reflectors that Q is formed of: the last dimension of the second operand.
+/// Returns the number of reflectors that Q is formed from: the last dimension of the second operand.
 fn reflectors(module: &Module, instruction: &Instruction) -> f64 {
     let scales = operand(module, instruction, 1).and_then(|array| array.dimensions.last());
     scales.map_or(0.0, |&size| size as f64)
 }
 
-/// Forming the first columns of Q from `k` reflectors: `4 m n k - 2 (m + n) k^2 + 4 k^3 / 3`.
+/// Returns the count for forming the first columns of Q from `k` reflectors: `4 m n k - 2 (m + n) k^2 + 4 k^3 / 3`.
 fn form_q(k: f64) -> impl Fn(f64, f64) -> f64 {
     move |m, n| 4.0 * m * n * k - 2.0 * (m + n) * k * k + 4.0 / 3.0 * k * k * k
 }
 
-/// What `count` says of the rows and columns of each matrix in the first operand.
+/// Applies `count` to the rows and columns of each matrix in the first operand.
 fn of_first(module: &Module, instruction: &Instruction, count: impl Fn(f64, f64) -> f64) -> Work {
     let (Some(array), Some(result)) = (operand(module, instruction, 0), result(instruction)) else {
         return Work::UNKNOWN;
@@ -62,8 +62,8 @@ fn of_first(module: &Module, instruction: &Instruction, count: impl Fn(f64, f64)
     }
 }
 
-/// `n^2` for each right-hand side of an `n x n` matrix, half of which is read. The matrix is on the left or the right of
-/// what is solved for, so its size is its own last dimension.
+/// Counts `n^2` for each right-hand side of an `n x n` matrix, half of which is read. The matrix may be on the left
+/// or on the right of the unknowns, so its size is its own last dimension.
 fn triangular_solve(module: &Module, instruction: &Instruction) -> Work {
     let (a, b) = (operand(module, instruction, 0), operand(module, instruction, 1));
     let (Some(a), Some(b), Some(result)) = (a, b, result(instruction)) else { return Work::UNKNOWN };

@@ -1,7 +1,7 @@
-//! Custom calls of libraries: what they compute follows from their shapes and configuration.
+//! Custom calls of libraries: their work follows from their shapes and configuration.
 //!
-//! XLA itself looks into cuBLASLt's matrix multiplications and cuDNN's convolutions; the others it counts as nothing, and
-//! what is found here is marked as coming from shapes.
+//! XLA itself analyses only the matrix multiplications of cuBLASLt and the convolutions of cuDNN. It counts the
+//! others as zero, so their counts here are marked as coming from shapes.
 
 use super::analysis::Analysis;
 use super::matrix::{Factorization, cholesky, dot_flops, factor, triangular_solve};
@@ -11,7 +11,7 @@ use super::{attention, convolution, lapack};
 use crate::backend_config::{dot, int, member, parse};
 use crate::{Instruction, Module, Shape};
 
-/// Work of a custom call, unknown where the target is not known here.
+/// Returns the work of a custom call. Unknown if the target is not in the list.
 pub(super) fn work(analysis: &Analysis, instruction: &Instruction) -> Work {
     let module = analysis.module;
     let target = instruction.custom_call_target().unwrap_or_default();
@@ -33,29 +33,29 @@ pub(super) fn work(analysis: &Analysis, instruction: &Instruction) -> Work {
     }
 }
 
-/// Whether the author of a custom call's kernel stated what the kernel costs. `None` for other instructions, and if the configuration
-/// is missing or cannot be read.
+/// Returns true if the author of a custom call's kernel stated its cost. Returns `None` for other instructions, and
+/// if the configuration is missing or unreadable.
 pub fn has_author_estimate(instruction: &Instruction) -> Option<bool> {
     let config = parse(&instruction.attributes().backend_config).filter(|_| instruction.is("custom-call"))?;
     Some(member(&config, COST_ESTIMATE).is_some())
 }
 
-/// The member of a custom call's configuration in which Pallas records the author's estimate.
+/// Member of a custom call's configuration in which Pallas records the author's estimate.
 const COST_ESTIMATE: &str = "cost_estimate";
 
-/// What the author of a kernel says that it costs: `"cost_estimate": {"flops": 1234, "bytes_accessed": 5678, ...}` in the configuration,
-/// as Pallas writes it. Unknown where it says nothing.
+/// Returns the cost stated by the author of a kernel: `"cost_estimate": {"flops": 1234, "bytes_accessed": 5678, ...}`
+/// in the configuration, as written by Pallas. Unknown if there is none.
 fn estimate(config: &str) -> Work {
     let config = parse(config);
     let found = config.as_ref().and_then(|config| member(config, COST_ESTIMATE));
     let number = |name| Some(int(found?.get(name)?)?.max(0) as f64);
     let (Some(flops), Some(bytes)) = (number("flops"), number("bytes_accessed")) else { return Work::UNKNOWN };
     let transcendentals = number("transcendentals").unwrap_or(0.0);
-    // It does not part reads from writes.
+    // The estimate does not separate reads from writes.
     Work { flops, transcendentals, ..Work::moves(bytes, 0.0) }
 }
 
-/// `2 m n k`. Scaling, bias and activation are left out: they are few.
+/// Counts `2 m n k`. Scaling, bias and activation are left out, because they are few operations.
 fn matmul(module: &Module, instruction: &Instruction, from_shapes: bool) -> Work {
     let config = parse(&instruction.attributes().backend_config);
     let numbers = config.and_then(|config| dot(&config, "dot_dimension_numbers"));
@@ -71,7 +71,7 @@ fn matmul(module: &Module, instruction: &Instruction, from_shapes: bool) -> Work
     Work { from_shapes, ..without_scratch(module, instruction, result) }.product(flops, &shape)
 }
 
-/// `[b, m, k]` times `[b, n, k]`, both in blocks that share a scale; the scales are the other operands.
+/// Counts `[b, m, k]` times `[b, n, k]`, both in blocks that share a scale. The scales are the other operands.
 fn scaled_dot(module: &Module, instruction: &Instruction) -> Work {
     let operand = |n| module.operand(instruction, n).map(|operand| &operand.shape);
     let (Some(lhs), Some(rhs), Some(result)) = (operand(0), operand(1), result(instruction)) else {
@@ -87,7 +87,8 @@ fn scaled_dot(module: &Module, instruction: &Instruction) -> Work {
     }
 }
 
-/// A convolution, or the gradient of one, which takes as many operations as the forward one between the same arrays.
+/// Returns the work of a convolution or of its gradient, which takes as many operations as the forward convolution
+/// between the same arrays.
 ///
 /// ```text
 ///                   operand 0   operand 1   result
@@ -113,8 +114,8 @@ fn convolve(module: &Module, instruction: &Instruction, target: &str) -> Work {
 mod tests {
     use super::*;
 
-    /// What JAX 0.10 lowers `pallas_call(..., cost_estimate=pl.CostEstimate(flops=1234, bytes_accessed=5678, transcendentals=9))` to,
-    /// but for the kernel itself.
+    /// Uses the configuration that JAX 0.10 writes for `pallas_call(..., cost_estimate=pl.CostEstimate(flops=1234,
+    /// bytes_accessed=5678, transcendentals=9))`, without the kernel itself.
     #[test]
     fn the_estimate_of_a_pallas_kernel_is_its_cost() {
         let config = r#"{"custom_call_config": {"body": "TUzvUg==", "cost_estimate": {

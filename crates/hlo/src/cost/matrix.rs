@@ -1,10 +1,10 @@
-//! Products and factorizations of matrices, as instructions and as library calls have them.
+//! Products and factorizations of matrices, for instructions and library calls.
 
 use super::moves::{self, result, without_scratch};
 use super::work::{Arithmetic, Work};
 use crate::{ArrayShape, DotDimensions, Instruction, Module};
 
-/// Work of a matrix product.
+/// Returns the work of a matrix product.
 pub(super) fn dot(module: &Module, instruction: &Instruction) -> Work {
     let Some(lhs) = module.operand(instruction, 0) else { return Work::UNKNOWN };
     let (Some(array), Some(numbers)) = (lhs.shape.array(), instruction.attributes().dot.as_deref()) else {
@@ -14,14 +14,15 @@ pub(super) fn dot(module: &Module, instruction: &Instruction) -> Work {
     moves::default(module, instruction).product(flops, &lhs.shape)
 }
 
-/// A multiply-add for each element of the result and each one summed over.
+/// Counts a multiply-add for each element of the result and each element of the contracted dimensions.
 pub(super) fn dot_flops(lhs: &ArrayShape, result_elements: f64, numbers: &DotDimensions) -> f64 {
     let sizes = numbers.lhs_contracting.iter().map(|&dimension| lhs.dimension(dimension).unwrap_or(1) as f64);
     2.0 * result_elements * sizes.product::<f64>()
 }
 
-/// Each row of the left operand is multiplied by the matrix of its group, so a ragged dot whose ragged dimension is kept costs
-/// as much as a plain one. Where the ragged dimension is summed over, each group's result sums its own share of it.
+/// Returns the work of a ragged dot. Each row of the left operand is multiplied by the matrix of its group, so it
+/// costs as much as a plain dot if its ragged dimension is kept. If the ragged dimension is contracted, each group's
+/// result sums only its own share of it.
 pub(super) fn ragged_dot(module: &Module, instruction: &Instruction) -> Work {
     let Some(lhs) = module.operand(instruction, 0) else { return Work::UNKNOWN };
     let own = instruction.attributes();
@@ -41,8 +42,8 @@ pub(super) enum Factorization {
     Qr,
 }
 
-/// The classical counts, with multiplications and additions apart, for matrices whose larger side is m and smaller n:
-/// Cholesky n^3 / 3, LU m n^2 - n^3 / 3, QR twice that.
+/// Uses the classical counts, with multiplications and additions counted separately, for matrices with larger side m
+/// and smaller side n: Cholesky n^3 / 3, LU m n^2 - n^3 / 3, QR twice that.
 pub(super) fn factor(module: &Module, instruction: &Instruction, kind: Factorization) -> Work {
     let operand = module.operand(instruction, 0).and_then(|operand| operand.shape.array());
     let (Some(array), Some(result)) = (operand, result(instruction)) else { return Work::UNKNOWN };
@@ -63,7 +64,7 @@ pub(super) fn factor(module: &Module, instruction: &Instruction, kind: Factoriza
     }
 }
 
-/// `n^3 / 3` for each matrix, of which one half is read and written.
+/// Counts `n^3 / 3` for each matrix, half of which is read and written.
 pub(super) fn cholesky(module: &Module, instruction: &Instruction) -> Work {
     let operand = module.operand(instruction, 0).and_then(|operand| operand.shape.array());
     let Some(array) = operand else { return Work::UNKNOWN };
@@ -72,7 +73,7 @@ pub(super) fn cholesky(module: &Module, instruction: &Instruction) -> Work {
     Work { flops, arithmetic: Arithmetic::other(array, flops), ..Work::moves(bytes, bytes) }
 }
 
-/// A multiply-add for each element of the result and each row of the matrix, of which one half is read.
+/// Counts a multiply-add for each element of the result and each row of the matrix, half of which is read.
 pub(super) fn triangular_solve(module: &Module, instruction: &Instruction) -> Work {
     let operand = |n| module.operand(instruction, n).and_then(|operand| operand.shape.array());
     let (Some(a), Some(b)) = (operand(0), operand(1)) else { return Work::UNKNOWN };
@@ -81,7 +82,7 @@ pub(super) fn triangular_solve(module: &Module, instruction: &Instruction) -> Wo
     Work { flops, arithmetic: Arithmetic::other(a, flops), ..Work::moves(a.bytes() / 2.0 + b.bytes(), written) }
 }
 
-/// Size of the last dimension.
+/// Returns the size of the last dimension.
 fn last(array: &ArrayShape) -> f64 {
     array.dimensions.last().map_or(1.0, |&size| size as f64)
 }

@@ -1,5 +1,5 @@
-//! What an instruction costs: operations and bytes, by a static analysis of the module. docs/metrics.md, "HLO cost analysis",
-//! defines it op by op.
+//! Cost of an instruction: operations and bytes, by a static analysis of the module. docs/metrics.md, "HLO cost
+//! analysis", defines it op by op.
 //!
 //! ```text
 //! instruction -> opcode
@@ -9,7 +9,7 @@
 //!                  '-> library    custom calls of cuBLAS, cuDNN, LAPACK, Transformer Engine ... from their shapes
 //! ```
 //!
-//! Modules that look into other computations ask `analysis` for them, which goes through `opcode` again.
+//! If a module needs the work of another computation, it calls `analysis`, which calls `opcode` again.
 
 mod analysis;
 mod attention;
@@ -32,13 +32,13 @@ use analysis::Analysis;
 pub use conventions::Conventions;
 pub use library::has_author_estimate;
 
-/// What an instruction costs each time it runs.
+/// Cost of one execution of an instruction.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cost {
-    /// Floating-point operations (integer ones count alike): a multiply-add is two. By [`Conventions::Gpu`] elementwise
-    /// operations count as clock cycles, transcendental functions among them.
+    /// Floating-point operations (integer operations count alike). A multiply-add is two. With [`Conventions::Gpu`],
+    /// elementwise operations, including transcendental functions, count as clock cycles.
     pub flops: f64,
-    /// Results of transcendental functions (exp, log, tanh ...).
+    /// Number of results of transcendental functions (exp, log, tanh and so on).
     pub transcendentals: f64,
     /// Bytes read and written.
     pub bytes_accessed: f64,
@@ -46,34 +46,34 @@ pub struct Cost {
     pub bytes_read: f64,
     /// Bytes written.
     pub bytes_written: f64,
-    /// How the numbers were found.
+    /// Source of the numbers.
     pub source: CostSource,
-    /// Operand type of the main arithmetic: of the matrix multiplication or convolution where there is one, else of the
-    /// work that counts most; `None` where there is no arithmetic.
+    /// Operand type of the main arithmetic: that of the matrix multiplication or convolution if there is one, else
+    /// that of the largest part of the work. `None` if there is no arithmetic.
     pub data_type: Option<DataType>,
 }
 
-/// How a cost was found.
+/// Source of a cost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CostSource {
-    /// The cost comes from analysing the instruction, as XLA does.
+    /// Analysis of the instruction, like XLA's.
     Hlo,
-    /// The cost comes from the shapes and configuration of a library call that XLA does not look into.
+    /// Shapes and configuration of a library call that XLA does not analyse.
     Shapes,
 }
 
-/// What `instruction` costs each time it runs, by [`Conventions::Gpu`]. `None` where that cannot be known: a custom call that
-/// is not one of the known libraries', or anything that contains one.
+/// Returns the cost of one execution of `instruction`, by [`Conventions::Gpu`]. Returns `None` if it is unknown: for
+/// a custom call of an unknown library, or anything that contains one.
 ///
-/// Each call analyses anew what the instruction contains; keep the result.
+/// Each call repeats the analysis of everything in the instruction, so keep the result.
 pub fn cost(module: &Module, instruction: &Instruction) -> Option<Cost> {
     cost_by(module, instruction, Conventions::Gpu)
 }
 
-/// Does what [`cost`] does, by the conventions given.
+/// Does the same as [`cost`], by the given conventions.
 pub fn cost_by(module: &Module, instruction: &Instruction, conventions: Conventions) -> Option<Cost> {
     let work = Analysis::new(module, conventions, opcode::work).instruction(instruction);
-    // Shapes of a damaged file may multiply beyond all numbers.
+    // The product of a damaged file's shapes may overflow.
     let finite = [work.flops, work.transcendentals, work.read, work.written].iter().all(|number| number.is_finite());
     (work.known && finite).then(|| Cost {
         flops: work.flops,

@@ -1,11 +1,11 @@
-//! What each opcode is counted by.
+//! Selects the cost function of each opcode.
 
 use super::analysis::Analysis;
 use super::work::{Arithmetic, Work};
 use super::{collective, control, convolution, elementwise, fusion, library, matrix, moves, reduce};
 use crate::{Instruction, Module};
 
-/// Work of one instruction.
+/// Returns the work of one instruction.
 pub(super) fn work(analysis: &mut Analysis<'_>, instruction: &Instruction) -> Work {
     let module = analysis.module;
     match instruction.opcode.as_str() {
@@ -28,8 +28,8 @@ pub(super) fn work(analysis: &mut Analysis<'_>, instruction: &Instruction) -> Wo
     }
 }
 
-/// `2 * 4 * n * log2(n)` for n elements transformed: a complex multiplication is four multiply-adds. XLA multiplies the
-/// logarithms of a transform over several dimensions, which overstates it; they add up.
+/// Counts `2 * 4 * n * log2(n)` for a transform of n elements: a complex multiplication is four multiply-adds. For a
+/// transform over several dimensions the logarithms add up. XLA multiplies them, which overstates the work.
 fn fft(analysis: &Analysis<'_>, instruction: &Instruction) -> Work {
     let bytes = moves::default(analysis.module, instruction);
     let Some(operand) = analysis.module.operand(instruction, 0) else { return Work::UNKNOWN };
@@ -41,13 +41,13 @@ fn fft(analysis: &Analysis<'_>, instruction: &Instruction) -> Work {
     Work { flops, arithmetic: Arithmetic::other(array, flops), ..bytes }
 }
 
-/// Random numbers count as transcendental functions. The GPU conventions know no such count for them.
+/// Counts random numbers as transcendental functions. The GPU conventions define no count for them.
 fn random(analysis: &Analysis<'_>, instruction: &Instruction) -> Work {
     Work { transcendentals: instruction.shape.elements(), ..moves::default(analysis.module, instruction) }
 }
 
-/// Joining arrays computes nothing, but on GPUs XLA counts six cycles per element for choosing the operand, and 400
-/// where the operands' borders do not lie on multiples of a warp.
+/// Counts the concatenation of arrays. It computes nothing, but on GPUs XLA counts six cycles per element for the
+/// selection of the operand, and 400 if the operands' borders are not at multiples of a warp.
 fn concatenate(analysis: &Analysis<'_>, instruction: &Instruction) -> Work {
     let bytes = moves::default(analysis.module, instruction);
     if !analysis.conventions.is_gpu() {
@@ -60,7 +60,7 @@ fn concatenate(analysis: &Analysis<'_>, instruction: &Instruction) -> Work {
     Work { flops: cycles * instruction.shape.elements(), ..bytes }
 }
 
-/// `n * ceil(log2 n)` comparisons for the n elements of the first operand.
+/// Counts `n * ceil(log2 n)` comparisons for the n elements of the first operand.
 fn sort(module: &Module, instruction: &Instruction) -> Work {
     let operand = module.operand(instruction, 0).and_then(|operand| operand.shape.array());
     let Some(array) = operand else { return Work::UNKNOWN };
@@ -68,8 +68,8 @@ fn sort(module: &Module, instruction: &Instruction) -> Work {
     Work { flops, arithmetic: Arithmetic::other(array, flops), ..moves::default(module, instruction) }
 }
 
-/// `ceil(log2 n)`: how often 1 doubles until it is `n` or more. 0 below 2. Exact, unlike a logarithm,
-/// which machines round differently.
+/// Returns `ceil(log2 n)`: the number of doublings from 1 until it is at least `n`. Zero below 2. Exact, unlike a
+/// logarithm, whose rounding depends on the machine.
 fn halvings(n: f64) -> f64 {
     let powers = std::iter::successors(Some(1.0), |power| Some(power * 2.0));
     powers.take_while(|&power| power < n).count() as f64

@@ -5,7 +5,7 @@ use super::moves;
 use super::work::{Arithmetic, Work};
 use crate::{Instruction, WindowDimension};
 
-/// Work of a reduce, reduce-window, select-and-scatter, scatter or map.
+/// Returns the work of a reduce, reduce-window, select-and-scatter, scatter or map.
 pub(super) fn work(analysis: &mut Analysis, instruction: &Instruction) -> Work {
     let bytes = bytes(analysis, instruction);
     let first = analysis.module.operand(instruction, 0).map(|operand| operand.shape.elements());
@@ -31,7 +31,8 @@ pub(super) fn work(analysis: &mut Analysis, instruction: &Instruction) -> Work {
     Work { read: bytes.read, written: bytes.written, ..work }
 }
 
-/// The computation's arithmetic, `times` over. Its values stay in registers, so its bytes do not count.
+/// Returns the work of the computation, applied `times` times. Its values stay in registers, so its bytes do not
+/// count.
 fn applied(analysis: &mut Analysis, instruction: &Instruction, n: usize, times: f64) -> Work {
     let once = analysis.called(instruction, n);
     let array = analysis.module.operand(instruction, 0).and_then(|operand| operand.shape.array());
@@ -49,12 +50,13 @@ fn bytes(analysis: &Analysis, instruction: &Instruction) -> Work {
     let module = analysis.module;
     let operands = || module.operands(instruction);
     match instruction.opcode.as_str() {
-        // On GPUs the initial values are read for every element of the result.
+        // On GPUs, the initial values are read for every element of the result.
         "reduce" if analysis.conventions.is_gpu() => {
             let inputs = operands().take(instruction.operands.len() / 2).map(|operand| operand.shape.bytes());
             Work::moves(inputs.sum::<f64>() + instruction.shape.bytes(), instruction.shape.bytes())
         }
-        // What is updated is read and written, the updates and their indices are read; the rest stays where it is.
+        // The updated elements are read and written, the updates and their indices are read. Other elements are not
+        // touched.
         "scatter" => {
             let targets = instruction.operands.len().saturating_sub(1) / 2;
             let indices = operands().nth(targets).map_or(0.0, |operand| operand.shape.bytes());
@@ -65,8 +67,9 @@ fn bytes(analysis: &Analysis, instruction: &Instruction) -> Work {
     }
 }
 
-/// Each element of the result takes one application less than its window has elements. A window that always covers the
-/// whole dimension is a reduction whose result is spread, which is done once.
+/// Returns the number of applications. Each element of the result takes one application less than its window has
+/// elements. A window that always covers the whole dimension is a reduction with a broadcast result, which is
+/// computed once.
 ///
 /// ```text
 /// size 2n - 1, padding n - 1 on both sides:   [ . . . x x x x ]      every position sees all n elements

@@ -1,4 +1,4 @@
-//! Work: what an analysis adds up.
+//! Work: the quantity that an analysis adds up.
 
 use crate::{ArrayShape, DataType, Shape};
 
@@ -9,9 +9,9 @@ pub(super) struct Work {
     pub(super) transcendentals: f64,
     pub(super) read: f64,
     pub(super) written: f64,
-    /// Whether all of it could be counted.
+    /// True if all of it could be counted.
     pub(super) known: bool,
-    /// Whether part of it was derived from a library call's shapes.
+    /// True if part of it was derived from the shapes of a library call.
     pub(super) from_shapes: bool,
     pub(super) arithmetic: Arithmetic,
 }
@@ -31,7 +31,7 @@ impl Default for Work {
 }
 
 impl Work {
-    /// What is not known.
+    /// Work that is unknown.
     pub(super) const UNKNOWN: Work = Work {
         flops: 0.0,
         transcendentals: 0.0,
@@ -42,12 +42,12 @@ impl Work {
         arithmetic: Arithmetic { product: None, other: None },
     };
 
-    /// Bytes only.
+    /// Creates work that only moves bytes.
     pub(super) fn moves(read: f64, written: f64) -> Work {
         Work { read, written, ..Work::default() }
     }
 
-    /// The sum of this work and another.
+    /// Adds other work.
     pub(super) fn plus(self, other: Work) -> Work {
         Work {
             flops: self.flops + other.flops,
@@ -60,7 +60,7 @@ impl Work {
         }
     }
 
-    /// This work, done `times` times.
+    /// Multiplies the work by `times`.
     pub(super) fn times(self, times: f64) -> Work {
         Work {
             flops: self.flops * times,
@@ -72,7 +72,7 @@ impl Work {
         }
     }
 
-    /// The larger of each number: one of two branches runs.
+    /// Returns the maximum of each number: one of two branches runs.
     pub(super) fn or(self, other: Work) -> Work {
         Work {
             flops: self.flops.max(other.flops),
@@ -85,7 +85,7 @@ impl Work {
         }
     }
 
-    /// Sums of products, which decide the type of the whole.
+    /// Sets the FLOPs of a product of matrices, which decides the type of the whole.
     pub(super) fn product(mut self, flops: f64, operand: &Shape) -> Work {
         self.flops = flops;
         self.arithmetic.product = operand.first_array().map(|array| (array.data_type, flops));
@@ -93,27 +93,27 @@ impl Work {
     }
 }
 
-/// The types in which work is done, each with its operations.
+/// Types of the arithmetic, each with its number of operations.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Arithmetic {
     /// The largest matrix multiplication or convolution.
     pub(super) product: Option<(DataType, f64)>,
-    /// The largest of all else.
+    /// The largest part of all other arithmetic.
     pub(super) other: Option<(DataType, f64)>,
 }
 
 impl Arithmetic {
-    /// Arithmetic of work on an array that is no sum of products.
+    /// Creates arithmetic on an array that is not a product of matrices.
     pub(super) fn other(array: &ArrayShape, flops: f64) -> Arithmetic {
         Arithmetic { product: None, other: Some((array.data_type, flops)) }
     }
 
-    /// The type of products where there are any, else of all else.
+    /// Returns the type of the products if there are any, else that of the other arithmetic.
     pub(super) fn data_type(self) -> Option<DataType> {
         self.product.or(self.other).map(|(data_type, _)| data_type)
     }
 
-    /// The larger of both, of equal ones the wider type.
+    /// Returns the larger of both. If they are equal, returns the wider type.
     pub(super) fn or(self, other: Arithmetic) -> Arithmetic {
         Arithmetic { product: larger(self.product, other.product), other: larger(self.other, other.other) }
     }

@@ -1,4 +1,4 @@
-//! The messages of an instruction's attributes.
+//! Reads the messages of an instruction's attributes.
 
 use std::cell::Cell;
 
@@ -7,7 +7,7 @@ use crate::attributes::{
     Attributes, ConvolutionDimensions, DotDimensions, GatherDimensions, ReplicaGroups, WindowDimension,
 };
 
-/// `xla.Window`.
+/// Reads `xla.Window`.
 pub(super) fn window(message: &[u8], damaged: &Cell<bool>) -> Vec<WindowDimension> {
     let dimensions = fields(message, damaged).filter(|(number, _)| *number == 1);
     dimensions.map(|(_, value)| window_dimension(bytes(value), damaged)).collect()
@@ -39,7 +39,7 @@ fn window_dimension(message: &[u8], damaged: &Cell<bool>) -> WindowDimension {
     window
 }
 
-/// `xla.ConvolutionDimensionNumbers`.
+/// Reads `xla.ConvolutionDimensionNumbers`.
 pub(super) fn convolution(message: &[u8], damaged: &Cell<bool>) -> ConvolutionDimensions {
     let mut found = ConvolutionDimensions::default();
     for (number, value) in fields(message, damaged) {
@@ -59,7 +59,7 @@ pub(super) fn convolution(message: &[u8], damaged: &Cell<bool>) -> ConvolutionDi
     found
 }
 
-/// `xla.DotDimensionNumbers`.
+/// Reads `xla.DotDimensionNumbers`.
 pub(super) fn dot(message: &[u8], damaged: &Cell<bool>) -> DotDimensions {
     let mut found = DotDimensions::default();
     for (number, value) in fields(message, damaged) {
@@ -74,7 +74,7 @@ pub(super) fn dot(message: &[u8], damaged: &Cell<bool>) -> DotDimensions {
     found
 }
 
-/// `xla.RaggedDotDimensionNumbers`.
+/// Reads `xla.RaggedDotDimensionNumbers`.
 pub(super) fn ragged_dot(message: &[u8], damaged: &Cell<bool>, own: &mut Attributes) {
     for (number, value) in fields(message, damaged) {
         match number {
@@ -86,7 +86,7 @@ pub(super) fn ragged_dot(message: &[u8], damaged: &Cell<bool>, own: &mut Attribu
     }
 }
 
-/// `xla.GatherDimensionNumbers` and `xla.ScatterDimensionNumbers`, whose numbers agree.
+/// Reads `xla.GatherDimensionNumbers` or `xla.ScatterDimensionNumbers`, which have the same field numbers.
 pub(super) fn gather(message: &[u8], damaged: &Cell<bool>) -> GatherDimensions {
     let mut found = GatherDimensions::default();
     for (number, value) in fields(message, damaged) {
@@ -101,7 +101,7 @@ pub(super) fn gather(message: &[u8], damaged: &Cell<bool>) -> GatherDimensions {
     found
 }
 
-/// `xla.PaddingConfig`.
+/// Reads `xla.PaddingConfig`.
 pub(super) fn padding(message: &[u8], damaged: &Cell<bool>) -> Vec<(i64, i64, i64)> {
     let dimensions = fields(message, damaged).filter(|(number, _)| *number == 1);
     let dimension = |message| {
@@ -119,7 +119,7 @@ pub(super) fn padding(message: &[u8], damaged: &Cell<bool>) -> Vec<(i64, i64, i6
     dimensions.map(|(_, value)| dimension(bytes(value))).collect()
 }
 
-/// `xla.PrecisionConfig`.
+/// Reads `xla.PrecisionConfig`.
 pub(super) fn precision(message: &[u8], damaged: &Cell<bool>, own: &mut Attributes) {
     for (number, value) in fields(message, damaged) {
         match number {
@@ -130,7 +130,7 @@ pub(super) fn precision(message: &[u8], damaged: &Cell<bool>, own: &mut Attribut
     }
 }
 
-/// `xla.SourceTarget`.
+/// Reads `xla.SourceTarget`.
 pub(super) fn pair(message: &[u8], damaged: &Cell<bool>) -> (i64, i64) {
     let mut pair = (0, 0);
     for (number, value) in fields(message, damaged) {
@@ -143,7 +143,7 @@ pub(super) fn pair(message: &[u8], damaged: &Cell<bool>) -> (i64, i64) {
     pair
 }
 
-/// `xla.OutputOperandAliasing`.
+/// Reads `xla.OutputOperandAliasing`.
 pub(super) fn aliasing(message: &[u8], damaged: &Cell<bool>) -> (Vec<i64>, i64, Vec<i64>) {
     let mut found = (Vec::new(), 0, Vec::new());
     for (number, value) in fields(message, damaged) {
@@ -157,7 +157,7 @@ pub(super) fn aliasing(message: &[u8], damaged: &Cell<bool>) -> (Vec<i64>, i64, 
     found
 }
 
-/// `xla.FrontendAttributes`: a map of texts.
+/// Reads `xla.FrontendAttributes`, a map of texts.
 pub(super) fn frontend(message: &[u8], damaged: &Cell<bool>) -> Vec<(String, String)> {
     let entries = fields(message, damaged).filter(|(number, _)| *number == 1);
     let entry = |message| {
@@ -180,12 +180,12 @@ pub(super) fn replica_group(message: &[u8], damaged: &Cell<bool>, groups: &mut O
     fields(message, damaged).filter(|(number, _)| *number == 1).for_each(|(_, value)| ints(value, &mut members));
     match groups.get_or_insert_with(|| ReplicaGroups::Lists(Vec::new())) {
         ReplicaGroups::Lists(lists) => lists.push(members),
-        // Newer writers give both forms; the compact one says all.
+        // Newer writers write both forms. The compact one is complete.
         ReplicaGroups::Iota { .. } | ReplicaGroups::Mesh(_) => {}
     }
 }
 
-/// `xla.CollectiveDeviceListProto`. An empty list means that all devices are one group.
+/// Reads `xla.CollectiveDeviceListProto`. An empty list means that all devices are one group.
 pub(super) fn device_list(message: &[u8], damaged: &Cell<bool>, groups: &mut Option<ReplicaGroups>) {
     let (mut lists, mut iota) = (None, None);
     for (number, value) in fields(message, damaged) {
@@ -198,7 +198,7 @@ pub(super) fn device_list(message: &[u8], damaged: &Cell<bool>, groups: &mut Opt
     *groups = Some(iota.or(lists).unwrap_or(ReplicaGroups::Lists(Vec::new())));
 }
 
-/// `xla.IotaReplicaGroupListProto`: in the list's message, and in newer instructions by itself.
+/// Reads `xla.IotaReplicaGroupListProto`, which is in the list's message or, in newer instructions, on its own.
 pub(super) fn iota(message: &[u8], damaged: &Cell<bool>) -> ReplicaGroups {
     let (mut groups, mut group_size, mut reshape, mut transpose) = (0, 0, Vec::new(), Vec::new());
     for (number, value) in fields(message, damaged) {

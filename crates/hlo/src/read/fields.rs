@@ -1,17 +1,17 @@
-//! Walking messages: what cannot be read is noted, and ends its message.
+//! Iterates over the fields of messages. Unreadable bytes set a flag and end their message.
 
 use std::cell::Cell;
 
 use base::wire::{Fault, Reader, Value};
 
-/// The fields of a message, as far as they can be read.
+/// Fields of a message, up to the first unreadable one.
 pub(super) struct Fields<'a, 'd> {
     reader: Reader<'a>,
     ended: bool,
     damaged: &'d Cell<bool>,
 }
 
-/// The fields of `bytes`; sets `damaged` when some do not follow the format.
+/// Returns the fields of `bytes`. Sets `damaged` if some violate the format.
 pub(super) fn fields<'a, 'd>(bytes: &'a [u8], damaged: &'d Cell<bool>) -> Fields<'a, 'd> {
     Fields { reader: Reader::new(bytes), ended: false, damaged }
 }
@@ -37,17 +37,17 @@ impl<'a> Iterator for Fields<'a, '_> {
     }
 }
 
-/// The text of a field; bytes that are not UTF-8 are replaced.
+/// Returns the text of a field. Bytes that are not UTF-8 are replaced.
 pub(super) fn text(value: Value<'_>) -> String {
     String::from_utf8_lossy(value.bytes().unwrap_or_default()).into_owned()
 }
 
-/// The number of a field, 0 where it is none.
+/// Returns the number of a field. Zero if it is not a number.
 pub(super) fn int(value: Value<'_>) -> i64 {
     value.int64().unwrap_or_default()
 }
 
-/// The bytes of a field, empty where it has none.
+/// Returns the bytes of a field. Empty if it has none.
 pub(super) fn bytes(value: Value<'_>) -> &[u8] {
     value.bytes().unwrap_or_default()
 }

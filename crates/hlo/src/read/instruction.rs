@@ -1,4 +1,4 @@
-//! `xla.HloInstructionProto`.
+//! Reads `xla.HloInstructionProto`.
 
 use std::cell::Cell;
 
@@ -13,8 +13,8 @@ use crate::instruction::{ComputationIndex, Instruction, Metadata};
 /// A field that few instructions have.
 pub(super) type Rare<'a> = (u32, Value<'a>);
 
-/// Reads one instruction of computation number `computation`. Its operands and what it calls are still the [lower halves](low) of ids.
-/// `rare` is room for its rare fields.
+/// Reads one instruction of the computation with the index `computation`. Its operands and called computations are
+/// still the [lower halves](low) of ids. `rare` is a buffer for its rare fields.
 pub(super) fn read<'a>(
     message: &'a [u8],
     damaged: &Cell<bool>,
@@ -37,7 +37,7 @@ pub(super) fn read<'a>(
             _ => rare.push((number, value)),
         }
     }
-    // Written in every instruction, but meant by few; the number 0 is not written.
+    // Every instruction has this field, but it is meaningful only for parameters. The number 0 is not written.
     let parameter_number = (instruction.opcode == "parameter").then(|| parameter_number.unwrap_or(0));
     if parameter_number.is_some() || !rare.is_empty() {
         let own = Attributes { parameter_number, ..attributes_of(rare, damaged) };
@@ -58,13 +58,13 @@ fn ids(value: Value<'_>, out: &mut Vec<u32>) {
     }
 }
 
-/// The half of an id that is always there: some writers put the computation's id into the upper half of an instruction's id and leave it out
-/// where they refer to it.
+/// Returns the half of an id that is always present. Some writers put the computation's id into the upper half of an
+/// instruction's id, and leave it out of references to it.
 pub(super) fn low(id: i64) -> u32 {
     id as u32
 }
 
-/// What rare fields say. Made of them apart, since it is larger than all the rest of an instruction.
+/// Reads the rare fields. A separate function, because the result is larger than the rest of an instruction.
 fn attributes_of(rare: &[Rare<'_>], damaged: &Cell<bool>) -> Attributes {
     let mut own = Attributes::NONE;
     for &(number, value) in rare {

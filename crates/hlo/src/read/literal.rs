@@ -1,5 +1,5 @@
-//! `xla.LiteralProto`: the value of a constant of one element, which names limits and steps of loops. Larger constants are
-//! data and not kept.
+//! Reads `xla.LiteralProto`: the value of a constant with one element, such as the limit or step of a loop. Larger
+//! constants are skipped.
 
 use std::cell::Cell;
 
@@ -7,7 +7,7 @@ use super::fields::{bytes, fields, ints};
 use super::shape;
 use base::wire::Value;
 
-/// The value of a literal with one element, as HLO text; `None` for all others.
+/// Returns the value of a literal with one element, as HLO text. Returns `None` for all others.
 pub(super) fn scalar(message: &[u8], damaged: &Cell<bool>) -> Option<String> {
     let mut value_text = None;
     let mut scalar = false;
@@ -22,7 +22,7 @@ pub(super) fn scalar(message: &[u8], damaged: &Cell<bool>) -> Option<String> {
                 }
             }
             2 if scalar => value_text = Some(if first(value)? != 0 { "true" } else { "false" }.to_owned()),
-            // Packed numbers of at most ten bytes: one of them.
+            // Packed numbers of at most ten bytes each. Only one is present.
             4..=7 if scalar => value_text = Some(first(value)?.to_string()),
             3 if scalar => value_text = Some(bytes(value).first()?.to_string()),
             15 if scalar => value_text = Some((*bytes(value).first()? as i8).to_string()),

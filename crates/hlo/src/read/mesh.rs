@@ -1,11 +1,11 @@
-//! `xla.MeshAxesReplicaGroupListProto`: devices grouped along the axes of a mesh, as Shardy writes them.
+//! Reads `xla.MeshAxesReplicaGroupListProto`: devices grouped along the axes of a mesh, written by Shardy.
 
 use std::cell::Cell;
 
 use super::fields::{bytes, fields, int, ints, text};
 use crate::MeshAxes;
 
-/// Reads the mesh and the axes that are grouped.
+/// Reads the mesh and the grouped axes.
 pub(super) fn axes(message: &[u8], damaged: &Cell<bool>) -> MeshAxes {
     let mut found = MeshAxes::default();
     for (number, value) in fields(message, damaged) {

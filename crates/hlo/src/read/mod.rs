@@ -1,9 +1,9 @@
-//! Reads `xla.HloProto` and `xla.HloModuleProto`: names, shapes, the graph, and the attributes that say what an instruction
-//! costs, where it came from and with whom it communicates.
+//! Reads `xla.HloProto` and `xla.HloModuleProto`: names, shapes, the graph, and the attributes that determine the
+//! cost, source and communication of an instruction.
 //!
-//! Left out: constants of more than one element, schedules, buffer assignments, control dependencies, random-number and
-//! infeed settings, and what only a compiler needs. Bytes that do not follow the format end the message that they stand in;
-//! what was read before stays.
+//! Skipped are constants of more than one element, schedules, buffer assignments, control dependencies, random-number
+//! and infeed settings, and data that only a compiler needs. Bytes that violate the format end their message.
+//! Everything read before remains.
 
 mod attributes;
 mod fields;
@@ -25,7 +25,7 @@ use super::cost::elementwise;
 use super::instruction::{ComputationIndex, InstructionIndex};
 use super::module::{Assignment, Computation, Module};
 
-/// The module of an `xla.HloProto`.
+/// Reads the module of an `xla.HloProto`.
 pub fn proto(message: &[u8]) -> Module {
     let damaged = Cell::new(false);
     let found = fields(message, &damaged).find(|(number, _)| *number == 1).map(|(_, value)| bytes(value));
@@ -34,7 +34,7 @@ pub fn proto(message: &[u8]) -> Module {
     read
 }
 
-/// The module of an `xla.HloModuleProto`.
+/// Reads an `xla.HloModuleProto`.
 pub fn module(message: &[u8]) -> Module {
     let damaged = Cell::new(false);
     let mut module = Module::default();
@@ -82,13 +82,13 @@ fn computation<'a>(message: &'a [u8], damaged: &Cell<bool>, module: &mut Module,
     computation.instructions.end = index(module.instructions.len());
     let own = module.instructions.get(computation.instructions.start as usize..).unwrap_or_default();
     let at = |id: i64| own.iter().position(|instruction| low(instruction.id) == low(id));
-    // Very old modules say no root: there it is the last instruction.
+    // Very old modules have no root field. There, the last instruction is the root.
     let root = root_id.map_or_else(|| own.len().checked_sub(1), at);
     computation.root = root.map(|root| index(root).saturating_add(computation.instructions.start));
     module.computations.push(computation);
 }
 
-/// Turns ids into indices. Instructions refer to others of their own computation only.
+/// Converts ids to indices. Instructions refer only to others of their own computation.
 fn link(module: &mut Module, (entry_id, entry_name): (Option<i64>, String)) {
     let mut computations: FxHashMap<u32, ComputationIndex> = FxHashMap::default();
     for (index, computation) in (0..).zip(&module.computations) {
@@ -113,7 +113,7 @@ fn link(module: &mut Module, (entry_id, entry_name): (Option<i64>, String)) {
     find_elementwise(module);
 }
 
-/// Puts indices in the place of ids; those of what the file does not hold are left out.
+/// Replaces ids by indices. Drops ids that the file lacks.
 fn replace(ids: &mut Vec<u32>, indices: &FxHashMap<u32, u32>) {
     ids.retain_mut(|id| {
         indices.get(id).is_some_and(|&index| {
@@ -123,8 +123,8 @@ fn replace(ids: &mut Vec<u32>, indices: &FxHashMap<u32, u32>) {
     });
 }
 
-/// Callees come before their callers, so each computation is looked at once; one that calls itself or a later one is not
-/// elementwise.
+/// Sets the `elementwise` flags. Callees precede their callers, so one pass is enough. A computation that calls
+/// itself or a later one is not elementwise.
 fn find_elementwise(module: &mut Module) {
     for index in 0..module.computations.len() {
         let (known, rest) = module.computations.split_at(index);
@@ -138,7 +138,8 @@ fn find_elementwise(module: &mut Module) {
     }
 }
 
-/// `(output, argument)` of the entries of an `xla.HloInputOutputAliasProto`. Elements of arguments that are tuples are left out.
+/// Reads the `(output, argument)` pairs of an `xla.HloInputOutputAliasProto`. Skips elements of arguments that are
+/// tuples.
 fn aliases(message: &[u8], damaged: &Cell<bool>, out: &mut Vec<(i64, i64)>) {
     for (_, entry) in fields(message, damaged).filter(|(number, _)| *number == 1) {
         let (mut output, mut argument, mut part) = (Vec::new(), 0, Vec::new());
@@ -156,7 +157,8 @@ fn aliases(message: &[u8], damaged: &Cell<bool>, out: &mut Vec<(i64, i64)>) {
     }
 }
 
-/// An `xla.DeviceAssignmentProto`: `{1: replicas, 2: partitions, 3: for each partition {1: devices by replica}}`.
+/// Reads an `xla.DeviceAssignmentProto`: `{1: replicas, 2: partitions, 3: for each partition {1: devices by
+/// replica}}`.
 fn assignment(message: &[u8], damaged: &Cell<bool>) -> Assignment {
     let mut read = Assignment::default();
     let mut by_partition: Vec<Vec<i64>> = Vec::new();

@@ -1,4 +1,4 @@
-//! `xla.ShapeProto` and `xla.LayoutProto`.
+//! Reads `xla.ShapeProto` and `xla.LayoutProto`.
 
 use std::cell::Cell;
 
@@ -6,16 +6,16 @@ use super::fields::{bytes, fields, int, ints};
 use crate::DataType;
 use crate::shape::{ArrayShape, Layout, Shape};
 
-/// How deep tuples may be nested: real ones are two or three deep.
+/// Maximum depth of nested tuples. Real ones are two or three levels deep.
 const DEPTH: u32 = 32;
 
 const TUPLE: i64 = 13;
 const OPAQUE: i64 = 14;
 const TOKEN: i64 = 17;
-/// A buffer: its contents are the first of its tuple shapes.
+/// Type of a buffer. Its contents are the first of its tuple shapes.
 const BUFFER: i64 = 34;
 
-/// The shape of a `ShapeProto`.
+/// Reads a `ShapeProto`.
 pub(super) fn shape(message: &[u8], damaged: &Cell<bool>) -> Shape {
     nested(message, damaged, DEPTH)
 }

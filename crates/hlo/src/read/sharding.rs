@@ -1,4 +1,4 @@
-//! `xla.OpSharding` as HLO text: which devices hold which part of a value.
+//! Converts `xla.OpSharding` to HLO text: the part of a value that each device holds.
 
 use std::cell::Cell;
 use std::fmt::Write as _;
@@ -6,10 +6,10 @@ use std::fmt::Write as _;
 use super::fields::{bytes, fields, int, ints};
 use crate::shape::join;
 
-/// How deep tuples of shardings may be nested: one level is written.
+/// Maximum depth of nested tuples of shardings. Writers use one level.
 const DEPTH: u32 = 4;
 
-/// Text of a sharding: `{replicated}`, `{devices=[2,1]<=[2]}`; empty for kinds that are not known here.
+/// Returns the text of a sharding: `{replicated}`, `{devices=[2,1]<=[2]}`. Empty for unknown kinds.
 pub(super) fn text(message: &[u8], damaged: &Cell<bool>) -> String {
     nested(message, damaged, DEPTH)
 }
@@ -28,7 +28,7 @@ fn nested(message: &[u8], damaged: &Cell<bool>, depth: u32) -> String {
             8 => ints(value, &mut last_dims),
             9 => ints(value, &mut reshape),
             10 => ints(value, &mut transpose),
-            // A sharding by the names of a mesh's axes, beside which the other fields say nothing.
+            // A sharding by the names of a mesh's axes. The other fields are meaningless then.
             14 => return String::new(),
             _ => {}
         }

@@ -1,4 +1,4 @@
-//! `xla.StackFrameIndexProto`: newer modules say the source of an instruction by a frame in this index.
+//! Reads `xla.StackFrameIndexProto`: newer modules store the source of an instruction as a frame in this index.
 
 use std::cell::Cell;
 
@@ -23,7 +23,7 @@ pub(super) fn read(message: &[u8], damaged: &Cell<bool>) -> StackFrames {
     index
 }
 
-/// The numbers of field 1 and of another field.
+/// Reads the numbers of field 1 and of another field.
 fn pair(message: &[u8], damaged: &Cell<bool>, second: u32) -> (i64, i64) {
     let mut pair = (0, 0);
     for (number, value) in fields(message, damaged) {
@@ -36,8 +36,8 @@ fn pair(message: &[u8], damaged: &Cell<bool>, second: u32) -> (i64, i64) {
     pair
 }
 
-/// Says of each instruction the line of the user's program that it comes from, where its stack has one, else the line that it
-/// names itself, else the innermost of its stack.
+/// Sets the source line of each instruction: the innermost line of its stack in the user's program, else its own
+/// source line, else the innermost line of its stack.
 pub(super) fn resolve<'m>(frames: &StackFrames, all: impl Iterator<Item = &'m mut Metadata>) {
     let own = frames.own_lines();
     for metadata in all {

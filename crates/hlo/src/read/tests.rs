@@ -1,11 +1,11 @@
-//! Damage: whatever the bytes, reading ends and every public question about the module is answered.
+//! Damaged input: reading ends for any bytes, and every public method of the module returns.
 
 use proptest::prelude::*;
 use wire_writer::message;
 
 use super::*;
 
-/// Asks everything of every instruction.
+/// Calls every method for every instruction.
 fn ask(module: &Module) {
     for instruction in module.instructions() {
         let _ = crate::expression(module, instruction);
@@ -66,9 +66,9 @@ fn ids_that_carry_their_computation_are_found_without_it() {
     assert_eq!(module.instruction("%y").map(|y| y.operands.clone()), Some(vec![0]));
 }
 
-/// Every opcode that the analyses know, with operands and computations that do not fit it.
+/// Checks every opcode that the analyses handle, with operands and computations that do not match it.
 #[test]
-fn instructions_without_what_they_need_are_answered() {
+fn incomplete_instructions_are_handled() {
     let opcodes = "add dot ragged-dot convolution fusion reduce reduce-window select-and-scatter scatter gather sort fft while \
         conditional call map all-reduce all-reduce-start all-gather all-gather-start reduce-scatter all-to-all \
         collective-permute collective-permute-start async-start async-done async-update custom-call cholesky \

@@ -1,33 +1,32 @@
-//! Tar as a stream of 512-byte blocks: ustar, with the long names and large sizes of pax and GNU tar.
+//! Reads tar as a stream of 512-byte blocks: ustar, with the long names and large sizes of pax and GNU tar.
 //!
 //! ```text
 //!  | header | content, padded to 512 | header | ... | 0 | 0 |
 //! ```
 //!
-//! Read: plain files. Passed over: folders, links, devices, sparse files (named). Global pax headers say nothing that is
-//! needed.
+//! Reads plain files. Skips folders, links and devices. Skips sparse files with a warning. Ignores global pax headers.
 
 use super::{ArchiveItem, Gather};
 use base::{Warning, WarningCode};
 
 const BLOCK_BYTES: usize = 512;
 
-/// Longest name and largest pax header that is kept; longer ones are cut.
+/// Maximum size of a name or pax header in bytes. Longer ones are cut.
 const MAX_NAME_BYTES: usize = 1 << 20;
 
-/// True where `head` (at least 512 bytes) is a tar header: its checksum agrees.
+/// Returns true if `head` (at least 512 bytes) is a tar header with a correct checksum.
 pub fn looks_like_tar(head: &[u8]) -> bool {
     head.get(..BLOCK_BYTES).is_some_and(|block| block.first() != Some(&0) && checksum_agrees(block))
 }
 
-/// What the content of the current entry is for.
+/// Purpose of the current entry's content.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Use {
-    /// Handed on.
+    /// Passed to the caller.
     File,
-    /// Dropped.
+    /// Ignored.
     Skip,
-    /// The next entry's name, ended by a zero byte (GNU).
+    /// Name of the next entry, ended by a zero byte (GNU).
     LongName,
     /// Records about the next entry (pax).
     Pax,
@@ -47,19 +46,19 @@ pub struct TarReader {
     path: String,
     state: TarState,
     gather: Gather,
-    /// Name and size that the entries before the header gave it.
+    /// Name from a preceding GNU or pax entry, for the next header.
     next_name: Option<Vec<u8>>,
     next_size: Option<u64>,
     name: String,
     given_bytes: u64,
     pushed_bytes: u64,
-    /// A block that is no header was met, and none since that is.
+    /// True after a block that is not a header, until the next valid header.
     lost: bool,
     zero_blocks: u8,
 }
 
 impl TarReader {
-    /// A reader of an archive of this name, which only warnings use.
+    /// Creates a reader. Only warnings use `path`.
     pub fn new(path: &str) -> TarReader {
         TarReader {
             path: path.to_owned(),
@@ -110,25 +109,24 @@ impl TarReader {
         }
     }
 
-    /// Ends the archive.
+    /// Ends the archive and reports missing data.
     pub fn finish(self, sink: &mut dyn FnMut(ArchiveItem<'_>)) {
         match self.state {
             TarState::Content { kind: Use::File, .. } => {
                 let message = format!(
-                    "The archive is cut in the middle of its entry \"{}\", {} bytes of which were read; the rest, and \
-                     entries behind it, are lost.",
+                    "The archive is truncated inside its entry \"{}\". {} bytes of this entry were read. The rest and \
+                     all later entries are lost.",
                     self.name, self.given_bytes
                 );
                 sink(ArchiveItem::Warning(self.damage(WarningCode::ArchiveTruncated, message, self.pushed_bytes)));
                 sink(ArchiveItem::End);
             }
             TarState::Done => {}
-            // One empty block of the two is enough to know that nothing follows.
+            // One of the two empty blocks is enough to know that nothing follows.
             TarState::Header if self.gather.bytes.is_empty() && self.zero_blocks > 0 => {}
-            // Few writers leave the end mark out, so this is a cut between two entries more often than not.
+            // Few writers omit the end marker, so the archive was probably cut between two entries.
             TarState::Padding { .. } | TarState::Header if self.gather.bytes.is_empty() => {
-                let message =
-                    "The archive has no end mark: it may be cut, and entries behind its last one may be missing.";
+                let message = "The archive has no end marker. It may be truncated, and later entries may be missing.";
                 let warning = Warning::new(WarningCode::ArchiveEndMissing, message)
                     .with_remedy("Compare its size with the original's, and copy or download it again if they differ.")
                     .with_file(&self.path)
@@ -136,7 +134,7 @@ impl TarReader {
                 sink(ArchiveItem::Warning(warning));
             }
             _ => {
-                let message = "The archive is cut: entries may be lost.".to_owned();
+                let message = "The archive is truncated. Entries may be lost.".to_owned();
                 sink(ArchiveItem::Warning(self.damage(WarningCode::ArchiveTruncated, message, self.pushed_bytes)));
             }
         }
@@ -157,7 +155,7 @@ impl TarReader {
                 self.lost = true;
                 let at = end - BLOCK_BYTES as u64;
                 let message = format!(
-                    "The archive has no entry at byte {at} where one should start; the next one was looked for."
+                    "The archive has no entry at byte {at}, where one should start. Reading continued at the next entry."
                 );
                 sink(ArchiveItem::Warning(self.damage(WarningCode::ArchiveCorrupt, message, at)));
             }
@@ -172,7 +170,7 @@ impl TarReader {
         };
         let mut size = size;
         if matches!(kind, Use::File | Use::Skip) {
-            // Global pax headers and long link names stand between an entry and its own long name.
+            // Global pax headers and long link names can come between a long name and its entry.
             if !matches!(field(block, 156, 1), [b'g' | b'K']) {
                 size = self.next_size.take().unwrap_or(size);
                 self.name = self.entry_name(block);
@@ -184,7 +182,7 @@ impl TarReader {
             let warning = self.damage(WarningCode::ArchiveUnsupported, message, end);
             sink(ArchiveItem::Warning(warning.with_remedy("Pack it again without --sparse.")));
         }
-        // Old tars mark folders by the name alone.
+        // Old tar archives mark folders only by a slash at the end of the name.
         let kind = if kind == Use::File && self.name.ends_with('/') { Use::Skip } else { kind };
         if kind == Use::File {
             sink(ArchiveItem::Begin { name: &self.name, size: Some(size) });
@@ -196,7 +194,7 @@ impl TarReader {
         }
     }
 
-    /// The name from the entries before, else from the header's two fields.
+    /// Returns the name from preceding entries, or the name in the header's two fields.
     fn entry_name(&mut self, block: &[u8]) -> String {
         if let Some(name) = self.next_name.take() {
             return String::from_utf8_lossy(text(&name)).into_owned();
@@ -254,17 +252,17 @@ impl TarReader {
     }
 }
 
-/// Part of a header; empty where it is too short.
+/// Returns a part of a header, or nothing if the header is too short.
 fn field(block: &[u8], at: usize, length: usize) -> &[u8] {
     block.get(at..at + length).unwrap_or_default()
 }
 
-/// Bytes up to the first zero.
+/// Returns the bytes before the first zero.
 fn text(field: &[u8]) -> &[u8] {
     field.split(|byte| *byte == 0).next().unwrap_or_default()
 }
 
-/// A header's number: octal digits, or (GNU, for 8 GiB and more) binary behind a set top bit.
+/// Parses a number in a header: octal digits, or binary after a set top bit (GNU, for 8 GiB and more).
 fn number(field: &[u8]) -> Option<u64> {
     match field.split_first()? {
         (0x80, binary) => {
@@ -281,14 +279,16 @@ fn digits(text: &[u8], radix: u32) -> Option<u64> {
     u64::from_str_radix(std::str::from_utf8(text).ok()?, radix).ok()
 }
 
-/// The sum of the header's bytes, its own field counted as spaces, stands in it in octal.
+/// Compares the sum of the header's bytes with the checksum in the header, which is octal. The checksum's own bytes
+/// count as spaces.
 fn checksum_agrees(block: &[u8]) -> bool {
     let sum: u64 =
         block.iter().enumerate().map(|(at, byte)| if (148..156).contains(&at) { 32 } else { u64::from(*byte) }).sum();
     number(field(block, 148, 8)) == Some(sum)
 }
 
-/// Records `LENGTH KEY=VALUE\n`, where the length is that of the whole record. What is malformed ends the list.
+/// Parses records of the form `LENGTH KEY=VALUE\n`, where the length covers the whole record. Stops at a malformed
+/// record.
 fn pax_records(mut records: &[u8]) -> Vec<(&[u8], &[u8])> {
     let mut found = Vec::new();
     while let Some(space) = memchr::memchr(b' ', records) {

@@ -1,12 +1,12 @@
-//! Zip as a stream: each entry from its local header on. The directory at the end, which a stream has not seen yet, is
-//! not needed and not read.
+//! Reads zip as a stream, entry by entry from the local headers. It does not need the directory at the end, which a
+//! stream has not reached yet.
 //!
 //! ```text
 //!  | PK34 header, name, extra | content | (PK78 sizes) | PK34 ... | content | PK12 directory ... | PK56 end |
 //! ```
 //!
-//! Read: stored and deflated entries, sizes before or behind the content, 64-bit sizes. Named and passed over: encrypted
-//! entries and other methods. Not readable as a stream: stored content without a size in front of it.
+//! Reads stored and deflated entries, with sizes before or after the content, and 64-bit sizes. Skips encrypted entries
+//! and other compression methods with a warning. A stream cannot read stored content without a size before it.
 
 use super::{ArchiveItem, Gather, little_endian};
 use crate::gzip::over_limit;
@@ -25,48 +25,48 @@ const FLAG_SIZES_BEHIND: u64 = 8;
 const METHOD_STORED: u64 = 0;
 const METHOD_DEFLATE: u64 = 8;
 
-/// True where `head` starts a zip archive (also an empty or a split one).
+/// Returns true if `head` starts a zip archive. Empty and split archives count, too.
 pub fn looks_like_zip(head: &[u8]) -> bool {
     [LOCAL_HEADER, DIRECTORY_END, DESCRIPTOR].iter().any(|signature| head.starts_with(signature))
 }
 
-/// What the reader expects next.
+/// The structure that comes next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ZipState {
     /// A signature.
     Signature,
-    /// A signature somewhere: what is between is skipped.
+    /// A signature at some later position. Bytes before it are skipped.
     Search,
     /// The fixed part of a local header.
     Header,
     /// Name and extra field.
     Names { name: usize, extra: usize },
-    /// Content that is handed on as it is.
+    /// Content that is passed on unchanged.
     Stored { left: u64 },
-    /// Content that is inflated; with its length where it is known.
+    /// Compressed content, with its remaining stored size if known.
     Deflated { left: Option<u64> },
-    /// Sizes behind the content.
+    /// Sizes after the content.
     Descriptor,
-    /// Content that cannot be read, or its remains.
+    /// Unreadable content, or its rest.
     Skip { left: u64 },
-    /// The directory began, or the limit was reached.
+    /// The directory began, or the size limit was reached.
     Done,
 }
 
-/// The entry that is being read.
+/// The current entry.
 #[derive(Debug, Default)]
 struct Entry {
     name: String,
-    /// Checksum and sizes of the entry's header; `None` where they stand behind the content.
+    /// Checksum and size from the entry's header. `None` if they follow the content.
     expected: Option<(u32, u64)>,
     crc: flate2::Crc,
-    /// Bytes handed on.
+    /// Decompressed bytes passed to the caller so far.
     given_bytes: u64,
-    /// Bytes of the entry in the archive.
+    /// Bytes of the entry in the archive so far.
     stored_bytes: u64,
-    /// Where the entry's content starts.
+    /// Position of the entry's content in the archive, in bytes.
     offset: u64,
-    /// Whether the entry has a field for 64-bit sizes.
+    /// True if the entry has a field for 64-bit sizes.
     wide: bool,
 }
 
@@ -78,13 +78,13 @@ pub struct ZipReader {
     gather: Gather,
     inflater: Inflater,
     entry: Entry,
-    /// Flags, method, checksum, stored size, size: what the fixed header says.
+    /// Fields of the fixed header: flags, method, checksum, stored size, size.
     header: [u64; 5],
     pushed_bytes: u64,
 }
 
 impl ZipReader {
-    /// A reader of an archive of this name, which only warnings use.
+    /// Creates a reader. Only warnings use `path`.
     pub fn new(path: &str) -> ZipReader {
         ZipReader {
             path: path.to_owned(),
@@ -105,7 +105,7 @@ impl ZipReader {
         }
     }
 
-    /// Ends the archive.
+    /// Ends the archive and reports missing data.
     pub fn finish(mut self, sink: &mut dyn FnMut(ArchiveItem<'_>)) {
         match self.state {
             ZipState::Done => return,
@@ -116,8 +116,8 @@ impl ZipReader {
                     sink(ArchiveItem::Data(block));
                 });
                 let message = format!(
-                    "The archive is cut in the middle of its entry \"{}\", {} bytes of which were read; the rest, and \
-                     entries behind it, are lost.",
+                    "The archive is truncated inside its entry \"{}\". {} bytes of this entry were read. The rest and \
+                     all later entries are lost.",
                     self.entry.name, self.entry.given_bytes
                 );
                 sink(ArchiveItem::Warning(self.damage(WarningCode::ArchiveTruncated, message, self.pushed_bytes)));
@@ -127,7 +127,7 @@ impl ZipReader {
             ZipState::Descriptor => self.end_entry(None, sink),
             _ => {}
         }
-        let message = "The archive is cut: its directory is missing, and entries may be lost.".to_owned();
+        let message = "The archive is truncated: its directory is missing. Entries may be lost.".to_owned();
         sink(ArchiveItem::Warning(self.damage(WarningCode::ArchiveTruncated, message, self.pushed_bytes)));
     }
 
@@ -171,7 +171,7 @@ impl ZipReader {
         }
     }
 
-    /// Position in the archive, given what is left of the chunk.
+    /// Returns the position in the archive, given the rest of the chunk.
     fn offset(&self, rest: &[u8]) -> u64 {
         self.pushed_bytes - rest.len() as u64
     }
@@ -183,12 +183,12 @@ impl ZipReader {
         match <[u8; 4]>::try_from(self.gather.bytes.as_slice()) {
             Ok(LOCAL_HEADER) => self.state = ZipState::Header,
             Ok(DIRECTORY | DIRECTORY_END | DIRECTORY_END_64) => self.state = ZipState::Done,
-            // The mark of a split archive that is in one piece after all.
+            // Marker of a split archive that was joined again.
             Ok(DESCRIPTOR) if self.offset(chunk) == 4 => self.gather.bytes.clear(),
             _ => {
                 let at = self.offset(chunk) - 4;
                 let message = format!(
-                    "The archive has no entry at byte {at} where one should start; the next one was looked for."
+                    "The archive has no entry at byte {at}, where one should start. Reading continued at the next entry."
                 );
                 sink(ArchiveItem::Warning(self.damage(WarningCode::ArchiveCorrupt, message, at)));
                 self.state = ZipState::Search;
@@ -196,7 +196,7 @@ impl ZipReader {
         }
     }
 
-    /// Drops bytes until those gathered are a signature.
+    /// Skips bytes up to the next signature.
     fn search(&mut self, chunk: &mut &[u8]) {
         while self.gather.fill(chunk, 4) {
             match <[u8; 4]>::try_from(self.gather.bytes.as_slice()) {
@@ -209,7 +209,7 @@ impl ZipReader {
                     return;
                 }
                 _ => {
-                    // Everything before the next P cannot start one.
+                    // The next signature starts with a P, so skip everything before it.
                     let next = self.gather.bytes.iter().skip(1).position(|byte| *byte == b'P').map_or(4, |at| at + 1);
                     self.gather.bytes.drain(..next);
                     if self.gather.bytes.is_empty() {
@@ -235,7 +235,7 @@ impl ZipReader {
         self.gather.bytes.clear();
     }
 
-    /// The whole header is here: decides how the content is read.
+    /// Chooses how to read the content once the whole header is available.
     fn names(&mut self, name_bytes: usize, header_end: u64, sink: &mut dyn FnMut(ArchiveItem<'_>)) {
         let (name, extra) = self.gather.bytes.split_at(name_bytes.min(self.gather.bytes.len()));
         let name = String::from_utf8_lossy(name).into_owned();
@@ -260,7 +260,7 @@ impl ZipReader {
         let unreadable = if flags & FLAG_ENCRYPTED != 0 {
             Some((WarningCode::ArchiveEncrypted, "is encrypted".to_owned()))
         } else if method == METHOD_STORED && sizes_behind && stored == 0 && !self.entry.name.ends_with('/') {
-            Some((WarningCode::ArchiveUnsupported, "is stored without its size in front of it".to_owned()))
+            Some((WarningCode::ArchiveUnsupported, "is stored without its size before the content".to_owned()))
         } else if method != METHOD_STORED && method != METHOD_DEFLATE {
             Some((WarningCode::ArchiveUnsupported, format!("is compressed by {}", method_name(method))))
         } else {
@@ -270,7 +270,7 @@ impl ZipReader {
             let message = format!("The entry \"{}\" {why} and was not read.", self.entry.name);
             let warning = self.damage(code, message, header_end);
             let remedy =
-                "Unpack the archive and open the files, or pack it again without encryption, with plain deflate.";
+                "Unpack the archive and open the files, or pack it again without encryption and with plain deflate.";
             sink(ArchiveItem::Warning(warning.with_remedy(remedy)));
             self.state = match stored {
                 0 => ZipState::Search,
@@ -278,7 +278,7 @@ impl ZipReader {
             };
             return;
         }
-        // Folders, and the twins that macOS adds beside each file.
+        // Skip folders, and the extra files that macOS adds next to each file.
         if self.entry.name.ends_with('/') || self.entry.name.starts_with("__MACOSX/") {
             self.state = match (stored, sizes_behind) {
                 (0, true) => ZipState::Search,
@@ -332,7 +332,7 @@ impl ZipReader {
                 sink(ArchiveItem::End);
                 self.state = ZipState::Done;
             }
-            // Its bytes are used up and the stream has no end, or the stream is broken.
+            // The entry's bytes end before its compressed stream does, or the stream is corrupt.
             Outcome::NeedsInput | Outcome::Corrupt => {
                 let entry = &mut self.entry;
                 self.inflater.flush(&mut |block| {
@@ -340,8 +340,8 @@ impl ZipReader {
                     sink(ArchiveItem::Data(block));
                 });
                 let message = format!(
-                    "The entry \"{}\" is damaged at byte {at} of the archive. The {} bytes of content before it were read; \
-                     the rest of the entry is lost.",
+                    "The entry \"{}\" is damaged at byte {at} of the archive. The {} bytes of content before it were read. \
+                     The rest of the entry is lost.",
                     self.entry.name, self.entry.given_bytes
                 );
                 sink(ArchiveItem::Warning(self.damage(WarningCode::ArchiveCorrupt, message, at)));
@@ -352,7 +352,7 @@ impl ZipReader {
         }
     }
 
-    /// Skips what is left of an entry whose length is known.
+    /// Skips the rest of an entry if its length is known.
     fn pass_over(&mut self, left: Option<u64>) {
         match left {
             Some(0) => self.state = ZipState::Signature,
@@ -362,8 +362,8 @@ impl ZipReader {
         self.gather.bytes.clear();
     }
 
-    /// Checksum and sizes behind the content. Their signature is optional and the sizes have 4 or 8 bytes; which, only
-    /// comparing decides.
+    /// Reads the checksum and sizes after the content. Their signature is optional, and sizes have 4 or 8 bytes. Only a
+    /// comparison with the content shows which layout it is.
     fn descriptor(&mut self, chunk: &mut &[u8], sink: &mut dyn FnMut(ArchiveItem<'_>)) {
         if !self.gather.fill(chunk, 4) {
             return;
@@ -376,7 +376,7 @@ impl ZipReader {
         let stored = self.gather.little_endian::<4>(start + 4);
         let size = self.gather.little_endian::<4>(start + 8);
         let narrow = stored == self.entry.stored_bytes & 0xffff_ffff && size == self.entry.given_bytes & 0xffff_ffff;
-        // Of an empty entry, the low half of a wide size reads like a narrow one.
+        // For an empty entry, the low half of a wide size looks like a narrow one.
         if narrow && !(self.entry.wide && size == 0) {
             self.end_entry(Some((crc, size)), sink);
         } else if self.gather.fill(chunk, start + 20) {
@@ -385,14 +385,14 @@ impl ZipReader {
         }
     }
 
-    /// Compares what was read with checksum and size, and goes to the next entry.
+    /// Compares the content with its checksum and size, and continues with the next entry.
     fn end_entry(&mut self, expected: Option<(u32, u64)>, sink: &mut dyn FnMut(ArchiveItem<'_>)) {
         let crc = if self.inflater.inflated_bytes() > 0 { self.inflater.crc() } else { self.entry.crc.sum() };
         if let Some((expected_crc, size)) = expected
             && (expected_crc != crc || size & 0xffff_ffff != self.entry.given_bytes & 0xffff_ffff)
         {
             let message = format!(
-                "The checksum of the entry \"{}\" is wrong: some of its {} bytes are not what was packed. All of them \
+                "The checksum of the entry \"{}\" is wrong: some of its {} bytes differ from the original. All of them \
                  were read.",
                 self.entry.name, self.entry.given_bytes
             );
@@ -411,10 +411,11 @@ impl ZipReader {
     }
 }
 
-/// A 32-bit size that says: see the extra field.
+/// A 32-bit size with this value refers to the extra field.
 const WIDE: u64 = 0xffff_ffff;
 
-/// Size and stored size of the 64-bit extra field, where there is one: it holds only those that are asked for.
+/// Returns the size and the stored size from the 64-bit extra field, if it exists. The field contains only the sizes
+/// that the header refers to.
 fn zip64_sizes(mut extra: &[u8], size: bool, stored: bool) -> Option<(Option<u64>, Option<u64>)> {
     while let [id0, id1, len0, len1, rest @ ..] = extra {
         let length = usize::from(u16::from_le_bytes([*len0, *len1])).min(rest.len());
@@ -428,7 +429,7 @@ fn zip64_sizes(mut extra: &[u8], size: bool, stored: bool) -> Option<(Option<u64
     None
 }
 
-/// Splits at most `most` bytes off the front.
+/// Takes up to `most` bytes from the front.
 fn take<'a>(chunk: &mut &'a [u8], most: u64) -> &'a [u8] {
     let length = usize::try_from(most).unwrap_or(usize::MAX).min(chunk.len());
     let (taken, rest) = chunk.split_at(length);
@@ -436,7 +437,7 @@ fn take<'a>(chunk: &mut &'a [u8], most: u64) -> &'a [u8] {
     taken
 }
 
-/// Name of a compression method.
+/// Returns the name of a compression method.
 fn method_name(method: u64) -> String {
     match method {
         9 => "Deflate64".to_owned(),

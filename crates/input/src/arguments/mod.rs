@@ -1,22 +1,22 @@
-//! A file once more, for everything that it says of a few of its events: what no number uses is not kept when a file is decoded.
+//! Reads a file again to get all arguments of a few events. Decoding keeps only the arguments that metrics need.
 //!
 //! ```text
 //!  bytes --> Unpacker --> the member's Decoder, which watches for the events --> name and value of each argument
 //! ```
 //!
-//! The decoder is the one that has read the file before, so the n-th event is the same one, whatever became of its time since. Memory is
-//! that of the largest plane that has to be buffered; events are given back as they come.
+//! The same decoder reads the file as before, so the n-th event is the same event, even if its time was later
+//! corrected. The reader passes on events as they come, and its memory use is that of the largest buffered plane.
 
 use super::decoder::Decoder;
 use super::unpack::{Unpacked, Unpacker};
 use super::watch::{EventArguments, Watch};
 use super::xplane::Outline;
 
-/// What is to be said where a file does not hold an event that it held.
+/// Message to show if a file no longer contains an event.
 pub const NOT_FOUND: &str =
-    "The file no longer holds this event: it was changed since it was read, or its end is lost.";
+    "The file no longer contains this event. It has changed since it was opened, or its end is missing.";
 
-/// Reads a file, as stored, for the arguments of some of its events.
+/// Reads a file as stored and collects the arguments of some of its events.
 ///
 /// ```
 /// use input::ArgumentsReader;
@@ -32,12 +32,12 @@ pub struct ArgumentsReader {
     intake: MemberIntake,
 }
 
-/// Takes the pieces of a file, of which those of one member count.
+/// Receives the chunks of a file and decodes one of its members.
 #[derive(Debug)]
 struct MemberIntake {
     file: String,
     member: String,
-    /// What to watch for, until the member begins.
+    /// The events to find and the known planes, until the member begins.
     waiting: Option<(Watch, Vec<Outline>)>,
     decoder: Option<Decoder>,
     found: Vec<EventArguments>,
@@ -45,7 +45,8 @@ struct MemberIntake {
 }
 
 impl ArgumentsReader {
-    /// For the file at `file`: of its `member`, which is the file itself or lies in the archive that it is, the events with these indices.
+    /// Creates a reader of the file at `file`. It looks for the events with these indices in `member`, which is the
+    /// file itself or a file in the archive.
     pub fn new(file: &str, member: &str, events: Vec<u32>) -> ArgumentsReader {
         let watch = Watch::new(events);
         let intake = MemberIntake {
@@ -59,24 +60,25 @@ impl ArgumentsReader {
         ArgumentsReader { unpacker: Unpacker::new(file), intake }
     }
 
-    /// Knows these planes of the file, found by an [`Outliner`](super::Outliner), before they come.
+    /// Sets the positions of planes that an [`Outliner`](super::Outliner) found in the file.
     pub fn foresee(&mut self, outlines: Vec<Outline>) {
         if let Some((_, known)) = &mut self.intake.waiting {
             *known = outlines;
         }
     }
 
-    /// Takes the next bytes of the file, as stored.
+    /// Reads the next bytes of the file, as stored.
     pub fn push(&mut self, bytes: &[u8]) {
         self.unpacker.push(bytes, &mut |piece| self.intake.take(piece));
     }
 
-    /// True once everything is found: the rest of the file need not be read.
+    /// Returns true once all events are found. The rest of the file is not needed then.
     pub fn is_done(&self) -> bool {
         self.intake.is_done
     }
 
-    /// What was found, in the order of the file: of a file that was cut or is damaged what stands before the damage.
+    /// Returns the events found, in the order of the file. If the file is cut or damaged, only events before the damage
+    /// are found.
     pub fn finish(mut self) -> Vec<EventArguments> {
         self.unpacker.finish(&mut |piece| self.intake.take(piece));
         self.intake.end();
@@ -93,7 +95,7 @@ impl MemberIntake {
                 if self.member == if is_file { &self.file } else { path }
                     && let Some((watch, outlines)) = self.waiting.take()
                 {
-                    // Only a file that is not packed has places that were foreseen.
+                    // Known positions are valid only for an uncompressed file.
                     let outlines = if path == self.file { outlines } else { Vec::new() };
                     self.decoder = Some(Decoder::new(path).foreseeing(outlines).watching(watch));
                 }
@@ -102,7 +104,7 @@ impl MemberIntake {
                 if let Some(decoder) = &mut self.decoder
                     && !self.is_done
                 {
-                    // What cannot be decoded gives no events.
+                    // Content that cannot be decoded yields no events.
                     let _ = decoder.push(bytes);
                     self.is_done = decoder.forget() == 0;
                 }

@@ -1,4 +1,4 @@
-//! What is found is what was written, whatever stands around it and however the bytes come.
+//! The arguments found are those written, independent of the surrounding text and the chunk sizes.
 
 use std::io::Write as _;
 
@@ -8,7 +8,7 @@ use super::{ArgumentsReader, EventArguments};
 use crate::Outliner;
 use crate::xplane::writer::{event, message, sample};
 
-/// Index, name and arguments of what is found.
+/// Returns index, name and arguments of the events found.
 fn find(file: &str, member: &str, bytes: &[u8], events: &[u32], chunk: usize) -> Vec<EventArguments> {
     let mut reader = ArgumentsReader::new(file, member, events.to_vec());
     for piece in bytes.chunks(chunk) {
@@ -24,7 +24,7 @@ fn of_file(bytes: &[u8], events: &[u32]) -> Vec<EventArguments> {
     find("file", "file", bytes, events, 4096)
 }
 
-/// `name: key=value key=value`.
+/// Formats each event as `name: key=value key=value`.
 fn said(found: &[EventArguments]) -> Vec<String> {
     let pair = |(name, value): &(String, String)| format!(" {name}={value}");
     found.iter().map(|it| format!("{}:{}", it.name, it.arguments.iter().map(pair).collect::<String>())).collect()
@@ -39,7 +39,7 @@ const KERNEL: &str = r#"{"ph":"X","cat":"kernel","name":"gemm","pid":0,"tid":7,"
     "queued": null, "in": {"shapes": [[2, "x y"]], "deep": {}}},"id":9,"bp":"e"}"#;
 
 #[test]
-fn every_member_of_a_json_event_is_told_as_it_is_written() {
+fn every_member_of_a_json_event_is_returned_as_written() {
     let text = json(&format!(r#"{{"ph":"M","name":"process_name","pid":0,"args":{{"name":"p"}}}},{KERNEL}"#));
     let expected = "gemm: External id=18446744073709551615 grid=[56,2,1] est. achieved occupancy %=1.50 \
                     Trace name=a\n\"b\" queued=null in.shapes=[[2,\"x y\"]] in.deep={} cat=kernel id=9 bp=e";
@@ -47,7 +47,7 @@ fn every_member_of_a_json_event_is_told_as_it_is_written() {
 }
 
 #[test]
-fn a_pair_says_what_its_begin_and_its_end_say() {
+fn a_pair_has_the_arguments_of_its_begin_and_its_end() {
     let text = json(
         r#"{"ph":"B","name":"outer","pid":1,"tid":1,"ts":1,"args":{"a":1,"same":0}},
            {"ph":"B","name":"inner","pid":1,"tid":1,"ts":2,"args":{"b":2}},
@@ -62,7 +62,7 @@ fn a_pair_says_what_its_begin_and_its_end_say() {
 }
 
 #[test]
-fn an_xplane_tells_the_stats_of_the_event_and_of_its_metadata() {
+fn an_xplane_gives_the_stats_of_the_event_and_of_its_metadata() {
     let kernel = "gemm: correlation_id=41 hlo_module=jit_train_step name=jit(train_step)/dot_general tf_op=XlaModule: \
                   program_id=-7";
     let fusion = "fusion.2: correlation_id=42 hlo_module=jit_train_step name=jit(train_step)/add tf_op=XlaModule: \
@@ -76,7 +76,7 @@ fn an_xplane_tells_the_stats_of_the_event_and_of_its_metadata() {
 }
 
 #[test]
-fn values_of_every_type_are_told() {
+fn values_of_every_type_are_returned() {
     let stat = |id: i64| message().int(1, id);
     let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     packed.write_all(b"long text").unwrap();
@@ -112,7 +112,7 @@ fn members_of_archives_and_packed_files_are_read() {
     packed.write_all(&text).unwrap();
     let packed = packed.finish().unwrap();
     assert_eq!(find("t.json.gz", "t.json.gz", &packed, &[0], 5).len(), 1);
-    // Another member of the archive holds more events.
+    // Another member of the archive contains more events.
     let archive = [tar_member("run/b.xplane.pb", &sample()), tar_member("run/t.json.gz", &packed)].concat();
     assert_eq!(find("r.tar", "r.tar/run/b.xplane.pb", &archive, &[3], 700).len(), 1);
     assert_eq!(find("r.tar", "r.tar/run/t.json", &archive, &[3], 700), []);
@@ -132,7 +132,7 @@ fn tar_member(path: &str, content: &[u8]) -> Vec<u8> {
 }
 
 #[test]
-fn planes_that_were_foreseen_and_large_ones_give_the_same() {
+fn outlined_planes_and_large_ones_give_the_same() {
     let stat = |number: i64| message().int(1, 1).int(4, number);
     let line = (0..9000).fold(message().bytes(2, "XLA Ops"), |line, at: i64| {
         line.message(4, event(1, at * 10, 5).message(4, stat(at)))
@@ -155,7 +155,7 @@ fn planes_that_were_foreseen_and_large_ones_give_the_same() {
 }
 
 #[test]
-fn a_cut_file_gives_what_stands_before_the_cut() {
+fn a_cut_file_gives_the_events_before_the_cut() {
     let text = json(&[KERNEL; 3].join(","));
     for (bytes, name, count) in [(text, "t.json", 3), (sample(), "a.pb", 4)] {
         let mut before = 0;
@@ -168,7 +168,7 @@ fn a_cut_file_gives_what_stands_before_the_cut() {
     }
 }
 
-/// An event of a JSON trace and what is to be found of it.
+/// Writes an event of a JSON trace and returns the arguments to be found for it.
 fn json_event(phase: u8, start: u64, keys: &[(u8, u32)]) -> (String, Vec<(String, String)>) {
     let args = keys.iter().map(|(key, value)| (format!("k{key}"), value.to_string())).collect::<Vec<_>>();
     let text = args.iter().map(|(key, value)| format!("\"{key}\":{value}")).collect::<Vec<_>>().join(",");
@@ -192,7 +192,7 @@ proptest! {
         chunk in 1..5000usize,
         base in prop::sample::select(vec![0u64, 1_700_000_000_000_000]),
     ) {
-        // Open begins, and what is to be found of each event that ends or is whole.
+        // Indices of open begin events, and the expected arguments of each complete or ended event.
         let (mut open, mut expected, mut texts) = (Vec::new(), Vec::new(), Vec::new());
         for (phase, start, keys) in std::iter::repeat_n(events, repeats).flatten() {
             let keys: Vec<(u8, u32)> = keys.into_iter().collect();

@@ -1,8 +1,8 @@
-//! The `args` of an event: the keys that metrics use, found in one pass and turned into [`Args`] and what the event
-//! has of its own. Which they are, and under which keys, is listed in `trace::args` and `trace::event_columns`.
+//! Reads the `args` of an event in one pass: the keys that metrics use. They become [`Args`] and the event's own
+//! values. `trace::args` and `trace::event_columns` list the keys.
 //!
-//! JAX writes every value as a string, Kineto as numbers: both are taken. Keys that no number needs
-//! (`shape_with_layout`, Kineto's `External id`, input shapes, ...) are passed over; nested values are never looked into.
+//! JAX writes every value as a string, and Kineto writes numbers. Both are accepted. Keys that no metric needs
+//! (`shape_with_layout`, Kineto's `External id`, input shapes, ...) are skipped, and nested values are not parsed.
 
 use super::byte_set::ByteSet;
 use super::kineto;
@@ -11,40 +11,40 @@ use super::number;
 use super::text::text;
 use trace::{Args, ColumnValues, EventColumn, EventStat, Holds, StrId, Strings};
 
-/// Which argument a value belongs to.
+/// Argument that a value belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ArgKey {
-    /// What an xplane has as a stat; `name` is also the name in metadata events.
+    /// An argument that is a stat in xplane files. `name` is also the name in metadata events.
     Stat(EventStat),
-    /// What Kineto records of a kernel's launch and of a collective.
+    /// A detail that Kineto records of a kernel launch or a collective.
     Kineto(kineto::Detail),
     /// Labels of a `process_labels` event.
     Labels,
     /// Index of a `process_sort_index` event.
     SortIndex,
-    /// A number under any other key: not kept, but known to differ from event to event.
+    /// A number with any other key. It is not stored, but it may differ between otherwise equal events.
     OtherNumber,
 }
 
-/// An argument and the place of its value.
+/// An argument and the position of its value.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ArgField {
     pub key: ArgKey,
     pub value: Span,
 }
 
-/// What differs from one occurrence of an event to the next.
+/// Values that differ between occurrences of the same event.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Own {
     pub values: ColumnValues,
-    /// Start by the chip's clock.
+    /// Start in the chip's clock.
     pub chip_start: Option<i64>,
-    /// Duration by the chip's clock.
+    /// Duration in the chip's clock.
     pub chip_duration: Option<i64>,
 }
 
 impl Own {
-    /// Sets the number that `stat` names; stats that many events share are ignored.
+    /// Sets the number for `stat`. Ignores stats that many events share.
     #[inline]
     pub fn set(&mut self, stat: EventStat, number: Option<i64>) {
         match stat {
@@ -55,7 +55,7 @@ impl Own {
         }
     }
 
-    /// The step is `number`, unless an argument says which it is.
+    /// Sets the step to `number`, unless an argument already set it.
     pub fn step_num_or(&mut self, number: Option<i64>) {
         let step = self.values.get(EventColumn::StepNum).or(number);
         self.values.set(EventColumn::StepNum, step);
@@ -98,10 +98,10 @@ pub(super) fn parse(buf: &[u8], pos: usize, fields: &mut Vec<ArgField>) -> Scan<
     }
 }
 
-/// The bytes of which numbers are made.
+/// Bytes that occur in numbers.
 static NUMBER_BYTES: ByteSet = ByteSet::of(b"0123456789.-+eE");
 
-/// True for bytes of which numbers are made.
+/// Returns true if the byte can occur in a number.
 #[inline]
 pub(super) fn is_number_byte(byte: u8) -> bool {
     NUMBER_BYTES.has(byte)
@@ -111,7 +111,7 @@ fn is_number(text: &[u8]) -> bool {
     !text.is_empty() && text.iter().all(|&byte| is_number_byte(byte))
 }
 
-/// What `fields` say, except for the event's category, which stands outside them.
+/// Converts `fields` into arguments and own values, except for the category, which is outside of `args`.
 pub(super) fn build(fields: &[ArgField], buf: &[u8], strings: &mut Strings, scratch: &mut String) -> (Args, Own) {
     let (mut args, mut own) = (Args::default(), Own::default());
     let (mut path, mut annotation) = (StrId::EMPTY, StrId::EMPTY);

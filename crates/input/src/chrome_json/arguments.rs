@@ -1,7 +1,8 @@
-//! Everything that a Chrome trace says of one event: its `args`, and its members that are neither name, time nor thread.
+//! Collects all details of selected events in a Chrome trace: their `args` and all members except name, time and
+//! thread.
 //!
-//! Which event of the file an object becomes is known when it is placed: at once, after the first of the file have decided its clock, or,
-//! of a pair, at its end. Until then the text of what may be wanted is kept:
+//! The index of an event is known only when the event is stored: at once, after the first events of the file have
+//! decided its clock, or at the end of a pair. Until then, the text of events that may be selected is kept:
 //!
 //! ```text
 //! {"ph":"B",...,"args":{"a":1}}   kept                     {"ph":"E",...,"args":{"b":2}}   placed: a and b
@@ -16,26 +17,26 @@ use super::watched::Watched;
 use crate::watch::{ArgumentList, EventArguments, Watch};
 use trace::EventId;
 
-/// Levels of objects whose members have names of their own: what lies deeper is a value.
+/// Maximum depth of nested objects whose members are listed separately. Deeper objects are listed as one value.
 const MAX_DEPTH: u32 = 8;
 
-/// Members of an event that are known of it anyway.
+/// Members of an event that the trace contains anyway.
 const KNOWN: [&[u8]; 6] = [b"name", b"ph", b"pid", b"tid", b"ts", b"dur"];
 
 impl Store {
-    /// Watches for events.
+    /// Sets the events to watch for.
     pub fn watch(&mut self, watch: Option<Watch>) {
         self.watched = watch.map(|watch| Box::new(Watched { watch, ..Watched::default() }));
     }
 
-    /// Gives back the memory of what was read, and returns how many events are still watched for.
+    /// Frees the memory of events read so far and returns the number of events that are still missing.
     pub fn forget(&mut self) -> usize {
         self.trace.events.forget();
         self.marks = Marks::default();
         self.watched.as_ref().map_or(0, |watched| watched.watch.left())
     }
 
-    /// Takes the text of an event after it was stored.
+    /// Receives the text of an event after it was stored.
     #[inline(never)]
     pub fn note(&mut self, event: &RawEvent, text: &[u8], offset: u64) {
         let is_settled = self.anchor_us.is_some();
@@ -60,18 +61,18 @@ impl Store {
         }
     }
 
-    /// The file ends: what was found.
+    /// Ends the file and returns the events found.
     pub fn finish_watch(&mut self) -> Option<Watch> {
         self.finish();
         self.found(None);
         self.watched.take().map(|watched| watched.watch)
     }
 
-    /// Says what stands in the text of the events that were placed; `at_hand` is the one that was read last.
-    fn found(&mut self, at_hand: Option<(u64, &[u8])>) {
+    /// Collects the details of newly stored events. `current` is the last event that was read.
+    fn found(&mut self, current: Option<(u64, &[u8])>) {
         let Some(watched) = &mut self.watched else { return };
         for (event, offset) in std::mem::take(&mut watched.placed) {
-            let (begin, end) = match (watched.kept.get(&offset), at_hand) {
+            let (begin, end) = match (watched.kept.get(&offset), current) {
                 (Some(kept), _) => (&*kept.begin, &*kept.end),
                 (None, Some((here, text))) if here == offset => (text, &[][..]),
                 (None, _) => continue,
@@ -83,7 +84,7 @@ impl Store {
     }
 }
 
-/// The arguments of an event in its text, and in that of the object that ends it.
+/// Collects the arguments in an event's text and in the text of its end event.
 fn arguments(begin: &[u8], end: &[u8]) -> Vec<(String, String)> {
     let mut list = ArgumentList::default();
     let mut others = Vec::new();
@@ -105,7 +106,7 @@ fn members(buf: &[u8], object: Span, prefix: &str, depth: u32, list: &mut Argume
     for_each_member(buf, object.start, |key, value| member(buf, key, value, prefix, depth, list));
 }
 
-/// Adds a member; of an object each of its members, with the object's name in front.
+/// Adds a member. For an object, adds each of its members with the object's name as prefix.
 fn member(buf: &[u8], key: Span, value: Span, prefix: &str, depth: u32, list: &mut ArgumentList) {
     let name = format!("{prefix}{}", text(key, buf, &mut String::new()));
     let bytes = value.bytes(buf);
@@ -119,7 +120,7 @@ fn member(buf: &[u8], key: Span, value: Span, prefix: &str, depth: u32, list: &m
     }
 }
 
-/// Calls `visit` with key and value of each member of the object at `start`, up to the first that cannot be read.
+/// Calls `visit` with the key and value of each member of the object at `start`. Stops at the first malformed member.
 fn for_each_member(buf: &[u8], start: usize, mut visit: impl FnMut(Span, Span)) {
     let mut pos = start + 1;
     while let Ok(byte) = peek(buf, &mut pos) {
@@ -138,7 +139,7 @@ fn for_each_member(buf: &[u8], start: usize, mut visit: impl FnMut(Span, Span)) 
     }
 }
 
-/// JSON without white space between its tokens.
+/// Removes white space between the tokens of a JSON text.
 fn compact(json: &[u8]) -> String {
     let (mut out, mut in_string, mut is_escaped) = (Vec::with_capacity(json.len()), false, false);
     for &byte in json {

@@ -1,10 +1,10 @@
-//! Sets of bytes, asked of every byte of a text.
+//! Sets of bytes with fast lookup.
 
 /// A set of bytes.
 pub(super) struct ByteSet([bool; 256]);
 
 impl ByteSet {
-    /// The set of these bytes.
+    /// Returns the set of these bytes.
     #[expect(clippy::indexing_slicing, reason = "a byte is below 256, and the index below the length")]
     pub(super) const fn of(bytes: &[u8]) -> ByteSet {
         let mut has = [false; 256];
@@ -16,7 +16,7 @@ impl ByteSet {
         ByteSet(has)
     }
 
-    /// True for a byte of the set.
+    /// Returns true if the set contains the byte.
     #[inline]
     #[expect(clippy::indexing_slicing, reason = "a byte is below 256")]
     pub(super) fn has(&self, byte: u8) -> bool {

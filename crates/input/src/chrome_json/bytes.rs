@@ -1,7 +1,7 @@
-//! Comparing bytes in words. In WebAssembly `==` on slices calls a routine that goes byte by byte, and an event that
-//! repeats another is nothing but a comparison of some hundred bytes.
+//! Compares bytes in words. In WebAssembly, `==` on slices calls a routine that compares byte by byte, and most of the
+//! time for a repeated event is spent on comparing a few hundred bytes.
 
-/// True where both are the same bytes.
+/// Returns true if both slices contain the same bytes.
 #[inline]
 pub(super) fn equal(a: &[u8], b: &[u8]) -> bool {
     if a.len() != b.len() {
@@ -12,7 +12,7 @@ pub(super) fn equal(a: &[u8], b: &[u8]) -> bool {
         && tail(a, b, a_rest, b_rest)
 }
 
-/// Compares the last bytes, fewer than 16: by one word that reaches back into what is known to be equal.
+/// Compares the last bytes, fewer than 16, by a word that overlaps the part that is already known to be equal.
 #[inline]
 fn tail(a: &[u8], b: &[u8], a_rest: &[u8], b_rest: &[u8]) -> bool {
     if a_rest.is_empty() {

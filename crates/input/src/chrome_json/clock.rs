@@ -1,21 +1,23 @@
-//! The trace's anchor: which time of the file becomes zero.
+//! Chooses the trace's anchor: the time of the file that becomes zero.
 //!
-//! JAX counts from the start of the profile: its times stay as they are, the anchor is 0. Kineto and others write absolute
-//! or uptime microseconds, which do not fit 64 bits of picoseconds. Such a file's times count from its first event. One
-//! absurd first timestamp must not push all other events out of range, so the first [`VOTERS`] events wait, and their
-//! median decides whether the file's times are large and which events are near enough to be the anchor. The choice depends
-//! on the order of events in the file only, never on how the bytes arrived.
+//! JAX counts times from the start of the profile, so they stay as they are and the anchor is 0. Kineto and other
+//! writers use absolute times or uptimes in microseconds, which overflow 64 bits of picoseconds. The times of such a
+//! file are counted from its first event.
+//!
+//! A single absurd timestamp at the start must not push all other events out of range. The first [`VOTERS`] events
+//! therefore wait. Their median decides whether the file's times are large, and which events are close enough to be the
+//! anchor. The choice depends only on the order of events in the file, and never on the chunk sizes.
 
 use super::number::Time;
 
-/// Events that decide the anchor.
+/// Number of events that decide the anchor.
 pub(super) const VOTERS: usize = 1024;
-/// From here on (11.6 days) times are taken for absolute ones.
+/// Times from this value on (11.6 days) count as absolute.
 const LARGE_US: u64 = 1_000_000_000_000;
-/// Distance from the median at which an event can still be the anchor: an hour.
+/// Maximum distance of the anchor from the median: one hour.
 const NEAR_US: u64 = 3_600_000_000;
 
-/// The anchor in whole microseconds for a file that starts with these times.
+/// Returns the anchor in whole microseconds for a file whose first events have these start times.
 pub(super) fn anchor_us(starts: &[Time]) -> i64 {
     let mut sorted: Vec<i64> = starts.iter().map(|time| time.us).collect();
     sorted.sort_unstable();
@@ -24,7 +26,7 @@ pub(super) fn anchor_us(starts: &[Time]) -> i64 {
         return 0;
     }
     let near = starts.iter().map(|time| time.us).find(|us| us.abs_diff(median) <= NEAR_US);
-    // The report gives the anchor in nanoseconds; where that overflows the times are nonsense and stay unanchored.
+    // The report contains the anchor in nanoseconds. If that overflows, the times are nonsense and the anchor is 0.
     near.filter(|us| us.checked_mul(1_000).is_some()).unwrap_or(0)
 }
 
@@ -42,7 +44,7 @@ mod tests {
         assert_eq!(anchor(&[5_000, 17, 96_487_413]), 0);
         let unix = 1_682_725_898_236_567;
         assert_eq!(anchor(&[unix + 40, unix, unix + 90]), unix + 40);
-        // One absurd value, at either end, first or not, decides nothing.
+        // One absurd value does not change the anchor, at either end and at any position.
         assert_eq!(anchor(&[0, unix, unix + 1]), unix);
         assert_eq!(anchor(&[unix, 10, 20, 30]), 0);
         assert_eq!(anchor(&[i64::MAX, i64::MAX]), 0);

@@ -1,13 +1,14 @@
-//! What the keys beside the event list, and the names of calls, say of devices: name, memory, capability, maker.
+//! Sets the name, memory, compute capability and vendor of devices from the keys next to the event list and from call
+//! names.
 
 use super::metadata::{DeviceProperties, TopLevel};
 use super::store::Store;
 use trace::{PlaneKind, StatValue, Trace};
 
-/// Threads of a wave on AMD's data centre GPUs; NVIDIA's warps have 32.
+/// Threads per wave on AMD's data centre GPUs. NVIDIA's warps have 32.
 const WAVE_OF_AMD: i64 = 64;
 
-/// Gives the planes what the keys beside the event list say of them.
+/// Adds the properties in the keys next to the event list to the planes.
 pub(super) fn set(store: &mut Store, top_level: &TopLevel) {
     let is_amd = is_amd(&store.trace, &top_level.devices);
     for index in 0..store.trace.planes.len() {
@@ -28,7 +29,8 @@ pub(super) fn set(store: &mut Store, top_level: &TopLevel) {
     }
 }
 
-/// What all devices have in common: a device that the file does not list is another of the same kind. `None` if their names differ.
+/// Returns the properties that all devices share. A device that the file does not list is assumed to be of the same
+/// kind. Returns `None` if the names differ.
 fn common(devices: &[DeviceProperties]) -> Option<DeviceProperties> {
     let (first, rest) = devices.split_first()?;
     let agrees = rest.iter().all(|device| device.name == first.name);
@@ -37,7 +39,7 @@ fn common(devices: &[DeviceProperties]) -> Option<DeviceProperties> {
     agrees.then(|| DeviceProperties { stats, ..first.clone() })
 }
 
-/// Are the devices AMD's? Their names say it, the calls of the runtime (`hipLaunchKernel`), the width of a wave, or the kernels.
+/// Returns true if the devices are from AMD, by their names, runtime calls (`hipLaunchKernel`), wave width, or kernels.
 fn is_amd(trace: &Trace, devices: &[DeviceProperties]) -> bool {
     let is_named = |words: &[&str]| {
         let mut names = devices.iter().filter_map(|device| device.name.as_deref());
@@ -53,7 +55,7 @@ fn is_amd(trace: &Trace, devices: &[DeviceProperties]) -> bool {
     if is_named(&["NVIDIA", "Tesla", "GeForce"]) || is_called("cuda") {
         return false;
     }
-    // Tensile's kernels of matrix products.
+    // Kernels of Tensile, AMD's matrix product generator.
     let has_tensile = || trace.strings.iter().any(|name| name.starts_with("Cijk_"));
     devices.iter().any(|device| device.wave == Some(WAVE_OF_AMD)) || is_called("hip") || has_tensile()
 }

@@ -1,18 +1,18 @@
-//! One object of the event list, as places in the text: nothing is converted or stored yet, so an event that turns out
-//! to be cut off or malformed has left no trace.
+//! Reads one object of the event list as positions in the text. Nothing is converted or stored yet, so an event that
+//! turns out to be cut or malformed has no effect.
 
 use super::args::{self, ArgField, Own};
 use super::bytes::equal;
 use super::lexer::{Kind, Scan, Span, Stop, colon, peek, string, value};
 use super::memo::Memo;
 
-/// Phase of an event whose `ph` is longer than a letter.
+/// Phase of an event whose `ph` is longer than one letter.
 const UNKNOWN_PHASE: u8 = 0xff;
 
-/// The parts of an event that are used. Keys come in any order; of a repeated key the last one counts.
+/// The relevant parts of an event. Keys may come in any order, and the last one of repeated keys counts.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct RawEvent {
-    /// Letter of `ph`; 0 where it is missing.
+    /// Letter of `ph`, or 0 if it is missing.
     pub phase: u8,
     pub pid: Span,
     pub tid: Span,
@@ -23,11 +23,11 @@ pub(super) struct RawEvent {
     /// `id`, or `id2` with its braces.
     pub id: Span,
     pub args: Span,
-    /// First letter of `s`: what an instant belongs to; 0 where it is missing.
+    /// First letter of `s`: the scope of an instant event. 0 if it is missing.
     pub scope: u8,
-    /// First letter of `bp`: which event the end of a flow belongs to; 0 where it is missing.
+    /// First letter of `bp`: the event that the end of a flow belongs to. 0 if it is missing.
     pub binding: u8,
-    /// The remembered event whose name and arguments this one repeats, and what differs.
+    /// Index of the remembered event with the same name and arguments, and the values that differ.
     pub repeats: Option<(usize, Own)>,
     /// False for `{}`.
     pub has_keys: bool,
@@ -35,11 +35,11 @@ pub(super) struct RawEvent {
 
 /// Reads the event at `start` (its `{`) and returns it with the position after it.
 ///
-/// `fields` receives its arguments unless they repeat those of a remembered event.
+/// Stores its arguments in `fields`, unless they repeat those of a remembered event.
 pub(super) fn parse(buf: &[u8], start: usize, memo: &Memo, fields: &mut Vec<ArgField>) -> Scan<(RawEvent, usize)> {
     fields.clear();
     let (mut event, mut pos) = usual_head(buf, start).unwrap_or_else(|| (RawEvent::default(), start + 1));
-    // After the usual head, a comma or brace comes next; else a key.
+    // After the usual head, a comma or brace comes next. Otherwise a key comes next.
     let mut after_value = pos > start + 1;
     loop {
         if after_value {
@@ -75,7 +75,7 @@ pub(super) fn parse(buf: &[u8], start: usize, memo: &Memo, fields: &mut Vec<ArgF
                 b"bp" => event.binding = value.bytes(buf).first().copied().unwrap_or(0),
                 b"id" | b"id2" => event.id = value,
                 b"name" => {
-                    // A name after the arguments: those of a remembered event stand in no field yet.
+                    // The name follows the arguments, so the remembered event no longer applies. Parse the arguments.
                     if event.repeats.take().is_some() {
                         args::parse(buf, event.args.start, fields)?;
                     }
@@ -92,8 +92,8 @@ pub(super) fn parse(buf: &[u8], start: usize, memo: &Memo, fields: &mut Vec<ArgF
     Ok((event, pos + 1))
 }
 
-/// The keys of a complete event up to its name, as XLA writes them: always in this order, without spaces. Returns the
-/// position after the name; what looks otherwise is left to the general case, which would read the same.
+/// Reads the keys of a complete event up to its name, if they have XLA's form: always in this order and without spaces.
+/// Returns the position after the name. Other forms are left to the general code, which gives the same result.
 #[inline]
 fn usual_head(buf: &[u8], start: usize) -> Option<(RawEvent, usize)> {
     let mut event = RawEvent { phase: b'X', has_keys: true, ..RawEvent::default() };

@@ -1,4 +1,4 @@
-//! What can be said only when the whole file was seen: kinds of planes, the writer, and what was lost.
+//! Completes a trace after the whole file was read: kinds of planes, the writer, and lost data.
 
 use std::collections::BTreeSet;
 
@@ -16,11 +16,11 @@ use trace::{
     Framework, LineKind, Plane, PlaneKind, Platform, SourceFormat, StatValue, StrId, Trace, copies, is_gpu_cat,
 };
 
-/// Numbers of complete events at which XLA's writer stops (the older and the newer limit).
+/// Numbers of complete events at which XLA's writer stops (older and newer limit).
 const WRITER_LIMITS: [u64; 2] = [1_000_000, 5_000_000];
-/// Names that TensorFlow's runtime gives its host events and JAX never does.
+/// Names of host events that TensorFlow's runtime uses and JAX does not.
 const TENSORFLOW_EVENTS: [&str; 3] = ["ExecutorState::Process", "EagerKernelExecute", "TFE_Py_ExecuteCancelable"];
-/// Categories that Kineto gives to what ran on the host, in its newer and older spellings.
+/// Categories of Kineto's host events, in newer and older spellings.
 const KINETO_HOST_CATS: [&str; 8] = [
     "cpu_op",
     "user_annotation",
@@ -32,7 +32,7 @@ const KINETO_HOST_CATS: [&str; 8] = [
     "Runtime",
 ];
 
-/// Makes the trace of a file: `done` bytes of `length` were read in whole tokens.
+/// Builds the trace of a file. `done` of its `length` bytes were read as complete tokens.
 pub(super) fn finish(scanner: Scanner, path: &str, done: u64, length: u64) -> Result<Trace, Error> {
     if let Some(error) = not_a_trace(&scanner, length) {
         return Err(error);
@@ -74,7 +74,7 @@ pub(super) fn finish(scanner: Scanner, path: &str, done: u64, length: u64) -> Re
         warnings.push(truncated_by_writer(trace.complete_events));
     }
     if trace.events.is_empty() {
-        let message = "The event list holds no event with a duration: there is nothing to measure.";
+        let message = "The event list contains no event with a duration, so there is nothing to measure.";
         warnings.push(Warning::new(WarningCode::NoEvents, message));
     }
     trace.warnings.extend(warnings.into_iter().map(|warning| warning.with_file(path)));
@@ -88,9 +88,9 @@ fn not_a_trace(scanner: &Scanner, length: u64) -> Option<Error> {
     if length == 0 {
         return Some(Error::Empty);
     }
-    let remedy = "Drop a trace.json or trace.json.gz as the JAX profiler writes it, or the xplane.pb beside it.";
+    let remedy = "Open a trace.json or trace.json.gz of the JAX profiler, or the xplane.pb next to it.";
     if scanner.state == ScannerState::Start {
-        return Some(Error::not_a_profile("text without any content", remedy));
+        return Some(Error::not_a_profile("an empty text", remedy));
     }
     let is_trace = scanner.has_list && (!scanner.is_array || scanner.store.events_seen > 0);
     if is_trace {
@@ -102,23 +102,23 @@ fn not_a_trace(scanner: &Scanner, length: u64) -> Option<Error> {
     if scanner.keys.iter().any(|key| sniff::is_profile_section(key)) {
         return Some(Error::Malformed {
             what: "a unified profile".to_owned(),
-            reason: "what stands before its sections is too large or nested too deeply".to_owned(),
-            remedy: "Export it again, or drop the trace it was made from.".to_owned(),
+            reason: "the text before its sections is too large or nested too deeply".to_owned(),
+            remedy: "Export it again, or open the original trace.".to_owned(),
         });
     }
     let keys = scanner.keys.iter().map(|key| format!("\"{key}\"")).collect::<Vec<_>>().join(", ");
     let what = match (scanner.state == ScannerState::Done, keys.is_empty()) {
         (true, true) => "an empty JSON object".to_owned(),
         (true, false) => format!("a JSON object without \"traceEvents\" (it has {keys})"),
-        (false, true) => "a JSON object that is cut off before its first key".to_owned(),
+        (false, true) => "a JSON object that is truncated before its first key".to_owned(),
         (false, false) => {
-            format!("a JSON object that is cut off or malformed before any \"traceEvents\" (it has {keys})")
+            format!("a JSON object that is truncated or malformed before any \"traceEvents\" (it has {keys})")
         }
     };
     Some(Error::not_a_profile(what, remedy))
 }
 
-/// The label of a process (`process_labels`), where it has one.
+/// Returns the label of a process (`process_labels`), if it has one.
 fn label(trace: &Trace, plane: &Plane) -> Option<StrId> {
     match trace.plane_stat(plane, "labels")? {
         StatValue::Text(label) if !label.is_empty() => Some(label),
@@ -126,7 +126,7 @@ fn label(trace: &Trace, plane: &Plane) -> Option<StrId> {
     }
 }
 
-/// Gives the processes for which `wanted` holds their labels as names.
+/// Names processes after their labels if `wanted` returns true.
 fn label_the(trace: &mut Trace, wanted: impl Fn(&Trace, &Plane) -> bool) {
     let found: Vec<Option<StrId>> =
         trace.planes.iter().map(|plane| label(trace, plane).filter(|_| wanted(trace, plane))).collect();
@@ -135,19 +135,19 @@ fn label_the(trace: &mut Trace, wanted: impl Fn(&Trace, &Plane) -> bool) {
     }
 }
 
-/// A process without a name is called by its label.
+/// Names a process without a name after its label.
 fn label_the_nameless(trace: &mut Trace) {
     label_the(trace, |_, plane| plane.name.is_empty());
 }
 
-/// Kineto calls every process by the program's name (`python3`) and says in the label which device it is: `GPU 0`.
+/// Names devices after their labels, such as `GPU 0`. Kineto gives all processes the name of the program (`python3`).
 fn label_the_devices(trace: &mut Trace) {
     let is_device = |plane: &Plane| matches!(plane.kind, PlaneKind::Device { .. });
     label_the(trace, |trace, plane| is_device(plane) && trace::plane_kind(trace.text(plane.name)) == PlaneKind::Other);
 }
 
-/// Where a trace of Kineto has no metadata, a process with GPU work is called by its number, `GPU 0`, and its threads are streams. A number
-/// of more than 32 bits is the name of a process and not of a GPU.
+/// Names processes with GPU work by their number (`GPU 0`) and their threads as streams, if a Kineto trace has no
+/// metadata. A number above 32 bits is the id of a process and not of a GPU.
 fn number_the_devices(store: &mut Store) {
     let Trace { strings, planes, lines, .. } = &mut store.trace;
     let mut nameless = vec![false; planes.len()];
@@ -169,7 +169,7 @@ fn number_the_devices(store: &mut Store) {
     }
 }
 
-/// Processes and threads without a name are called by their ids.
+/// Names processes and threads without a name after their ids.
 fn name_the_nameless(store: &mut Store) {
     let Trace { strings, planes, lines, .. } = &mut store.trace;
     let mut label = |kind: &str, id: Id| {
@@ -189,9 +189,9 @@ fn name_the_nameless(store: &mut Store) {
     }
 }
 
-/// Kineto states what ran where by category, not by the names of processes: a process with GPU work is a device (its
-/// number stands in `device` or is the process id), one with host work is a host. A plane whose name says what it is
-/// (`/device:GPU:0`) is left to that name.
+/// Derives the kinds of planes from Kineto's event categories, since its process names do not contain them. A process
+/// with GPU work is a device, with its number in `device` or in the process id. A process with host work is a host. A
+/// plane with a clear name (`/device:GPU:0`) keeps the kind of that name.
 fn kineto_kinds(trace: &mut Trace, plane_ids: &[Id]) {
     #[derive(Clone, Copy, PartialEq)]
     enum Side {
@@ -210,7 +210,7 @@ fn kineto_kinds(trace: &mut Trace, plane_ids: &[Id]) {
     if sides.iter().all(|side| *side == Side::Neither) {
         return;
     }
-    // Processes with GPU work of which nothing says which GPU it is.
+    // Processes with GPU work but without a GPU number.
     let mut unnumbered: Vec<usize> = Vec::new();
     for event in trace.events.iter() {
         let side = sides.get(event.args.index()).copied().unwrap_or(Side::Neither);
@@ -243,7 +243,7 @@ fn kineto_kinds(trace: &mut Trace, plane_ids: &[Id]) {
     number(&mut trace.planes, &unnumbered);
 }
 
-/// Gives the devices at these places the lowest numbers that no other has.
+/// Gives these devices the lowest free numbers.
 fn number(planes: &mut [Plane], unnumbered: &[usize]) {
     let ordinal = |plane: &Plane| match plane.kind {
         PlaneKind::Device { ordinal, .. } => Some(ordinal),
@@ -272,14 +272,14 @@ fn framework(trace: &Trace, top_level: &TopLevel) -> Framework {
     }
 }
 
-/// Kineto's times count from its base time, or where it gives none from the Unix epoch: the first event says when the
-/// capture started.
+/// Derives the start of the capture from the first event. Kineto's times count from its base time, or from the Unix
+/// epoch if there is no base time.
 fn set_unix_time(trace: &mut Trace, top_level: &TopLevel) {
     let starts = trace.events.iter().map(|event| event.start.as_ps());
     let base_ns = top_level.base_time_ns.unwrap_or(0);
     let Some(first) = starts.min() else { return };
     let unix_ns = trace.capture.anchor_ns.checked_add(base_ns).and_then(|ns| ns.checked_add(first.div_euclid(1_000)));
-    // Without a base, times since boot are possible: a Unix time lies after 2001.
+    // Without a base time, times may count from boot. A Unix time must be after 2001.
     trace.capture.start_unix_ns = unix_ns.filter(|&ns| ns > 1_000_000_000_000_000_000);
 }
 
@@ -292,25 +292,25 @@ fn cut_off(
 ) -> Option<Warning> {
     match state {
         ScannerState::Done => None,
-        // The end stands in text that could not be read, which has its own warning.
+        // The end of the file is in unreadable text, which has its own warning.
         ScannerState::Lost { previous: b'}' | b']' } => None,
-        // The format allows a list without its bracket: writers append to it until they stop.
+        // The format allows a list without its closing bracket: writers append to it until they stop.
         ScannerState::Events if is_array && done == length => Some(
-            Warning::new(WarningCode::JsonUnterminated, "The event list has no closing bracket; every event in it was read.")
+            Warning::new(WarningCode::JsonUnterminated, "The event list has no closing bracket. Every event in it was read.")
                 .with_offset(length),
         ),
         ScannerState::Object if has_list && done == length => Some(
-            Warning::new(WarningCode::JsonUnterminated, "The file has no closing brace; the event list in it is whole.").with_offset(length),
+            Warning::new(WarningCode::JsonUnterminated, "The file has no closing brace. Its event list is complete.").with_offset(length),
         ),
         _ => Some(
             Warning::new(
                 WarningCode::JsonCutOff,
                 format!(
-                    "The JSON text ends after {length} bytes in the middle of the trace: the {events} event(s) before byte {done} \
-                     were kept, what followed is lost."
+                    "The JSON text ends after {length} bytes, in the middle of the trace. The {events} event(s) before byte {done} \
+                     were kept. The rest is lost."
                 ),
             )
-            .with_remedy("Copy the file again from where it was captured; if it is cut there too, the capture was interrupted.")
+            .with_remedy("Copy the file again from where it was captured. If the original is truncated too, the capture was interrupted.")
             .with_offset(done),
         ),
     }
@@ -320,7 +320,7 @@ fn truncated_by_writer(count: u64) -> Warning {
     Warning::new(
         WarningCode::JsonTruncated,
         format!(
-            "The file holds exactly {count} events, the limit of the program that wrote it: it kept the earliest ones and \
+            "The file contains exactly {count} events, the limit of its writer. The writer kept the earliest events and \
              dropped the rest of the capture."
         ),
     )
@@ -331,7 +331,7 @@ fn truncated_by_writer(count: u64) -> Warning {
 fn far_off(count: u64) -> Warning {
     Warning::new(
         WarningCode::TimeFarOff,
-        format!("{count} event(s) lie more than an hour from all others and would stretch the capture: left out."),
+        format!("{count} event(s) more than an hour away from all others were skipped, since they would stretch the capture."),
     )
     .with_count(count)
 }

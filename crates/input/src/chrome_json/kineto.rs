@@ -1,4 +1,4 @@
-//! What PyTorch's Kineto records of a kernel, in the words of `kernel_details`, as XLA's collectors write it:
+//! Converts Kineto's (PyTorch) details of a kernel into the `kernel_details` format of XLA's collectors:
 //!
 //! ```text
 //! "registers per thread": 168, "shared memory": 231424, "grid": [56, 2, 1], "block": [384, 1, 1]
@@ -7,13 +7,13 @@
 //!     collective:allreduce in_elements:1024 dtype:BFloat16 group_size:8
 //! ```
 //!
-//! Not read: `est. achieved occupancy %`, which is an estimate from the number of blocks, where `occ_pct` is the limit that a
-//! kernel's resources set; blocks and warps per SM, which follow from it.
+//! `est. achieved occupancy %` is not read. It is an estimate from the number of blocks, but `occ_pct` is the limit
+//! that a kernel's resources set. Blocks and warps per SM follow from it and are not read either.
 
 use super::lexer::{Kind, Span};
 use super::text::text;
 
-/// A value that Kineto gives of a launch or a collective.
+/// A value that Kineto records for a launch or a collective.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Detail {
     Registers,
@@ -28,7 +28,7 @@ pub(super) enum Detail {
     Ranks,
 }
 
-/// The value that an argument of this name is.
+/// Returns the detail for an argument with this name.
 pub(super) fn detail_of(name: &[u8]) -> Option<Detail> {
     Some(match name {
         b"registers per thread" => Detail::Registers,
@@ -45,16 +45,16 @@ pub(super) fn detail_of(name: &[u8]) -> Option<Detail> {
     })
 }
 
-/// The values of one event, put together.
+/// The combined details of one event.
 #[derive(Debug, Default)]
 pub(super) struct Details {
     text: String,
-    /// There is a launch or a collective: the other words may mean something else in other events.
-    told: bool,
+    /// True if the event is a launch or a collective. In other events, these keys may have another meaning.
+    is_launch_or_collective: bool,
 }
 
 impl Details {
-    /// Takes a value; one that is not as it should be is left out.
+    /// Adds a value. Ignores malformed values.
     pub fn set(&mut self, detail: Detail, value: Span, buf: &[u8], scratch: &mut String) {
         let bytes = value.bytes(buf);
         let (key, value) = match detail {
@@ -69,8 +69,8 @@ impl Details {
             Detail::Collective => ("collective", word(value, buf, scratch)),
             Detail::DataType => ("dtype", word(value, buf, scratch)),
         };
-        // A grid that cannot be read still says what the others are of.
-        self.told |= matches!(detail, Detail::Grid | Detail::Collective);
+        // Even a malformed grid shows that the event is a launch.
+        self.is_launch_or_collective |= matches!(detail, Detail::Grid | Detail::Collective);
         let Some(value) = value else { return };
         if !self.text.is_empty() {
             self.text.push(' ');
@@ -80,9 +80,9 @@ impl Details {
         self.text.push_str(&value);
     }
 
-    /// All values as one text; `None` where the event states neither a launch nor a collective.
+    /// Returns all values as one text, or `None` if the event is neither a launch nor a collective.
     pub fn text(&self) -> Option<&str> {
-        (self.told && !self.text.is_empty()).then_some(self.text.as_str())
+        (self.is_launch_or_collective && !self.text.is_empty()).then_some(self.text.as_str())
     }
 }
 
@@ -91,7 +91,7 @@ fn number(bytes: &[u8]) -> Option<String> {
     all_digits.then(|| String::from_utf8_lossy(bytes).into_owned())
 }
 
-/// `56,2,1` of `[56, 2, 1]`; `None` for a list that holds or leaves out anything else.
+/// Converts `[56, 2, 1]` to `56,2,1`. Returns `None` if an item is missing or not a number.
 fn numbers(bytes: &[u8]) -> Option<String> {
     let inner = bytes.trim_ascii().strip_prefix(b"[")?.strip_suffix(b"]")?;
     let mut list = String::new();

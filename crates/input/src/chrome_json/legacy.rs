@@ -1,5 +1,6 @@
-//! Traces of PyTorch before Kineto (`torch.autograd.profiler`, `export_chrome_trace`): a list without categories and metadata. Host ops
-//! belong to the process `CPU functions`, with the thread that called them; kernels to `CUDA functions`, with their device as thread.
+//! Traces of PyTorch before Kineto (`torch.autograd.profiler`, `export_chrome_trace`): a list without categories and
+//! metadata. Host ops belong to the process `CPU functions`, with the calling thread. Kernels belong to
+//! `CUDA functions`, with the device as thread.
 
 use super::id::Id;
 use super::store::Store;
@@ -9,12 +10,12 @@ use trace::{LineKind, Plane, PlaneId, PlaneKind, Platform, Trace};
 const HOST: &str = "CPU functions";
 const DEVICES: &str = "CUDA functions";
 
-/// Did PyTorch before Kineto write the trace?
+/// Returns true if PyTorch before Kineto wrote the trace.
 pub(super) fn is_writer(trace: &Trace) -> bool {
     trace.strings.find(HOST).is_some() || trace.strings.find(DEVICES).is_some()
 }
 
-/// Makes each thread of the devices' process a device, and the other process a host.
+/// Turns each thread of the device process into a device, and the other process into a host.
 pub(super) fn name_devices(store: &mut Store) {
     if !is_writer(&store.trace) {
         return;
@@ -35,7 +36,7 @@ fn set_kind(trace: &mut Trace, plane: usize, kind: PlaneKind) {
     trace.planes.get_mut(plane).into_iter().for_each(|plane| plane.kind = kind);
 }
 
-/// Gives each thread of the process a plane of its own: the first has the one that is there.
+/// Gives each thread of the process its own plane. The first thread keeps the existing plane.
 fn split(store: &mut Store, plane: usize) {
     let mut is_first = true;
     for line in 0..store.trace.lines.len() {

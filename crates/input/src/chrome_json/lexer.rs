@@ -1,63 +1,63 @@
-//! JSON tokens in a byte slice, without copying and without recursion.
+//! Finds JSON tokens in a byte slice, without copying and without recursion.
 //!
-//! Only structure is judged here: where a string, a number-like word or a nested value ends. What the bytes mean is for
-//! the callers, so `NaN` is a word like any other and bytes that are not UTF-8 pass.
+//! The lexer only checks structure: the end of a string, a word or a nested value. Callers interpret the bytes. `NaN`
+//! is a word like any other, and bytes that are not UTF-8 are accepted.
 
 use super::byte_set::ByteSet;
 use memchr::memchr2;
 
-/// Why a token could not be read.
+/// Reason why a token could not be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stop {
-    /// The slice ends inside it.
+    /// The slice ends inside the token.
     Incomplete,
-    /// The byte at this position cannot stand there.
+    /// The byte at this position is not allowed there.
     Bad(usize),
 }
 
-/// A token, or why there is none.
+/// Result of reading a token.
 pub(super) type Scan<T> = Result<T, Stop>;
 
-/// What a [`Span`] covers.
+/// Kind of text that a [`Span`] covers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// Nothing, since the key was not there.
+    /// Nothing, because the key is missing.
     #[default]
     Missing,
     /// The inside of a string without escapes.
     Text,
     /// The inside of a string with escapes.
     Escaped,
-    /// A number, `true`, `null`, `NaN`.
+    /// A number, `true`, `null` or `NaN`.
     Word,
     /// An object or array with its brackets.
     Nested,
 }
 
-/// A value's place in the slice it was read from.
+/// Position of a value in the slice.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Span {
-    /// First byte.
+    /// Position of the first byte.
     pub start: usize,
-    /// First byte after the value.
+    /// Position after the last byte.
     pub end: usize,
     /// Kind of the value.
     pub kind: Kind,
 }
 
 impl Span {
-    /// The bytes, escapes and all; empty where missing.
+    /// Returns the bytes, including escapes. Empty if the value is missing.
     pub fn bytes(self, buf: &[u8]) -> &[u8] {
         buf.get(self.start..self.end).unwrap_or_default()
     }
 
-    /// True where the file gives the key.
+    /// Returns true if the file contains the key.
     pub fn is_given(self) -> bool {
         self.kind != Kind::Missing
     }
 }
 
-/// The first position at or after `pos` that is no white space.
+/// Returns the first position at or after `pos` that is not white space.
 #[inline]
 pub(super) fn skip_space(buf: &[u8], mut pos: usize) -> usize {
     while let Some(b' ' | b'\n' | b'\r' | b'\t') = buf.get(pos) {
@@ -73,15 +73,16 @@ pub(super) fn peek(buf: &[u8], pos: &mut usize) -> Scan<u8> {
     buf.get(*pos).copied().ok_or(Stop::Incomplete)
 }
 
-/// Bytes that are looked at eight at a time before `memchr` is worth its call.
+/// Bytes to check eight at a time before a call of `memchr` pays off.
 const SHORT: usize = 48;
 
-/// End (the closing quote's position) of the string whose first byte is at `start`, and whether it has escapes.
+/// Returns the position of the closing quote, and whether the string has escapes. `start` is the string's first byte.
 #[inline]
 pub(super) fn string(buf: &[u8], start: usize) -> Scan<(usize, bool)> {
     let rest = buf.get(start..).ok_or(Stop::Incomplete)?;
     let mut seen = 0;
-    // Most keys and names are short: quotes and backslashes are found in 64-bit words (the lowest flagged byte is exact).
+    // Most keys and names are short: search for quotes and backslashes in 64-bit words (the lowest flagged byte is
+    // exact).
     while seen < SHORT {
         let Some(word) = rest.get(seen..).and_then(|r| r.first_chunk::<8>()) else { break };
         let word = u64::from_le_bytes(*word);
@@ -102,13 +103,13 @@ pub(super) fn string(buf: &[u8], start: usize) -> Scan<(usize, bool)> {
     }
 }
 
-/// High bit of every byte that is zero (bytes above a zero byte may be flagged too).
+/// Sets the high bit of every zero byte (bytes above a zero byte may be flagged too).
 #[inline]
 fn zero_bytes(word: u64) -> u64 {
     word.wrapping_sub(0x0101_0101_0101_0101) & !word & 0x8080_8080_8080_8080
 }
 
-/// End of a string whose first backslash is at `pos`.
+/// Finds the end of a string whose first backslash is at `pos`.
 #[cold]
 fn escaped_string(buf: &[u8], mut pos: usize) -> Scan<(usize, bool)> {
     loop {
@@ -121,7 +122,7 @@ fn escaped_string(buf: &[u8], mut pos: usize) -> Scan<(usize, bool)> {
     }
 }
 
-/// Position of the value that belongs to the key which ended before `pos`.
+/// Returns the position of the value for the key that ended before `pos`.
 #[inline]
 pub(super) fn colon(buf: &[u8], mut pos: usize) -> Scan<usize> {
     if peek(buf, &mut pos)? != b':' {
@@ -132,7 +133,7 @@ pub(super) fn colon(buf: &[u8], mut pos: usize) -> Scan<usize> {
     Ok(pos)
 }
 
-/// The value that starts at `pos`, and the position after it.
+/// Returns the value that starts at `pos`, and the position after it.
 #[inline]
 pub(super) fn value(buf: &[u8], pos: usize) -> Scan<(Span, usize)> {
     match buf.get(pos) {
@@ -156,7 +157,7 @@ pub(super) fn value(buf: &[u8], pos: usize) -> Scan<(Span, usize)> {
 /// Bytes that cannot be part of a word.
 static ENDS_WORD: ByteSet = ByteSet::of(b",}] \n\r\t\"{[:");
 
-/// End of the word at `pos`.
+/// Returns the end of the word at `pos`.
 #[inline]
 fn word(buf: &[u8], pos: usize) -> Scan<usize> {
     let rest = buf.get(pos..).unwrap_or_default();
@@ -169,7 +170,7 @@ fn word(buf: &[u8], pos: usize) -> Scan<usize> {
     }
 }
 
-/// End of the object or array at `pos`: brackets are counted, so 100,000 levels cost a counter and no stack.
+/// Returns the end of the object or array at `pos`. Counts brackets, so that 100,000 levels need no stack.
 fn nested(buf: &[u8], mut pos: usize) -> Scan<usize> {
     let mut depth = 0usize;
     loop {
@@ -194,13 +195,13 @@ fn nested(buf: &[u8], mut pos: usize) -> Scan<usize> {
 pub(super) struct Skipper {
     depth: u64,
     in_string: bool,
-    /// The next byte belongs to an escape.
+    /// True if the next byte belongs to an escape.
     escape: bool,
     in_word: bool,
 }
 
 impl Skipper {
-    /// Reads on at `pos`: the position after the value, or `None` where it goes on beyond the slice.
+    /// Continues at `pos`. Returns the position after the value, or `None` if the value continues after the slice.
     pub fn skip(&mut self, buf: &[u8], mut pos: usize) -> Option<usize> {
         while let Some(&byte) = buf.get(pos) {
             if self.escape {

@@ -1,8 +1,8 @@
-//! What was lost or odd on the way, counted while reading and reported once at the end.
+//! Counts lost and unusual data during reading, and reports it once at the end.
 
 use base::{Warning, WarningCode};
 
-/// A kind of loss; the order is that of the warnings.
+/// A kind of loss, in the order of the warnings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum JsonLoss {
     Unreadable,
@@ -20,14 +20,14 @@ pub(super) enum JsonLoss {
 
 const KINDS: usize = 11;
 
-/// Number of each loss and where it happened first.
+/// Number of losses of each kind, and the position of the first one.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct JsonLosses {
     counts: [(u64, u64); KINDS],
 }
 
 impl JsonLosses {
-    /// Counts a loss at `offset` bytes of the unpacked text.
+    /// Counts a loss at `offset` bytes in the decompressed text.
     #[cold]
     pub fn add(&mut self, loss: JsonLoss, offset: u64) {
         self.add_all(loss, 1, offset);
@@ -36,13 +36,13 @@ impl JsonLosses {
     /// Counts several losses, the first of them at `offset`.
     pub fn add_all(&mut self, loss: JsonLoss, more: u64, offset: u64) {
         if let Some((count, first)) = self.counts.get_mut(loss as usize).filter(|_| more > 0) {
-            // Pairs are closed, and times placed, later than they are read: the first place is the lowest.
+            // Pairs are closed and times are placed later than they are read, so the lowest position is the first.
             *first = if *count == 0 { offset } else { offset.min(*first) };
             *count += more;
         }
     }
 
-    /// One warning for each kind that occurred.
+    /// Returns one warning for each kind that occurred.
     pub fn warnings(&self) -> impl Iterator<Item = Warning> + '_ {
         let kinds = [
             JsonLoss::Unreadable,
@@ -67,54 +67,54 @@ impl JsonLosses {
 
 fn describe(loss: JsonLoss, count: u64) -> Warning {
     let events = if count == 1 { "1 event".to_owned() } else { format!("{count} events") };
-    let place = "the offset is that of the first, in the unpacked text";
+    let place = "The offset is that of the first one, in the decompressed text";
     match loss {
         JsonLoss::Unreadable => Warning::new(
             WarningCode::EventUnreadable,
-            format!("The event list is malformed in {count} place(s): what stood there was left out, reading went on at the next event; {place}."),
+            format!("The event list is malformed in {count} place(s). These parts were skipped, and reading continued at the next event. {place}."),
         )
-        .with_remedy("Copy the file again from where it was captured; if it is the same there, capture again."),
+        .with_remedy("Copy the file again from where it was captured. If the original has the same problem, capture again."),
         JsonLoss::TooLarge => Warning::new(
             WarningCode::EventTooLarge,
-            format!("{events} larger than 16 MiB: left out; {place}."),
+            format!("Skipped {events} larger than 16 MiB. {place}."),
         ),
         JsonLoss::NotANumber => Warning::new(
             WarningCode::TimeNotANumber,
-            format!("{events} without a start or a duration that is a number (NaN, null or missing): left out; {place}."),
+            format!("Skipped {events} whose start or duration is not a number (NaN, null or missing). {place}."),
         ),
         JsonLoss::Untimed => Warning::new(
             WarningCode::UntimedEvents,
-            format!("{events} with neither a start nor a duration (both are 0): left out; {place}."),
+            format!("Skipped {events} with neither a start nor a duration (both are 0). {place}."),
         ),
         JsonLoss::OutOfRange => Warning::new(
             WarningCode::TimeOutOfRange,
-            format!("{events} more than 106 days from the rest of the capture: left out; {place}."),
+            format!("Skipped {events} more than 106 days away from the rest of the capture. {place}."),
         ),
         JsonLoss::NegativeDuration => Warning::new(
             WarningCode::NegativeDuration,
-            format!("{events} with a negative duration: left out; {place}."),
+            format!("Skipped {events} with a negative duration. {place}."),
         ),
         JsonLoss::UnmatchedBegin => Warning::new(
             WarningCode::UnmatchedBegin,
-            format!("{events} that begin and never end: their duration is not known, so they were left out; {place}."),
+            format!("Skipped {events} without an end, since their duration is unknown. {place}."),
         ),
         JsonLoss::UnmatchedEnd => Warning::new(
             WarningCode::UnmatchedEnd,
-            format!("{count} end(s) of events whose begin is not in the file: left out; {place}."),
+            format!("Skipped {count} end(s) of events whose begin is not in the file. {place}."),
         ),
         JsonLoss::UnknownPhase => Warning::new(
             WarningCode::UnknownPhase,
-            format!("{events} of a kind that is not a duration known here: left out; {place}."),
+            format!("Skipped {events} of an unknown kind. {place}."),
         ),
         JsonLoss::OverlappingPair => Warning::new(
             WarningCode::OverlappingPairs,
             format!(
-                "{events} on a thread end while one that began later goes on: each has the time from its begin to the end of its name; {place}."
+                "{events} on a thread end before an event that began later. Each lasts from its begin to the next end with the same name. {place}."
             ),
         ),
         JsonLoss::TooMany => Warning::new(
             WarningCode::TooManyEvents,
-            format!("{events} beyond the limit of 4,294,967,295 events of one file: left out."),
+            format!("Skipped {events} beyond the limit of 4,294,967,295 events per file."),
         ),
     }
 }

@@ -1,17 +1,18 @@
-//! Reads what a file shows beside durations: counters (`C`), instants (`i`, `I`) and flows (`s`, `t`, `f`).
+//! Reads events without a duration: counters (`C`), instants (`i`, `I`) and flows (`s`, `t`, `f`).
 //!
 //! ```text
 //! {"ph":"C","pid":1,"ts":5,"name":"memory","args":{"used":3,"free":5}}     tracks "memory used" and "memory free"
 //! {"ph":"i","pid":1,"tid":2,"ts":5,"s":"t","name":"checkpoint"}            an instant of thread 2
-//! {"ph":"s","pid":1,"tid":2,"ts":5,"cat":"ac2g","name":"ac2g","id":7}             a flow leaves what runs on thread 2
-//! {"ph":"f","pid":0,"tid":4,"ts":8,"cat":"ac2g","name":"ac2g","id":7,"bp":"e"}    and arrives at what runs on thread 4
+//! {"ph":"s","pid":1,"tid":2,"ts":5,"cat":"ac2g","name":"ac2g","id":7}             a flow starts at an event of thread 2
+//! {"ph":"f","pid":0,"tid":4,"ts":8,"cat":"ac2g","name":"ac2g","id":7,"bp":"e"}    and ends at an event of thread 4
 //! ```
 //!
-//! Points of a flow have category, name and id in common; an id is that of the whole file, unless it says that it is of its process
-//! only (`"id2":{"local":"0x7"}`).
+//! The points of a flow have the same category, name and id. Ids are global for the file, unless they are marked as
+//! local to a process (`"id2":{"local":"0x7"}`).
 //!
-//! A mark that names an unknown thread belongs to its process, one of an unknown process to the whole trace; a counter of an unknown
-//! process, a point of a flow on an unknown thread, and whatever has no time, is left out.
+//! If the thread of an instant is unknown, the instant belongs to its process. If the process is unknown too, it
+//! belongs to the whole trace. Counters of an unknown process, flow points on an unknown thread, and events without a
+//! time are skipped.
 
 use super::event::RawEvent;
 use super::id::Id;
@@ -23,7 +24,7 @@ use super::text::text;
 use trace::{CounterTrack, FlowBinding, FlowPoint, FlowRole, Instant, InstantScope, StrId};
 
 impl Store {
-    /// Takes a `C` event.
+    /// Stores a `C` event.
     pub fn counter(&mut self, event: &RawEvent, buf: &[u8]) {
         let Ok(time) = number::time(event.ts.bytes(buf)) else { return };
         if !event.args.is_given() {
@@ -45,7 +46,8 @@ impl Store {
         }
     }
 
-    /// `memory used`, or `memory 0x7 used` of a counter with an id; a series that is just called `value` adds nothing.
+    /// Returns the name of a counter track: `memory used`, or `memory 0x7 used` if the counter has an id. A series with
+    /// the name `value` adds nothing.
     fn track_name(&mut self, counter: StrId, series: StrId, id: Span, buf: &[u8]) -> StrId {
         let mut name = self.trace.text(counter).to_owned();
         if id.is_given() {
@@ -60,14 +62,14 @@ impl Store {
         self.trace.strings.intern(&name)
     }
 
-    /// Takes an `i` or `I` event.
+    /// Stores an `i` or `I` event.
     pub fn instant(&mut self, event: &RawEvent, buf: &[u8]) {
         let Ok(time) = number::time(event.ts.bytes(buf)) else { return };
         let (pid, tid, name) = (self.id(event.pid, buf), self.id(event.tid, buf), self.intern(event.name, buf));
         self.marks.instants.push(WaitingInstant { scope: event.scope, pid, tid, name, time });
     }
 
-    /// Takes an `s`, `t` or `f` event.
+    /// Stores an `s`, `t` or `f` event.
     pub fn flow(&mut self, event: &RawEvent, role: FlowRole, buf: &[u8]) {
         let Ok(time) = number::time(event.ts.bytes(buf)) else { return };
         let (pid, tid, id) = (self.id(event.pid, buf), self.id(event.tid, buf), self.id(event.id, buf));
@@ -82,7 +84,7 @@ impl Store {
         self.marks.flows.push(WaitingFlowPoint { pid, tid, time, point });
     }
 
-    /// Puts everything that waited into the trace, whose clock has `anchor_us` as zero.
+    /// Moves all waiting marks into the trace. The trace's clock has its zero at `anchor_us`.
     pub fn place_marks(&mut self, anchor_us: i64) {
         let Marks { tracks, track_of: _, instants, flows, flow_of: _, orders } = std::mem::take(&mut self.marks);
         for (line, id) in self.trace.lines.iter_mut().zip(&self.line_ids) {
@@ -116,7 +118,7 @@ impl Store {
     }
 }
 
-/// Key and value of the next member of an object, and the position after it.
+/// Returns the key and value of the next member of an object, and the position after it.
 fn series(buf: &[u8], mut pos: usize) -> Option<(Span, Span, usize)> {
     if peek(buf, &mut pos).ok()? == b',' {
         pos += 1;

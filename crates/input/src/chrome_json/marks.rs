@@ -1,7 +1,6 @@
-//! Counters, instants, flows and the display order of threads, as they wait until the clock is settled and all threads are known.
+//! Counters, instants, flows and the display order of threads. They wait until the anchor and all threads are known.
 //!
-//! These marks neither settle the clock nor make threads known, and add no plane and no line, so that no number depends
-//! on them.
+//! These marks neither affect the anchor nor add planes or lines, so no metric depends on them.
 
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
@@ -10,16 +9,16 @@ use super::id::Id;
 use super::number::Time;
 use trace::{FlowPoint, StrId};
 
-/// What waits to be placed.
+/// Marks that wait to be placed.
 #[derive(Debug, Default)]
 pub(super) struct Marks {
-    /// Tracks in the order in which they were met.
+    /// Tracks in the order of their first sample.
     pub tracks: Vec<WaitingTrack>,
     /// Index of the track by process, name and id of the counter, and name of the series.
     pub track_of: HashMap<(Id, StrId, Id, StrId), usize, FxBuildHasher>,
     pub instants: Vec<WaitingInstant>,
     pub flows: Vec<WaitingFlowPoint>,
-    /// Numbers of flows by process, where their id is of that process only, and by category, name and id.
+    /// Numbers of flows by process (only if their id is local to it), category, name and id.
     pub flow_of: HashMap<(Option<Id>, StrId, StrId, Id), u32, FxBuildHasher>,
     /// `thread_sort_index` of threads.
     pub orders: Vec<(Id, Id, i64)>,
@@ -33,10 +32,10 @@ pub(super) struct WaitingTrack {
     pub samples: Vec<(Time, f64)>,
 }
 
-/// An instant.
+/// An instant event that waits for its place.
 #[derive(Debug)]
 pub(super) struct WaitingInstant {
-    /// `g` for the whole trace, `p` for a process, else a thread.
+    /// `g` for the whole trace, `p` for a process, otherwise a thread.
     pub scope: u8,
     pub pid: Id,
     pub tid: Id,
@@ -44,12 +43,12 @@ pub(super) struct WaitingInstant {
     pub time: Time,
 }
 
-/// A point of a flow.
+/// A flow point that waits for its place.
 #[derive(Debug)]
 pub(super) struct WaitingFlowPoint {
     pub pid: Id,
     pub tid: Id,
     pub time: Time,
-    /// The point but for its line and time, which are still to be set.
+    /// The point without its line and time, which are set later.
     pub point: FlowPoint,
 }

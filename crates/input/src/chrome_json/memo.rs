@@ -1,5 +1,5 @@
-//! Remembers how events looked, because profiles repeat themselves: one op runs in every step with the same name and
-//! the same arguments, down to a few ids.
+//! Remembers the text of events, because profiles repeat themselves: an op runs in every step with the same name and
+//! the same arguments, except for a few ids.
 //!
 //! ```text
 //! first    {"context_id":"$$1","correlation_id":"1001","hlo_op":"fusion.7",...}
@@ -7,9 +7,9 @@
 //! next     {"context_id":"$$1","correlation_id":"1437","hlo_op":"fusion.7",...}     equal outside the holes: same set
 //! ```
 //!
-//! An event that fits the template of the last event of its name and thread needs no tokens, no hashing and no table: its
-//! bytes are compared. What the template calls equal, the parser would have read to the same values; so the memo
-//! changes the time a load takes and nothing else. It is a cache of bounded size in which each event has two possible slots.
+//! If an event fits the template of the last event with the same name and thread, it needs no parsing, hashing or
+//! lookup. Its bytes are only compared. The parser would return the same values for text that the template accepts, so
+//! the memo changes only the speed. It is a cache of bounded size in which each event has two possible slots.
 
 use std::hash::BuildHasher;
 
@@ -21,39 +21,39 @@ use super::lexer::{Kind, Span};
 use trace::{ArgsId, EventStat, StrId};
 
 const SLOTS: usize = 4096;
-/// Events with more text than this are not remembered: the memo stays under 16 MiB.
+/// Maximum text of a remembered event in bytes. It keeps the memo under 16 MiB.
 const MAX_TEXT: usize = 4096;
-/// Digits of a captured id: what surely fits 64 bits.
+/// Maximum digits of a captured id, which always fit in 64 bits.
 const MAX_DIGITS: usize = 18;
 
-/// What a remembered event was stored as.
+/// The stored form of a remembered event.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Stored {
     pub name: StrId,
     pub args: ArgsId,
-    /// Step number that the name itself states.
+    /// Step number in the name itself.
     pub step_num: Option<i64>,
 }
 
-/// A number of the arguments that may differ.
+/// A number in the arguments that may differ.
 #[derive(Clone, Copy, Debug)]
 struct Hole {
     key: ArgKey,
-    /// Place of its digits in the slot's arguments.
+    /// Position of its digits in the slot's arguments.
     start: u32,
     end: u32,
 }
 
 #[derive(Clone, Debug, Default)]
 struct Slot {
-    /// Name, category and arguments as in the file, one after the other.
+    /// Name, category and arguments as in the file, concatenated.
     text: Vec<u8>,
     name_len: usize,
     cat_len: usize,
     holes: Vec<Hole>,
     stored: Stored,
     used: bool,
-    /// Whether the slot's neighbour was written later.
+    /// True if the slot's neighbour was written later.
     is_older: bool,
 }
 
@@ -71,7 +71,7 @@ impl Slot {
     }
 }
 
-/// The cache.
+/// Cache of remembered events.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Memo {
     /// Empty until the first event.
@@ -79,8 +79,8 @@ pub(super) struct Memo {
 }
 
 impl Memo {
-    /// The slot whose event has this name, and whose arguments are those at `at` up to the holes; with what is in the
-    /// holes and the position after the arguments.
+    /// Finds the slot of an event with this name whose arguments equal those at `at`, except for the holes. Returns the
+    /// slot, the values in the holes, and the position after the arguments.
     #[inline]
     pub fn find(&self, name: Span, tid: Span, buf: &[u8], at: usize) -> Option<(usize, Own, usize)> {
         let (index, slot) = self.slot(name, tid, buf)?;
@@ -96,20 +96,20 @@ impl Memo {
         Some((index, own, same(rest, buf, pos)?))
     }
 
-    /// The slot whose event has this name and no arguments.
+    /// Finds the slot of an event with this name and no arguments.
     #[inline]
     pub fn find_without_args(&self, name: Span, tid: Span, buf: &[u8]) -> Option<usize> {
         let (index, slot) = self.slot(name, tid, buf)?;
         slot.args().is_empty().then_some(index)
     }
 
-    /// What the slot's event was stored as, if its category was `cat` too.
+    /// Returns the stored form of the slot's event, if its category is `cat`.
     #[inline]
     pub fn stored(&self, index: usize, cat: &[u8]) -> Option<Stored> {
         self.slots.get(index).filter(|slot| equal(slot.cat(), cat)).map(|slot| slot.stored)
     }
 
-    /// Remembers an event in place of an older one.
+    /// Remembers an event and replaces an older one.
     pub fn remember(&mut self, [name, tid, cat, args]: [Span; 4], fields: &[ArgField], buf: &[u8], stored: Stored) {
         let parts = [name, cat, args].map(|span| span.bytes(buf));
         let is_text = matches!(name.kind, Kind::Text | Kind::Escaped) && !matches!(cat.kind, Kind::Nested);
@@ -121,7 +121,8 @@ impl Memo {
         }
         let first = place(name, tid, buf);
         let same_name = |index: &usize| self.slots.get(*index).is_some_and(|slot| slot.used && slot.name() == parts[0]);
-        // An older event of the same name makes room first, then an unused slot; else the two neighbours take turns.
+        // Replace an older event with the same name, or use an empty slot. Otherwise replace the older of the two
+        // neighbours.
         let neighbours = [first, first ^ 1];
         let unused = |index: &usize| self.slots.get(*index).is_some_and(|slot| !slot.used);
         let turn = |index: &usize| self.slots.get(*index).is_some_and(|slot| slot.is_older);
@@ -154,7 +155,7 @@ impl Memo {
     }
 }
 
-/// Threads are distinguished because lines repeat each other's names with other arguments (an op and its kernel).
+/// Includes the thread, because lines repeat each other's names with other arguments (an op and its kernel).
 #[inline]
 fn place(name: Span, tid: Span, buf: &[u8]) -> usize {
     let tid = tid.bytes(buf).iter().fold(0u64, |hash, &byte| hash.wrapping_mul(31).wrapping_add(u64::from(byte)));
@@ -196,7 +197,7 @@ fn fill(key: ArgKey, buf: &[u8], start: usize, own: &mut Own) -> Option<usize> {
     Some(pos)
 }
 
-/// The position after `expected` where `buf` goes on with it.
+/// Returns the position after `expected` if it is the text at `pos`.
 #[inline]
 fn same(expected: &[u8], buf: &[u8], pos: usize) -> Option<usize> {
     let end = pos + expected.len();

@@ -1,8 +1,8 @@
-//! What a file says about itself: `M` events (names of processes and threads) and Kineto's keys beside the event list.
+//! Reads metadata of a file: `M` events (names of processes and threads) and Kineto's keys next to the event list.
 //!
-//! Used: `process_name`, `thread_name`, `process_labels`, `process_sort_index` (the latter two are also stats `labels` and
-//! `sort_index` of the plane), `thread_sort_index`, which makes no thread known that has no event and no name.
-//! Of repeated names the last one counts.
+//! Uses `process_name`, `thread_name`, `process_labels`, `process_sort_index` and `thread_sort_index`. `process_labels`
+//! and `process_sort_index` also become the plane's stats `labels` and `sort_index`. `thread_sort_index` alone does not
+//! create a thread: it needs an event or a name. The last of repeated names counts.
 
 use serde_json::Value;
 
@@ -12,14 +12,14 @@ use super::number;
 use super::store::Store;
 use trace::{EventStat, StatValue, StrId};
 
-/// What the keys beside the event list say.
+/// Data in the keys next to the event list.
 #[derive(Clone, Debug, Default)]
 pub(super) struct TopLevel {
-    /// Kineto was the writer.
+    /// True if Kineto wrote the file.
     pub is_kineto: bool,
-    /// XLA's writer (JAX, TensorFlow) was at work: `metadata` has `highres-ticks`.
+    /// True if XLA's writer (JAX, TensorFlow) wrote the file: `metadata` contains `highres-ticks`.
     pub is_xla: bool,
-    /// Kineto's `baseTimeNanoseconds`: the Unix time from which the file's times count.
+    /// Kineto's `baseTimeNanoseconds`: Unix time that the file's times count from.
     pub base_time_ns: Option<i64>,
     /// Kineto's `deviceProperties`.
     pub devices: Vec<DeviceProperties>,
@@ -27,24 +27,24 @@ pub(super) struct TopLevel {
     pub stats: Vec<(&'static str, i64)>,
 }
 
-/// One device as Kineto describes it.
+/// Properties of one device as recorded by Kineto.
 #[derive(Clone, Debug)]
 pub(super) struct DeviceProperties {
     pub ordinal: i64,
     pub name: Option<String>,
-    /// Threads of a warp or wave.
+    /// Threads per warp or wave.
     pub wave: Option<i64>,
-    /// Under the names that an xplane gives them.
+    /// Stats under the names that xplane files use.
     pub stats: Vec<(&'static str, i64)>,
 }
 
-/// True for the keys of the top level that [`TopLevel::read`] understands.
+/// Returns true for top-level keys that [`TopLevel::read`] understands.
 pub(super) fn is_known_key(key: &[u8]) -> bool {
     [&b"schemaVersion"[..], b"metadata", b"deviceProperties", b"baseTimeNanoseconds", b"distributedInfo"].contains(&key)
 }
 
 impl TopLevel {
-    /// Takes the value of a known key; a value of another shape is passed over.
+    /// Reads the value of a known key. Ignores a value with an unexpected shape.
     pub fn read(&mut self, key: &[u8], json: &[u8]) {
         let Ok(value) = serde_json::from_slice::<Value>(json) else { return };
         match key {
@@ -84,7 +84,7 @@ fn integers(value: &Value, keys: &[(&str, &'static str)]) -> Vec<(&'static str, 
 }
 
 impl Store {
-    /// Takes an `M` event.
+    /// Reads an `M` event.
     pub fn metadata(&mut self, event: &RawEvent, buf: &[u8]) {
         if event.repeats.is_some() {
             self.reparse_args(event, buf);
@@ -129,7 +129,7 @@ impl Store {
         }
     }
 
-    /// Sets a stat of a plane, in place of an earlier value.
+    /// Sets a stat of a plane. Replaces an earlier value.
     pub fn set_stat(&mut self, plane: usize, name: &str, value: StatValue) {
         let name: StrId = self.trace.strings.intern(name);
         let Some(plane) = self.trace.planes.get_mut(plane) else { return };

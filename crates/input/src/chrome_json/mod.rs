@@ -1,15 +1,18 @@
-//! Chrome trace JSON, as JAX (`*.trace.json.gz`, `perfetto_trace.json.gz`), TensorFlow, PyTorch Kineto and others write
-//! it: pushed in chunks of any size, decoded into a [`Trace`].
+//! Decodes Chrome trace JSON of JAX (`*.trace.json.gz`, `perfetto_trace.json.gz`), TensorFlow, PyTorch Kineto and other
+//! writers into a [`Trace`]. Callers push the text in chunks of any size.
 //!
 //! ```text
 //!  chunks --> mod (joins what chunks cut) --> scanner (shape) --> event + args (places) --> store (columns)
 //!                                               lexer               memo (seen before?)     text, number, clock, pairs
 //! ```
 //!
-//! Only the unfinished tail of a chunk is copied; memory depends on the events and their distinct strings, never on the
-//! size of the text. Read: durations (`X`, `B`/`E`, `b`/`e`) with the arguments that metrics use, names of processes
-//! and threads, their order on display, counters, instants and flows, and what Kineto says of devices and clock. Ignored:
-//! objects and samples, all other arguments and keys. The JSON of an xplane is a lossy export: the xplane is the better input.
+//! Only the unfinished tail of a chunk is copied. Memory use depends on the events and their distinct strings, but not
+//! on the size of the text.
+//!
+//! The decoder reads durations (`X`, `B`/`E`, `b`/`e`) with the arguments that metrics use, names of processes and
+//! threads, their display order, counters, instants and flows, and Kineto's data about devices and the clock. It
+//! ignores objects, samples, and all other arguments and keys. The JSON of an xplane file is a lossy export, so the
+//! xplane is the better input.
 
 mod args;
 mod arguments;
@@ -46,8 +49,8 @@ use base::Error;
 use scanner::Scanner;
 use trace::Trace;
 
-/// Bytes added to an unfinished tail before it is looked at again, at least; and it doubles, so that an event that arrives
-/// byte by byte is not scanned once for every byte.
+/// Minimum number of bytes to add to an unfinished tail before it is scanned again. The amount then doubles, so that an
+/// event that arrives byte by byte is not scanned once per byte.
 const STEP: usize = 256;
 
 /// Decodes one file.
@@ -66,44 +69,44 @@ const STEP: usize = 256;
 pub struct ChromeJsonDecoder {
     path: String,
     scanner: Scanner,
-    /// What the chunks so far left unfinished.
+    /// Unfinished rest of the chunks so far.
     tail: Vec<u8>,
-    /// Length of `tail` from which it is worth another look.
+    /// Length of `tail` at which it is scanned again.
     look_at: usize,
     /// Bytes of the text before `tail`.
     done: u64,
 }
 
 impl ChromeJsonDecoder {
-    /// A decoder of the file `path`, which is named in the warnings.
+    /// Creates a decoder of the file `path`. Warnings name this path.
     pub fn new(path: &str) -> ChromeJsonDecoder {
         ChromeJsonDecoder { path: path.to_owned(), scanner: Scanner::default(), tail: Vec::new(), look_at: 0, done: 0 }
     }
 
-    /// Watches for events: what the file says of them is all that is wanted of it.
+    /// Watches for events. Only their arguments are needed.
     pub(crate) fn watching(mut self, watch: Option<Watch>) -> ChromeJsonDecoder {
         self.scanner.store.watch(watch);
         self
     }
 
-    /// Gives back the memory of the events so far, and returns how many are still watched for.
+    /// Frees the memory of the events so far and returns the number of events that are still missing.
     pub(crate) fn forget(&mut self) -> usize {
         self.scanner.store.forget()
     }
 
-    /// Ends the file for whoever watches for events.
+    /// Ends the file and returns the watch.
     pub(crate) fn finish_watch(mut self) -> Option<Watch> {
         self.scanner.is_last = true;
-        // What is no trace at all has no events.
+        // Text that is not a trace has no events.
         let _ = self.scan_tail();
         self.scanner.store.finish_watch()
     }
 
-    /// Takes the next bytes of the unpacked text.
+    /// Reads the next bytes of the decompressed text.
     ///
     /// # Errors
     ///
-    /// [`Error::NotAProfile`] where the text is no JSON object or array at all.
+    /// Returns [`Error::NotAProfile`] if the text is not a JSON object or array.
     pub fn push(&mut self, chunk: &[u8]) -> Result<(), Error> {
         let mut rest = chunk;
         while !self.tail.is_empty() && !rest.is_empty() {
@@ -115,7 +118,7 @@ impl ChromeJsonDecoder {
                 return Ok(());
             }
             self.scan_tail()?;
-            // What is left came with this chunk: go on there, without copying.
+            // The rest came with this chunk: continue there without copying.
             let fresh = chunk.len() - rest.len();
             if self.tail.len() <= fresh {
                 rest = chunk.get(fresh - self.tail.len()..).unwrap_or_default();
@@ -132,16 +135,16 @@ impl ChromeJsonDecoder {
         Ok(())
     }
 
-    /// Number of durations read so far.
+    /// Returns the number of events with a duration that were read so far.
     pub fn events(&self) -> u64 {
         self.scanner.store.trace.events.len() as u64
     }
 
-    /// The trace, with what was lost as its warnings.
+    /// Returns the trace. Its warnings report lost data.
     ///
     /// # Errors
     ///
-    /// [`Error::NotAProfile`] where the text holds no event list, [`Error::Empty`] where there is no text.
+    /// Returns [`Error::NotAProfile`] if the text contains no event list, and [`Error::Empty`] if there is no text.
     pub fn finish(mut self) -> Result<Trace, Error> {
         self.scanner.is_last = true;
         self.scan_tail()?;

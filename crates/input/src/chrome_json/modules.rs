@@ -1,5 +1,5 @@
-//! The program of each op of a TPU. The JSON leaves it out of the op's arguments, but runs of programs stand on a line of the
-//! same device: an op belongs to the run in which its middle lies.
+//! Finds the program of each TPU op. The JSON does not record it in the op's arguments, but the runs of programs are on
+//! another line of the same device. An op belongs to the run that contains its midpoint.
 //!
 //! ```text
 //! XLA Modules   [jit_f(7)          )  [jit_g(9)   )
@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 
 use trace::{ArgsId, EventKind, LineKind, PlaneKind, Platform, StrId, Trace};
 
-/// A run of a program on one device.
+/// A run of a program on one device, in picoseconds.
 #[derive(Clone, Copy)]
 struct ModuleRun {
     start: i64,
@@ -19,8 +19,8 @@ struct ModuleRun {
     name: StrId,
 }
 
-/// Gives the ops of TPUs that name no program the one that ran. Linear in the number of events; nothing is done where no op
-/// lacks its program or no run is recorded.
+/// Adds the program to TPU ops without one. Takes linear time in the number of events. Does nothing if no op lacks its
+/// program or if there are no runs.
 pub(super) fn name_programs(trace: &mut Trace) {
     let planes: Vec<bool> = trace.planes.iter().map(|plane| is_tpu(plane.kind)).collect();
     let line_plane = |line: usize| trace.lines.get(line).map(|line| line.plane.index());
@@ -74,7 +74,7 @@ fn is_tpu(kind: PlaneKind) -> bool {
     matches!(kind, PlaneKind::Device { platform: Platform::Tpu, .. })
 }
 
-/// Module and program of `jit_f(12190760917235803885)`.
+/// Splits `jit_f(12190760917235803885)` into module and program id.
 fn program(name: &str) -> (String, Option<i64>) {
     let numbered = name.strip_suffix(')').and_then(|name| name.rsplit_once('('));
     let found = numbered.and_then(|(module, number)| Some((module, number.parse::<u64>().ok()?.cast_signed())));
@@ -89,8 +89,8 @@ mod tests {
     use super::*;
     use trace::TraceBuilder;
 
-    /// Ops inside of runs of modules, with an op before all runs, one between them and one that sticks out of its run
-    /// by the clock's rounding; and a second device, whose runs are separate.
+    /// Two devices with module runs and ops. One op is before all runs, one between two runs, and one extends past its
+    /// run because of rounding.
     #[test]
     fn an_op_belongs_to_the_run_around_it() {
         let mut b = TraceBuilder::new();

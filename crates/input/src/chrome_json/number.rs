@@ -1,46 +1,46 @@
-//! Numbers of trace events, from decimal digits straight to integers: no `f64` stands between, so times are exact to the
-//! picosecond and ids beyond 2^53 keep every digit.
+//! Parses numbers of trace events directly into integers. They never become an `f64`, so times are exact to the
+//! picosecond, and ids above 2^53 keep every digit.
 
 use base::Ps;
 
-/// Microseconds per second and so on are powers of ten; this one is picoseconds in a microsecond.
+/// Picoseconds per microsecond.
 pub(super) const PS_PER_US: i64 = 1_000_000;
 
-/// A time of the file: whole microseconds and the picoseconds beyond, `0..1_000_000`.
+/// A time in the file: whole microseconds, plus picoseconds in `0..1_000_000`.
 ///
-/// Absolute Unix times do not fit `i64` picoseconds; this does, until the trace's anchor is known.
+/// Absolute Unix times overflow `i64` picoseconds. This type can hold them until the trace's anchor is known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Time {
     /// Whole microseconds, rounded down.
     pub us: i64,
-    /// Picoseconds beyond the whole ones.
+    /// Picoseconds after the last whole microsecond.
     pub ps: i64,
 }
 
 impl Time {
-    /// Picoseconds since `origin_us`; `None` beyond what 64 bits hold (106 days).
+    /// Returns picoseconds since `origin_us`, or `None` if they overflow 64 bits (106 days).
     pub fn since_us(self, origin_us: i64) -> Option<Ps> {
         self.us.checked_sub(origin_us)?.checked_mul(PS_PER_US)?.checked_add(self.ps).map(Ps::new)
     }
 
-    /// Picoseconds since `earlier`, negative where it is later; `None` beyond what 64 bits hold.
+    /// Returns picoseconds since `earlier`, negative if `earlier` is later. Returns `None` if they overflow 64 bits.
     pub fn since(self, earlier: Time) -> Option<Ps> {
         let us = self.us.checked_sub(earlier.us)?.checked_mul(PS_PER_US)?;
         us.checked_add(self.ps - earlier.ps).map(Ps::new)
     }
 }
 
-/// Why a number is no time.
+/// Reason why a number is not a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fault {
     /// The text is not a finite decimal number.
     NotANumber,
-    /// Beyond 64 bits of microseconds.
+    /// Exceeds 64 bits of microseconds.
     OutOfRange,
 }
 
-/// A time in decimal microseconds, rounded half up at the picosecond (its sixth decimal): JAX prints 17 significant
-/// digits, so one picosecond reads `9.9999999999999995e-07`.
+/// Parses a time in decimal microseconds. Rounds half up to picoseconds (the sixth decimal), because JAX prints 17
+/// significant digits: one picosecond becomes `9.9999999999999995e-07`.
 #[inline]
 pub(super) fn time(text: &[u8]) -> Result<Time, Fault> {
     match plain_time(text) {
@@ -49,7 +49,7 @@ pub(super) fn time(text: &[u8]) -> Result<Time, Fault> {
     }
 }
 
-/// The usual form: at most 18 digits, perhaps a fraction, no sign and no exponent.
+/// Parses the usual form: at most 18 digits, an optional fraction, no sign and no exponent.
 #[inline]
 fn plain_time(text: &[u8]) -> Option<Time> {
     let whole = text.iter().take_while(|byte| byte.is_ascii_digit()).count();
@@ -59,7 +59,7 @@ fn plain_time(text: &[u8]) -> Option<Time> {
     if *point != b'.' {
         return None;
     }
-    // Eight decimals are turned into a number at once; those after the seventh only have to be digits.
+    // Eight decimals are parsed at once. Further ones only need to be digits.
     let (ps, up) = match fraction.split_first_chunk::<8>() {
         Some((first, rest)) => {
             let value = eight_digits(*first).filter(|_| rest.iter().all(u8::is_ascii_digit))?;
@@ -71,7 +71,7 @@ fn plain_time(text: &[u8]) -> Option<Time> {
     Some(if ps < PS_PER_US { Time { us, ps } } else { Time { us: us + 1, ps: 0 } })
 }
 
-/// The picoseconds of at most seven decimals, and whether the seventh rounds up.
+/// Parses at most seven decimals. Returns the picoseconds, and whether the seventh decimal rounds up.
 #[inline]
 fn few_decimals(fraction: &[u8]) -> Option<(i64, bool)> {
     let mut padded = [b'0'; 8];
@@ -80,12 +80,12 @@ fn few_decimals(fraction: &[u8]) -> Option<(i64, bool)> {
     Some((value / 100, value % 100 >= 50))
 }
 
-/// The number that eight decimal digits write, by adding neighbours in one word: digits to pairs, pairs to fours, fours
-/// to the whole.
+/// Parses eight decimal digits in one word by adding neighbours: digits to pairs, pairs to groups of four, and those to
+/// the whole number.
 #[inline]
 fn eight_digits(digits: [u8; 8]) -> Option<i64> {
     let word = u64::from_le_bytes(digits);
-    // A byte is a digit if its high half is 3, and stays 3 after adding 6.
+    // A byte is a digit if its high half is 3, and still is 3 after adding 6.
     let high = 0xf0f0_f0f0_f0f0_f0f0;
     let threes = 0x3030_3030_3030_3030;
     if word & high != threes || word.wrapping_add(0x0606_0606_0606_0606) & high != threes {
@@ -97,9 +97,9 @@ fn eight_digits(digits: [u8; 8]) -> Option<i64> {
     Some((((fours & 0xffff) * 10_000 + (fours >> 32)) as u32).into())
 }
 
-/// Any decimal number: sign, fraction, exponent, any number of digits.
+/// Parses any decimal number: sign, fraction, exponent, any number of digits.
 ///
-/// With the significant digits `d1 d2 d3 ...` and the value `0.d1d2d3... * 10^e`, the picoseconds are the first `e + 6`
+/// For the significant digits `d1 d2 d3 ...` and the value `0.d1d2d3... * 10^e`, the picoseconds are the first `e + 6`
 /// digits, rounded by the next one.
 fn exact_time(text: &[u8]) -> Result<Time, Fault> {
     let (negative, text) = match text.split_first() {
@@ -128,7 +128,7 @@ fn exact_time(text: &[u8]) -> Result<Time, Fault> {
     if kept < 0 {
         return Ok(Time::default());
     }
-    // 26 digits of picoseconds are beyond 64 bits of microseconds.
+    // 26 digits of picoseconds exceed 64 bits of microseconds.
     let kept = usize::try_from(kept).ok().filter(|&kept| kept <= 26).ok_or(Fault::OutOfRange)?;
     let mut rest = significant().chain(std::iter::repeat(b'0'));
     let ps = rest.by_ref().take(kept).fold(0i128, |ps, byte| ps * 10 + i128::from(byte - b'0'));
@@ -139,7 +139,7 @@ fn exact_time(text: &[u8]) -> Result<Time, Fault> {
     Ok(Time { us, ps: i64::try_from(ps.rem_euclid(unit)).unwrap_or(0) })
 }
 
-/// An exponent's value, saturated where it is absurd.
+/// Parses an exponent. Saturates if it is absurd.
 fn exponent_value(text: &[u8]) -> Option<i64> {
     let (sign, digits) = match text.split_first()? {
         (b'-', rest) => (-1, rest),
@@ -152,8 +152,8 @@ fn exponent_value(text: &[u8]) -> Option<i64> {
     (!digits.is_empty()).then_some(sign * value)
 }
 
-/// A whole number used as an id: decimal or `0x` hexadecimal. Unsigned 64-bit ids keep their bits (as XPlane stats
-/// do), so all of them are distinguished; longer ones are no ids.
+/// Parses a whole number that is used as an id, decimal or hexadecimal (`0x`). Unsigned 64-bit ids keep their bits, as
+/// stats in xplane files do, so all ids stay distinct. Longer numbers are not ids.
 #[inline]
 pub(super) fn id(text: &[u8]) -> Option<i64> {
     match short_count(text) {
@@ -162,7 +162,7 @@ pub(super) fn id(text: &[u8]) -> Option<i64> {
     }
 }
 
-/// The usual form of a whole number: 1 to 18 digits, which cannot overflow.
+/// Parses the usual form of a whole number: 1 to 18 digits, which cannot overflow.
 #[inline]
 fn short_count(text: &[u8]) -> Option<i64> {
     if text.is_empty() || text.len() > 18 {
@@ -194,7 +194,8 @@ fn any_id(text: &[u8]) -> Option<i64> {
     i64::try_from(value).ok().map(|value| -value)
 }
 
-/// A count of bytes or operations: a whole number, or a real one (`1.5e9`) rounded; `None` where it is neither or negative.
+/// Parses a count of bytes or operations: a whole number, or a rounded real number (`1.5e9`). Returns `None` for other
+/// text and for negative numbers.
 pub(super) fn count(text: &[u8]) -> Option<i64> {
     if let Some(count) = short_count(text) {
         return Some(count);
@@ -251,7 +252,7 @@ mod tests {
         }
     }
 
-    /// The picoseconds of a number of microseconds by long arithmetic: `digits * 10^(exponent + 6)`, half rounded up.
+    /// Computes the picoseconds of a number of microseconds exactly: `digits * 10^(exponent + 6)`, rounded half up.
     fn by_long_arithmetic(digits: i128, exponent: i32) -> i128 {
         let shift = exponent + 6;
         if shift >= 0 {
@@ -272,7 +273,7 @@ mod tests {
             zeros in 0usize..4,
             negative in any::<bool>(),
         ) {
-            // `digits` with the last `point` of them behind the point, then `e<exponent>`.
+            // Write `digits` with the last `point` of them after the decimal point, then `e<exponent>`.
             let mut mantissa = format!("{}{digits:0>width$}", "0".repeat(zeros), width = point + 1);
             mantissa.insert(mantissa.len() - point, '.');
             let expected = by_long_arithmetic(digits, exponent - point as i32);
@@ -288,7 +289,8 @@ mod tests {
 
         #[test]
         fn what_the_writer_prints_comes_back(picoseconds in 0i64..4_294_000_000_000_000) {
-            // Below 2^32 microseconds (71 minutes) a double is at most a quarter of a picosecond off; above it, half of one.
+            // Below 2^32 microseconds (71 minutes), a double is off by at most a quarter of a picosecond. Above, by
+            // half of one.
             let printed = format!("{:.16e}", picoseconds as f64 / 1e6);
             prop_assert_eq!(ps(&printed), Ok(i128::from(picoseconds)), "{}", printed);
             let shortest = format!("{}", picoseconds as f64 / 1e6);
@@ -302,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_time_is_told_apart() {
+    fn invalid_and_out_of_range_times_differ() {
         for text in [
             "NaN",
             "Infinity",

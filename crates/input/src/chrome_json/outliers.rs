@@ -1,39 +1,40 @@
-//! Absurd timestamps and durations must not stretch the capture: events without times, and a handful of events that lie far from
-//! all others, are left out.
+//! Removes events that would stretch the capture by absurd times: events without times, and a few events far away from
+//! all others.
 //!
-//! Writers that lack the times of an event put 0 for its start and its duration. Such events are no part of a capture that begins
-//! later, however many they are. Far is judged only where the other events cover more than an hour, which no profile does:
+//! Writers that lack the times of an event write 0 as its start and duration. Such events do not belong to a capture
+//! that begins later, even if there are many. Distance matters only if the other events cover more than an hour, which
+//! no profile does:
 //!
 //! ```text
 //! starts    |                                                 |||| ||||| |||||
-//!           1 event  <---- gap over an hour and over ----->   the others
+//!           1 event  <---- gap of over an hour and -------->   the others
 //!                          10 times the others' span
 //! ```
 //!
-//! At most one event in a thousand (or a single one) is taken for absurd, so a file with two halves keeps both.
+//! At most one event in a thousand (or a single one) counts as absurd, so a file with two halves keeps both.
 
 use base::Ps;
 use trace::{Event, EventId, Events};
 
 const HOUR: i64 = 3_600_000_000_000_000;
-/// Cuts after which the rest is kept as it is.
+/// Maximum number of cuts. The rest stays as it is.
 const MAX_CUTS: usize = 8;
 
-/// A capture that begins within this time has its zero at the clock's, and events that are there have their time.
+/// If the capture begins within this many picoseconds of zero, then zero is a valid time and events at zero are kept.
 const BEGINS_AT_ZERO: i64 = 1_000_000_000;
 
 /// The events with plausible times.
 #[derive(Debug)]
 pub(super) struct Plausible {
-    /// The events that are left.
+    /// The remaining events.
     pub events: Events,
-    /// For each of the others the event that has its place now, also behind the last.
+    /// For each removed event, the event that is now at its position, or one past the last event.
     pub left_out: Vec<EventId>,
-    /// How many of those have neither a start nor a duration.
+    /// Number of removed events with neither a start nor a duration.
     pub untimed: u64,
 }
 
-/// The plausible events; `None` if all are.
+/// Returns the plausible events, or `None` if all are plausible.
 pub(super) fn plausible(events: &Events) -> Option<Plausible> {
     let has_time = |event: &Event| event.start != Ps::ZERO || event.duration != Ps::ZERO;
     let timed = || events.iter().filter(has_time);
@@ -56,13 +57,14 @@ pub(super) fn plausible(events: &Events) -> Option<Plausible> {
     let longest = last.saturating_sub(first).saturating_mul(100).max(HOUR);
     let in_time = |event: &Event| !has_time(event) || (first..=last).contains(&event.start.as_ps());
     let lasting = timed().filter(|event| in_time(event) && event.duration > Ps::new(longest)).count();
-    // Many long events are what the file is about; a few are a broken clock.
+    // Many long events are normal for the file. A few are due to a broken clock.
     let longest = if lasting <= allowed && lasting < count { longest } else { i64::MAX };
     let keep = |event: &Event| with_time(event) && in_time(event) && event.duration <= Ps::new(longest);
     events.iter().any(|event| !keep(&event)).then(|| filtered(events, untimed, keep))
 }
 
-/// First and last start after cutting off what lies behind the largest gap, as long as it is little and far.
+/// Returns the first and last start after cutting at the largest gaps, as long as the smaller part is small and far
+/// away.
 fn plausible_starts(mut starts: Vec<i64>, allowed: usize) -> (i64, i64) {
     starts.sort_unstable();
     let mut kept = starts.as_slice();
@@ -102,7 +104,7 @@ mod tests {
     use super::*;
     use trace::EventColumn;
 
-    /// Events of `(start, duration)` in seconds.
+    /// Creates events from `(start, duration)` in seconds.
     fn kept(seconds: &[(i64, i64)]) -> Option<(usize, u64)> {
         let mut events = Events::default();
         for (run, &(start, duration)) in (0..).zip(seconds) {
@@ -139,7 +141,7 @@ mod tests {
         assert_eq!(untimed(50, &[(5, 1), (6, 1)]), Some((2, 50)));
         assert_eq!(untimed(50, &[(50_000, 1), (50_001, 1)]), Some((2, 50)));
         assert_eq!(untimed(2, &[(5, 1), (6, 1), (5_000_000, 1)]), Some((2, 3)));
-        // They stay where the capture begins at zero, and where nothing else is there.
+        // Events without times stay if the capture begins at zero, or if there are no others.
         assert_eq!(untimed(2, &[(0, 1), (6, 1)]), None);
         assert_eq!(untimed(2, &[(0, 1), (1, 1), (5_000_000, 1)]), Some((4, 1)));
         assert_eq!(untimed(2, &[]), None);

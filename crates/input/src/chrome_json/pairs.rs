@@ -1,4 +1,4 @@
-//! Durations that a file gives as two events: `B`/`E` on one thread, `b`/`e` anywhere under one category and id.
+//! Joins durations that a file stores as two events: `B`/`E` on one thread, `b`/`e` with the same category and id.
 //!
 //! ```text
 //! thread    B f ---- B g ---- E ---- E        stack: f, f g, f, (empty)
@@ -6,9 +6,9 @@
 //!           [------------f------------)       stored when they end
 //! ```
 //!
-//! An end closes the innermost open begin of its name on its thread (or of its category and id), so that pairs may overlap. An end
-//! without a name, or with one that no open begin has, closes the innermost; its own arguments are not needed. A begin without an end has
-//! no known duration and is left out.
+//! An end closes the innermost open begin with its name on its thread (or with its category and id), so pairs may
+//! overlap. An end without a name, or with an unknown name, closes the innermost begin. Its own arguments are not
+//! needed. A begin without an end has no known duration and is skipped.
 
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
@@ -19,7 +19,7 @@ use super::losses::{JsonLoss, JsonLosses};
 use super::number::Time;
 use trace::{ArgsId, LineId, StrId};
 
-/// What a begin and its end have in common.
+/// Key that a begin and its end share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Track {
     Thread(LineId),
@@ -36,20 +36,20 @@ pub(super) struct Open {
     pub offset: u64,
 }
 
-/// The begins that wait for their ends.
+/// Begins that wait for their ends.
 #[derive(Debug, Default)]
 pub(super) struct Pairs {
     open: HashMap<Track, Vec<Open>, FxBuildHasher>,
 }
 
 impl Pairs {
-    /// Opens a pair of a track.
+    /// Opens a pair on a track.
     pub fn push(&mut self, track: Track, open: Open) {
         self.open.entry(track).or_default().push(open);
     }
 
-    /// The open begin of a track that an end with this name closes, and whether it is another than the innermost. An id is often used
-    /// once: its track goes with its last begin.
+    /// Closes the open begin of a track for an end with this name. Returns the begin, and whether it was not the
+    /// innermost one. Removes an asynchronous track with its last begin, since many ids are used only once.
     pub fn pop(&mut self, track: Track, name: Option<StrId>) -> Option<(Open, bool)> {
         let stack = self.open.get_mut(&track)?;
         let innermost = stack.len().checked_sub(1)?;
@@ -62,7 +62,7 @@ impl Pairs {
         Some((open, place != innermost))
     }
 
-    /// Number of tracks for which something is held.
+    /// Returns the number of tracks in memory.
     #[cfg(test)]
     pub fn open_tracks(&self) -> usize {
         self.open.len()

@@ -1,16 +1,17 @@
-//! The shape of the file: an object with an event list among other keys, or the list alone.
+//! Reads the structure of the file: an object with an event list and other keys, or only the list.
 //!
 //! ```text
 //!            { "otherData": {...}, "traceEvents": [ {event}, {event}, ... {} ], "traceName": "..." } anything
 //! state  Start Object    Skip       Object       Events                       Object                 Done
 //! ```
 //!
-//! The scanner works on whole tokens inside the slice it is given and says how much of it is done with; the caller
-//! offers the rest again with more bytes behind it. Every decision depends on the bytes of the file alone, never on
-//! where a slice ended, so any chunking gives the same trace.
+//! The scanner reads complete tokens of a slice and returns the number of bytes it has finished. The caller then passes
+//! the rest again, followed by more bytes. Every decision depends only on the bytes of the file and never on the end of
+//! a slice, so any chunking gives the same trace.
 //!
-//! An event whose backslashes are not escaped is read with them as they are (`unescaped`). Where an event is malformed otherwise, reading goes on at the next place that looks like the start of one (`,{"ph"`). Events
-//! over [`MAX_EVENT`] are skipped without being held.
+//! An event with unescaped backslashes is read literally (`unescaped`). After any other malformed event, reading
+//! continues at the next text that looks like the start of an event (`,{"ph"`). Events over [`MAX_EVENT`] are skipped
+//! without buffering them.
 
 use super::event;
 use super::lexer::{Skipper, Stop, colon, skip_space, string, value};
@@ -20,28 +21,28 @@ use super::store::Store;
 use super::unescaped::{self, Outcome};
 use base::Error;
 
-/// Longest event, or key of the top level, that is held: 16 MiB.
+/// Maximum length of an event or a top-level key that is buffered: 16 MiB.
 pub(super) const MAX_EVENT: usize = 16 << 20;
-/// Longest value of the top level that is read: longer ones are skipped.
+/// Maximum length of a top-level value that is read. Longer ones are skipped.
 const MAX_METADATA: usize = 256 << 10;
-/// How far the first key of an event may be from its `{` for reading to go on there.
+/// Maximum distance of an event's first key from its `{`, for finding an event after malformed text.
 const LOOK_AHEAD: usize = 64;
 
-/// Where the scanner is.
+/// Position of the scanner in the file's structure.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum ScannerState {
-    /// Before the first byte that counts.
+    /// Before the first significant byte.
     #[default]
     Start,
     /// Between the keys of the top level.
     Object,
     /// Between events.
     Events,
-    /// Inside a value of no interest, and whether it stands in the event list.
+    /// Inside an irrelevant value, in the event list or at the top level.
     Skip { in_events: bool },
-    /// After malformed text: looking for an event. The last byte that was no space.
+    /// After malformed text, looking for an event. `previous` is the last byte that was not a space.
     Lost { previous: u8 },
-    /// After the end: the rest does not count.
+    /// After the end. The rest is ignored.
     Done,
 }
 
@@ -51,31 +52,32 @@ pub(super) struct Scanner {
     pub state: ScannerState,
     pub store: Store,
     pub top_level: TopLevel,
-    /// The file is the list alone.
+    /// True if the file consists of only the list.
     pub is_array: bool,
-    /// An event list was found.
+    /// True if an event list was found.
     pub has_list: bool,
-    /// Keys of the top level seen so far, the first few: what the file is if it is no trace.
+    /// First few keys of the top level, to describe a file that is not a trace.
     pub keys: Vec<String>,
-    /// No more bytes will come.
+    /// True if no more bytes will come.
     pub is_last: bool,
     skipper: Skipper,
 }
 
-/// What one step did.
+/// Result of one step.
 enum Step {
-    /// Went on to this position.
+    /// Continues at this position.
     To(usize),
-    /// The slice ends inside a token: more bytes are needed from this position.
+    /// The slice ends inside a token. More bytes are needed from this position on.
     More(usize),
 }
 
 impl Scanner {
-    /// Reads what is complete in `buf`, which starts at byte `base` of the text, and returns how many bytes are done with.
+    /// Reads the complete tokens in `buf`, which starts at byte `base` of the text. Returns the number of finished
+    /// bytes.
     ///
     /// # Errors
     ///
-    /// [`Error::NotAProfile`] where the text is no JSON object or array.
+    /// Returns [`Error::NotAProfile`] if the text is not a JSON object or array.
     pub fn scan(&mut self, buf: &[u8], base: u64) -> Result<usize, Error> {
         let mut pos = 0;
         loop {
@@ -141,7 +143,7 @@ impl Scanner {
         }
     }
 
-    /// Reads a key of the top level, at `pos`, and what is of interest of its value.
+    /// Reads a top-level key at `pos`, and its value if it is relevant.
     fn entry(&mut self, buf: &[u8], pos: usize) -> Result<usize, Stop> {
         let (key_end, _) = string(buf, pos + 1)?;
         let key = buf.get(pos + 1..key_end).unwrap_or_default();
@@ -221,7 +223,7 @@ impl Scanner {
         }
     }
 
-    /// Takes an event that is malformed only because its backslashes are not escaped.
+    /// Reads an event that is malformed only because its backslashes are not escaped.
     #[cold]
     fn unescaped(&mut self, buf: &[u8], [start, until]: [usize; 2], offset: u64) -> Outcome {
         let outcome = unescaped::escaped(buf, start, until);
@@ -243,7 +245,7 @@ impl Scanner {
         Step::To(resume)
     }
 
-    /// Looks for the start of an event: `{` after a comma or bracket, and behind it a key that events have.
+    /// Looks for the start of an event: `{` after a comma or bracket, followed by a typical key.
     fn lost(&mut self, buf: &[u8], mut pos: usize, mut previous: u8) -> Step {
         while let Some(&byte) = buf.get(pos) {
             if byte == b'{' && matches!(previous, b',' | b'[') {
@@ -271,7 +273,7 @@ impl Scanner {
     }
 }
 
-/// `buf` cut off at most `limit` bytes after `pos`.
+/// Returns `buf` without the bytes that are more than `limit` bytes after `pos`.
 fn window(buf: &[u8], pos: usize, limit: usize) -> &[u8] {
     buf.get(..pos.saturating_add(limit)).unwrap_or(buf)
 }
@@ -291,6 +293,6 @@ fn starts_event(buf: &[u8], pos: usize) -> Result<bool, Stop> {
 fn not_json() -> Error {
     Error::not_a_profile(
         "text that is neither a JSON object nor a JSON array",
-        "Drop a trace.json or trace.json.gz as the JAX profiler writes it, or the xplane.pb beside it.",
+        "Open a trace.json or trace.json.gz of the JAX profiler, or the xplane.pb next to it.",
     )
 }

@@ -1,7 +1,7 @@
-//! Puts events into the trace: finds their line, interns their text, sets their times against the anchor.
+//! Adds events to the trace: finds their line, interns their text, and converts their times to the anchor.
 //!
-//! A Chrome trace's process is a plane and its thread a line; both come into being with the first event or metadata that
-//! mentions them, and their names may follow at any time.
+//! A process of a Chrome trace is a plane, and a thread is a line. The first event or metadata that mentions them
+//! creates them. Their names may follow later.
 
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
@@ -21,7 +21,7 @@ use super::watched::Watched;
 use base::Ps;
 use trace::{ArgsId, ChipTime, Event, FlowRole, Line, LineId, Plane, PlaneId, StrId, Trace};
 
-/// An event that is complete but for its place on the trace's clock.
+/// An event that is complete except for its time on the trace's clock.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Timed {
     pub line: LineId,
@@ -30,18 +30,19 @@ pub(super) struct Timed {
     pub own: Own,
     pub start: Time,
     pub duration: Ps,
-    /// Where the event stands in the unpacked text.
+    /// Position of the event in the decompressed text, in bytes.
     pub offset: u64,
 }
 
 impl Timed {
-    /// True without a start and a duration: writers that lack an event's times put 0 there.
+    /// Returns true if there is no start and no duration. Writers that lack an event's times write 0.
     fn is_untimed(&self) -> bool {
         self.start == Time::default() && self.duration <= PICOSECOND
     }
 }
 
-/// Duration that XLA's exporter writes for none, which viewers would not show. No clock counts picoseconds.
+/// Duration that XLA's exporter writes for zero, since viewers would not show such events. No clock resolves
+/// picoseconds.
 const PICOSECOND: Ps = Ps::new(1);
 
 /// The trace under construction.
@@ -50,33 +51,33 @@ pub(super) struct Store {
     pub trace: Trace,
     pub losses: JsonLosses,
     pub memo: Memo,
-    /// Arguments of the event that was parsed last.
+    /// Arguments of the last parsed event.
     pub fields: Vec<ArgField>,
     pub pairs: Pairs,
     pub marks: Marks,
-    /// Objects with a phase: what distinguishes an event list from any other array.
+    /// Number of objects with a phase, which distinguish an event list from any other array.
     pub events_seen: u64,
     pub plane_ids: Vec<Id>,
     pub line_ids: Vec<Id>,
     planes: HashMap<Id, PlaneId, FxBuildHasher>,
     lines: HashMap<(Id, Id), LineId, FxBuildHasher>,
-    /// Microseconds of the anchor; `None` while events still wait for it.
+    /// Anchor in microseconds. `None` while events still wait for it.
     pub anchor_us: Option<i64>,
     waiting: Vec<Timed>,
-    /// Events that wait and have a time.
+    /// Number of waiting events that have a time.
     voters: usize,
-    /// Where the first event without times stands that was placed all the same.
+    /// Position of the first event without times that was placed anyway.
     pub first_untimed: Option<u64>,
     scratch: String,
-    /// The events of which everything is wanted.
+    /// Events whose arguments are all needed.
     pub watched: Option<Box<Watched>>,
 }
 
 impl Store {
-    /// Takes one event of the list.
+    /// Stores one event of the list.
     ///
-    /// Durations become events: complete ones (`X`), thread pairs (`B`/`E`), asynchronous pairs (`b`/`e`). Counters, instants
-    /// and flows are kept beside them. Samples, objects and async marks (`P O N D n R c`) are passed over.
+    /// Durations become events: complete ones (`X`), thread pairs (`B`/`E`) and asynchronous pairs (`b`/`e`). Counters,
+    /// instants and flows are stored separately. Samples, objects and async marks (`P O N D n R c`) are skipped.
     pub fn event(&mut self, event: &RawEvent, buf: &[u8], offset: u64) {
         self.events_seen += u64::from(event.phase != 0);
         match event.phase {
@@ -141,7 +142,8 @@ impl Store {
         }
     }
 
-    /// Asynchronous events overlap what runs on the thread that reports them: they get a separate line.
+    /// Returns the track and line of a paired event. Asynchronous events overlap the work of the thread that reports
+    /// them, so they get a separate line.
     fn track(&mut self, event: &RawEvent, buf: &[u8]) -> (Track, LineId) {
         if event.phase.is_ascii_uppercase() {
             let line = self.line_of(event, buf);
@@ -152,7 +154,7 @@ impl Store {
         (Track::Async { cat, id }, self.line(pid, Id::Async))
     }
 
-    /// The time in `span`, a number or a string; what is neither is counted.
+    /// Parses the time in `span`, a number or a string. Counts a loss if it is neither.
     #[inline]
     pub fn time(&mut self, span: Span, buf: &[u8], offset: u64) -> Option<Time> {
         let fault = match number::time(span.bytes(buf)) {
@@ -164,7 +166,7 @@ impl Store {
         None
     }
 
-    /// Name, arguments and own values of an event.
+    /// Returns the name, arguments and own values of an event.
     pub fn describe(&mut self, event: &RawEvent, buf: &[u8]) -> (Stored, Own) {
         if let Some((slot, mut own)) = event.repeats {
             if let Some(stored) = self.memo.stored(slot, event.cat.bytes(buf)) {
@@ -183,7 +185,7 @@ impl Store {
         (stored, own)
     }
 
-    /// Reads the arguments into `fields` where the memo stood in for them.
+    /// Parses the arguments into `fields` if the memo had skipped them.
     pub fn reparse_args(&mut self, event: &RawEvent, buf: &[u8]) {
         self.fields.clear();
         if event.args.is_given() && args::parse(buf, event.args.start, &mut self.fields).is_err() {
@@ -191,12 +193,12 @@ impl Store {
         }
     }
 
-    /// Puts an event on the trace's clock, as soon as the clock is known.
+    /// Places an event on the trace's clock as soon as the clock is known.
     #[inline]
     pub fn add(&mut self, event: Timed) {
         match self.anchor_us {
             Some(anchor_us) => self.place(event, anchor_us),
-            // Events without times do not vote on the clock, however many there are.
+            // Events without times do not vote on the anchor, even if there are many.
             None if event.is_untimed() && self.waiting.len() >= VOTERS => {
                 self.losses.add(JsonLoss::Untimed, event.offset);
             }
@@ -210,13 +212,13 @@ impl Store {
         }
     }
 
-    /// Everything was read: places what waits.
+    /// Places all waiting events and marks at the end of the file.
     pub fn finish(&mut self) {
         self.settle_anchor();
         self.place_marks(self.anchor_us.unwrap_or(0));
     }
 
-    /// Decides the anchor from the events that wait for it, and places them.
+    /// Chooses the anchor from the waiting events and places them.
     fn settle_anchor(&mut self) {
         if self.anchor_us.is_some() {
             return;
@@ -232,8 +234,8 @@ impl Store {
     }
 
     fn place(&mut self, event: Timed, anchor_us: i64) {
-        // On a clock that counts from its first event, this is another clock's zero. On one that starts near 0, the decision is made when
-        // all events are known.
+        // If the clock counts from its first event, zero is the zero of another clock. If it starts near zero, the
+        // decision waits until all events are known.
         if event.is_untimed() {
             if anchor_us != 0 {
                 return self.losses.add(JsonLoss::Untimed, event.offset);
@@ -255,14 +257,14 @@ impl Store {
         }
     }
 
-    /// The line of an event's thread.
+    /// Returns the line of an event's thread.
     #[inline]
     pub fn line_of(&mut self, event: &RawEvent, buf: &[u8]) -> LineId {
         let (pid, tid) = (self.id(event.pid, buf), self.id(event.tid, buf));
         self.line(pid, tid)
     }
 
-    /// The line of a thread, made on first use.
+    /// Returns the line of a thread. Creates it on first use.
     pub fn line(&mut self, pid: Id, tid: Id) -> LineId {
         if let Some(&line) = self.lines.get(&(pid, tid)) {
             return line;
@@ -274,17 +276,17 @@ impl Store {
         line
     }
 
-    /// The line of a thread that is known.
+    /// Returns the line of a thread if it exists.
     pub fn known_line(&self, pid: Id, tid: Id) -> Option<LineId> {
         self.lines.get(&(pid, tid)).copied()
     }
 
-    /// The plane of a process that is known.
+    /// Returns the plane of a process if it exists.
     pub fn known_plane(&self, pid: Id) -> Option<PlaneId> {
         self.planes.get(&pid).copied()
     }
 
-    /// The plane of a process, made on first use.
+    /// Returns the plane of a process. Creates it on first use.
     pub fn plane(&mut self, pid: Id) -> PlaneId {
         if let Some(&plane) = self.planes.get(&pid) {
             return plane;
@@ -295,7 +297,7 @@ impl Store {
         plane
     }
 
-    /// What an id says, however it is written.
+    /// Parses an id in any spelling.
     #[inline]
     pub fn id(&mut self, span: Span, buf: &[u8]) -> Id {
         if !span.is_given() {
@@ -317,7 +319,7 @@ fn intern(trace: &mut Trace, span: Span, buf: &[u8], scratch: &mut String) -> St
     trace.strings.intern(text(span, buf, scratch))
 }
 
-/// The step number of Kineto's `ProfilerStep#7`. Its shadow on the device is not another step.
+/// Returns the step number of Kineto's `ProfilerStep#7`. Its copy on the device is not another step.
 fn profiler_step(event: &RawEvent, buf: &[u8]) -> Option<i64> {
     let number = event.name.bytes(buf).strip_prefix(b"ProfilerStep#")?;
     let is_shadow = event.cat.bytes(buf) == b"gpu_user_annotation" || event.name.kind != Kind::Text;

@@ -1,4 +1,4 @@
-//! The decoder as a whole: small files with one oddity each, any chunking, any damage.
+//! Tests of the whole decoder: small files with one oddity each, any chunking, any damage.
 
 mod damage;
 mod kineto;
@@ -17,7 +17,7 @@ fn decode_in(text: &[u8], size: usize) -> Result<Trace, Error> {
     decoder.finish()
 }
 
-/// Decodes `text` in one piece, and checks that chunks of 1, 7 and 4096 bytes give the same.
+/// Decodes `text` at once, and checks that chunks of 1, 7 and 4096 bytes give the same result.
 fn decode(text: impl AsRef<[u8]>) -> Result<Trace, Error> {
     let text = text.as_ref();
     let whole = decode_in(text, text.len().max(1));
@@ -31,7 +31,7 @@ fn decode(text: impl AsRef<[u8]>) -> Result<Trace, Error> {
     whole
 }
 
-/// Everything a trace holds, as text.
+/// Formats everything in a trace as text.
 fn describe(trace: &Trace) -> String {
     use std::fmt::Write;
     let mut out = format!(
@@ -63,18 +63,18 @@ fn describe(trace: &Trace) -> String {
     out
 }
 
-/// `(name, start ps, duration ps)` of every event.
+/// Returns `(name, start ps, duration ps)` of every event.
 fn events(trace: &Trace) -> Vec<(&str, i64, i64)> {
     let told = |event: Event| (trace.text(event.name), event.start.as_ps(), event.duration.as_ps());
     trace.events.iter().map(told).collect()
 }
 
-/// The events, by their index, that have a value in this column, and the value.
+/// Returns the index and the value of all events with a value in this column.
 fn values(trace: &Trace, column: EventColumn) -> Vec<(u32, i64)> {
     trace.events.column(column).iter().map(|(id, value)| (id.get(), value)).collect()
 }
 
-/// `(code, count)` of every warning.
+/// Returns `(code, count)` of every warning.
 fn warnings(trace: &Trace) -> Vec<(&str, Option<u64>)> {
     trace.warnings.iter().map(|warning| (warning.code.as_str(), warning.count)).collect()
 }

@@ -1,11 +1,11 @@
-//! Strings as they are meant: JSON escapes and surrogate pairs resolved, bytes that are not UTF-8 replaced.
+//! Decodes strings: resolves JSON escapes and surrogate pairs, and replaces bytes that are not UTF-8.
 
 use super::lexer::{Kind, Span};
 
-/// The text of a string or word. Only strings with escapes or invalid UTF-8 are copied, to `scratch`.
+/// Returns the text of a string or word. Only strings with escapes or invalid UTF-8 are copied to `scratch`.
 ///
-/// A surrogate without its other half becomes U+FFFD. In a string that was written without escapes, such as a path of Windows, a backslash
-/// is a backslash.
+/// A surrogate without its other half becomes U+FFFD. Strings that were written without escaping, such as Windows
+/// paths, keep their backslashes.
 pub(super) fn text<'a>(span: Span, buf: &'a [u8], scratch: &'a mut String) -> &'a str {
     let bytes = span.bytes(buf);
     if span.kind != Kind::Escaped {
@@ -32,8 +32,9 @@ pub(super) fn text<'a>(span: Span, buf: &'a [u8], scratch: &'a mut String) -> &'
     scratch
 }
 
-/// Was a string written without escaping its backslashes? It has an escape that JSON does not know (`C:\Users`), or that no name contains
-/// (a backspace or form feed), or one in the path of a Python function's file (`torch\nn\functional.py(63): linear`).
+/// Returns true if a string was written without escaping its backslashes. Such a string has an escape that JSON does
+/// not know (`C:\Users`), one that no name contains (backspace or form feed), or one in the file path of a Python
+/// function (`torch\nn\functional.py(63): linear`).
 fn is_unescaped(bytes: &[u8]) -> bool {
     let path = memchr::memmem::find(bytes, b".py(").unwrap_or(0);
     let mut pos = 0;
@@ -53,7 +54,7 @@ fn is_unescaped(bytes: &[u8]) -> bool {
     false
 }
 
-/// The character of the escape at the start of `bytes`, and the escape's length.
+/// Returns the character of the escape at the start of `bytes`, and the escape's length.
 fn escape(bytes: &[u8]) -> (char, usize) {
     let character = match bytes.get(1) {
         Some(b'n') => '\n',
@@ -70,7 +71,7 @@ fn unicode_escape(bytes: &[u8]) -> (char, usize) {
     if let Some(character) = char::from_u32(first) {
         return (character, 6);
     }
-    // A high surrogate is one character with the low one that follows it.
+    // A high surrogate and the following low surrogate form one character.
     let low = if bytes.get(6..8) == Some(b"\\u") { hex4(bytes, 8) } else { None };
     match low {
         Some(low @ 0xdc00..=0xdfff) if first < 0xdc00 => {
@@ -91,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn escapes_become_what_they_stand_for() {
+    fn escapes_become_their_characters() {
         let cases: [(&[u8], &str); 14] = [
             (br#"a\"b\\c\/d\n\t"#, "a\"b\\c/d\n\t"),
             (br"\u00e9\ud83d\ude00!", "é😀!"),

@@ -1,4 +1,5 @@
-//! Timelines of TensorFlow 1 (`tf.python.client.timeline`): each stream of a device is a process of its own, and so is each sum of streams.
+//! Rearranges timelines of TensorFlow 1 (`tf.python.client.timeline`), in which each stream of a device, and each sum
+//! of streams, is a separate process.
 //!
 //! ```text
 //! /job:localhost/replica:0/task:0/device:GPU:0 Compute   the host hands ops to the device    a host
@@ -8,18 +9,18 @@
 //! /gpu:0/context#0/stream#1:Kernel Compute               a stream, as older versions name it
 //! ```
 //!
-//! Threads of such a process are lanes, so that ops that overlap do not cover each other.
+//! The threads of such a process are lanes, so that overlapping ops do not cover each other.
 
 use trace::{LineKind, PlaneId, PlaneKind, Platform, Trace};
 
-/// What a process of such a timeline is.
+/// Role of a process in such a timeline.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Process {
-    /// Where the host computes, or hands ops to a device.
+    /// The host computes, or hands ops to a device.
     Host,
     /// One stream of a GPU.
     Stream { ordinal: u32, stream: String },
-    /// The events of several streams of a GPU once more.
+    /// A copy of the events of several streams of a GPU.
     Sum { ordinal: u32 },
 }
 
@@ -51,14 +52,14 @@ impl Process {
     }
 }
 
-/// Makes the streams of a device lines of one plane, if `trace` is such a timeline. Returns whether it is one.
+/// Turns the streams of each device into lines of one plane, if `trace` is such a timeline. Returns true if it is one.
 pub(super) fn arrange(trace: &mut Trace) -> bool {
     let Trace { strings, planes, lines, .. } = trace;
     let processes: Vec<Option<Process>> = planes.iter().map(|plane| Process::of(strings.get(plane.name))).collect();
     if processes.iter().all(Option::is_none) {
         return false;
     }
-    // The plane that each device's lines go to: that of its first line.
+    // The plane that receives each device's lines: the plane of its first line.
     let mut homes: Vec<(u32, PlaneId)> = Vec::new();
     let mut lanes: Vec<(PlaneId, u32)> = Vec::new();
     for line in lines.iter_mut() {
@@ -104,7 +105,7 @@ pub(super) fn arrange(trace: &mut Trace) -> bool {
             plane.kind = PlaneKind::Device { platform: Platform::Gpu, ordinal };
             format!("/device:GPU:{ordinal}")
         } else {
-            // No device by its name: its lines went to another plane.
+            // Its lines moved to another plane, so its name must not look like a device.
             strings.get(plane.name).trim_start_matches("/device:").to_owned()
         };
         plane.name = strings.intern(&name);
@@ -117,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn processes_are_told_by_their_names() {
+    fn processes_are_detected_by_their_names() {
         let stream = |stream: &str| Some(Process::Stream { ordinal: 1, stream: stream.to_owned() });
         for (name, wanted) in [
             ("/job:localhost/replica:0/task:0/device:GPU:0 Compute", Some(Process::Host)),

@@ -1,25 +1,25 @@
-//! Events whose writer put paths of Windows into strings as they are: `"name":"D:\proj\","pid":1`.
+//! Repairs events with unescaped Windows paths in strings: `"name":"D:\proj\","pid":1`.
 //!
-//! Read as JSON, the last backslash escapes the quote that ends the string, and the text behind it fits nowhere. Here a quote ends the
-//! string if what follows is what follows a string.
+//! In JSON, the last backslash escapes the quote that should end the string, and the rest of the event makes no sense.
+//! This module ends a string at a quote if the following text can follow a string.
 
 use super::lexer::skip_space;
 
-/// Longest event that is looked at.
+/// Maximum length of an event to repair, in bytes.
 const LONGEST: usize = 64 << 10;
 
-/// What a look at an event gave.
+/// Result of trying to repair an event.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
-    /// The event with its backslashes escaped, and the position after it in the text that was given.
+    /// The event with its backslashes escaped, and the position after it in the given text.
     Escaped(Vec<u8>, usize),
     /// The text ends inside the event.
     Incomplete,
-    /// Backslashes are not what is wrong with the event.
+    /// The event has another problem.
     Other,
 }
 
-/// Escapes the backslashes of the event at `start`, of which the text up to `until` was read as JSON.
+/// Escapes the backslashes of the event at `start`. The JSON parser read the text up to `until`.
 pub(super) fn escaped(buf: &[u8], start: usize, until: usize) -> Outcome {
     let read = buf.get(start..until.max(start)).unwrap_or_default();
     if memchr::memmem::find(read, b"\\\"").is_none() {
@@ -56,7 +56,7 @@ pub(super) fn escaped(buf: &[u8], start: usize, until: usize) -> Outcome {
     Outcome::Incomplete
 }
 
-/// Is the text at `pos` what follows a string? `None` if there is not enough of it.
+/// Returns true if the text at `pos` can follow a string, or `None` if there is not enough text.
 fn ends_string(buf: &[u8], pos: usize) -> Option<bool> {
     let pos = skip_space(buf, pos);
     match buf.get(pos)? {

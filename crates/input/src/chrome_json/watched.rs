@@ -1,4 +1,4 @@
-//! The events of a Chrome trace that are watched for, with the text of those that are not placed yet.
+//! Selected events of a Chrome trace, with the text of events that are not placed yet.
 
 use hashbrown::HashMap;
 use rustc_hash::FxBuildHasher;
@@ -6,18 +6,18 @@ use rustc_hash::FxBuildHasher;
 use crate::watch::Watch;
 use trace::EventId;
 
-/// Text of open events that is kept: of what is open beyond that, nothing can be said.
+/// Maximum text of open events to keep, in bytes. Arguments of further open events are lost.
 const MAX_KEPT_BYTES: usize = 64 << 20;
 
-/// The events that are watched for.
+/// The selected events and the state of the search.
 #[derive(Debug, Default)]
 pub(super) struct Watched {
     pub watch: Watch,
-    /// Events that are wanted, since they were placed: index, and where they stand in the text.
+    /// Selected events that were just placed: index, and position in the text.
     pub placed: Vec<(u32, u64)>,
-    /// The begin that the object at hand ends.
+    /// Position of the begin event that the current object ends.
     pub ended: Option<u64>,
-    /// What is not placed yet, by where it stands in the text.
+    /// Events that are not placed yet, by their position in the text.
     pub kept: HashMap<u64, Kept, FxBuildHasher>,
     pub kept_bytes: usize,
     pub is_settled: bool,
@@ -29,12 +29,12 @@ pub(super) struct Kept {
     pub begin: Box<[u8]>,
     /// Text of the object that ends the event.
     pub end: Box<[u8]>,
-    /// Whether the event waits for the clock only.
+    /// True if the event is complete and only waits for the clock.
     pub is_whole: bool,
 }
 
 impl Watched {
-    /// An event was placed that stands at `offset`.
+    /// Records that the event at `offset` was placed.
     #[inline]
     pub fn placed(&mut self, id: EventId, offset: u64) {
         if self.watch.next() == Some(id.get()) {
@@ -43,7 +43,7 @@ impl Watched {
         }
     }
 
-    /// The begin at `offset` ends.
+    /// Records that the current object ends the begin event at `offset`.
     pub fn ends(&mut self, offset: u64) {
         self.ended = Some(offset);
     }

@@ -12,7 +12,7 @@ fn decode(bytes: &[u8], chunk: usize) -> Result<Decoded, Error> {
     decoder.finish()
 }
 
-/// A short description of the result, the same for every chunk size.
+/// Returns a short description of the result, which must not depend on the chunk size.
 fn described(bytes: &[u8]) -> String {
     let describe = |chunk| match decode(bytes, chunk) {
         Ok(Decoded::Trace(trace)) => format!("{} events", trace.events.len()),
@@ -59,7 +59,7 @@ fn documents_are_read_at_their_end() {
 }
 
 #[test]
-fn refusals_say_what_it_is() {
+fn refusals_name_the_kind_of_file() {
     assert!(described(b"").starts_with("The file is empty."));
     assert!(described(b"<html>not found</html>").starts_with("This is an HTML page, not a profile."));
     assert!(described(&b"plain words ".repeat(1000)).starts_with("This is plain text"));

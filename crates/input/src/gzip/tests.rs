@@ -27,7 +27,7 @@ fn inflate(stored: &[u8], chunk: usize) -> Inflated {
     (content, warnings)
 }
 
-/// Inflates in one piece and in chunks of several sizes, and asserts that all give the same.
+/// Decompresses at once and in chunks of several sizes, and asserts that all results are equal.
 fn inflate_all_ways(stored: &[u8]) -> Inflated {
     let whole = inflate(stored, stored.len().max(1));
     for chunk in [1, 7, 4096] {
@@ -65,7 +65,7 @@ fn every_optional_part_of_the_header() {
 }
 
 #[test]
-fn members_one_after_another_and_padding() {
+fn concatenated_members_and_padding() {
     let mut stored = gzip(b"one ");
     stored.extend(gzip(b""));
     stored.extend(gzip(&text()));
@@ -76,7 +76,7 @@ fn members_one_after_another_and_padding() {
 }
 
 #[test]
-fn foreign_bytes_behind_the_end() {
+fn foreign_bytes_after_the_end() {
     for foreign in [&b"garbage"[..], b"\x1f", b"\x1f\x8b\x08\xff", b"\0\0\x1f\x8bno"] {
         let mut stored = gzip(&text());
         let zeros = foreign.iter().take_while(|byte| **byte == 0).count();
@@ -88,7 +88,7 @@ fn foreign_bytes_behind_the_end() {
 }
 
 #[test]
-fn cut_anywhere_keeps_what_is_there() {
+fn any_truncation_keeps_the_data_before_it() {
     let stored = gzip(&text());
     let mut before = 0;
     for cut in (1..stored.len() - 8).step_by(97) {
@@ -122,8 +122,8 @@ fn a_wrong_checksum_or_size_keeps_all() {
 }
 
 #[test]
-fn a_damaged_stream_keeps_what_is_before() {
-    // A flush ends in an empty stored block, whose length stands there twice: 00 00 ff ff. Make them disagree.
+fn a_damaged_stream_keeps_the_data_before_the_damage() {
+    // A flush ends in an empty stored block with its length stored twice: 00 00 ff ff. Make the two disagree.
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
     encoder.write_all(&text()).expect("in memory");
     encoder.flush().expect("in memory");
@@ -138,10 +138,10 @@ fn a_damaged_stream_keeps_what_is_before() {
 
 #[test]
 fn a_bomb_stops_at_the_limit() {
-    // Members of 16 MB of zeros in 16 kB: a ratio of 1030.
+    // Members with 16 MB of zeros in 16 kB: a ratio of 1030.
     let member = gzip(&vec![0u8; 16 << 20]);
     let limit = InflateLimit::default();
-    // As if the first gigabyte, in which any ratio is allowed, were almost through.
+    // Use up most of the first gigabyte, in which any ratio is allowed.
     assert!(limit.allow((1 << 30) - (100 << 20)));
     let mut decoder = GzipDecoder::new("bomb.gz");
     let (mut inflated, mut warnings) = (0u64, Vec::new());
@@ -159,7 +159,11 @@ fn a_bomb_stops_at_the_limit() {
     assert!((100 << 20..101 << 20).contains(&inflated), "{inflated}");
     assert_eq!(warnings.len(), 1);
     assert_eq!(warnings[0].code, "inflate_limit");
-    assert!(warnings[0].message.contains("64 GiB, or beyond 1 GiB 400 times"), "{}", warnings[0].message);
+    assert!(
+        warnings[0].message.contains("64 GiB, or 400 times the size of the file but at least 1 GiB"),
+        "{}",
+        warnings[0].message
+    );
 }
 
 proptest! {
@@ -175,7 +179,7 @@ proptest! {
         let mut stored = gzip(&text());
         let at = at.index(stored.len());
         stored[at] ^= 1 << bit;
-        // Content does not depend on the chunks even then.
+        // Even then, the content does not depend on the chunks.
         let (content, _) = inflate(&stored, 4096);
         prop_assert_eq!(inflate(&stored, 7).0, content);
     }

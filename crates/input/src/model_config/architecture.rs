@@ -1,7 +1,6 @@
-//! What a `config.json` leaves out because it is its architecture's default (the classes `*Config` of Hugging Face
-//! Transformers).
+//! Default values that a `config.json` omits, by architecture (the `*Config` classes of Hugging Face Transformers).
 
-/// Defaults of an architecture; `None` where it has none, or is not known.
+/// Defaults of an architecture. A field is `None` if it has no default or is unknown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Architecture {
     pub tied_embeddings: Option<bool>,
@@ -12,12 +11,12 @@ pub(super) struct Architecture {
     pub num_kv_heads: Option<u64>,
     pub head_dim: Option<u64>,
     pub vocab_size: Option<u64>,
-    /// Width of the feed-forward matrices, as a multiple of the model's.
+    /// Width of the feed-forward matrices as a multiple of the hidden size.
     pub ffn_factor: Option<u64>,
 }
 
 impl Architecture {
-    /// Root-mean-square norms before attention and before the gated feed-forward, own output matrix, no biases.
+    /// Root-mean-square norms before attention and before the gated feed-forward, separate output matrix, no biases.
     const LLAMA: Architecture = Architecture {
         tied_embeddings: Some(false),
         gated_ffn: Some(true),
@@ -30,7 +29,7 @@ impl Architecture {
         ffn_factor: None,
     };
 
-    /// Llama's, with tied embeddings and wide heads.
+    /// Like Llama, with tied embeddings and wide heads.
     const GEMMA: Architecture =
         Architecture { tied_embeddings: Some(true), head_dim: Some(256), ..Architecture::LLAMA };
 
@@ -47,12 +46,12 @@ impl Architecture {
         ..Architecture::LLAMA
     };
 
-    /// The defaults for a `model_type`.
+    /// Returns the defaults for a `model_type`.
     pub(super) fn of(model_type: &str) -> Architecture {
         let llama = Architecture::LLAMA;
         match model_type {
             "llama" | "qwen3" | "qwen3_moe" | "olmo" | "olmo2" | "granite" | "glm" | "deepseek" | "phi3" => llama,
-            // Grouped-query attention with eight key and value heads is the class's default.
+            // Grouped-query attention with eight key-value heads is the default of the class.
             "mistral" | "mixtral" => Architecture { num_kv_heads: Some(8), ..llama },
             "qwen2" | "qwen2_moe" => Architecture { attention_bias: Some(true), ..llama },
             "gemma" => Architecture::GEMMA,
@@ -73,7 +72,7 @@ impl Architecture {
             "t5" | "mt5" | "umt5" => Architecture {
                 attention_bias: Some(false),
                 ffn_factor: None,
-                // A T5 whose config does not say otherwise has two plain matrices.
+                // Without further fields, a T5 has two plain matrices.
                 ..Architecture::GPT_2
             },
             "starcoder2" => Architecture { ffn_factor: None, ..Architecture::GPT_2 },

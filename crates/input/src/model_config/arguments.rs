@@ -1,18 +1,18 @@
-//! Arguments of the captured program, as they may be shown: `python/crossprof/_redact.py` leaves out the same when it captures, but older
-//! sidecars have every value.
+//! Redacts the arguments of the captured program. `python/crossprof/_redact.py` applies the same rules during capture,
+//! but older sidecars contain every value.
 
-/// Stands for a value that is left out.
+/// Replaces a redacted value.
 const HIDDEN: &str = "***";
 
-/// Words of names whose values are secrets.
+/// Words in names whose values are secrets.
 const SECRET_WORDS: &[&str] =
     &["pass", "passcode", "pwd", "auth", "token", "bearer", "creds", "cookie", "dsn", "sas", "pat"];
-/// Parts of such names, where words are written together.
+/// Parts of such names, for words that are joined.
 const SECRET_PARTS: &[&str] =
     &["secret", "passw", "passphrase", "credential", "apikey", "privatekey", "authtoken", "accesstoken"];
-/// Words in front of `key` that make it a secret; so does the end of the name after it.
+/// Words before `key` that make it a secret. `key` at the end of a name is also a secret.
 const KEY_KINDS: &[&str] = &["api", "access", "private", "signing", "encryption", "account", "storage", "ssh"];
-/// How the tokens of well-known services begin.
+/// Prefixes of the tokens of well-known services.
 const TOKENS: &[&str] = &[
     "hf_",
     "sk-",
@@ -31,15 +31,15 @@ const TOKENS: &[&str] = &[
     "ya29.",
     "eyJ",
 ];
-/// A longer word of letters and digits is a key without a name.
+/// Maximum length of a word. A longer word of letters and digits is treated as a key.
 const LONGEST_WORD: usize = 23;
 
-/// Returns the arguments without the values of flags, or with those that do not look like secrets if `keep_values`.
+/// Returns the arguments without the values of flags. If `keep_values`, keeps values that do not look like secrets.
 pub(super) fn shown(words: &[&str], keep_values: bool) -> Vec<String> {
     let mut made = Vec::with_capacity(words.len());
-    // The flag whose values come next.
+    // The flag that the next values belong to.
     let mut flag: Option<&str> = None;
-    // The word before is the name of a secret: `token X`.
+    // True if the previous word is the name of a secret: `token X`.
     let mut is_named = false;
     let hides = |name: &str, value: &str| !keep_values || is_secret_name(name) || looks_secret(value);
     for &word in words {
@@ -59,12 +59,12 @@ pub(super) fn shown(words: &[&str], keep_values: bool) -> Vec<String> {
     made
 }
 
-/// True for `-x` and `--x`; a negative number is a value.
+/// Returns true for `-x` and `--x`. A negative number is a value.
 fn is_flag(word: &str) -> bool {
     word.len() > 1 && word.starts_with('-') && word.parse::<f64>().is_err()
 }
 
-/// True for what may precede `=`: `--lr`, `optimizer.lr`, `+model`, `KEY`; not for an address or a path.
+/// Returns true for text that may precede `=`: `--lr`, `optimizer.lr`, `+model`, `KEY`, but not an address or a path.
 fn is_name(text: &str) -> bool {
     let name = text.trim_start_matches(['-', '+', '~']);
     name.starts_with(|sign: char| sign.is_alphabetic() || sign == '_')
@@ -87,7 +87,7 @@ fn is_secret_name(name: &str) -> bool {
         .any(|(at, word)| SECRET_WORDS.contains(word) || (["key", "keys"].contains(word) && is_key(at)))
 }
 
-/// True for a value that is a secret whatever its name.
+/// Returns true for a value that is a secret regardless of its name.
 fn looks_secret(value: &str) -> bool {
     let words = || value.split(|sign: char| !(sign.is_ascii_alphanumeric() || "_-.".contains(sign)));
     let is_token = |word: &str| TOKENS.iter().any(|start| word.strip_prefix(start).is_some_and(|rest| rest.len() >= 8));
@@ -101,7 +101,7 @@ fn looks_secret(value: &str) -> bool {
     is_random || has_password || words().any(is_token) || names_inside(value).any(is_secret_name)
 }
 
-/// The names inside a value: `{"api_key": "x"}`, `token=x`.
+/// Returns the names inside a value: `{"api_key": "x"}`, `token=x`.
 fn names_inside(value: &str) -> impl Iterator<Item = &str> {
     value.match_indices([':', '=']).filter_map(|(at, _)| {
         let before = value.get(..at)?.trim_end_matches(['"', '\'', ' ']);
@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_and_secrets_are_left_out() {
+    fn values_and_secrets_are_redacted() {
         let words = [
             "/data/train.py",
             "cfg/a.yaml",

@@ -1,7 +1,7 @@
-//! What the capture kit of the Python package notes in a sidecar under `capture`: `python/crossprof/_sidecar.py` and `_window.py` write it.
+//! Reads the `capture` notes in a sidecar, which `_sidecar.py` and `_window.py` in `python/crossprof` write.
 //!
-//! The slow-down is a section of the unified profile. The rest is for people: `metadata.environment` lists it. A value of another type than
-//! the kit writes is passed over, for a profile is read without it as well.
+//! The slowdown becomes a section of the unified profile. The other notes are for people and appear in
+//! `metadata.environment`. A value of an unexpected type is ignored, since the profile is complete without it.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use super::arguments;
 use base::home::without_home;
 use report::Tracing;
 
-/// Notes that are listed under their own names.
+/// Notes that keep their names.
 const NOTES: &[&str] = &[
     "python",
     "git_commit",
@@ -27,7 +27,7 @@ const NOTES: &[&str] = &[
     "ended_by",
 ];
 
-/// How much tracing slowed the program down; `None` where the kit could not measure it.
+/// Returns the slowdown by tracing, or `None` if the kit could not measure it.
 pub(super) fn tracing(capture: &Map<String, Value>) -> Option<Tracing> {
     let measured = capture.get("slowdown")?;
     let seconds = |key: &str| measured.get(key)?.as_f64().filter(|seconds| *seconds > 0.0);
@@ -41,8 +41,8 @@ pub(super) fn tracing(capture: &Map<String, Value>) -> Option<Tracing> {
     })
 }
 
-/// How far the clock of this process is ahead of that of the first one, in nanoseconds; `None` where the difference is smaller than what
-/// the kit may be wrong by.
+/// Returns how far this process's clock is ahead of the first process's, in nanoseconds. Returns `None` if the
+/// difference is within the kit's measurement error.
 pub(super) fn clock_ahead_ns(capture: &Map<String, Value>) -> Option<i64> {
     let process = usize::try_from(capture.get("process")?.as_u64()?).ok()?;
     let clocks = capture.get("clocks")?;
@@ -51,8 +51,8 @@ pub(super) fn clock_ahead_ns(capture: &Map<String, Value>) -> Option<i64> {
     (ahead.abs() > error).then_some((1e9 * ahead) as i64)
 }
 
-/// Everything that people may want to know of the capture: names as the profiler has them for the same things, and texts. Values of flags
-/// are shown if the user asked the kit to record them; secrets and home folders never are.
+/// Returns all notes for people, as texts with the names that the profiler uses. Values of flags are included only if
+/// the user asked the kit to record them. Secrets and home folders are never included.
 pub(super) fn notes(capture: &Map<String, Value>) -> BTreeMap<String, String> {
     let versions =
         members(capture, "versions").map(|(name, value)| (format!("{}_version", name.replace('-', "_")), value));
@@ -64,7 +64,7 @@ pub(super) fn notes(capture: &Map<String, Value>) -> BTreeMap<String, String> {
     texts.filter(|(_, text)| !text.is_empty()).collect()
 }
 
-/// The kind of the devices, which a trace JSON does not name. A CPU has none.
+/// Returns the kind of the devices, which a trace JSON does not contain. A CPU has none.
 fn device_kind(capture: &Map<String, Value>) -> String {
     let text = |name: &str| capture.get("devices").and_then(|it| it.get(name)).and_then(Value::as_str);
     text("kind").filter(|_| text("platform") != Some("cpu")).unwrap_or_default().to_owned()
@@ -77,12 +77,12 @@ fn argv(capture: &Map<String, Value>) -> String {
     arguments::shown(&words, keep_values).join(" ")
 }
 
-/// Names and values of an object in the notes.
+/// Returns the names and values of an object in the notes.
 fn members<'a>(capture: &'a Map<String, Value>, name: &str) -> impl Iterator<Item = (&'a String, &'a Value)> {
     capture.get(name).and_then(Value::as_object).into_iter().flatten()
 }
 
-/// `8`, `a b`, `data=8 model=2`; empty for nothing.
+/// Formats a value: `8`, `a b`, `data=8 model=2`. Null becomes an empty text.
 fn text(value: &Value) -> String {
     match value {
         Value::Null => String::new(),

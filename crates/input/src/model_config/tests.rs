@@ -1,4 +1,4 @@
-//! The configurations are those that the models' authors published.
+//! Tests with configurations that the models' authors published.
 
 use super::*;
 
@@ -32,7 +32,7 @@ fn llama_3_8b() {
 }
 
 #[test]
-fn gemma_2b_ties_its_embeddings_without_saying_so() {
+fn gemma_2b_ties_its_embeddings_by_default() {
     let config = hugging_face(
         r#"{"architectures":["GemmaForCausalLM"],"head_dim":256,"hidden_act":"gelu","hidden_size":2048,
         "intermediate_size":16384,"model_type":"gemma","num_attention_heads":8,"num_hidden_layers":18,
@@ -92,7 +92,7 @@ fn qwen_2_has_biases_by_default() {
 }
 
 #[test]
-fn gpt_2_spells_everything_differently() {
+fn gpt_2_uses_other_field_names() {
     let config = hugging_face(
         r#"{"activation_function":"gelu_new","model_type":"gpt2","n_ctx":1024,"n_embd":768,"n_head":12,"n_layer":12,
         "n_positions":1024,"n_inner":null,"vocab_size":50257}"#,
@@ -106,7 +106,7 @@ fn gpt_2_spells_everything_differently() {
 }
 
 #[test]
-fn t5_says_whether_it_is_gated() {
+fn t5_records_whether_it_is_gated() {
     let config = hugging_face(
         r#"{"d_ff":2048,"d_kv":64,"d_model":768,"feed_forward_proj":"gated-gelu","model_type":"t5","num_heads":12,
         "num_layers":12,"tie_word_embeddings":false,"vocab_size":32128}"#,
@@ -117,7 +117,7 @@ fn t5_says_whether_it_is_gated() {
 #[test]
 fn a_config_without_dimensions_is_refused() {
     let error = read_hugging_face(br#"{"model_type":"clip","projection_dim":512}"#).expect_err("no dimensions");
-    assert!(error.to_string().contains("gives no width"), "{error}");
+    assert!(error.to_string().contains("contains no hidden size"), "{error}");
     assert!(read_hugging_face(b"{\"model_type\":").is_err());
 }
 
@@ -129,11 +129,11 @@ fn a_sidecar_has_our_names() {
     let sidecar = read_sidecar(br#"{"device":"TPU v4-8"}"#).expect("valid");
     assert_eq!((sidecar.device.as_deref(), sidecar.model), (Some("TPU v4-8"), ModelConfig::default()));
     let error = read_sidecar(br#"{"device":4}"#).expect_err("a number").to_string();
-    assert!(error.contains("\"device\" is no text"), "{error}");
+    assert!(error.contains("\"device\" is not a text"), "{error}");
 }
 
 #[test]
-fn a_sidecar_says_how_the_profile_was_captured() {
+fn a_sidecar_describes_the_capture() {
     let written = br#"{"batch_size":16,"total_params":4111,"capture":{"session":"2026_01_05_10_00_00","git_commit":"ab12",
         "argv":["/home/jo/train.py","--steps","30"],"versions":{"jax":"0.10.2","jax-cuda13-plugin":"0.10.2"},"mesh":{"data":8,"model":2},
         "environment":{"XLA_FLAGS":"--xla_a=1 --xla_b"},"advanced_options":{},"python":null,"steps":{"first":11,"last":15,"count":5},
@@ -162,7 +162,7 @@ fn a_sidecar_says_how_the_profile_was_captured() {
     ];
     assert_eq!(notes, expected);
     let error = read_sidecar(br#"{"capture":"yes"}"#).expect_err("a text").to_string();
-    assert!(error.contains("\"capture\" is no object"), "{error}");
+    assert!(error.contains("\"capture\" is not an object"), "{error}");
 }
 
 #[test]
@@ -176,7 +176,7 @@ fn a_slowdown_that_was_not_measured_is_none() {
 }
 
 #[test]
-fn what_a_nearer_sidecar_says_counts() {
+fn a_nearer_sidecar_takes_precedence() {
     let far =
         read_sidecar(br#"{"batch_size":1,"seq_length":2,"device":"TPU v4","capture":{"git_commit":"a","argv":["b"]}}"#);
     let near = read_sidecar(br#"{"batch_size":3,"capture":{"git_commit":"c"}}"#).expect("valid");

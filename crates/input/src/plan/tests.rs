@@ -1,6 +1,6 @@
 use super::*;
 
-/// The plan in words, one line per run: `name: host=path ...; not path; with path`.
+/// Formats the plan with one line per run: `name: host=path ...; not path; with path`.
 fn planned(files: &[(&str, FileKind)]) -> Vec<String> {
     let candidates: Vec<Candidate<'_>> = files.iter().map(|&(path, kind)| Candidate { path, kind }).collect();
     let path = |file: usize| files[file].0;
@@ -45,7 +45,7 @@ fn a_run_folder_is_one_run_of_all_its_hosts() {
 }
 
 #[test]
-fn a_dropped_run_folder_is_known_by_its_time() {
+fn a_dropped_run_folder_is_detected_by_its_time() {
     let files = [("2026_01_05_10_00_00/a.xplane.pb", XPlane), ("2026_01_05_10_00_00/b.xplane.pb", XPlane)];
     assert_eq!(
         planned(&files),
@@ -108,7 +108,7 @@ fn model_configurations_belong_to_what_is_below_them() {
 }
 
 #[test]
-fn caches_are_named_and_left_out() {
+fn caches_are_named_and_ignored() {
     let files = [("r/h.hlo_proto.pb", Unknown), ("r/ALL_HOSTS.op_stats_v2.pb", Unknown), ("all.zip", Archive)];
     assert_eq!(planned(&files), ["open all.zip", "ignore r/h.hlo_proto.pb", "ignore r/ALL_HOSTS.op_stats_v2.pb"]);
     assert!(cache_reason("r/x.SSTABLE").is_some());
@@ -166,6 +166,13 @@ fn thousands_of_runs_with_a_configuration_each_are_planned_in_linear_time() {
     assert_eq!(plan.runs.len(), 20_000);
     assert!(plan.runs.iter().all(|run| run.sidecars.len() == 1), "its own and no other");
     assert_eq!(plan.runs[7].sidecars, [15]);
-    // It took minutes.
+    // It used to take minutes.
     assert!(start.elapsed() < std::time::Duration::from_secs(10), "{:?}", start.elapsed());
+}
+
+#[test]
+fn a_path_says_when_its_run_was_captured() {
+    assert_eq!(capture_time("log/plugins/profile/2026_01_05_10_00_00/h.pb"), Some("2026_01_05_10_00_00"));
+    assert_eq!(capture_time("log/2026/h.pb"), None);
+    assert!(capture_time("2026_01_05_10_00_00/h.pb") < capture_time("2026_01_05_10_00_01/h.pb"));
 }

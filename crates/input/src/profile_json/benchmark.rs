@@ -1,4 +1,4 @@
-//! Results of a benchmark that timed several methods: one run a method.
+//! Reads the results of a benchmark that timed several methods. Each method becomes a run.
 //!
 //! ```json
 //! {"unitary_grad_lcam": {"execution_time": 45.2, "success": true,
@@ -6,13 +6,16 @@
 //!  "unitary_grad_tad": {"execution_time": 52.1, "success": true}}
 //! ```
 //!
-//! Methods stand at the top (`profile_4gpu_results.json`) or below the number of devices
-//! (`hybrid_profiler_results_<time>.json`: `results -> 4gpu -> method`), beside `gpu_count`, `total_params` and `timestamp`.
+//! Methods are at the top level (`profile_4gpu_results.json`) or below the number of devices
+//! (`hybrid_profiler_results_<time>.json`: `results -> 4gpu -> method`), next to `gpu_count`, `total_params` and
+//! `timestamp`.
 //!
-//! Read are the time (seconds, taken as one step), the parameters, the number and kind of devices (`gpu_count`, else the key
-//! above the method, else the name of the trace's folder) and the time of the capture. The trace itself is another file. A
-//! method that failed has a time that means nothing: it is no run, and a warning says so. All values that are no method are
-//! named in one note.
+//! This module reads the time (in seconds, as one step), the parameters, the number and kind of devices, and the time
+//! of the capture. The devices come from `gpu_count`, from the key above the method, or from the folder name of the
+//! trace. The trace itself is another file.
+//!
+//! The time of a failed method is meaningless, so the method causes a warning and does not become a run. A single note
+//! lists all values that are not methods.
 
 use serde_json::{Map, Value, json};
 
@@ -21,16 +24,16 @@ use super::{NamedProfile, Profiles, legacy};
 use base::{Error, Warning, WarningCode};
 use report::{NotMeasured, UnifiedProfile};
 
-/// Keys of a method by which results are distinguished from any other JSON (see [`crate::sniff()`]).
+/// Keys of a method. They distinguish benchmark results from other JSON (see [`crate::sniff()`]).
 pub const METHOD_KEYS: [&str; 2] = ["execution_time", "tensorboard_trace"];
 
-/// Longest name or message that is kept of a file, in characters.
+/// Maximum length of a name or message from the file, in characters.
 const MOST_TEXT: usize = 120;
 
-/// Objects below each other in which methods are looked for: results, number of devices.
+/// Maximum depth of objects that are searched for methods: results, number of devices.
 const DEEPEST: u32 = 3;
 
-/// True where a value of the document is a method, or holds one.
+/// Returns true if a value of the document is a method or contains one.
 pub(super) fn is_results(document: &Map<String, Value>) -> bool {
     holds_method(document, DEEPEST)
 }
@@ -44,7 +47,7 @@ fn is_method(value: &Value) -> bool {
     METHOD_KEYS.iter().any(|key| value.get(key).is_some())
 }
 
-/// What the objects around a method say of it.
+/// Properties of a method from the enclosing objects.
 #[derive(Clone, Debug, Default)]
 struct Around {
     devices: Option<u64>,
@@ -54,42 +57,42 @@ struct Around {
 }
 
 impl Around {
-    /// The surroundings with what an object says itself; `key` is its name (`4gpu`).
+    /// Returns the properties for an object inside, whose name is `key` (`4gpu`). The object's own values come first.
     fn inside(&self, key: &str, object: &Map<String, Value>) -> Around {
-        let told = told_by_folder(key).unwrap_or_default();
+        let facts = facts_of_folder(key).unwrap_or_default();
         let count = |key: &str| object.get(key).and_then(Value::as_u64).filter(|&count| count > 0);
         let gpus = count("gpu_count");
         Around {
-            devices: gpus.or(told.devices).or(self.devices),
-            platform: gpus.map(|_| "GPU").or(told.platform).or(self.platform),
+            devices: gpus.or(facts.devices).or(self.devices),
+            platform: gpus.map(|_| "GPU").or(facts.platform).or(self.platform),
             timestamp: object.get("timestamp").and_then(Value::as_str).and_then(time_of).or(self.timestamp.clone()),
             total_params: count("total_params").or(self.total_params),
         }
     }
 }
 
-/// A time as the results write it: `20241201_143022`, or ISO 8601.
+/// Parses a time in the results: `20241201_143022`, or ISO 8601.
 fn time_of(text: &str) -> Option<String> {
     let (date, time) = text.split_once(['_', 'T', ' '])?;
     let is_iso = date.len() == 10 && time.len() >= 8 && text.len() <= 40;
     timestamp(date, time).or_else(|| is_iso.then(|| format!("{date}T{time}")))
 }
 
-/// What is found in the objects.
+/// Result of searching the objects.
 #[derive(Default)]
 struct Results {
     profiles: Profiles,
-    /// Why methods are no runs.
+    /// Methods that failed, with the reason.
     failed: Vec<String>,
-    /// Names of values that are no methods.
+    /// Names of values that are not methods.
     others: Vec<String>,
 }
 
-/// The methods that ran.
+/// Returns the methods that succeeded.
 ///
 /// # Errors
 ///
-/// [`Error::Malformed`] where there is none: its reason names what is wrong with the first.
+/// Returns [`Error::Malformed`] if no method succeeded. Its reason describes the first failure.
 pub(super) fn read(document: &Map<String, Value>, path: &str) -> Result<Profiles, Error> {
     let mut found = Results::default();
     look(document, &Around::default().inside("", document), DEEPEST, &mut found);
@@ -98,24 +101,24 @@ pub(super) fn read(document: &Map<String, Value>, path: &str) -> Result<Profiles
         let first = failed.first().cloned().unwrap_or_default();
         return Err(Error::Malformed {
             what: "a benchmark's results".to_owned(),
-            reason: format!("none of its methods succeeded and has a time (the first: {first})"),
-            remedy: "Run the benchmark again, or drop the traces that it wrote.".to_owned(),
+            reason: format!("none of its methods succeeded with a time (the first: {first})"),
+            remedy: "Run the benchmark again, or open the traces that it wrote.".to_owned(),
         });
     }
     // The numbers of the other methods are not affected.
     let note = |message: String| Warning::new(WarningCode::BenchmarkNotRead, message).with_file(path);
-    profiles.warnings.extend(failed.into_iter().map(|reason| note(format!("{reason}: it is not shown as a run."))));
+    profiles.warnings.extend(failed.into_iter().map(|reason| note(format!("{reason}. It is not shown as a run."))));
     if !others.is_empty() {
         let names: Vec<&str> = others.iter().take(MOST_NAMES).map(String::as_str).collect();
         let more = others.len().saturating_sub(MOST_NAMES);
         let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-        let message = format!("Values that are no method with a time were not read: {}{more}.", names.join(", "));
+        let message = format!("Entries that are not a method with a time were not read: {}{more}.", names.join(", "));
         profiles.warnings.push(note(message).with_count(others.len() as u64));
     }
     Ok(profiles)
 }
 
-/// Values that are named where they were not read.
+/// Maximum number of unread values that are named.
 const MOST_NAMES: usize = 12;
 
 fn look(document: &Map<String, Value>, around: &Around, depth: u32, found: &mut Results) {
@@ -134,10 +137,10 @@ fn look(document: &Map<String, Value>, around: &Around, depth: u32, found: &mut 
     }
 }
 
-/// Values beside the methods that are read.
+/// Values next to the methods that are read.
 const READ_KEYS: [&str; 3] = ["gpu_count", "timestamp", "total_params"];
 
-/// How long a method took, or why that is unknown, as the rest of a sentence.
+/// Returns the time of a method in seconds, or the reason why it is unknown, as the rest of a sentence.
 fn seconds(fields: &Value) -> Result<f64, String> {
     let Some(fields) = fields.as_object() else { return Err("has no time".to_owned()) };
     match fields.get("success") {
@@ -152,19 +155,19 @@ fn seconds(fields: &Value) -> Result<f64, String> {
         None | Some(Value::Null) => Err("has no \"execution_time\"".to_owned()),
         Some(time) => {
             let time = time.as_f64().filter(|time| *time > 0.0 && (time * 1e6).is_finite());
-            time.ok_or_else(|| "has an \"execution_time\" that is no number of seconds above 0".to_owned())
+            time.ok_or_else(|| "has an \"execution_time\" that is not a number of seconds above 0".to_owned())
         }
     }
 }
 
-/// One method as a run: a 1.0.0 document with what is known, converted as any other.
+/// Converts one method into a run, through a 1.0.0 document with its known values.
 fn run(method: &str, seconds: f64, fields: &Value, around: &Around) -> NamedProfile {
     let trace = fields.get("tensorboard_trace").and_then(Value::as_str).unwrap_or_default();
-    let of_path = told_by_path(trace);
-    let told = TracePathFacts {
+    let of_path = facts_of_path(trace);
+    let facts = TracePathFacts {
         devices: around.devices.or(of_path.devices),
         platform: around.platform.or(of_path.platform),
-        // The time of this trace, rather than that of the whole benchmark.
+        // The time of this trace is more precise than that of the whole benchmark.
         timestamp: of_path.timestamp.or_else(|| around.timestamp.clone()),
     };
     let time_us = seconds * 1e6;
@@ -172,16 +175,16 @@ fn run(method: &str, seconds: f64, fields: &Value, around: &Around) -> NamedProf
         "metadata": {
             "experiment_name": method,
             "trace_file": trace,
-            "timestamp": told.timestamp,
-            "platform": told.platform,
-            "device_type": told.platform,
-            "num_devices": told.devices,
+            "timestamp": facts.timestamp,
+            "platform": facts.platform,
+            "device_type": facts.platform,
+            "num_devices": facts.devices,
         },
         "parameter_counts": {"total_params": around.total_params},
         "step_timing": {"num_steps": 1, "avg_step_time_us": time_us, "total_time_us": time_us, "step_count_source": "benchmark"},
     });
     let mut profile: UnifiedProfile = legacy::convert(&document, &mut Notes::new(""));
-    let name = match (told.devices, told.platform) {
+    let name = match (facts.devices, facts.platform) {
         (Some(1), Some(platform)) => format!("{method}, 1 {platform}"),
         (Some(devices), Some(platform)) => format!("{method}, {devices} {platform}s"),
         _ => method.to_owned(),
@@ -189,16 +192,16 @@ fn run(method: &str, seconds: f64, fields: &Value, around: &Around) -> NamedProf
     profile.metadata.run_name = Some(name.clone());
     profile.not_measured.push(NotMeasured {
         field: "compute_utilization".to_owned(),
-        reason: "A benchmark's results hold a time and no profile.".to_owned(),
+        reason: "A benchmark's results contain a time but no profile.".to_owned(),
         remedy: Some(match trace {
-            "" => "Drop the trace of the same run.".to_owned(),
-            trace => format!("Drop the trace of the same run: {}.", shortened(trace)),
+            "" => "Open the trace of the same run.".to_owned(),
+            trace => format!("Open the trace of the same run: {}.", shortened(trace)),
         }),
     });
     NamedProfile { name: Some(name), profile, median_step: None }
 }
 
-/// What the path of a trace says.
+/// Facts in the path of a trace.
 #[derive(Debug, Default, PartialEq)]
 struct TracePathFacts {
     devices: Option<u64>,
@@ -207,12 +210,12 @@ struct TracePathFacts {
     timestamp: Option<String>,
 }
 
-/// Reads `4gpu_20241201_143022`: the first folder that starts with a number and a kind of device.
-fn told_by_path(path: &str) -> TracePathFacts {
-    path.split(['/', '\\']).find_map(told_by_folder).unwrap_or_default()
+/// Parses `4gpu_20241201_143022`: the first folder that starts with a number and a kind of device.
+fn facts_of_path(path: &str) -> TracePathFacts {
+    path.split(['/', '\\']).find_map(facts_of_folder).unwrap_or_default()
 }
 
-fn told_by_folder(folder: &str) -> Option<TracePathFacts> {
+fn facts_of_folder(folder: &str) -> Option<TracePathFacts> {
     let digits = folder.bytes().take_while(u8::is_ascii_digit).count();
     let devices = folder.get(..digits)?.parse::<u64>().ok().filter(|&devices| devices > 0)?;
     let mut words = folder.get(digits..)?.split('_');
@@ -224,7 +227,7 @@ fn told_by_folder(folder: &str) -> Option<TracePathFacts> {
     Some(TracePathFacts { devices: Some(devices), platform: Some(platform), timestamp })
 }
 
-/// `20241201` and `143022` as `2024-12-01T14:30:22`.
+/// Converts `20241201` and `143022` to `2024-12-01T14:30:22`.
 fn timestamp(date: &str, time: &str) -> Option<String> {
     let is_number = |text: &str, digits: usize| text.len() == digits && text.bytes().all(|byte| byte.is_ascii_digit());
     if !is_number(date, 8) || !is_number(time, 6) {
@@ -250,7 +253,7 @@ mod tests {
         read_profiles(document.to_string().as_bytes(), "results.json").map_err(|error| error.to_string())
     }
 
-    /// The example of the benchmark's documentation.
+    /// The example from the benchmark's documentation.
     fn documented() -> Value {
         json!({
             "unitary_grad_lcam": {"execution_time": 45.2, "success": true,
@@ -288,11 +291,11 @@ mod tests {
         assert_eq!(profiles.runs.len(), 1);
         assert_eq!(profiles.warnings.len(), 1);
         let warning = &profiles.warnings[0];
-        assert_eq!(warning.message, "unitary_grad_tad failed (\"out of memory\"): it is not shown as a run.");
+        assert_eq!(warning.message, "unitary_grad_tad failed (\"out of memory\"). It is not shown as a run.");
         assert_eq!((warning.code.as_str(), warning.file.as_deref()), ("benchmark_not_read", Some("results.json")));
     }
 
-    /// The file that one number of GPUs gives: methods beside ten other values.
+    /// The file for one number of GPUs: methods next to ten other values.
     fn of_four_gpus() -> Value {
         let mut document = documented();
         let others = json!({
@@ -306,14 +309,18 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_beside_the_methods_is_one_note() {
+    fn values_next_to_the_methods_give_one_note() {
         let profiles = read(&of_four_gpus()).unwrap();
         assert_eq!(profiles.runs.len(), 2);
         let counts = profiles.runs[0].profile.parameter_counts.as_ref().unwrap();
         assert_eq!(counts.total_params, 1234);
         let [note] = profiles.warnings.as_slice() else { panic!("{:?}", profiles.warnings) };
         assert_eq!(note.count, Some(8));
-        assert!(note.message.starts_with("Values that are no method with a time were not read: "), "{}", note.message);
+        assert!(
+            note.message.starts_with("Entries that are not a method with a time were not read: "),
+            "{}",
+            note.message
+        );
     }
 
     #[test]
@@ -346,7 +353,7 @@ mod tests {
         assert_eq!(profiles.runs[0].profile.metadata.timestamp.as_deref(), Some("2024-12-01T14:30:22.5"));
         assert_eq!(profiles.warnings.len(), 1, "{:?}", profiles.warnings);
         assert!(profiles.warnings[0].message.ends_with(": n_qubit, 8gpu."), "{:?}", profiles.warnings);
-        // The key alone is enough, too.
+        // The key alone is sufficient, too.
         let document = json!({"results": {"2gpu": {"a": {"execution_time": 1.0}}}});
         assert_eq!(read(&document).unwrap().runs[0].name.as_deref(), Some("a, 2 GPUs"));
     }
@@ -364,25 +371,25 @@ mod tests {
     #[test]
     fn damage_is_named() {
         for (fields, said) in [
-            (json!({"execution_time": "45.2"}), "a has an \"execution_time\" that is no number of seconds above 0"),
-            (json!({"execution_time": -1.0}), "a has an \"execution_time\" that is no number of seconds above 0"),
-            (json!({"execution_time": 1e305}), "a has an \"execution_time\" that is no number of seconds above 0"),
+            (json!({"execution_time": "45.2"}), "a has an \"execution_time\" that is not a number of seconds above 0"),
+            (json!({"execution_time": -1.0}), "a has an \"execution_time\" that is not a number of seconds above 0"),
+            (json!({"execution_time": 1e305}), "a has an \"execution_time\" that is not a number of seconds above 0"),
             (json!({"execution_time": null, "success": true}), "a has no \"execution_time\""),
             (json!({"execution_time": 1.0, "success": "yes"}), "a has a \"success\" that is neither true nor false"),
             (json!({"execution_time": 1.0, "success": false}), "a failed"),
         ] {
             let document = json!({"a": fields});
-            // As the only method it is an error, beside another a warning.
+            // A failure of the only method is an error. Next to another method, it is a warning.
             let error = read(&document).unwrap_err();
             let expected = format!(
-                "This is a benchmark's results, but it cannot be read: none of its methods succeeded and has a time (the \
-                 first: {said}). Run the benchmark again, or drop the traces that it wrote."
+                "This is a benchmark's results, but it cannot be read: none of its methods succeeded with a time (the \
+                 first: {said}). Run the benchmark again, or open the traces that it wrote."
             );
             assert_eq!(error, expected);
             let profiles = read(&json!({"a": fields, "b": {"execution_time": 1.0}, "c": 5})).unwrap();
             assert_eq!((profiles.runs.len(), profiles.warnings.len()), (1, 2));
             assert!(profiles.warnings[0].message.starts_with(said));
-            assert_eq!(profiles.warnings[1].message, "Values that are no method with a time were not read: c.");
+            assert_eq!(profiles.warnings[1].message, "Entries that are not a method with a time were not read: c.");
         }
         let cut = &documented().to_string()[..60];
         let error = read_profiles(cut.as_bytes(), "p").unwrap_err().to_string();
@@ -390,9 +397,9 @@ mod tests {
     }
 
     #[test]
-    fn paths_tell_devices_and_time() {
+    fn paths_contain_devices_and_time() {
         let told = |path| {
-            let TracePathFacts { devices, platform, timestamp } = told_by_path(path);
+            let TracePathFacts { devices, platform, timestamp } = facts_of_path(path);
             devices
                 .zip(platform)
                 .map(|(devices, platform)| format!("{devices} {platform} {}", timestamp.unwrap_or_default()))

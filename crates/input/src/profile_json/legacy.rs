@@ -1,4 +1,4 @@
-//! The 1.0.0 shapes A to D, field by field, into the present schema.
+//! Converts the 1.0.0 shapes A to D to the current schema, field by field.
 
 use serde_json::Value;
 
@@ -11,7 +11,7 @@ use report::{
     TimelineAnalysis, UnifiedProfile,
 };
 
-/// Converts a document; what is missing is absent, what is odd is noted.
+/// Converts a document. Missing fields stay absent, and unusual values cause notes.
 pub(super) fn convert(document: &Value, notes: &mut Notes) -> UnifiedProfile {
     let (mut profile, warnings) = {
         let root = Section::root(document, notes);
@@ -53,7 +53,7 @@ pub(super) fn convert(document: &Value, notes: &mut Notes) -> UnifiedProfile {
         let utilization = utilization::convert(&root, &profile.step_timing, profile.multi_device.as_ref());
         let mut warnings = vec![Warning::new(
             WarningCode::ProfileConverted,
-            "This profile was written by a 1.0.0 tool and converted: its numbers follow that tool's definitions, which \
+            "A 1.0.0 tool wrote this profile, and crossprof converted it. Its numbers follow that tool's definitions, which \
              count host events and nested ops differently.",
         )];
         if let Some(converted) = utilization {
@@ -64,12 +64,12 @@ pub(super) fn convert(document: &Value, notes: &mut Notes) -> UnifiedProfile {
         if profile.timeline_analysis.is_some() {
             warnings.push(Warning::new(
                 WarningCode::ProfileGapBuckets,
-                "The 1.0.0 tools count gaps under 100 us as gaps_under_10us and those of 100 to 1000 us as gaps_10_100us.",
+                "The 1.0.0 tools count gaps under 100 us in gaps_under_10us and gaps of 100 to 1000 us in gaps_10_100us.",
             ));
         }
         (profile, warnings)
     };
-    utilization::tell(notes, warnings);
+    utilization::add_warnings(notes, warnings);
     notes.summarise(document);
     profile.metadata.schema_version = Some(SCHEMA_VERSION.to_owned());
     profile
@@ -77,7 +77,7 @@ pub(super) fn convert(document: &Value, notes: &mut Notes) -> UnifiedProfile {
 
 fn metadata(section: &Section<'_>) -> Metadata {
     let text = |key| section.text(key).unwrap_or_else(|| "Unknown".to_owned());
-    // Asked for, so that it does not count as unread.
+    // Read this field, so that it does not count as unread.
     let _ = section.text("profiler_version");
     Metadata {
         timestamp: section.text("timestamp"),
@@ -127,7 +127,7 @@ fn parameter_counts(section: &Section<'_>) -> Option<ParameterCounts> {
 fn step_timing(section: &Section<'_>) -> StepTiming {
     let num_steps = section.count("num_steps").unwrap_or(0);
     let avg_step_time_us = section.known("avg_step_time_us");
-    // The documented example has no total.
+    // The example in the documentation has no total.
     let total = section.positive("total_time_us").or(avg_step_time_us.map(|avg| avg * num_steps as f64));
     StepTiming {
         num_steps,
@@ -145,7 +145,7 @@ fn throughput(section: &Section<'_>, steps: &StepTiming) -> Throughput {
     Throughput {
         tokens_per_sec: section.known("tokens_per_sec"),
         samples_per_sec: section.known("samples_per_sec"),
-        // The tools leave these two out without a model, although they need none.
+        // Without a model, the tools omit these two values, although they do not need a model.
         steps_per_sec: section.known("steps_per_sec").or(milliseconds.map(|ms| 1e3 / ms)),
         ms_per_step: milliseconds,
         tokens_per_sec_per_device: section.known("tokens_per_sec_per_device"),
@@ -215,7 +215,7 @@ fn multi_device(section: &Section<'_>) -> Option<MultiDevice> {
     })
 }
 
-/// One device; `None` where even its busy share is missing.
+/// Converts one device. Returns `None` if its busy share is missing.
 fn device(device: &Section<'_>) -> Option<DeviceStats> {
     let (share_a, share_b) = (device.percent("utilization_percent"), device.percent("timeline_coverage_percent"));
     let (parallel_a, parallel_b) = (device.positive("parallelism"), device.positive("avg_concurrent_kernels"));
@@ -232,7 +232,7 @@ fn device(device: &Section<'_>) -> Option<DeviceStats> {
     })
 }
 
-/// Absent where the document does not say how much of the time gaps take: nothing is not 0 %.
+/// Returns `None` if the document lacks the share of gaps, because an unknown share is not 0 %.
 fn timeline_analysis(section: &Section<'_>) -> Option<TimelineAnalysis> {
     Some(TimelineAnalysis {
         gaps: Gaps {
@@ -253,7 +253,7 @@ fn timeline_analysis(section: &Section<'_>) -> Option<TimelineAnalysis> {
 fn compilation(section: &Section<'_>) -> Option<Compilation> {
     Some(Compilation {
         compilation_time_us: section.positive("compilation_time_us")?,
-        // The tools never find any.
+        // The tools never find any modules.
         num_xla_modules: section.known_count("num_xla_modules"),
         num_compilation_events: section.count("num_compilation_events").unwrap_or(0),
         compilation_percent: section.percent("compilation_percent").unwrap_or(0.0),

@@ -1,4 +1,4 @@
-//! Profiles as documents print them: JSON with comments and with parts left out.
+//! Reads profiles as printed in documentation: JSON with comments and omissions.
 //!
 //! ```text
 //! {
@@ -8,27 +8,27 @@
 //! }
 //! ```
 //!
-//! Comments are `//` and `#` up to the end of the line and `/* */`. Only tried where a text is no JSON; a text without comments
-//! and omissions stays damaged, and so does one whose brackets do not close.
+//! Comments are `//` and `#` up to the end of the line, and `/* */`. This reader is only used for text that is not
+//! JSON. A text without comments and omissions, or with unclosed brackets, still counts as damaged.
 
 use serde_json::{Map, Value};
 
-/// Deepest nesting that is read, as of strict JSON.
+/// Maximum nesting depth, similar to that for strict JSON.
 const DEEPEST: u32 = 100;
 
-/// A document, and what in it was no JSON.
+/// A document, and counts of the parts that were not JSON.
 #[derive(Debug, PartialEq)]
 pub(super) struct Lenient {
     pub value: Value,
-    /// Comments that were passed over.
+    /// Number of comments that were skipped.
     pub comments: u64,
-    /// Values that are left out (`...`) or name several possibilities.
+    /// Number of values that are omitted (`...`) or list several possibilities.
     pub unclear: u64,
-    /// Values that are NaN or infinite.
+    /// Number of values that are NaN or infinite.
     pub not_numbers: u64,
 }
 
-/// Reads a document; `None` where it is damaged, or plain JSON.
+/// Reads a document. Returns `None` if it is damaged or plain JSON.
 pub(super) fn read(text: &[u8]) -> Option<Lenient> {
     let mut reader = Reader { rest: text, comments: 0, unclear: 0, not_numbers: 0 };
     let first = reader.next()?;
@@ -38,7 +38,7 @@ pub(super) fn read(text: &[u8]) -> Option<Lenient> {
     (ends && comments + unclear > 0).then_some(Lenient { value, comments, unclear, not_numbers })
 }
 
-/// The bytes after comments and spaces at the start of a text.
+/// Returns the bytes after comments and spaces at the start of a text.
 pub(crate) fn after_comments(text: &[u8]) -> &[u8] {
     let mut reader = Reader { rest: text, comments: 0, unclear: 0, not_numbers: 0 };
     reader.skip();
@@ -47,7 +47,7 @@ pub(crate) fn after_comments(text: &[u8]) -> &[u8] {
 
 #[derive(Clone, Debug, PartialEq)]
 enum Token<'a> {
-    /// A mark: one of `{}[]:,`.
+    /// Punctuation: one of `{}[]:,`.
     Mark(u8),
     Text(String),
     Word(&'a [u8]),
@@ -74,7 +74,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The next token; `None` at the end, and where a string does not close.
+    /// Returns the next token, or `None` at the end and for an unclosed string.
     fn next(&mut self) -> Option<Token<'a>> {
         self.skip();
         let all = self.rest;
@@ -134,7 +134,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// The members up to the closing bracket; null where all of them are left out.
+    /// Reads the members up to the closing bracket. Returns null if all of them are omitted.
     fn object(&mut self, depth: u32) -> Option<Value> {
         let mut members = Map::new();
         let mut last: Option<String> = None;
@@ -157,7 +157,7 @@ impl<'a> Reader<'a> {
                         self.one_of_several(&mut members, last.as_ref()?)?;
                     }
                 }
-                // Another possibility for the value before.
+                // An alternative to the previous value.
                 Token::Text(_) => self.one_of_several(&mut members, last.as_ref()?)?,
                 Token::Word(b"etc." | b"or") => self.one_of_several(&mut members, last.as_ref()?)?,
                 _ => return None,
@@ -166,7 +166,7 @@ impl<'a> Reader<'a> {
         Some(if is_omitted && members.is_empty() { Value::Null } else { Value::Object(members) })
     }
 
-    /// What follows a value up to the next comma says that it is one of several: which one is unknown.
+    /// Skips alternatives to a value up to the next comma. The value becomes null, since the right one is unknown.
     fn one_of_several(&mut self, members: &mut Map<String, Value>, key: &str) -> Option<()> {
         let value = members.get_mut(key)?;
         if !value.is_null() {
@@ -174,7 +174,7 @@ impl<'a> Reader<'a> {
             *value = Value::Null;
         }
         while !matches!(self.peek()?, Token::Mark(b',' | b'}')) {
-            // A comma is missing where the next member begins.
+            // A comma is missing before the next member.
             if matches!(self.next()?, Token::Mark(_)) {
                 return None;
             }
@@ -216,7 +216,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn comments_and_omissions_are_passed_over() {
+    fn comments_and_omissions_are_skipped() {
         let text = br##"// A profile
             {"a": 1, # one
              "b": "x // no comment # here", /* two

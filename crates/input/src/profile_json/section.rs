@@ -1,5 +1,5 @@
-//! Reads the sections of a document that others wrote: wrong types, fractions and impossible values become notes, and
-//! what nobody asked for is listed.
+//! Reads the sections of a document from another program. Wrong types, fractions and invalid values become notes, and
+//! unread fields are listed.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -8,10 +8,10 @@ use serde_json::{Map, Value};
 
 use base::{Warning, WarningCode};
 
-/// Fields that are named in one note at most.
+/// Maximum number of fields to name in one note.
 const NAMED_FIELDS: usize = 8;
 
-/// What was noticed while a document was read.
+/// Problems found while reading a document.
 #[derive(Debug)]
 pub(super) struct Notes {
     file: String,
@@ -21,7 +21,7 @@ pub(super) struct Notes {
 
 #[derive(Debug, Default)]
 struct SeenKeys {
-    /// Paths that were asked for.
+    /// Paths that were read.
     read: BTreeSet<String>,
     rounded: BTreeSet<String>,
     impossible: BTreeSet<String>,
@@ -39,27 +39,27 @@ impl Notes {
         self.warnings.push(warning.with_file(&self.file));
     }
 
-    /// Adds one note for each kind of oddity that [`Section`] met, and one for the fields of `document` that nobody read.
+    /// Adds one note for each kind of problem that [`Section`] found, and one for the unread fields of `document`.
     pub(super) fn summarise(&mut self, document: &Value) {
         let seen = self.seen.take();
         let mut unread = BTreeSet::new();
         collect_unread(document, "", &seen.read, &mut unread);
         let notes = [
-            (&seen.rounded, WarningCode::ProfileRounded, "are whole numbers and were not: they were rounded"),
+            (&seen.rounded, WarningCode::ProfileRounded, "must be whole numbers but had fractions. They were rounded"),
             (
                 &seen.impossible,
                 WarningCode::ProfileImpossible,
-                "have values that they cannot have (negative, too large, or of another type): they were left out",
+                "have invalid values (negative, too large, or of another type). They were skipped",
             ),
             (
                 &seen.clamped,
                 WarningCode::ProfilePercentClamped,
-                "are shares outside of 0 to 100 %, which no share can be: they were set to the nearest limit",
+                "are percentages outside 0 to 100 %. They were set to the nearest limit",
             ),
             (
                 &seen.zeros,
                 WarningCode::ProfileZeroIsUnknown,
-                "are 0, which the 1.0.0 tools write for unknown: they were left out",
+                "are 0, which the 1.0.0 tools write for unknown. They were read as absent",
             ),
             (&unread, WarningCode::ProfileFieldsIgnored, "are not part of the schema and were not read"),
         ];
@@ -76,7 +76,7 @@ impl Notes {
     }
 }
 
-/// An object of the document; empty where it is missing.
+/// An object of the document. Empty if it is missing.
 pub(super) struct Section<'a> {
     fields: Option<&'a Map<String, Value>>,
     path: String,
@@ -84,7 +84,7 @@ pub(super) struct Section<'a> {
 }
 
 impl<'a> Section<'a> {
-    /// The whole document.
+    /// Returns the whole document as a section.
     pub(super) fn root(document: &'a Value, notes: &'a Notes) -> Section<'a> {
         Section { fields: document.as_object(), path: String::new(), notes }
     }
@@ -98,12 +98,12 @@ impl<'a> Section<'a> {
         self.fields?.get(key).filter(|value| !value.is_null())
     }
 
-    /// True where the document has it.
+    /// Returns true if the document contains the section.
     pub(super) fn exists(&self) -> bool {
         self.fields.is_some()
     }
 
-    /// The object under `key`.
+    /// Returns the object under `key`.
     pub(super) fn section(&self, key: &str) -> Section<'a> {
         let value = self.value(key);
         let fields = value.and_then(Value::as_object);
@@ -113,7 +113,7 @@ impl<'a> Section<'a> {
         Section { fields, path: self.path_of(key), notes: self.notes }
     }
 
-    /// The objects in the list under `key`.
+    /// Returns the objects in the list under `key`.
     pub(super) fn list(&self, key: &str) -> Vec<Section<'a>> {
         let entries = self.value(key).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
         let path = format!("{}[]", self.path_of(key));
@@ -123,13 +123,13 @@ impl<'a> Section<'a> {
             .collect()
     }
 
-    /// The objects under each key of this one, by key.
+    /// Returns the objects under each key of this one, with their keys.
     pub(super) fn entries(&self) -> Vec<(String, Section<'a>)> {
         let fields = self.fields.into_iter().flatten().filter(|(key, _)| !key.starts_with('_'));
         fields.map(|(key, _)| (key.clone(), self.section(key))).collect()
     }
 
-    /// A finite number.
+    /// Returns a finite number.
     pub(super) fn number(&self, key: &str) -> Option<f64> {
         let value = self.value(key)?;
         let number = value.as_f64().filter(|number| number.is_finite());
@@ -139,7 +139,7 @@ impl<'a> Section<'a> {
         number
     }
 
-    /// A number that cannot be negative.
+    /// Returns a number that cannot be negative.
     pub(super) fn positive(&self, key: &str) -> Option<f64> {
         let number = self.number(key)?;
         if number < 0.0 {
@@ -149,7 +149,7 @@ impl<'a> Section<'a> {
         Some(number)
     }
 
-    /// A number that the 1.0.0 tools set to 0 where it is unknown.
+    /// Returns a number that the 1.0.0 tools set to 0 if it is unknown.
     pub(super) fn known(&self, key: &str) -> Option<f64> {
         let number = self.positive(key)?;
         if number == 0.0 {
@@ -159,7 +159,7 @@ impl<'a> Section<'a> {
         Some(number)
     }
 
-    /// A share of 0 to 100 %.
+    /// Returns a percentage, clamped to 0 to 100.
     pub(super) fn percent(&self, key: &str) -> Option<f64> {
         let number = self.number(key)?;
         if !(0.0..=100.0).contains(&number) {
@@ -168,13 +168,13 @@ impl<'a> Section<'a> {
         Some(number.clamp(0.0, 100.0))
     }
 
-    /// A whole number from 0.
+    /// Returns a whole number of at least 0.
     pub(super) fn count(&self, key: &str) -> Option<u64> {
         let value = self.value(key)?;
         if let Some(count) = value.as_u64() {
             return Some(count);
         }
-        // Below 2^63 the conversion is exact but for the fraction.
+        // Below 2^63, the conversion is exact except for the fraction.
         let Some(number) = value.as_f64().filter(|number| (0.0..9.2e18).contains(number)) else {
             self.impossible(key);
             return None;
@@ -185,7 +185,7 @@ impl<'a> Section<'a> {
         Some(number.round() as u64)
     }
 
-    /// A whole number that the 1.0.0 tools set to 0 where it is unknown.
+    /// Returns a whole number that the 1.0.0 tools set to 0 if it is unknown.
     pub(super) fn known_count(&self, key: &str) -> Option<u64> {
         let count = self.count(key)?;
         if count == 0 {
@@ -195,7 +195,7 @@ impl<'a> Section<'a> {
         Some(count)
     }
 
-    /// A text that is not empty.
+    /// Returns a text that is not empty.
     pub(super) fn text(&self, key: &str) -> Option<String> {
         let value = self.value(key)?;
         if !value.is_string() {
@@ -204,7 +204,7 @@ impl<'a> Section<'a> {
         value.as_str().filter(|text| !text.is_empty()).map(str::to_owned)
     }
 
-    /// Yes or no.
+    /// Returns a boolean.
     pub(super) fn flag(&self, key: &str) -> Option<bool> {
         self.value(key)?.as_bool()
     }
@@ -214,7 +214,7 @@ impl<'a> Section<'a> {
     }
 }
 
-/// Paths of the values in `value` that are not in `read`. Keys that start with `_` are comments.
+/// Collects the paths of the values in `value` that are not in `read`. Keys that start with `_` are comments.
 fn collect_unread(value: &Value, path: &str, read: &BTreeSet<String>, unread: &mut BTreeSet<String>) {
     match value {
         Value::Object(fields) => {
@@ -235,7 +235,7 @@ fn collect_unread(value: &Value, path: &str, read: &BTreeSet<String>, unread: &m
     }
 }
 
-/// The first few names, and how many more there are.
+/// Lists the first few names, and the number of further ones.
 fn list(fields: &BTreeSet<String>) -> String {
     let names: Vec<String> = fields.iter().take(NAMED_FIELDS).map(|name| name.chars().take(80).collect()).collect();
     let more = fields.len().saturating_sub(NAMED_FIELDS);

@@ -3,7 +3,7 @@ use serde_json::json;
 use super::*;
 use report::{SCHEMA_VERSION, StepTiming};
 
-/// The only run of a document.
+/// Returns the only run of a document.
 fn read_profile(text: &[u8], path: &str) -> Result<UnifiedProfile, Error> {
     let mut profiles = read_profiles(text, path)?;
     assert_eq!((profiles.runs.len(), profiles.warnings.len()), (1, 0));
@@ -23,7 +23,7 @@ fn message<'a>(profile: &'a UnifiedProfile, code: &str) -> &'a str {
     profile.warnings.iter().find(|warning| warning.code == code).map_or("", |warning| &warning.message)
 }
 
-/// The example of the documentation of the 1.0.0 tools.
+/// The example from the documentation of the 1.0.0 tools.
 fn documented() -> Value {
     json!({
         "metadata": {"timestamp": "2025-01-01T00:00:00", "platform": "TPU", "device_type": "TPU v4-8", "framework": "Flax",
@@ -59,7 +59,7 @@ fn the_documented_example_is_per_step_and_kept() {
 }
 
 #[test]
-fn what_is_exported_is_imported_unchanged() {
+fn exports_are_imported_unchanged() {
     let converted = read(documented());
     let exported = serde_json::to_vec(&converted).expect("serialisable");
     assert_eq!(read_profile(&exported, "other.json"), Ok(converted));
@@ -80,8 +80,8 @@ fn shape_a_of_whole_windows_becomes_per_step() {
 }
 
 #[test]
-fn shape_a_above_100_percent_is_no_share() {
-    // What the tool printed for the TPU v6e profile of four chips.
+fn shape_a_above_100_percent_is_not_a_share() {
+    // Values that the tool printed for the TPU v6e profile of four chips.
     let mut document = documented();
     document["step_timing"] = json!({"num_steps": 100, "total_time_us": 92_571_837.0, "avg_step_time_us": 925_718.37,
         "total_kernels": 6853, "kernels_per_step": 68});
@@ -105,7 +105,7 @@ fn shape_a_above_100_percent_is_no_share() {
     assert_eq!(profile.not_measured, []);
 }
 
-/// Shape B as its tool writes it: totals of the capture.
+/// Shape B as its tool writes it, with totals of the capture.
 fn shape_b() -> Value {
     let mut document = documented();
     document.as_object_mut().expect("an object").remove("compute_utilization");
@@ -139,7 +139,7 @@ fn shape_b_maps_timeline_coverage() {
 }
 
 #[test]
-fn shape_b_with_a_dropped_step_is_no_share() {
+fn shape_b_with_a_dropped_step_is_not_a_share() {
     let mut document = shape_b();
     document["timeline_coverage"]["timeline_coverage_percent"] = json!(142.9);
     document["timeline_coverage"]["idle_time_us"] = json!(-30.0);
@@ -157,7 +157,7 @@ fn shape_c_has_rates_per_device() {
     document["step_timing"]["step_count_source"] = json!("trace-detected-complete-only");
     let profile = read(document);
     assert_eq!(profile.throughput.tokens_per_sec_per_device, Some(4000.0));
-    // Rates that need no model follow from the step time where the tool wrote 0.
+    // Rates that need no model follow from the step time if the tool wrote 0.
     assert_eq!((profile.throughput.steps_per_sec, profile.throughput.ms_per_step), (Some(1e4), Some(0.1)));
     assert_eq!(profile.step_timing.step_count_source, "trace-detected-complete-only");
     assert!(message(&profile, "profile_zero_is_unknown").contains("throughput.ms_per_step"));
@@ -264,7 +264,7 @@ fn a_current_document_with_wrong_types_is_named() {
 }
 
 #[test]
-fn damaged_json_says_where() {
+fn damaged_json_has_a_position() {
     let error = read_profile(b"{\"step_timing\":{\"num_steps\":5,", "p").expect_err("cut").to_string();
     assert!(error.contains("line 1 column"), "{error}");
     let nested = format!("{{\"step_timing\":{}", "[".repeat(100_000));
@@ -318,13 +318,13 @@ proptest::proptest! {
     }
 }
 
-/// The documented example as this program writes it.
+/// The example from the documentation as crossprof writes it.
 fn current() -> Value {
     serde_json::to_value(read(documented())).expect("a document")
 }
 
 #[test]
-fn texts_that_drive_a_terminal_are_written_out() {
+fn control_characters_are_escaped() {
     let mut document = current();
     document["warnings"] =
         json!([{"code": "a\u{202e}", "severity": "note", "message": "b", "remedy": "\u{0}\u{1b}[31m"}]);
@@ -336,7 +336,7 @@ fn texts_that_drive_a_terminal_are_written_out() {
 }
 
 #[test]
-fn numbers_beyond_measurement_are_absent() {
+fn numbers_too_large_for_a_measurement_are_absent() {
     let mut old = documented();
     old["step_timing"]["avg_step_time_us"] = json!(1e308);
     let mut new = current();
@@ -346,14 +346,14 @@ fn numbers_beyond_measurement_are_absent() {
         assert_eq!(profile.step_timing.avg_step_time_us, None);
         assert!(message(&profile, "profile_immeasurable").starts_with("1 numbers"), "{:?}", profile.warnings);
     }
-    // The profile must have this one.
+    // The profile must contain this field.
     new["step_timing"]["total_time_us"] = json!(1e300);
     let error = read_profile(new.to_string().as_bytes(), "p").unwrap_err().to_string();
-    assert!(error.contains("a number is larger than any measurement"), "{error}");
+    assert!(error.contains("a number is too large for a measurement"), "{error}");
 }
 
 #[test]
-fn what_is_nested_too_deeply_says_so() {
+fn deep_nesting_is_refused_with_a_reason() {
     let deep = |levels: usize| format!("{{\"step_timing\":{}{}}}", "[".repeat(levels), "]".repeat(levels));
     let error = |levels: usize| read_profile(deep(levels).as_bytes(), "p").map_err(|error| error.to_string());
     assert!(error(126).is_ok());
@@ -362,9 +362,9 @@ fn what_is_nested_too_deeply_says_so() {
     }
 }
 
-/// A newer version, or another program, may have more words than we do.
+/// A newer version, or another program, may use words that this version does not know.
 #[test]
-fn unknown_words_are_read_as_the_least_and_said() {
+fn unknown_words_are_read_as_the_lowest_with_a_warning() {
     let mut document = serde_json::to_value(UnifiedProfile::default()).unwrap();
     document["metadata"]["schema_version"] = SCHEMA_VERSION.into();
     document["findings"] = json!([

@@ -1,12 +1,12 @@
-//! How busy the devices were, from documents that mean different things by it.
+//! Converts device utilisation from documents that define it in different ways.
 //!
-//! The present definition is per step and per device: busy time and the rest of the step add up to the step time, and
-//! their ratio is the share. The 1.0.0 documents give
+//! In the current definition, values are per step and device: busy time and the rest of the step add up to the step
+//! time, and their ratio is the share. The 1.0.0 documents contain
 //!
 //! ```text
 //! A, as documented    59500 + 23100 = 82600 = avg_step_time_us        per step: kept
 //! A, as its code does kernel_time_us + overhead_time_us = total_time_us, kernel time summed over devices and nested
-//!                     ops: per step after division; above 100 % it is no share at all
+//!                     ops: per step after division; not a share if above 100 %
 //! B to D              busy + idle = the devices' span: per step after division
 //! ```
 
@@ -14,33 +14,33 @@ use super::section::{Notes, Section};
 use base::{Warning, WarningCode};
 use report::{ComputeUtilization, MultiDevice, NotMeasured, StepTiming};
 
-/// Times this close are the same (tools round in print).
+/// Maximum relative difference of equal times (tools round when they print).
 const SAME: f64 = 0.01;
 
-/// What a document says about device use.
-struct Said {
+/// Values about device utilisation in a document.
+struct Reported {
     percent: Option<f64>,
     busy_us: Option<f64>,
     rest_us: Option<f64>,
     concurrency: Option<f64>,
 }
 
-/// What can be made of it, and what to warn of.
+/// Result of the conversion, with warnings.
 pub(super) struct Converted {
-    /// The section, where it can be had.
+    /// The section, if it can be derived.
     pub section: Option<ComputeUtilization>,
-    /// The reason, where it cannot.
+    /// The reason, if it cannot.
     pub not_measured: Option<NotMeasured>,
-    /// What was done.
+    /// Warnings about the conversion.
     pub warnings: Vec<Warning>,
 }
 
-/// Makes `compute_utilization` of the section that the document has.
+/// Derives `compute_utilization` from the section in the document. Returns `None` if there is no such section.
 pub(super) fn convert(root: &Section<'_>, steps: &StepTiming, devices: Option<&MultiDevice>) -> Option<Converted> {
     let (a, b) = (root.section("compute_utilization"), root.section("timeline_coverage"));
     let mut warnings = Vec::new();
-    let said = if a.exists() {
-        Said {
+    let reported = if a.exists() {
+        Reported {
             percent: a.number("compute_util_percent"),
             busy_us: a.number("kernel_time_us"),
             rest_us: a.number("overhead_time_us"),
@@ -49,10 +49,10 @@ pub(super) fn convert(root: &Section<'_>, steps: &StepTiming, devices: Option<&M
     } else if b.exists() {
         warnings.push(Warning::new(
             WarningCode::ProfileTimelineCoverage,
-            "The file gives \"timeline_coverage\": it was read as compute_utilization (the share of time in which a device \
+            "The file's \"timeline_coverage\" was read as compute_utilization (the share of time in which a device \
              runs at least one op).",
         ));
-        Said {
+        Reported {
             percent: b.number("timeline_coverage_percent"),
             busy_us: b.number("kernel_time_us"),
             rest_us: b.number("idle_time_us"),
@@ -61,37 +61,42 @@ pub(super) fn convert(root: &Section<'_>, steps: &StepTiming, devices: Option<&M
     } else {
         return None;
     };
-    Some(from_said(&said, steps, devices, warnings))
+    Some(from_reported(&reported, steps, devices, warnings))
 }
 
-fn from_said(said: &Said, steps: &StepTiming, devices: Option<&MultiDevice>, mut warnings: Vec<Warning>) -> Converted {
+fn from_reported(
+    reported: &Reported,
+    steps: &StepTiming,
+    devices: Option<&MultiDevice>,
+    mut warnings: Vec<Warning>,
+) -> Converted {
     let shown = |percent: Option<f64>| percent.map_or("no share".to_owned(), |percent| format!("{percent:.1} %"));
-    let impossible = said.percent.is_some_and(|percent| !(0.0..=100.0).contains(&percent))
-        || said.busy_us.is_some_and(|busy| busy < 0.0)
-        || said.rest_us.is_some_and(|rest| rest < 0.0);
+    let impossible = reported.percent.is_some_and(|percent| !(0.0..=100.0).contains(&percent))
+        || reported.busy_us.is_some_and(|busy| busy < 0.0)
+        || reported.rest_us.is_some_and(|rest| rest < 0.0);
     if impossible {
         let section = from_devices(devices, steps);
         let instead = match section {
-            Some(_) => "The mean of the devices' own busy shares was taken instead.",
-            None => "It was left out.",
+            Some(_) => "It was replaced by the mean of the devices' own busy shares.",
+            None => "It was skipped.",
         };
         warnings.push(Warning::new(
             WarningCode::ProfileUtilizationImpossible,
             format!(
-                "The file gives a device utilisation of {}: a sum over overlapping ops or devices, not a share of time. \
+                "The file contains a device utilisation of {}: a sum over overlapping ops or devices, and not a share of time. \
                  {instead}",
-                shown(said.percent)
+                shown(reported.percent)
             ),
         ));
         let not_measured = section.is_none().then(|| NotMeasured {
             field: "compute_utilization".to_owned(),
-            reason: format!("The imported file gives {}, which is no share of time.", shown(said.percent)),
-            remedy: Some("Analyse the trace that the file was made from.".to_owned()),
+            reason: format!("The imported file contains {}, which is not a share of time.", shown(reported.percent)),
+            remedy: Some("Analyse the original trace.".to_owned()),
         });
         return Converted { section, not_measured, warnings };
     }
-    let (Some(busy), Some(rest)) = (said.busy_us, said.rest_us) else {
-        return from_share(said, steps, warnings);
+    let (Some(busy), Some(rest)) = (reported.busy_us, reported.rest_us) else {
+        return from_share(reported, steps, warnings);
     };
     let window = busy + rest;
     let step = steps.avg_step_time_us;
@@ -99,7 +104,7 @@ fn from_said(said: &Said, steps: &StepTiming, devices: Option<&MultiDevice>, mut
     let is_per_step = step.is_some_and(|step| same(window, step));
     let (divisor, name) = match step {
         Some(_) if is_per_step => (1.0, "steps"),
-        // Whole windows are longer than a step.
+        // A whole window is longer than a step.
         Some(step) if num_steps > 1 && window > step => (num_steps as f64, "steps"),
         Some(_) => (1.0, "steps"),
         None => (1.0, "active_span"),
@@ -108,8 +113,8 @@ fn from_said(said: &Said, steps: &StepTiming, devices: Option<&MultiDevice>, mut
         warnings.push(Warning::new(
             WarningCode::ProfileUtilizationPerStep,
             format!(
-                "The file's kernel time ({busy:.0} us) and the time without kernels ({rest:.0} us) are of the whole \
-                 capture: both were divided by its {num_steps} steps."
+                "The file's kernel time ({busy:.0} us) and the time without kernels ({rest:.0} us) cover the whole \
+                 capture. Both were divided by its {num_steps} steps."
             ),
         ));
     }
@@ -117,39 +122,40 @@ fn from_said(said: &Said, steps: &StepTiming, devices: Option<&MultiDevice>, mut
     if step.is_some_and(|step| !same(busy + rest, step)) {
         warnings.push(Warning::new(
             WarningCode::ProfileUtilizationSum,
-            "Kernel time and overhead do not add up to the mean step time: the file's own numbers were kept."
+            "Kernel time and overhead do not add up to the mean step time. The values in the file were kept."
                 .to_owned(),
         ));
     }
     let share = if busy + rest > 0.0 { Some(100.0 * busy / (busy + rest)) } else { None };
-    let section = said.percent.or(share).map(|percent| ComputeUtilization {
+    let section = reported.percent.or(share).map(|percent| ComputeUtilization {
         compute_util_percent: percent,
         kernel_time_us: busy,
         overhead_time_us: rest,
         window: Some(name.to_owned()),
-        avg_concurrent_kernels: said.concurrency,
+        avg_concurrent_kernels: reported.concurrency,
     });
     Converted { section, not_measured: None, warnings }
 }
 
-/// Only the share is given: the times follow from the step time, if there is one.
-fn from_share(said: &Said, steps: &StepTiming, warnings: Vec<Warning>) -> Converted {
-    let section = said.percent.zip(steps.avg_step_time_us).map(|(percent, step)| ComputeUtilization {
+/// Converts a share without times. The times follow from the step time, if it is known.
+fn from_share(reported: &Reported, steps: &StepTiming, warnings: Vec<Warning>) -> Converted {
+    let section = reported.percent.zip(steps.avg_step_time_us).map(|(percent, step)| ComputeUtilization {
         compute_util_percent: percent,
         kernel_time_us: step * percent / 100.0,
         overhead_time_us: step * (100.0 - percent) / 100.0,
         window: Some("steps".to_owned()),
-        avg_concurrent_kernels: said.concurrency,
+        avg_concurrent_kernels: reported.concurrency,
     });
     let not_measured = section.is_none().then(|| NotMeasured {
         field: "compute_utilization".to_owned(),
-        reason: "The imported file gives neither kernel time nor step time.".to_owned(),
+        reason: "The imported file contains neither kernel time nor step time.".to_owned(),
         remedy: None,
     });
     Converted { section, not_measured, warnings }
 }
 
-/// Mean over the devices' busy time (a union of intervals) and span, per step where steps are known.
+/// Computes the mean over the devices from their busy time (a union of intervals) and span, per step if steps are
+/// known.
 fn from_devices(devices: Option<&MultiDevice>, steps: &StepTiming) -> Option<ComputeUtilization> {
     let devices = &devices?.device_stats;
     let count = devices.len() as f64;
@@ -173,7 +179,7 @@ fn same(a: f64, b: f64) -> bool {
     (a - b).abs() <= SAME * a.abs().max(b.abs())
 }
 
-/// Adds what was done to the profile's notes.
-pub(super) fn tell(notes: &mut Notes, warnings: Vec<Warning>) {
+/// Adds the warnings to the profile's notes.
+pub(super) fn add_warnings(notes: &mut Notes, warnings: Vec<Warning>) {
     warnings.into_iter().for_each(|warning| notes.push(warning));
 }

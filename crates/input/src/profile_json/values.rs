@@ -1,4 +1,4 @@
-//! What the values of a document may be: texts that can be shown, and numbers that a measurement can give.
+//! Cleans up values of a document: makes texts printable, and removes numbers that are too large for a measurement.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -8,13 +8,13 @@ use base::Severity;
 use base::format::printable;
 use report::{Confidence, FindingSeverity};
 
-/// Larger numbers come from no measurement, and sums, products and ratios of them would be infinite.
+/// Maximum of a measurement. Sums, products and ratios of larger numbers could become infinite.
 const LARGEST: f64 = 1e30;
-/// Smaller ones are 0: what is divided by them would be infinite.
+/// Numbers below this limit become 0, since dividing by them could give infinity.
 const SMALLEST: f64 = 1e-60;
 
-/// Writes out the control characters, and the marks that reorder text, of every text: no warning or remedy can drive a terminal
-/// or disguise itself.
+/// Escapes control characters, and marks that reorder text, in every text. Warnings and remedies can then neither
+/// control a terminal nor disguise themselves.
 pub(super) fn make_printable(value: &mut Value) {
     match value {
         Value::String(text) => *text = printable(text),
@@ -24,7 +24,7 @@ pub(super) fn make_printable(value: &mut Value) {
     }
 }
 
-/// Takes away the numbers that no measurement gives; how many there were.
+/// Replaces numbers that are too large by null. Returns how many there were.
 pub(super) fn take_immeasurable(value: &mut Value) -> u64 {
     match value {
         Value::Number(number) => {
@@ -44,7 +44,7 @@ pub(super) fn take_immeasurable(value: &mut Value) -> u64 {
     }
 }
 
-/// Replaces words of severity and confidence that this version does not know by the least of each, and counts them.
+/// Replaces unknown words for severity and confidence by the lowest value. Returns how many there were.
 pub(super) fn settle_words(document: &mut Value) -> u64 {
     settle(document, "findings", "severity", FindingSeverity::Note)
         + settle(document, "findings", "confidence", Confidence::Low)
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_beyond_measurement_are_absent() {
+    fn numbers_too_large_for_a_measurement_are_absent() {
         let mut value = json!({"a": [1e308, -1e31, 1e30, u64::MAX], "b": 1e-300, "c": -0.5});
         assert_eq!(take_immeasurable(&mut value), 2);
         assert_eq!(value, json!({"a": [null, null, 1e30, u64::MAX], "b": 0.0, "c": -0.5}));

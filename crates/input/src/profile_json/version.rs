@@ -1,4 +1,4 @@
-//! Which version a document is of, and what keeps Python's from being JSON.
+//! Reads the version of a document, and replaces Python's numbers that are not JSON.
 
 use std::fmt;
 
@@ -11,16 +11,16 @@ use base::Error;
 pub(super) struct Version {
     major: u64,
     minor: u64,
-    /// Whether the version names a schema, and not only the tool's version.
+    /// True if the version belongs to a schema and not only to the tool.
     schema: bool,
     text: String,
 }
 
 impl Version {
-    /// The minor version of the schema that this program writes.
+    /// Minor version of the schema that crossprof writes.
     const MINOR: u64 = 1;
 
-    /// Reads `metadata.schema_version`, else `metadata.profiler_version`; documents with neither are of 1.0.0.
+    /// Reads `metadata.schema_version`, or else `metadata.profiler_version`. A document with neither has version 1.0.0.
     pub(super) fn of(document: &Value) -> Result<Version, Error> {
         let metadata = document.get("metadata");
         let field = |name| metadata.and_then(|metadata| metadata.get(name)).filter(|value| !value.is_null());
@@ -42,18 +42,18 @@ impl Version {
             _ => Err(Error::Unsupported {
                 what: format!("A unified profile of version {text}"),
                 remedy:
-                    "This program reads versions 1.x: use a newer one, or drop the trace the profile was made from."
+                    "This version of crossprof reads profiles 1.x. Use a newer version, or open the original trace."
                         .to_owned(),
             }),
         }
     }
 
-    /// 1.1.0 or a later 1.x: the present types fit.
+    /// Returns true for 1.1.0 or a later 1.x, which the current types can read.
     pub(super) fn is_current(&self) -> bool {
         self.schema && (self.major, self.minor) >= (1, 1)
     }
 
-    /// Later than what this program writes.
+    /// Returns true if the version is later than the one that crossprof writes.
     pub(super) fn is_newer(&self) -> bool {
         self.minor > Version::MINOR
     }
@@ -65,7 +65,7 @@ impl fmt::Display for Version {
     }
 }
 
-/// The text with `NaN`, `Infinity` and `-Infinity` outside of strings replaced by `null`, and how many there were.
+/// Replaces `NaN`, `Infinity` and `-Infinity` outside of strings by `null`. Returns the text and how many there were.
 pub(super) fn without_nan(text: &[u8]) -> (Vec<u8>, u64) {
     const WORDS: [&[u8]; 3] = [b"-Infinity", b"Infinity", b"NaN"];
     let mut out = Vec::with_capacity(text.len());

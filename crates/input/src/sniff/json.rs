@@ -1,5 +1,5 @@
-//! Which JSON it is, by the keys of its outermost object (or of the objects in its outermost list), without parsing it:
-//! the head can end anywhere.
+//! Detects the kind of a JSON text by the keys of its outermost object (or of the objects in its outermost list). Does
+//! not parse the text, since the head can end anywhere.
 
 use base::{Error, out_of_memory};
 use memchr::memmem;
@@ -9,17 +9,17 @@ use crate::model_config::{CAPTURE_FIELD, DEVICE_FIELD, SIDECAR_FIELDS};
 use crate::profile_json::benchmark::METHOD_KEYS;
 use crate::profile_json::lenient::after_comments;
 
-/// Brackets inside each other that a document can have: JSON of more is not read.
+/// Maximum nesting depth of a document. JSON with deeper nesting is not read.
 const DEEPEST: u64 = 127;
 
-/// The text from its first bracket on, without byte order mark and space; `None` where it is not JSON.
+/// Returns the text from its first bracket on, without byte order mark and space. Returns `None` if it is not JSON.
 pub(super) fn start(head: &[u8]) -> Option<&[u8]> {
     let text = after_comments(head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head));
     matches!(text.first(), Some(b'{' | b'[')).then_some(text)
 }
 
-/// What the text is, by the first key that decides, in the order of the text.
-pub(super) fn tell(text: &[u8], complete: bool) -> Option<Format> {
+/// Returns the kind of the text by its first key that decides.
+pub(super) fn detect(text: &[u8], complete: bool) -> Option<Format> {
     let is_list = text.first() == Some(&b'[');
     let keys = keys_at(text, if is_list { 2 } else { 1 });
     let decided = keys.iter().find_map(|key| if is_list { by_list_key(key) } else { by_key(key) });
@@ -50,7 +50,7 @@ pub(super) fn tell(text: &[u8], complete: bool) -> Option<Format> {
     if !complete {
         return None;
     }
-    // Methods stand at the top of a file of results, or below the number of devices: results -> 4gpu -> method.
+    // Methods are at the top of a results file, or below the number of devices: results -> 4gpu -> method.
     let is_of_method = |key: &&[u8]| METHOD_KEYS.iter().any(|of_method| of_method.as_bytes() == *key);
     if (2..=4).any(|level| keys_at(text, level).iter().any(is_of_method)) {
         return Some(Format::UnifiedProfile);
@@ -70,7 +70,7 @@ pub(super) fn tell(text: &[u8], complete: bool) -> Option<Format> {
     Some(not_a_profile(&what))
 }
 
-/// What an object with this key is.
+/// Returns the kind of an object with this key.
 fn by_key(key: &[u8]) -> Option<Format> {
     Some(match key {
         b"traceEvents" | b"displayTimeUnit" | b"deviceProperties" | b"baseTimeNanoseconds" => Format::TraceJson,
@@ -94,12 +94,12 @@ fn by_key(key: &[u8]) -> Option<Format> {
     })
 }
 
-/// Whether this key of the outermost object is a section of a unified profile.
+/// Returns true if this key of the outermost object is a section of a unified profile.
 pub(super) fn is_profile_section(key: &[u8]) -> bool {
     by_key(key) == Some(Format::UnifiedProfile)
 }
 
-/// What a list of objects with this key is.
+/// Returns the kind of a list of objects with this key.
 fn by_list_key(key: &[u8]) -> Option<Format> {
     Some(match key {
         b"ph" | b"ts" | b"pid" | b"tid" | b"dur" => Format::TraceJson,
@@ -110,7 +110,7 @@ fn by_list_key(key: &[u8]) -> Option<Format> {
     })
 }
 
-/// Is the text a log of JSON, an object in each line?
+/// Returns true if the text is a JSON log with one object per line.
 fn is_lines(text: &[u8]) -> bool {
     let is_next = |line: &[u8]| line.trim_ascii_start().starts_with(b"{");
     let mut lines = text.splitn(3, |byte| *byte == b'\n');
@@ -120,12 +120,12 @@ fn is_lines(text: &[u8]) -> bool {
 }
 
 fn derived(what: &str) -> Format {
-    Format::Derived(format!("This is {what} that XProf made of a profile: drop the profile itself."))
+    Format::Derived(format!("This is {what} that XProf derived from a profile. Open the profile itself."))
 }
 
-/// Keys of the objects that lie `level` brackets deep; 1 is the outermost.
+/// Returns the keys of the objects at `level` brackets of depth. Level 1 is the outermost.
 fn keys_at(text: &[u8], level: u64) -> Vec<&[u8]> {
-    /// Keys that are enough to say what a file is; a list of a million objects has millions.
+    /// Maximum number of keys, enough to detect the kind. A list of a million objects has millions of keys.
     const MOST: usize = 256;
     let mut keys = Vec::new();
     let (mut depth, mut at, mut key_next) = (0u64, 0, false);
@@ -152,7 +152,7 @@ fn keys_at(text: &[u8], level: u64) -> Vec<&[u8]> {
             }
             _ => {}
         }
-        // What comes behind the outermost value is not its.
+        // Ignore text after the outermost value.
         if depth == 0 {
             break;
         }
@@ -160,12 +160,12 @@ fn keys_at(text: &[u8], level: u64) -> Vec<&[u8]> {
     keys
 }
 
-/// The largest number of brackets inside each other.
+/// Returns the maximum nesting depth of brackets.
 fn depth(text: &[u8]) -> u64 {
     brackets(text).1
 }
 
-/// The number of brackets that are open at the end, and the largest number of them inside each other.
+/// Returns the number of brackets that are open at the end, and the maximum nesting depth.
 fn brackets(text: &[u8]) -> (u64, u64) {
     let (mut depth, mut deepest, mut at) = (0u64, 0, 0);
     while let Some(&byte) = text.get(at) {
@@ -184,7 +184,7 @@ fn brackets(text: &[u8]) -> (u64, u64) {
     (depth, deepest)
 }
 
-/// Length of a string up to its closing quote; `None` where it is cut.
+/// Returns the length of a string up to its closing quote, or `None` if it is cut.
 fn string_length(text: &[u8]) -> Option<usize> {
     let mut from = 0;
     loop {
@@ -197,7 +197,7 @@ fn string_length(text: &[u8]) -> Option<usize> {
     }
 }
 
-/// Keys come from the file and can be of any length.
+/// Shortens keys from the file, which can have any length.
 fn shortened(text: &str) -> String {
     const MOST: usize = 80;
     if text.chars().count() <= MOST { text.to_owned() } else { text.chars().take(MOST).chain(['…']).collect() }

@@ -1,37 +1,37 @@
-//! Files that people drop by mistake, by their first bytes.
+//! Recognises files that users open by mistake, by their first bytes.
 
 use super::{DROP_A_PROFILE, Format};
 use base::{Error, out_of_memory};
 
-/// What is done about a known kind of file.
+/// Response to a known kind of file.
 #[derive(Clone, Copy)]
 enum Advice {
-    /// The usual remedy.
+    /// Give the usual advice.
     DropAProfile,
-    /// Compressed by a method that is not read: unpack it.
+    /// Compressed by an unsupported method: advise to unpack it.
     Unpack,
-    /// Left beside profiles: passed over.
+    /// Leftover next to profiles: ignore it.
     Derived,
-    /// This remedy.
-    Say(&'static str),
+    /// Give this advice.
+    Custom(&'static str),
 }
 
-/// What writes a profile of the device's memory.
-const SAVE_MEMORY: &str = "It holds times of the host. For the memory of devices call jax.profiler.save_device_memory_profile(\"memory.prof\"); for times of devices use jax.profiler.trace.";
+/// Advice for a profile of the host: how to write a profile of device memory.
+const SAVE_MEMORY: &str = "It contains host times. To profile device memory, call jax.profiler.save_device_memory_profile(\"memory.prof\"). To profile device times, use jax.profiler.trace.";
 
-/// Remedy for a trace that Perfetto recorded.
-pub(super) const FROM_PERFETTO: &str = "Drop the *.xplane.pb or *.trace.json.gz that the profiler wrote next to it, or convert it to JSON: \
+/// Advice for a trace that Perfetto recorded.
+pub(super) const FROM_PERFETTO: &str = "Open the *.xplane.pb or *.trace.json.gz that the profiler wrote next to it, or convert it to JSON: \
                                         traceconv json FILE trace.json.";
 
-/// Remedy for an output of rocprof.
+/// Advice for an output of rocprof.
 pub(super) const FROM_ROCPROF: &str =
-    "Capture with jax.profiler.trace, or with torch.profiler and export_chrome_trace: both record AMD GPUs.";
+    "Capture with jax.profiler.trace, or with torch.profiler and export_chrome_trace. Both record AMD GPUs.";
 
-/// Remedy for a program as text.
+/// Advice for a program as text.
 const AS_PROTO: &str = "crossprof reads compiled programs as *.hlo.pb: set XLA_FLAGS=\"--xla_dump_to=DIR --xla_dump_hlo_as_proto\" \
-                        before JAX starts. A *.xplane.pb has the programs, too.";
+                        before JAX starts. A *.xplane.pb also contains the programs.";
 
-/// First bytes of a file, what it is, what to do.
+/// First bytes of a file, its kind, and the response.
 const MAGIC: &[(&[u8], &str, Advice)] = &[
     (b"BZh", "a bzip2 file", Advice::Unpack),
     (b"\xfd7zXZ\0", "an xz file", Advice::Unpack),
@@ -43,41 +43,41 @@ const MAGIC: &[(&[u8], &str, Advice)] = &[
     (
         b"\x1f\xef\xbf\xbd",
         "a gzip file that was decoded as text (its bytes above 127 became U+FFFD)",
-        Advice::Say("Its content is lost: copy the original again, as a binary file."),
+        Advice::Custom("Its content is lost. Copy the original again, as a binary file."),
     ),
     (
         b"\xff\xfe",
         "text in UTF-16",
-        Advice::Say("Save it as UTF-8 (PowerShell's > writes UTF-16: copy the file instead)."),
+        Advice::Custom("Save it as UTF-8. (PowerShell's > writes UTF-16, so copy the file instead.)"),
     ),
     (
         b"\xfe\xff",
         "text in UTF-16",
-        Advice::Say("Save it as UTF-8 (PowerShell's > writes UTF-16: copy the file instead)."),
+        Advice::Custom("Save it as UTF-8. (PowerShell's > writes UTF-16, so copy the file instead.)"),
     ),
     (
         b"version https://git-lfs",
         "a Git LFS pointer",
-        Advice::Say("It stands for a file that was not downloaded: run git lfs pull."),
+        Advice::Custom("It represents a file that was not downloaded. Run git lfs pull."),
     ),
     (
         b"SQLite format 3\0",
         "an SQLite database",
-        Advice::Say("Nsight Systems exports such files; capture with the JAX profiler, which writes *.xplane.pb."),
+        Advice::Custom("Nsight Systems exports such files. Capture with the JAX profiler, which writes *.xplane.pb."),
     ),
     (
         b"\x83\xaf\x70\xd1\x0d\x88\x4a\x3f",
         "a Riegeli file",
-        Advice::Say("Capture again without continuous mode, which writes *.xplane.pb."),
+        Advice::Custom("Capture again without continuous mode, which writes *.xplane.pb."),
     ),
-    (b"\xfb)\x03", "a profile of Python functions (cProfile)", Advice::Say(SAVE_MEMORY)),
-    (b"\xfb\xa9\x03", "a profile of Python functions (cProfile)", Advice::Say(SAVE_MEMORY)),
-    (b"\0\x05\x16\x07", "macOS's companion of a file", Advice::Derived),
-    (b"\0\0\0\x01Bud1", "macOS's folder settings", Advice::Derived),
-    (b"HloModule ", "HLO text, a compiled program", Advice::Say(AS_PROTO)),
-    (b"module @", "MLIR, a program before it is compiled", Advice::Say(AS_PROTO)),
-    (b"\"Index\",\"KernelName\"", "a table of rocprof", Advice::Say(FROM_ROCPROF)),
-    (b"\"Kind\",\"Agent_Id\"", "a table of rocprofv3", Advice::Say(FROM_ROCPROF)),
+    (b"\xfb)\x03", "a profile of Python functions (cProfile)", Advice::Custom(SAVE_MEMORY)),
+    (b"\xfb\xa9\x03", "a profile of Python functions (cProfile)", Advice::Custom(SAVE_MEMORY)),
+    (b"\0\x05\x16\x07", "a companion file of macOS", Advice::Derived),
+    (b"\0\0\0\x01Bud1", "a file with folder settings of macOS", Advice::Derived),
+    (b"HloModule ", "HLO text, a compiled program", Advice::Custom(AS_PROTO)),
+    (b"module @", "MLIR, a program before compilation", Advice::Custom(AS_PROTO)),
+    (b"\"Index\",\"KernelName\"", "a table of rocprof", Advice::Custom(FROM_ROCPROF)),
+    (b"\"Kind\",\"Agent_Id\"", "a table of rocprofv3", Advice::Custom(FROM_ROCPROF)),
     (b"\x89PNG", "a PNG image", Advice::DropAProfile),
     (b"\xff\xd8\xff", "a JPEG image", Advice::DropAProfile),
     (b"GIF8", "a GIF image", Advice::DropAProfile),
@@ -91,13 +91,13 @@ const MAGIC: &[(&[u8], &str, Advice)] = &[
     (b"\x80\x05\x95", "a Python pickle", Advice::DropAProfile),
 ];
 
-/// The format of a file with known first bytes.
+/// Returns the format of a file with known first bytes.
 pub(super) fn by_magic(head: &[u8]) -> Option<Format> {
     let (_, what, advice) = MAGIC.iter().find(|(magic, _, _)| head.starts_with(magic))?;
     let remedy = match advice {
         Advice::Derived => return Some(Format::Derived(format!("This is {what}."))),
         Advice::DropAProfile => DROP_A_PROFILE,
-        Advice::Say(remedy) => remedy,
+        Advice::Custom(remedy) => remedy,
         Advice::Unpack => {
             let what = capitalised(what);
             let remedy = "Unpack it, or pack it again with gzip or zip.".to_owned();
@@ -107,7 +107,7 @@ pub(super) fn by_magic(head: &[u8]) -> Option<Format> {
     Some(Format::Other(Error::not_a_profile(*what, remedy)))
 }
 
-/// What a file without a known start looks like.
+/// Returns the format of a file without a known start.
 pub(super) fn by_appearance(head: &[u8]) -> Format {
     match odd_text(head) {
         Some(error) => Format::Other(error),
@@ -115,10 +115,10 @@ pub(super) fn by_appearance(head: &[u8]) -> Format {
     }
 }
 
-/// What logs contain for terminals: ESC before colours, and backspace.
+/// Control characters in logs for terminals: ESC before colours, and backspace.
 const TERMINAL: [char; 2] = ['\u{1b}', '\u{8}'];
 
-/// What a file is that is no plain text.
+/// Returns an error for a file that is not plain text.
 fn odd_text(head: &[u8]) -> Option<Error> {
     let text = match std::str::from_utf8(head) {
         Ok(text) => text,
@@ -131,12 +131,12 @@ fn odd_text(head: &[u8]) -> Option<Error> {
     let text = text.trim_start_matches('\u{feff}').trim_start();
     let starts = |start: &str| text.get(..start.len()).is_some_and(|found| found.eq_ignore_ascii_case(start));
     let error = if text.is_empty() {
-        Error::not_a_profile("a file of nothing but space", DROP_A_PROFILE)
+        Error::not_a_profile("a file with only white space", DROP_A_PROFILE)
     } else if text.chars().any(|c| c.is_control() && !c.is_whitespace() && !TERMINAL.contains(&c)) {
         Error::not_a_profile("an unknown binary file", DROP_A_PROFILE)
     } else if starts("<!doctype html") || starts("<html") {
         let remedy =
-            "It was saved in place of the profile (an error or sign-in page, or a viewer's): download the file itself.";
+            "It was saved in place of the profile (an error or sign-in page, or a viewer). Download the file itself.";
         Error::not_a_profile("an HTML page", remedy)
     } else if starts("<") && !out_of_memory::is_said(head) {
         Error::not_a_profile("an XML file", DROP_A_PROFILE)

@@ -1,8 +1,8 @@
-//! Protobufs that lie beside profiles: they have no magic number, so the first fields must be those of the message.
+//! Detects protobuf files next to profiles. They have no magic number, so their first fields must match the message.
 
 use base::wire::{Fault, Field, Reader, Value, WireError};
 
-/// A pprof `Profile`: it starts with its sample types, pairs of small string indices.
+/// Returns true for a pprof `Profile`, which starts with its sample types: pairs of small string indices.
 ///
 /// ```text
 /// Profile  1 sample_type*  2 sample*  3 mapping*  4 location*  5 function*  6 string_table*  ...  14 default_sample_type
@@ -35,7 +35,7 @@ fn is_value_type(bytes: &[u8]) -> bool {
     }
 }
 
-/// An `HloProto`, whose module starts with its name and the name of its entry computation.
+/// Returns true for an `HloProto`, whose module starts with its name and the name of its entry computation.
 ///
 /// ```text
 /// HloProto  1 hlo_module  3 buffer_assignment      HloModuleProto  1 name  2 entry_computation_name  3 computations*
@@ -58,7 +58,7 @@ pub(super) fn is_hlo_proto(head: &[u8]) -> bool {
     is_name(1) && is_name(2)
 }
 
-/// A Perfetto trace: packets that each have a timestamp or the number of their writer.
+/// Returns true for a Perfetto trace: packets that each have a timestamp or the number of their writer.
 ///
 /// ```text
 /// Trace  1 packet*      TracePacket  8 timestamp  10 trusted_packet_sequence_id  11 track_event  60 track_descriptor  ...

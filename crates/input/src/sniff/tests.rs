@@ -1,10 +1,10 @@
 use super::*;
 
 fn whole(bytes: &[u8]) -> Format {
-    sniff(bytes, true).expect("a complete file is always told")
+    sniff(bytes, true).expect("a complete file has a known kind")
 }
 
-/// What an error says the file is.
+/// Returns the kind of file in an error.
 fn said(bytes: &[u8]) -> String {
     match whole(bytes) {
         Format::Other(error) => error.to_string(),
@@ -42,7 +42,7 @@ fn traces_as_objects_and_lists() {
 }
 
 #[test]
-fn a_key_counts_only_where_it_is_outermost() {
+fn only_outermost_keys_count() {
     let text = b"{\"name\":\"traceEvents\",\"inner\":{\"traceEvents\":[]},\"list\":[{\"step_timing\":1}]}";
     assert!(
         said(text).contains("a JSON object without trace events (it has \"name\", \"inner\", \"list\")"),
@@ -52,7 +52,7 @@ fn a_key_counts_only_where_it_is_outermost() {
 }
 
 #[test]
-fn undecided_json_wants_more() {
+fn undecided_json_needs_more_bytes() {
     assert_eq!(sniff(b"{\"metadata\":{\"a\":", false), None);
     assert_eq!(sniff(b"{", false), None);
     assert_eq!(sniff(b"[{\"name\":\"", false), None);
@@ -77,7 +77,7 @@ fn documents() {
 }
 
 #[test]
-fn what_lies_beside_profiles_is_passed_over() {
+fn files_next_to_profiles_are_ignored() {
     for bytes in [
         &b"{\"memoryProfilePerAllocator\":{}}"[..],
         b"[{\"cols\":[{\"id\":\"rank\"}]}]",
@@ -94,7 +94,7 @@ fn compiled_programs() {
 }
 
 #[test]
-fn everything_else_is_named() {
+fn other_files_are_named() {
     for (bytes, what) in [
         (&b"<!DOCTYPE HTML><title>404"[..], "an HTML page"),
         (b"\xef\xbb\xbf\n<html>not found</html>", "an HTML page"),
@@ -110,9 +110,9 @@ fn everything_else_is_named() {
         (b"module @jit_f attributes {", "MLIR"),
         (b"\"Index\",\"KernelName\",\"gpu-id\"\n", "rocprof"),
         (b"{\"rocprofiler-sdk-tool\": [{}]}", "rocprofv3"),
-        (b"\x0a\x04\x40\x05\x50\x01\x0a\x02\x50\x02", "a trace of Perfetto"),
+        (b"\x0a\x04\x40\x05\x50\x01\x0a\x02\x50\x02", "a Perfetto trace"),
         (b"step,time\n1,2\n", "plain text"),
-        (b" \n\t ", "nothing but space"),
+        (b" \n\t ", "only white space"),
         (b"\x01\x02\x03\x04\xfe", "an unknown binary file"),
         (b"[1,2,3]", "a JSON list"),
         (b"{}", "a JSON object without trace events"),
@@ -136,7 +136,7 @@ fn long_keys_are_shortened() {
 }
 
 #[test]
-fn depth_is_no_danger() {
+fn deep_nesting_is_safe() {
     let text = format!("{{\"a\":{}", "[".repeat(100_000));
     assert_eq!(sniff(text.as_bytes(), false), None);
     assert!(said(text.as_bytes()).contains("a JSON object"));

@@ -1,16 +1,17 @@
-//! How many members and warnings one file may give: what comes after is counted, not read.
+//! Limits the number of members and warnings per file. Further ones are counted, but not read.
 
 use super::Unpacked;
 use base::{Warning, WarningCode};
 
-/// Members that are read. A profile folder has about four files per host, so this is the capture of 25,000 hosts; what
-/// has more is no archive of profiles, and every member costs the reader a decoder, a message and an entry in its list.
+/// Maximum number of members to read. A profile folder has about four files per host, so this covers a capture of
+/// 25,000 hosts. A file with more members is not an archive of profiles, and every member costs the reader a decoder, a
+/// message and a list entry.
 const MAX_MEMBERS: u64 = 100_000;
 
-/// Warnings that are given, each of which the page shows.
+/// Maximum number of warnings, each of which the page shows.
 const MAX_WARNINGS: u64 = 200;
 
-/// Passes on what a file may give, and counts the rest.
+/// Passes on members and warnings up to the limits, and counts the rest.
 #[derive(Debug)]
 pub(super) struct Quota {
     path: String,
@@ -19,12 +20,12 @@ pub(super) struct Quota {
 }
 
 impl Quota {
-    /// The quota of the file at `path`, which only warnings use.
+    /// Creates the quota of the file at `path`, which only warnings use.
     pub(super) fn new(path: &str) -> Quota {
         Quota { path: path.to_owned(), members: 0, warnings: 0 }
     }
 
-    /// The next piece.
+    /// Passes on or drops the next piece.
     pub(super) fn pass(&mut self, piece: Unpacked<'_>, sink: &mut dyn FnMut(Unpacked<'_>)) {
         let passes = match piece {
             Unpacked::Begin { .. } => {
@@ -42,12 +43,12 @@ impl Quota {
         }
     }
 
-    /// The file ends: says what was left out.
+    /// Ends the file and reports what was dropped.
     pub(super) fn finish(&self, sink: &mut dyn FnMut(Unpacked<'_>)) {
         let unread = self.members.saturating_sub(MAX_MEMBERS);
         if unread > 0 {
             let message = format!(
-                "The archive holds {} files. The first {MAX_MEMBERS} were read, the other {unread} were not.",
+                "The archive contains {} files. The first {MAX_MEMBERS} were read, and the other {unread} were not.",
                 self.members
             );
             let warning = Warning::new(WarningCode::ArchiveTooManyMembers, message)
@@ -56,14 +57,14 @@ impl Quota {
                 .with_count(unread);
             sink(Unpacked::Warning(warning));
         }
-        let untold = self.warnings.saturating_sub(MAX_WARNINGS);
-        if untold > 0 {
+        let dropped = self.warnings.saturating_sub(MAX_WARNINGS);
+        if dropped > 0 {
             let message = format!(
-                "{} things are wrong with the packing of this file; the first {MAX_WARNINGS} are listed.",
+                "The compression or the archive of this file caused {} warnings. The first {MAX_WARNINGS} are listed.",
                 self.warnings
             );
             let warning =
-                Warning::new(WarningCode::ArchiveMoreWarnings, message).with_file(&self.path).with_count(untold);
+                Warning::new(WarningCode::ArchiveMoreWarnings, message).with_file(&self.path).with_count(dropped);
             sink(Unpacked::Warning(warning));
         }
     }
@@ -73,7 +74,8 @@ impl Quota {
 mod tests {
     use super::*;
 
-    /// How many members, bytes, ends and warnings are passed on of `members` members, each with a byte and a warning.
+    /// Counts the members, bytes, ends and warnings that pass, for `members` members with one byte and one warning
+    /// each.
     fn passed(members: u64) -> ([u64; 4], Vec<(String, Option<u64>)>) {
         let (mut counts, mut last) = ([0; 4], Vec::new());
         let mut sink = |piece: Unpacked<'_>| match piece {
@@ -99,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_over_the_limit_is_counted() {
+    fn items_over_the_limit_are_counted() {
         assert_eq!(passed(200), ([200; 4], vec![]));
         let (counts, last) = passed(MAX_MEMBERS + 3);
         assert_eq!(counts, [MAX_MEMBERS, MAX_MEMBERS, MAX_MEMBERS, MAX_WARNINGS]);

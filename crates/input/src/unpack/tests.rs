@@ -1,4 +1,4 @@
-//! The archives are written by Python's zipfile and tarfile: `tests/data/archives/make.py`.
+//! Python's zipfile and tarfile write the archives for these tests: `tests/data/archives/make.py`.
 
 use std::io::Write as _;
 
@@ -36,7 +36,7 @@ fn unpack(path: &str, file: &[u8], chunk: usize) -> Result {
     (members, warnings)
 }
 
-/// Unpacks in one piece and in chunks of several sizes, and asserts that all give the same.
+/// Unpacks at once and in chunks of several sizes, and asserts that all results are equal.
 fn unpack_all_ways(path: &str, file: &[u8]) -> Result {
     let whole = unpack(path, file, file.len().max(1));
     for chunk in [1, 7, 4096] {
@@ -55,7 +55,7 @@ fn large() -> Vec<u8> {
     (0..1500).flat_map(|i| format!("{{\"ts\":{},\"dur\":{}}},", i * 17, i % 101).into_bytes()).collect()
 }
 
-/// What make.py packs, in its order.
+/// The files that make.py packs, in its order.
 fn content(archive: &str) -> Vec<(String, Vec<u8>)> {
     let long = format!("run/{}/long.json", ["a-folder-with-a-long-name"; 8].join("/"));
     [
@@ -132,11 +132,11 @@ fn unpack_gzip(bytes: &[u8]) -> (Vec<u8>, usize) {
 }
 
 #[test]
-fn unsupported_entries_are_named_and_passed_over() {
+fn unsupported_entries_are_named_and_skipped() {
     let (members, warnings) = unpack_all_ways("a.zip", archive!("bzip2.zip"));
     assert_eq!(members, []);
     assert!(warnings.iter().all(|(code, _)| code == "archive_unsupported"));
-    // The folder has no content; each of the others is named.
+    // The folder has no content. Each of the other entries causes a warning.
     assert_eq!(warnings.len(), content("").len());
 
     let mut encrypted = archive!("deflated.zip").to_vec();
@@ -198,7 +198,7 @@ fn a_damaged_tar_header_does_not_hide_the_next() {
 }
 
 #[test]
-fn a_cut_tar_keeps_what_is_before() {
+fn a_cut_tar_keeps_the_entries_before() {
     let (tar, _) = unpack_gzip(archive!("pax.tar.gz"));
     for cut in (512..tar.len() - 20_000).step_by(1711) {
         let (members, _) = unpack_all_ways("a.tar", &tar[..cut]);
@@ -209,7 +209,7 @@ fn a_cut_tar_keeps_what_is_before() {
     }
 }
 
-/// A cut between two entries, or in the padding of one, loses no byte of what is there: only the end mark shows it.
+/// A cut between two entries, or in the padding of one, loses no data. Only the end mark reveals it.
 #[test]
 fn a_tar_without_its_end_mark_is_noted() {
     let (tar, _) = unpack_gzip(archive!("ustar.tar.gz"));
@@ -222,7 +222,7 @@ fn a_tar_without_its_end_mark_is_noted() {
     let content_end = tar.iter().rposition(|byte| *byte != 0).expect("content") + 1;
     let end = content_end.next_multiple_of(512);
     assert_eq!(unpack_all_ways("a.tar", &tar[..end]), (content("a.tar"), missing(end)));
-    // One empty block of the two says that nothing follows.
+    // One of the two empty blocks shows that nothing follows.
     assert_eq!(unpack_all_ways("a.tar", &tar[..end + 512]), (content("a.tar"), vec![]));
 }
 

@@ -1,9 +1,9 @@
-//! Names and values of the arguments of one event, as they are collected.
+//! Collects the names and values of an event's arguments.
 
-/// Longest value that is given whole: longer than the text of any instruction that was seen.
+/// Maximum size of a complete value in bytes, which is more than any instruction text that was seen.
 const MAX_VALUE_BYTES: usize = 64 << 10;
 
-/// Arguments that are given: no profiler writes as many.
+/// Maximum number of arguments. No profiler writes as many.
 const MAX_ARGUMENTS: usize = 250;
 
 /// The arguments of an event in the order of the file.
@@ -14,7 +14,7 @@ pub(crate) struct ArgumentList {
 }
 
 impl ArgumentList {
-    /// Adds an argument. Of a name that is there already another value gets a number: `shape (2)`.
+    /// Adds an argument. A different value for an existing name gets a number: `shape (2)`.
     pub fn add(&mut self, name: &str, value: &str) {
         if self.arguments.len() >= MAX_ARGUMENTS {
             self.more += 1;
@@ -32,12 +32,12 @@ impl ArgumentList {
         self.arguments.push((free, value));
     }
 
-    /// Whether there is an argument of this name.
+    /// Returns true if there is an argument with this name.
     pub fn has(&self, name: &str) -> bool {
         self.arguments.iter().any(|(known, _)| known == name)
     }
 
-    /// All arguments; where some are not shown, the last one says how many.
+    /// Returns all arguments. If there are too many, the last entry contains the number of missing ones.
     pub fn finish(mut self) -> Vec<(String, String)> {
         if self.more > 0 {
             self.arguments.push(("...".to_owned(), format!("{} more arguments are not shown", self.more)));
@@ -46,7 +46,7 @@ impl ArgumentList {
     }
 }
 
-/// The value, or its beginning with how long it is.
+/// Returns the value, or its start and its length if it is too long.
 fn cut(value: &str) -> String {
     if value.len() <= MAX_VALUE_BYTES {
         return value.to_owned();
@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn every_value_has_a_name_of_its_own() {
+    fn every_value_has_a_unique_name() {
         let mut list = ArgumentList::default();
         [("a", "1"), ("b", "2"), ("a", "1"), ("a", "3"), ("a", "3"), ("a", "4")]
             .iter()
@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_long_or_too_much_is_cut_and_said() {
+    fn long_values_and_long_lists_are_cut_with_a_note() {
         let mut list = ArgumentList::default();
         list.add("long", &"é".repeat(MAX_VALUE_BYTES));
         let value = list.finish().remove(0).1;

@@ -1,4 +1,4 @@
-//! The events that a decoder watches for while it reads.
+//! Events that a decoder watches for while it reads.
 
 mod list;
 
@@ -6,55 +6,55 @@ pub(crate) use list::ArgumentList;
 
 use base::sort;
 
-/// Everything that a file says of one event.
+/// All arguments of one event.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EventArguments {
-    /// Index of the event among those of its file (or member of an archive).
+    /// Index of the event in its file (or member of an archive).
     pub event: u32,
     /// Name of the event.
     pub name: String,
-    /// Names and values of its arguments, each name once. A value is as it is written: text as it is, a number with all its digits, a
-    /// list as JSON, bytes as their number.
+    /// Names and values of its arguments, each name once. Values appear as in the file: text unchanged, a number with
+    /// all its digits, a list as JSON, bytes as their count.
     pub arguments: Vec<(String, String)>,
 }
 
-/// Events by their index in the order in which the decoder meets them, and what was found of them.
+/// Selected events, by their index in the order of decoding, and the arguments found for them.
 #[derive(Debug, Default)]
 pub(crate) struct Watch {
-    /// Indices of the events that are still to come, the next one last.
+    /// Indices of the events that are still missing, in descending order.
     wanted: Vec<u32>,
     found: Vec<EventArguments>,
 }
 
 impl Watch {
-    /// A watch for the events with these indices.
+    /// Creates a watch for the events with these indices.
     pub fn new(mut events: Vec<u32>) -> Watch {
         sort::sort_by(&mut events, |a, b| b.cmp(a));
         events.dedup();
         Watch { wanted: events, found: Vec::new() }
     }
 
-    /// The next event that is wanted.
+    /// Returns the index of the next selected event.
     pub fn next(&self) -> Option<u32> {
         self.wanted.last().copied()
     }
 
-    /// Number of events that are still to come.
+    /// Returns the number of events that are still missing.
     pub fn left(&self) -> usize {
         self.wanted.len()
     }
 
-    /// Goes on to the one after the next.
+    /// Moves on to the following selected event.
     pub fn advance(&mut self) {
         self.wanted.pop();
     }
 
-    /// Adds what the file says of an event.
+    /// Adds the arguments of an event.
     pub fn found(&mut self, event: EventArguments) {
         self.found.push(event);
     }
 
-    /// All that was found.
+    /// Returns the arguments of all events found.
     pub fn into_found(self) -> Vec<EventArguments> {
         self.found
     }

@@ -1,6 +1,7 @@
-//! Everything that an xplane says of one event: its stats and those of its metadata, which hold for all events that refer to it.
+//! Collects all details of one event in an xplane: its stats, and those of its metadata, which all events of its kind
+//! share.
 //!
-//! What a number means is for the file to say: names are those of the stat metadata, texts that stats refer to stand there too.
+//! The file defines the meaning of its ids: the stat metadata contains the names, and the texts that stats refer to.
 
 use super::metadata::{IdMap, StatMetadata};
 use super::stats;
@@ -10,7 +11,7 @@ use base::wire::{Reader, Value};
 use trace::EventId;
 
 impl Walk<'_, '_> {
-    /// Gives whoever watches for the event what `message` says of it; `index` is the event's.
+    /// Collects the details of the event with this `index` from `message` and adds them to the watch.
     #[inline(never)]
     pub(super) fn note(&mut self, message: &[u8], index: usize) {
         let Some(watch) = &mut self.file.watch else { return };
@@ -36,20 +37,21 @@ impl Walk<'_, '_> {
     }
 }
 
-/// The names of a plane's stats.
+/// Resolves the names of a plane's stats.
 struct Named<'p> {
     source: &'p [u8],
     metadata: &'p mut IdMap<StatMetadata>,
 }
 
 impl Named<'_> {
-    /// Adds what the metadata of an event of this name says, but for stats that the event has too: those are the event's.
+    /// Adds the details in the metadata of an event with this name. The event's own stats take precedence.
     fn shared(&mut self, metadata: &[u8], event_name: &str, list: &mut ArgumentList) {
         let mut shared = Vec::new();
         for_each_field(metadata, |number, value| {
             let Value::Bytes(bytes) = value else { return };
             match number {
-                // The short name is the event's where there is one; the profiler's JSON calls the other one so too.
+                // If there is a display name, it is the event's name. The profiler's JSON also calls the other one
+                // `long_name`.
                 2 if bytes != event_name.as_bytes() => shared.push(("long_name".to_owned(), lossy(bytes))),
                 3 => shared.push(("metadata".to_owned(), size(bytes))),
                 4 if bytes != event_name.as_bytes() => shared.push(("display_name".to_owned(), lossy(bytes))),
@@ -61,7 +63,7 @@ impl Named<'_> {
         shared.iter().for_each(|(name, value)| list.add(name, value));
     }
 
-    /// Name and value of a stat.
+    /// Returns the name and value of a stat.
     fn argument(&mut self, stat: &[u8]) -> (String, String) {
         let (mut id, mut shown) = (0, String::new());
         for_each_field(stat, |number, value| {
@@ -83,13 +85,13 @@ impl Named<'_> {
         (self.name(id).filter(|name| !name.is_empty()).unwrap_or_else(|| format!("stat metadata {id}")), shown)
     }
 
-    /// The text with this number, which may be that of a stat.
+    /// Returns the text with this id, which may be the name of a stat.
     fn name(&mut self, id: i64) -> Option<String> {
         self.metadata.get_mut(id).map(|metadata| lossy(metadata.name_bytes(self.source)))
     }
 }
 
-/// Up to the first that cannot be read.
+/// Visits fields up to the first malformed one.
 fn for_each_field<'a>(message: &'a [u8], mut visit: impl FnMut(u32, Value<'a>)) {
     let mut reader = Reader::new(message);
     while let Ok(Some(field)) = reader.field() {

@@ -1,12 +1,12 @@
-//! A plane that becomes columns while it arrives: what its events refer to is known from its [`Outline`].
+//! Decodes a plane while it arrives. Its [`Outline`] contains the metadata that its events refer to.
 //!
 //! ```text
 //! chunk           [..line header][events events ev|
 //! next chunk                                      |ents events][next line
-//! kept between                              [ev]  the event that was cut, no more
+//! kept between                              [ev]  only the event that was cut
 //! ```
 //!
-//! A short line is collected and walked whole; so is one whose first event is long.
+//! A short line, or a line with a long first event, is collected and decoded as a whole.
 
 use super::losses::{XPlaneLoss, XPlaneLosses};
 use super::outline::Outline;
@@ -15,51 +15,51 @@ use super::walk::{OpenLine, Tables, Walk, is_cut};
 use base::wire::{Fault, Reader, Value};
 use trace::{StrId, Trace};
 
-/// Bytes of a line that are looked at for what it says before its events; shorter ones are walked whole.
+/// Number of bytes of a line that are searched for its header before the events. Shorter lines are decoded as a whole.
 const HEAD_BYTES: usize = 4096;
 
-/// The plane while it arrives.
+/// A plane that is arriving.
 #[derive(Debug)]
 pub(super) struct ArrivingPlane {
     /// Name of the plane.
     pub name: StrId,
-    /// Events of the trace before its own.
+    /// Number of events in the trace before the plane's own.
     pub events_before: usize,
-    /// What the plane's metadata points into.
+    /// The bytes of the plane's metadata.
     outline: Outline,
     tables: Tables,
-    /// Place in the file of the next byte.
+    /// Position of the next byte in the file.
     position: u64,
-    /// Bytes of a field that is not whole yet; they end at `position`.
+    /// Bytes of an incomplete field, which ends at `position` so far.
     kept: Vec<u8>,
     state: ArrivingState,
 }
 
-/// What the next byte belongs to, with the bytes that are still to come of it.
+/// Part of the plane that the next byte belongs to, with the number of its remaining bytes.
 #[derive(Clone, Copy, Debug)]
 enum ArrivingState {
     /// Tag and length of a field of the plane.
     Header,
-    /// A field that the outline has, or none that can be read.
+    /// A field that the outline contains, or an unreadable one.
     Passed { left: u64 },
-    /// A line that is collected: as much of it as `wanted`.
+    /// A line that is collected up to `wanted` bytes.
     Collected { left: u64, wanted: usize },
     /// The fields of a line.
     Walked { left: u64, line: OpenLine },
 }
 
-/// Where the plane's content goes.
+/// Destination of the plane's content.
 pub(super) struct Target<'t> {
-    /// Events, lines, texts.
+    /// The trace for events, lines and texts.
     pub trace: &'t mut Trace,
-    /// What belongs to the whole file.
+    /// The state of the whole file.
     pub planes: &'t mut PlaneDecoder,
-    /// What cannot be read.
+    /// Counts of unreadable data.
     pub losses: &'t mut XPlaneLosses,
 }
 
 impl ArrivingPlane {
-    /// Adds the plane to the trace.
+    /// Creates the plane and adds it to the trace.
     pub fn new(outline: Outline, into: &mut Target<'_>) -> Option<ArrivingPlane> {
         let events_before = into.trace.events.len();
         let (name, tables) = into.planes.begin(outline.parts(), outline.records(), into.trace, into.losses)?;
@@ -75,7 +75,7 @@ impl ArrivingPlane {
         })
     }
 
-    /// Takes the plane's next bytes.
+    /// Reads the plane's next bytes.
     pub fn push(&mut self, mut bytes: &[u8], into: &mut Target<'_>) {
         while !bytes.is_empty() {
             let available = |left: u64| usize::try_from(left).unwrap_or(usize::MAX).min(bytes.len());
@@ -91,7 +91,7 @@ impl ArrivingPlane {
         }
     }
 
-    /// Takes bytes that all belong to what `state` says.
+    /// Reads bytes that all belong to the part in `state`.
     fn take(&mut self, bytes: &[u8], into: &mut Target<'_>) {
         let count = bytes.len() as u64;
         match self.state {
@@ -114,7 +114,7 @@ impl ArrivingPlane {
         }
     }
 
-    /// Takes one byte more of a field's tag and length.
+    /// Reads one more byte of a field's tag and length.
     fn header(&mut self, into: &mut Target<'_>) {
         self.state = match Reader::new(&self.kept).field() {
             Ok(Some(field)) => match (field.number, field.value) {
@@ -142,7 +142,7 @@ impl ArrivingPlane {
         }
     }
 
-    /// Handles what of a line was collected: as much of it is there as was wanted; `left` bytes are to come.
+    /// Handles the collected part of a line, which has the wanted size. `left` more bytes will follow.
     fn collected(&mut self, left: u64, into: &mut Target<'_>) {
         if left > 0 && !reaches_its_events(&self.kept) {
             let whole = usize::try_from(left).unwrap_or(usize::MAX).saturating_add(self.kept.len());
@@ -164,8 +164,8 @@ impl ArrivingPlane {
         }
     }
 
-    /// The next bytes of a line. A field that was cut is put together first: where its length is not known either, as many
-    /// bytes are added as are there already, so that it is looked at a few times only, however long it is.
+    /// Reads the next bytes of a line. First completes a field that was cut. If even the length of the field is cut,
+    /// the number of bytes doubles at each attempt, so that a long field is examined only a few times.
     fn walked(&mut self, mut bytes: &[u8], line: OpenLine, left: u64, into: &mut Target<'_>) {
         while !self.kept.is_empty() && !bytes.is_empty() {
             let wanted = match Reader::new(&self.kept).field().map_err(|error| error.fault) {
@@ -189,7 +189,8 @@ impl ArrivingPlane {
         }
     }
 
-    /// Walks over fields of a line that end at `position`, and keeps what is not whole; `left` bytes of the line are to come.
+    /// Decodes fields of a line that end at `position`, and keeps an incomplete one. `left` more bytes of the line will
+    /// follow.
     fn walk(&mut self, bytes: &[u8], line: OpenLine, left: u64, into: &mut Target<'_>) {
         let start = self.position - bytes.len() as u64;
         let Target { trace, planes, losses } = into;
@@ -212,7 +213,7 @@ fn passed(left: u64) -> ArrivingState {
     if left == 0 { ArrivingState::Header } else { ArrivingState::Passed { left } }
 }
 
-/// Whether the first bytes of a line hold all that it says before its events, and a whole event.
+/// Returns true if the first bytes of a line contain everything before its events, and a complete event.
 fn reaches_its_events(head: &[u8]) -> bool {
     let mut reader = Reader::new(head);
     while let Ok(Some(field)) = reader.field() {

@@ -1,4 +1,4 @@
-//! A plane that is decoded while it arrives gives the same trace as one that is decoded whole.
+//! Tests that decoding a plane while it arrives gives the same trace as decoding it as a whole.
 
 use proptest::prelude::*;
 
@@ -23,8 +23,8 @@ fn decode_foreseen(file: &[u8], outlines: &[Outline], chunk: usize) -> Trace {
     decoder.finish().unwrap()
 }
 
-/// Planes with everything that lines can have: long ones with stats, a name after the events, no time, no events, none at
-/// all; an event too long for one look; a field that nobody knows.
+/// Builds planes with everything that lines may contain: long ones with stats, a name after the events, no time, no
+/// events, no fields, an event that is too long for one look, and an unknown field.
 fn long_sample(events: i64) -> Vec<u8> {
     let walked = |named_late: bool, time: i64| {
         let mut line = message().int(1, 7);
@@ -71,7 +71,7 @@ fn the_trace_is_the_same_whatever_the_chunks_and_windows() {
 }
 
 #[test]
-fn a_file_that_lost_its_end_since_says_so() {
+fn a_file_that_lost_its_end_gives_a_warning() {
     let file = long_sample(2_000);
     let known = outlines(&file, 4_096);
     let cut = &file[..30_000];
@@ -86,7 +86,7 @@ fn a_file_that_lost_its_end_since_says_so() {
     assert!(outlines(cut, 4_096).is_empty());
 }
 
-/// A profile as JAX wrote it.
+/// A profile that JAX wrote.
 #[test]
 fn a_recorded_profile_is_the_same_both_ways() {
     let file = include_bytes!("../../../../tests/data/jax-cpu-mesh/plugins/profile/2026_11_21_02_00_07/host.xplane.pb");

@@ -1,19 +1,19 @@
-//! Is it an XSpace? Protobuf has no magic number, so the first fields must be those of an XSpace and the first plane
+//! Detects an XSpace. Protobuf has no magic number, so the first fields must be those of an XSpace, and the first plane
 //! must have a printable name.
 //!
-//! What looks similar and is not: other protobufs of TensorFlow and XProf (a reader that skips what it does not know
-//! takes them for an XSpace with garbage in its names), and an xplane that went through a text decode, in which every
-//! byte above 127 became U+FFFD (`EF BF BD`): its lengths are lost for good.
+//! Two kinds of files look similar. Other protobufs of TensorFlow and XProf would decode as an XSpace with garbage in
+//! its names, if unknown fields were skipped. In an xplane file that was decoded as text, every byte above 127 became
+//! U+FFFD (`EF BF BD`), so its lengths are lost.
 
 use base::Error;
 use base::wire::{Fault, Field, Reader, Value, WireError};
 
-/// What the encoding of U+FFFD is in UTF-8.
+/// UTF-8 encoding of U+FFFD.
 const REPLACEMENT: &[u8] = b"\xef\xbf\xbd";
 
-/// True where `head`, the first bytes of a file (or all of it), are those of an XSpace. A few hundred bytes are enough.
+/// Returns true if `head`, the first bytes of a file (or all of it), starts an XSpace. A few hundred bytes are enough.
 pub fn looks_like_xspace(head: &[u8]) -> bool {
-    // Three bytes EF BF BD where a length should be make a length, too.
+    // Three bytes EF BF BD in place of a length would be a valid length.
     if is_decoded_as_text(head) {
         return false;
     }
@@ -28,20 +28,20 @@ pub fn looks_like_xspace(head: &[u8]) -> bool {
     }
 }
 
-/// What a file is that is no XSpace but near to one, as an error that says so; `None` where it is not known.
+/// Returns an error for a known kind of file that is similar to an XSpace, or `None` for other files.
 pub fn what_else(head: &[u8]) -> Option<Error> {
     if is_decoded_as_text(head) {
-        let remedy = "Its lengths and numbers are lost: copy the original again, as a binary file.";
+        let remedy = "Its lengths and numbers are lost. Copy the original again, as a binary file.";
         return Some(Error::not_a_profile(
             "an xplane file that was decoded as text (its bytes above 127 became U+FFFD)",
             remedy,
         ));
     }
     let what = if looks_like_xspace(head) { None } else { other_protobuf(head) }?;
-    Some(Error::not_a_profile(what, "Drop the *.xplane.pb or *.trace.json.gz of the same capture instead."))
+    Some(Error::not_a_profile(what, "Open the *.xplane.pb or *.trace.json.gz of the same capture instead."))
 }
 
-/// The error for a file that is no XSpace, `None` where it is one.
+/// Returns the error for a file that is not an XSpace, or `None` if it is one.
 pub(super) fn refusal(head: &[u8]) -> Option<Error> {
     if head.is_empty() {
         return Some(Error::Empty);
@@ -49,11 +49,11 @@ pub(super) fn refusal(head: &[u8]) -> Option<Error> {
     if looks_like_xspace(head) {
         return None;
     }
-    let other = || Error::not_a_profile("no XSpace", "Drop the *.xplane.pb that the profiler wrote.");
+    let other = || Error::not_a_profile("a file of another kind", "Open the *.xplane.pb that the profiler wrote.");
     Some(what_else(head).unwrap_or_else(other))
 }
 
-/// The name comes first or after the id, in front of everything large.
+/// Returns true if the bytes start a plane. Its name comes first or after the id, before all large fields.
 fn is_plane(bytes: &[u8]) -> bool {
     let mut reader = Reader::new(bytes);
     loop {
@@ -70,7 +70,7 @@ fn is_plane(bytes: &[u8]) -> bool {
     }
 }
 
-/// After the name: known fields of the right wire type, as far as the head reaches. Unknown numbers are later additions.
+/// Checks the fields after the name: known ones must have the right wire type. Unknown numbers are later additions.
 fn rest_of_plane(mut reader: Reader<'_>) -> bool {
     loop {
         match reader.field() {
@@ -84,7 +84,7 @@ fn rest_of_plane(mut reader: Reader<'_>) -> bool {
     }
 }
 
-/// Text without control characters. `cut`: its last character may lack bytes.
+/// Returns true for text without control characters. If `cut`, its last character may be incomplete.
 fn is_printable(bytes: &[u8], cut: bool) -> bool {
     match std::str::from_utf8(bytes) {
         Ok(text) => !text.chars().any(char::is_control),
@@ -95,8 +95,8 @@ fn is_printable(bytes: &[u8], cut: bool) -> bool {
     }
 }
 
-/// Starts like a plane, holds control characters like a binary file, and yet is UTF-8 in which U+FFFD stands for every
-/// byte above 127.
+/// Returns true if the file starts like a plane and contains control characters like a binary file, but is UTF-8 with
+/// U+FFFD in place of every byte above 127.
 fn is_decoded_as_text(head: &[u8]) -> bool {
     let text = match std::str::from_utf8(head) {
         Ok(text) => text,
@@ -111,12 +111,12 @@ fn is_decoded_as_text(head: &[u8]) -> bool {
     framed && replaced >= 4 && binary >= 4
 }
 
-/// Protobufs that lie beside xplane files, known by their first fields.
+/// Recognises protobufs that occur next to xplane files, by their first fields.
 fn other_protobuf(head: &[u8]) -> Option<&'static str> {
     let first = first_field(head)?;
     let inner = first_bytes_field(first.1);
     match first.0 {
-        // Trace { map<uint32, Device> devices = 1; ...  trace_events = 4 }: a map entry is { key = 1, Device = 2 }.
+        // Trace { map<uint32, Device> devices = 1; ...  trace_events = 4 }. A map entry is { key = 1, Device = 2 }.
         1 if inner.is_some_and(|(number, device)| number == 2 && first_field(device).is_some()) => {
             Some("a trace viewer's protobuf (trace events without the profile)")
         }
@@ -135,7 +135,7 @@ fn other_protobuf(head: &[u8]) -> Option<&'static str> {
     }
 }
 
-/// The first field of a message if it is length-delimited, as far as it is there.
+/// Returns the first field of a message if it is length-delimited. The field may be cut.
 fn first_field(bytes: &[u8]) -> Option<(u32, &[u8])> {
     match Reader::new(bytes).field() {
         Ok(Some(Field { number, value: Value::Bytes(body) })) => Some((number, body)),
@@ -144,7 +144,7 @@ fn first_field(bytes: &[u8]) -> Option<(u32, &[u8])> {
     }
 }
 
-/// The first length-delimited field of a message, after numbers.
+/// Returns the first length-delimited field of a message. Numbers before it are skipped.
 fn first_bytes_field(bytes: &[u8]) -> Option<(u32, &[u8])> {
     let mut reader = Reader::new(bytes);
     loop {

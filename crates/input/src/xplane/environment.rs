@@ -1,4 +1,4 @@
-//! What the file says of the capture as a whole: its times, the host, who wrote it, and what the profiler complained of.
+//! Reads data about the whole capture: its times, the host, the writer, and the profiler's complaints.
 
 use super::metadata::is_jax_name;
 use super::plane::PlaneDecoder;
@@ -6,22 +6,22 @@ use super::stream::TopLevel;
 use base::{Warning, WarningCode};
 use trace::{Framework, StatValue, Trace};
 
-/// Complaints of the profiler that are shown; the rest are counted.
+/// Maximum number of complaints to show. Further ones are counted.
 const MAX_COMPLAINTS: usize = 20;
-/// Characters of a complaint that are shown.
+/// Maximum length of a complaint in characters.
 const MAX_CHARACTERS: usize = 500;
 
 /// The texts of the XSpace itself.
 #[derive(Debug, Default)]
 pub(super) struct XSpaceTexts {
     hostnames: Vec<String>,
-    /// `(is an error, text)` in file order.
+    /// Pairs of `(is an error, text)` in file order.
     complaints: Vec<(bool, String)>,
     more: u64,
 }
 
 impl XSpaceTexts {
-    /// Takes the body of the top-level field `number`.
+    /// Adds the body of the top-level field `number`.
     pub fn add(&mut self, number: u32, body: &[u8]) {
         let text = || {
             let all = String::from_utf8_lossy(body);
@@ -41,19 +41,19 @@ impl XSpaceTexts {
         }
     }
 
-    /// The complaints as warnings. The file itself is whole: what the profiler could not record was lost before it, so
-    /// none of them is damage.
+    /// Turns the complaints into warnings. None of them has the severity damage: the file itself is complete, and the
+    /// profiler lost data before it wrote the file.
     pub fn append_to(&self, warnings: &mut Vec<Warning>) {
         for (is_error, text) in &self.complaints {
             let dropped = text.to_lowercase().contains("drop");
             let (code, sentence) = match (is_error, dropped) {
-                (_, true) => (WarningCode::ProfilerDroppedEvents, "The profiler dropped events while it recorded"),
-                (true, false) => (WarningCode::ProfilerError, "The profiler met an error while it recorded"),
-                (false, false) => (WarningCode::ProfilerWarning, "The profiler warned while it recorded"),
+                (_, true) => (WarningCode::ProfilerDroppedEvents, "The profiler dropped events during recording"),
+                (true, false) => (WarningCode::ProfilerError, "The profiler reported an error during recording"),
+                (false, false) => (WarningCode::ProfilerWarning, "The profiler gave a warning during recording"),
             };
             let warning = Warning::new(code, format!("{sentence}: {text}"));
             warnings.push(if dropped {
-                warning.with_remedy("Capture fewer steps, or raise the profiler's limit on events.")
+                warning.with_remedy("Capture fewer steps, or raise the profiler's event limit.")
             } else {
                 warning
             });
@@ -65,11 +65,11 @@ impl XSpaceTexts {
     }
 }
 
-/// Fills in what is known of the capture once all planes are there.
+/// Fills in the data about the capture once all planes are present.
 pub(super) fn describe(trace: &mut Trace, planes: &PlaneDecoder, texts: &XSpaceTexts) {
     trace.capture.anchor_ns = planes.file.clock.anchor_ns.unwrap_or(0);
     if !texts.hostnames.is_empty() {
-        // One file is one host here, whatever it calls itself.
+        // One file is one host here, regardless of its names.
         trace.hosts = vec![texts.hostnames.join(", ")];
     }
     let task = trace.planes.iter().rev().find(|plane| trace.text(plane.name) == "Task Environment");
@@ -81,8 +81,8 @@ pub(super) fn describe(trace: &mut Trace, planes: &PlaneDecoder, texts: &XSpaceT
     trace.framework = framework(trace, planes.jax);
 }
 
-/// JAX says so by its version or by the names that it gives its compiled functions. A JAX program that also uses
-/// TensorFlow for its input is still JAX.
+/// Detects the framework. JAX is recognised by its version or by the names of its compiled functions. A JAX program
+/// that also uses TensorFlow for its input is still JAX.
 fn framework(trace: &Trace, named_by_jax: bool) -> Framework {
     let has_stat = |name| trace.planes.iter().any(|plane| trace.plane_stat(plane, name).is_some());
     let mut modules = (0..trace.args.len()).filter_map(|index| trace.args.set(index)).map(|set| set.hlo_module);

@@ -1,8 +1,8 @@
-//! The hot loop: one event, from the wire into a row.
+//! The hot loop: decodes one event into a row.
 //!
-//! An event without interesting stats of its own costs no hashing: its name and arguments are those of its metadata,
-//! which is decoded once. An event with some (GPU kernels carry `kernel_details`, `hlo_op`, ...) takes the metadata's
-//! arguments, overrides them, and is compared with the previous such event before the set is hashed.
+//! An event without relevant stats of its own needs no hashing: its name and arguments come from its metadata, which is
+//! decoded once. An event with such stats (GPU kernels have `kernel_details`, `hlo_op`, ...) overrides the metadata's
+//! arguments. The result is compared with that of the previous event of this kind before it is hashed.
 
 use rustc_hash::FxHashMap;
 
@@ -16,10 +16,10 @@ use trace::{
     ArgsId, ChipTime, END_MARKER, Event, EventColumn, EventStat, LineId, POOL_CONTEXT, StrId, Strings, TextArg,
 };
 
-/// Distinct missing numbers that get a separate name.
+/// Maximum number of missing ids that get a separate name.
 const MAX_MISSING_NAMES: usize = 10_000;
 
-/// An event as it is written, but for its stats.
+/// An event as in the file, without its stats.
 #[derive(Clone, Copy)]
 struct RawEvent {
     line: LineId,
@@ -30,7 +30,7 @@ struct RawEvent {
 }
 
 impl RawEvent {
-    /// Start of the event, from the anchor; `None` for times that are not possible.
+    /// Returns the start of the event since the anchor, or `None` for impossible times.
     #[inline(always)]
     fn start(&self) -> Option<Ps> {
         let start = self.line_start_ps?.checked_add(self.offset_ps)?;
@@ -40,9 +40,9 @@ impl RawEvent {
 }
 
 impl<'a> Walk<'_, 'a> {
-    /// Decodes one event. `Err`: where in the file it is corrupt; it is left out then.
+    /// Decodes one event. If it is corrupt, skips it and returns the position of the corrupt field as an error.
     ///
-    /// Nearly all events of a large trace are of a known kind and say nothing of their own: those end here.
+    /// Nearly all events of a large trace have a known kind and no own stats, so they need only this fast path.
     #[inline]
     pub(super) fn event(
         &mut self,
@@ -52,7 +52,7 @@ impl<'a> Walk<'_, 'a> {
         line_start_ps: Option<i64>,
     ) -> Result<(), u64> {
         let mut reader = Reader::new(message);
-        // Every known writer has the fields in this order.
+        // All known writers use this order of fields.
         let id = reader.varint_with_tag(1 << 3).unwrap_or(0) as i64;
         let offset_ps = reader.varint_with_tag(2 << 3).unwrap_or(0) as i64;
         let duration_ps = reader.varint_with_tag(3 << 3).unwrap_or(0) as i64;
@@ -73,7 +73,7 @@ impl<'a> Walk<'_, 'a> {
         self.rest(read, reader, offset)
     }
 
-    /// Reads the fields from the first unusual one on.
+    /// Reads the remaining fields, starting with the first unusual one.
     #[inline(never)]
     fn rest(&mut self, mut read: RawEvent, mut reader: Reader<'a>, offset: u64) -> Result<(), u64> {
         let mut aggregated = false;
@@ -102,8 +102,8 @@ impl<'a> Walk<'_, 'a> {
         Ok(())
     }
 
-    /// Keeps a stat of the current event, whose metadata is number `event`, where some number needs it. `Err`: where in the
-    /// file it is corrupt.
+    /// Keeps a stat of the current event if a metric needs it. The event's metadata has the id `event`. If the stat is
+    /// corrupt, returns its position as an error.
     fn stat(&mut self, message: &'a [u8], event: i64, at: u64) -> Result<(), u64> {
         let meaning = match Stat::peek_metadata_id(message) {
             Some(id) => self.meaning(id),
@@ -119,15 +119,16 @@ impl<'a> Walk<'_, 'a> {
         Ok(())
     }
 
-    /// Nearly all events of a thread pool follow others: of these only ops and their ends are of use. The type stands before the number.
+    /// Returns true if the stat is needed. Nearly all events of a thread pool follow other events, but metrics use the
+    /// links only for ops and their ends. The type of a link comes before its number.
     fn is_wanted(&mut self, meaning: EventStat, event: i64) -> bool {
-        let says = |wanted: EventStat| self.own.iter().any(|(meaning, _)| *meaning == wanted);
+        let has = |wanted: EventStat| self.own.iter().any(|(meaning, _)| *meaning == wanted);
         match meaning {
             EventStat::Column(EventColumn::Producer) => {
-                says(EventStat::Column(EventColumn::ProducerType)) || says(EventStat::Text(TextArg::HloOp))
+                has(EventStat::Column(EventColumn::ProducerType)) || has(EventStat::Text(TextArg::HloOp))
             }
             EventStat::Column(EventColumn::Consumer) => {
-                let is_typed = says(EventStat::Column(EventColumn::ConsumerType));
+                let is_typed = has(EventStat::Column(EventColumn::ConsumerType));
                 let metadata = self.tables.event_metadata.get_mut(event);
                 is_typed || metadata.is_some_and(|metadata| metadata.has_name_with(END_MARKER, self.source))
             }
@@ -140,7 +141,7 @@ impl<'a> Walk<'_, 'a> {
         self.tables.stat_metadata.get_mut(id)?.meaning
     }
 
-    /// Gives the event its name and arguments and appends it.
+    /// Sets the event's name and arguments, and appends it.
     #[inline]
     fn store(&mut self, mut event: Event, metadata_id: i64, offset: u64) {
         let Tables { event_metadata, stat_metadata, missing, .. } = &mut *self.tables;
@@ -169,7 +170,8 @@ impl<'a> Walk<'_, 'a> {
                 self.losses.add(XPlaneLoss::TooMany, offset);
                 return;
             };
-            // An event without metadata is to be counted each time, and one without a chip's time among those with.
+            // Do not learn events without metadata, which are counted each time, or events of a line that has chip
+            // times.
             if has_metadata && !self.trace.clocks.has(event.line) {
                 self.tables.known.learn(metadata_id, event.line, self.trace.events.kind(index));
             }
@@ -187,7 +189,7 @@ impl<'a> Walk<'_, 'a> {
         self.store_with(event, &own, offset);
     }
 
-    /// Appends an event with what it alone says.
+    /// Appends an event with its own values.
     fn store_with(&mut self, event: Event, own: &Own, offset: u64) {
         let duration = own.chip_duration.filter(|&ps| ps >= 0).map(Ps::new);
         let chip = own.chip_start.map(|start| ChipTime { start: Ps::new(start), duration });
@@ -203,7 +205,7 @@ impl<'a> Walk<'_, 'a> {
     }
 }
 
-/// The number stands in for the name.
+/// Returns a name that contains the id.
 fn missing_name(id: i64, names: &mut FxHashMap<i64, StrId>, strings: &mut Strings) -> StrId {
     if let Some(&name) = names.get(&id) {
         return name;

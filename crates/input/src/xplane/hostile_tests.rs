@@ -1,4 +1,4 @@
-//! Damage of every kind: what can be read is read, the rest is reported, and nothing panics.
+//! Tests of damage of every kind: the decoder reads as much as possible, reports the rest, and never panics.
 
 use proptest::prelude::*;
 
@@ -7,7 +7,7 @@ use super::writer::{event, message, sample};
 use base::Severity;
 use trace::{EventColumn, Trace};
 
-/// All that a trace says, for comparison.
+/// Formats everything in a trace, for comparison.
 pub(super) fn summary(trace: &Trace) -> String {
     let ids = [EventColumn::Correlation, EventColumn::RunId, EventColumn::StepNum].map(|column| values(trace, column));
     let strings: Vec<String> =
@@ -25,7 +25,7 @@ fn chunks_make_no_difference() {
 }
 
 #[test]
-fn a_cut_anywhere_keeps_what_came_before() {
+fn any_cut_keeps_the_data_before_it() {
     let file = sample();
     let mut kept = 0;
     for length in 20..file.len() {
@@ -33,7 +33,7 @@ fn a_cut_anywhere_keeps_what_came_before() {
         assert!(trace.events.len() >= kept, "at {length}");
         kept = trace.events.len();
         let damage = trace.warnings.iter().find(|w| w.severity == Severity::Damage);
-        // Between two top-level fields nothing says that the file goes on.
+        // Between two top-level fields, nothing shows that the file continues.
         assert!(damage.is_some() || trace.planes.len() <= 3, "at {length}");
         if let Some(warning) = trace.warnings.iter().find(|w| w.code == "xplane_truncated") {
             assert_eq!(warning.byte_offset, Some(length as u64));
@@ -45,7 +45,7 @@ fn a_cut_anywhere_keeps_what_came_before() {
 #[test]
 fn a_cut_in_the_lines_names_events_by_number() {
     let file = sample();
-    // Behind the second kernel, before any metadata.
+    // After the second kernel, before any metadata.
     let cut = file.windows(4).position(|w| w == b"size").unwrap();
     let trace = decode(&file[..cut], 64).unwrap();
     let names: Vec<_> = events(&trace).iter().map(|e| trace.text(e.name).to_owned()).collect();
@@ -69,7 +69,7 @@ fn one_bad_event_costs_one_event() {
 }
 
 #[test]
-fn bytes_after_the_last_plane_are_told() {
+fn bytes_after_the_last_plane_are_reported() {
     let mut file = sample();
     let length = file.len() as u64;
     file.extend([0xff; 50]);
@@ -92,7 +92,7 @@ fn a_length_that_promises_too_much_reserves_nothing() {
 }
 
 #[test]
-fn bad_text_is_kept_as_far_as_it_is_text() {
+fn the_valid_part_of_bad_text_is_kept() {
     let line = message().bytes(2, b"th\xffread").message(4, event(1, 0, 1));
     let plane = message().bytes(2, "/host:CPU").message(3, line).entry(4, 1, message().bytes(2, b"op\xc3"));
     let trace = decode(&message().message(1, plane).0, 64).unwrap();

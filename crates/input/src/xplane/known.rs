@@ -1,20 +1,20 @@
-//! What a walk over events need not look up again: the kinds of events that were met, and the stats that are of no use.
+//! Remembers known kinds of events and irrelevant stats, so that they need no lookup for each event.
 
 use super::metadata::{IdMap, StatMetadata};
 use trace::LineId;
 
-/// What is known of a plane, by the numbers that stand in the file.
+/// Known facts about a plane, by the ids in the file.
 #[derive(Debug)]
 pub(super) struct Known {
-    /// Whether stats with this metadata id are passed over; ids of two bytes are not in here.
+    /// True for ids of stat metadata whose stats are skipped. Contains only ids of one byte.
     ignored: [bool; 128],
-    /// By event metadata id: the line it was last met on, plus one, and what an event of it is there, if it says nothing of
-    /// its own. Only for the ids that a plane usually has.
+    /// Last line with events of this metadata id, plus one, and the kind of an event without own stats on that line.
+    /// Contains only ids in the usual range.
     kinds: Vec<(u32, u32)>,
 }
 
 impl Known {
-    /// For a plane with `event_metadata` event metadata.
+    /// Creates the table for a plane with `event_metadata` entries of event metadata.
     pub fn new(event_metadata: usize, stat_metadata: &mut IdMap<StatMetadata>) -> Known {
         let mut ignored = [false; 128];
         for (id, slot) in (0..).zip(&mut ignored) {
@@ -23,25 +23,25 @@ impl Known {
         Known { ignored, kinds: vec![(0, 0); 2 * event_metadata + 16] }
     }
 
-    /// Whether the stat `message` is one to pass over; false where that is yet to be found out.
+    /// Returns true if the stat `message` can be skipped, and false if it must be examined.
     #[inline(always)]
     pub fn ignores(&self, message: &[u8]) -> bool {
         matches!(message, [0x08, id, ..] if self.ignored.get(usize::from(*id)) == Some(&true))
     }
 
-    /// What an event is that says nothing of its own: an index into [`kinds`](trace::Events::kinds).
+    /// Returns the kind of an event without own stats, as an index into [`kinds`](trace::Events::kinds).
     #[inline(always)]
     pub fn kind(&self, metadata_id: i64, line: LineId) -> Option<u32> {
         let (met_on, kind) = *self.kinds.get(usize::try_from(metadata_id).ok()?)?;
         (met_on == line.get().wrapping_add(1)).then_some(kind)
     }
 
-    /// Looks all events up again: a line turned out to have chip times, by which its events are distinguished.
+    /// Forgets all events, because a line turned out to have chip times, which distinguish its events.
     pub fn forget(&mut self) {
         self.kinds.fill((0, 0));
     }
 
-    /// Keeps what an event turned out to be.
+    /// Remembers the kind of an event.
     pub fn learn(&mut self, metadata_id: i64, line: LineId, kind: Option<u32>) {
         let slot = usize::try_from(metadata_id).ok().and_then(|id| self.kinds.get_mut(id));
         if let (Some(slot), Some(kind)) = (slot, kind) {

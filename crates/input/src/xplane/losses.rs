@@ -1,30 +1,30 @@
-//! What was lost while decoding, counted by kind with the place of the first: a damaged file gives a handful of
-//! warnings, not one for each of a million events.
+//! Counts lost data by kind, with the position of the first loss. A damaged file then causes a few warnings, and not
+//! one for each of a million events.
 
 use base::{Warning, WarningCode};
 
 /// A kind of loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum XPlaneLoss {
-    /// A field inside a plane does not follow the wire format or is longer than what holds it.
+    /// A field inside a plane is malformed or longer than the enclosing message.
     Corrupt,
-    /// Events that refer to event metadata which the plane lacks.
+    /// Events that refer to missing event metadata.
     MissingMetadata,
     /// Texts that are not UTF-8.
     InvalidText,
-    /// Events whose start or duration cannot be represented, or whose duration is negative.
+    /// Events with a negative duration, or with a start or duration that cannot be represented.
     BadTime,
-    /// Events past the largest number that a trace can hold.
+    /// Events beyond the maximum number in a trace.
     TooMany,
     /// Events that are sums (`num_occurrences`) without a time.
     Aggregated,
-    /// Lines that say their time after events.
+    /// Lines with their time after their events.
     LateTime,
     /// Lines with a relative clock in a file whose other lines have absolute times.
     MixedClocks,
 }
 
-/// `(kind, offset of the first, how many)`, in the order in which the kinds were met.
+/// Entries of `(kind, position of the first, count)`, in the order of their first loss.
 #[derive(Debug, Default)]
 pub(super) struct XPlaneLosses {
     counted: Vec<(XPlaneLoss, u64, u64)>,
@@ -32,7 +32,7 @@ pub(super) struct XPlaneLosses {
 }
 
 impl XPlaneLosses {
-    /// Counts one loss at `offset` of the file.
+    /// Counts one loss at `offset` in the file.
     pub fn add(&mut self, loss: XPlaneLoss, offset: u64) {
         match self.counted.iter_mut().find(|(kind, ..)| *kind == loss) {
             Some((.., count)) => *count += 1,
@@ -40,16 +40,16 @@ impl XPlaneLosses {
         }
     }
 
-    /// The top level of the file cannot be read from `offset` on.
+    /// Records that the top level of the file is unreadable from `offset` on.
     pub fn unreadable(&mut self, offset: u64, bytes: u64) {
         self.unreadable = Some((offset, bytes));
     }
 
-    /// The warnings, in the order of what was met.
+    /// Adds the warnings, in the order of their first loss.
     pub fn append_to(&self, warnings: &mut Vec<Warning>) {
         if let Some((offset, bytes)) = self.unreadable {
             let sentence = format!(
-                "The file does not follow the XPlane format from byte {offset} on: the last {bytes} bytes were not read."
+                "The file does not follow the XPlane format from byte {offset} on. The last {bytes} bytes were not read."
             );
             let remedy = "Copy the file again from where it was captured.";
             let warning = Warning::new(WarningCode::XplaneUnreadable, sentence).with_remedy(remedy);
@@ -69,36 +69,36 @@ impl XPlaneLoss {
         match self {
             XPlaneLoss::Corrupt => (
                 WarningCode::XplaneCorrupt,
-                format!("{} not follow the XPlane format; what they hold was left out.", s("field does", "fields do")),
+                format!("{} not follow the XPlane format. Their content was skipped.", s("field does", "fields do")),
             ),
             XPlaneLoss::MissingMetadata => (
                 WarningCode::XplaneMissingMetadata,
-                event("refer to a name that the file does not hold; they are named by its number."),
+                event("refer to a name that the file lacks. Its id is shown instead."),
             ),
             XPlaneLoss::InvalidText => (
                 WarningCode::XplaneInvalidUtf8,
-                format!("{} not valid UTF-8; the bad bytes are shown as U+FFFD.", s("text is", "texts are")),
+                format!("{} not valid UTF-8. The invalid bytes are shown as U+FFFD.", s("text is", "texts are")),
             ),
             XPlaneLoss::BadTime => (
                 WarningCode::XplaneBadTime,
-                event("with a negative duration, or with a time that is out of range, were left out."),
+                event("with a negative duration or with a time out of range were skipped."),
             ),
-            XPlaneLoss::TooMany => (WarningCode::XplaneTooManyEvents, event("past the 2^32nd were left out.")),
+            XPlaneLoss::TooMany => (WarningCode::XplaneTooManyEvents, event("past the 2^32nd were skipped.")),
             XPlaneLoss::Aggregated => (
                 WarningCode::XplaneAggregatedEvents,
-                event("that only count occurrences, without a time of their own, were left out."),
+                event("that only count occurrences and have no time were skipped."),
             ),
             XPlaneLoss::LateTime => (
                 WarningCode::XplaneLateTime,
                 format!(
-                    "{} time after events, which were placed as if the line began with the capture.",
-                    s("line says its", "lines say their")
+                    "{} start time after events. These events were placed as if the line began with the capture.",
+                    s("line has its", "lines have their")
                 ),
             ),
             XPlaneLoss::MixedClocks => (
                 WarningCode::XplaneMixedClocks,
                 format!(
-                    "{} from the start of the capture while others have absolute times: they may not line up.",
+                    "{} time from the start of the capture and others use absolute time, so they may not line up.",
                     s("line counts", "lines count")
                 ),
             ),
@@ -106,18 +106,18 @@ impl XPlaneLoss {
     }
 }
 
-/// The file ended early: inside `plane`, or between planes where that is `None`.
+/// Builds the warning for a truncated file. The file ended inside `plane`, or between planes if that is `None`.
 pub(super) fn truncated(plane: Option<&str>, missing: u64, length: u64, kept: u64) -> Warning {
     let place = match plane {
-        Some(name) => format!("inside the plane `{name}`, of which at least {missing} bytes are missing"),
-        None => format!("in the middle of a field, of which at least {missing} bytes are missing"),
+        Some(name) => format!("inside the plane `{name}`, which lacks at least {missing} bytes"),
+        None => format!("inside a field that lacks at least {missing} bytes"),
     };
     let sentence = format!(
-        "The file is cut off: it ends at byte {length}, {place}. {kept} events of that plane were kept; everything after it is lost."
+        "The file is truncated: it ends at byte {length}, {place}. {kept} events of that plane were kept. The rest is lost."
     );
     Warning::new(WarningCode::XplaneTruncated, sentence)
         .with_remedy(
-            "Copy the file again; if it is the original, the program ended before the profiler had written it.",
+            "Copy the file again. If the original is truncated too, the program ended before the profiler had written it.",
         )
         .with_offset(length)
         .with_count(missing)

@@ -1,4 +1,4 @@
-//! The metadata of one plane: what its events and stats refer to by number.
+//! The metadata of one plane, which its events and stats refer to by id.
 
 use rustc_hash::FxHashMap;
 
@@ -7,18 +7,18 @@ use super::text::text;
 use base::wire::{Reader, Value};
 use trace::{ArgsId, EventStat, StrId, Strings};
 
-/// A table by id. Profilers number from 1, so nearly all ids index a dense list; the others (program ids, hostile ones)
-/// are hashed, so that a huge id costs no memory.
+/// A table by id. Profilers count from 1, so nearly all ids are indices of a dense list. Other ids (of programs, or
+/// hostile ones) are hashed, so that a huge id costs no memory.
 #[derive(Debug)]
 pub(super) struct IdMap<T> {
     entries: Vec<T>,
-    /// Index into `entries` plus one; 0 where there is none.
+    /// Index into `entries` plus one, or 0 if there is no entry.
     dense: Vec<u32>,
     sparse: FxHashMap<i64, u32>,
 }
 
 impl<T> IdMap<T> {
-    /// A table of `(id, value)`; the last of equal ids wins, as in every protobuf map.
+    /// Creates a table from `(id, value)` pairs. The last of equal ids wins, as in every protobuf map.
     pub fn new(items: Vec<(i64, T)>) -> IdMap<T> {
         let limit = items.len() * 4 + 16;
         let mut map =
@@ -34,12 +34,12 @@ impl<T> IdMap<T> {
         map
     }
 
-    /// All values in file order.
+    /// Returns all values in file order.
     pub fn entries(&self) -> &[T] {
         &self.entries
     }
 
-    /// The value of `id`.
+    /// Returns the value of `id`.
     #[inline]
     pub fn get_mut(&mut self, id: i64) -> Option<&mut T> {
         let index = match usize::try_from(id).ok().and_then(|id| self.dense.get(id)) {
@@ -50,7 +50,7 @@ impl<T> IdMap<T> {
     }
 }
 
-/// A message of the plane, as a place in the bytes that hold its metadata: these outlive the chunks of its lines.
+/// Position of a message in the plane's metadata bytes, which exist longer than the chunks of its lines.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Span {
     start: usize,
@@ -58,35 +58,35 @@ pub(super) struct Span {
 }
 
 impl Span {
-    /// The `length` bytes from `start` on.
+    /// Creates a span of `length` bytes from `start` on.
     pub fn new(start: usize, length: usize) -> Span {
         Span { start, length }
     }
 
-    /// The bytes.
+    /// Returns the bytes.
     pub fn of(self, source: &[u8]) -> &[u8] {
         source.get(self.start..).and_then(|rest| rest.get(..self.length)).unwrap_or_default()
     }
 
-    /// A part of it.
+    /// Returns a part of the span.
     fn part(self, at: usize, length: usize) -> Span {
         Span { start: self.start + at, length }
     }
 }
 
-/// What many events share.
+/// Data that many events share.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct EventMetadata {
     /// The `XEventMetadata` message.
     pub body: Span,
-    /// Where the message starts in the file.
+    /// Position of the message in the file.
     pub offset: u64,
-    /// Decoded on first use.
+    /// Decoded form, set on first use.
     pub resolved: Option<Resolved>,
 }
 
 impl EventMetadata {
-    /// Does the name begin like this?
+    /// Returns true if the name starts with `prefix`.
     pub fn has_name_with(&self, prefix: &str, source: &[u8]) -> bool {
         bytes_field(self.body.of(source), 2).is_some_and(|(name, _)| name.starts_with(prefix.as_bytes()))
     }
@@ -99,7 +99,7 @@ pub(super) struct Resolved {
     pub name: StrId,
     /// Stats of the event metadata.
     pub args: ArgsId,
-    /// The set of the latest event with stats of its own: the next is mostly the same.
+    /// Arguments of the latest event with own stats. The next event usually has the same ones.
     pub latest: ArgsId,
 }
 
@@ -108,13 +108,13 @@ pub(super) struct Resolved {
 pub(super) struct StatMetadata {
     name: Span,
     offset: u64,
-    /// What the stat means; `None` where nothing here uses it.
+    /// Meaning of the stat. `None` if no metric uses it.
     pub meaning: Option<EventStat>,
     interned: Option<StrId>,
 }
 
 impl StatMetadata {
-    /// From an `XStatMetadata` message in `source`, which starts at `offset` of the file.
+    /// Reads an `XStatMetadata` message in `source` that starts at `offset` in the file.
     pub fn new(body: Span, offset: u64, source: &[u8]) -> StatMetadata {
         let (name, offset) = match bytes_field(body.of(source), 2) {
             Some((name, at)) => (body.part(at, name.len()), offset + at as u64),
@@ -123,19 +123,21 @@ impl StatMetadata {
         StatMetadata { name, offset, meaning: EventStat::of_xplane(name.of(source)), interned: None }
     }
 
-    /// Name of the stat as a string of the trace: interned on first use, for most of these texts are never asked for.
+    /// Returns the name of the stat as a string of the trace. Interned on first use, since most of these texts are
+    /// never used.
     pub fn name(&mut self, source: &[u8], strings: &mut Strings, losses: &mut XPlaneLosses) -> StrId {
         let (name, offset) = (self.name.of(source), self.offset);
         *self.interned.get_or_insert_with(|| text(name, offset, strings, losses))
     }
 
-    /// Name of the stat as bytes.
+    /// Returns the name of the stat as bytes.
     pub fn name_bytes<'a>(&self, source: &'a [u8]) -> &'a [u8] {
         self.name.of(source)
     }
 }
 
-/// Key and value of an entry of a map with integer keys, and where in the entry the value starts; a missing key is 0.
+/// Returns the key and value of an entry in a map with integer keys, and the value's position in the entry. A missing
+/// key is 0.
 pub(super) fn map_entry(entry: Span, source: &[u8]) -> (i64, Span, u64) {
     let mut reader = Reader::new(entry.of(source));
     let (mut key, mut value, mut at) = (0, Span::default(), 0);
@@ -152,7 +154,7 @@ pub(super) fn map_entry(entry: Span, source: &[u8]) -> (i64, Span, u64) {
     (key, value, at)
 }
 
-/// The last length-delimited field `number` of a message and its position.
+/// Returns the last length-delimited field `number` of a message, and its position.
 fn bytes_field(message: &[u8], number: u32) -> Option<(&[u8], usize)> {
     let mut reader = Reader::new(message);
     let mut found = None;
@@ -164,7 +166,7 @@ fn bytes_field(message: &[u8], number: u32) -> Option<(&[u8], usize)> {
     found
 }
 
-/// True for names that only JAX gives. `jit_f`, `pmap_f`: modules; `PjitFunction(f)`: their dispatch.
+/// Returns true for names that only JAX uses: modules (`jit_f`, `pmap_f`) and their dispatch (`PjitFunction(f)`).
 pub(super) fn is_jax_name(name: &[u8]) -> bool {
     [b"jit_".as_slice(), b"pmap_", b"pjit_", b"PjitFunction("].iter().any(|prefix| name.starts_with(prefix))
 }

@@ -1,4 +1,4 @@
-//! `*.xplane.pb`, the profile as the JAX or TensorFlow profiler recorded it: an `XSpace` message, decoded into a [`Trace`].
+//! Decodes `*.xplane.pb`, the recording of the JAX or TensorFlow profiler, into a [`Trace`]. It is an `XSpace` message.
 //!
 //! ```text
 //! XSpace  1 planes*  2 errors*  3 warnings*  4 hostnames*
@@ -8,15 +8,15 @@
 //! XStat   1 metadata_id  2 double | 3 uint64 | 4 int64 | 5 str | 6 bytes | 7 ref | 8 gzipped str
 //! ```
 //!
-//! The lines of a plane come before the metadata that names their events. Where the file can be read anywhere, the metadata
-//! of its large planes is read first ([`Outliner`]), and their lines are walked on the wire straight into columns (no struct
-//! per event) while they arrive. Other planes are buffered one at a time, indexed, walked and dropped: the peak is then the
-//! largest of them plus the columns. Both ways give the same trace.
+//! The lines of a plane come before the metadata that names their events. If the file allows random access, an
+//! [`Outliner`] first reads the metadata of its large planes. Their lines are then decoded directly into columns while
+//! they arrive, without a struct per event. Other planes are buffered one at a time, indexed, decoded and dropped. The
+//! peak memory use is the largest of them plus the columns. Both ways give the same trace.
 //!
-//! The HLO protos of `/host:metadata` are kept as they are. Not read: bytes stats other than these and
-//! `memory_access_breakdown`, and links between events (`_p`, `_c`, `flow`), which no number uses. Events with `num_occurrences` are sums without a
-//! time: they are counted and left out. All planes and lines are kept, also derived ones: what they are is recognised by their
-//! names in `trace::classify`.
+//! The HLO protos in `/host:metadata` are kept undecoded. The decoder ignores all other bytes stats except
+//! `memory_access_breakdown`. It also ignores links between events (`_p`, `_c`, `flow`) that no metric uses. Events
+//! with `num_occurrences` are sums without a time, so they are counted and skipped. All planes and lines are kept,
+//! including derived ones. `trace::classify` detects their kinds by their names.
 
 mod arguments;
 mod arriving;
@@ -54,7 +54,7 @@ use plane::PlaneDecoder;
 use stream::{Piece, Tail, TopFields, TopLevel};
 use trace::{RowBlock, SourceFormat, Trace, copies};
 
-/// Bytes that decide whether the file is an XSpace. Fixed, so that the verdict does not depend on the chunks.
+/// Number of bytes that decide whether the file is an XSpace. Fixed, so that the result does not depend on the chunks.
 const HEAD_BYTES: usize = 4096;
 
 /// Decodes one xplane file that is pushed in chunks of any size.
@@ -62,7 +62,7 @@ const HEAD_BYTES: usize = 4096;
 /// ```
 /// use input::XPlaneDecoder;
 ///
-/// // One plane named "/host:CPU".
+/// One plane named "/host:CPU".
 /// let file = b"\x0a\x0b\x12\x09/host:CPU";
 /// let mut decoder = XPlaneDecoder::new("host.xplane.pb");
 /// for byte in file.chunks(1) {
@@ -74,14 +74,14 @@ const HEAD_BYTES: usize = 4096;
 #[derive(Debug)]
 pub struct XPlaneDecoder {
     path: String,
-    /// The first bytes of the file until there are enough to judge them; `None` afterwards.
+    /// First bytes of the file, until there are enough to check them. `None` afterwards.
     head: Option<Vec<u8>>,
     refused: Option<Error>,
     fields: TopFields,
     sink: Sink,
 }
 
-/// Everything that grows while fields arrive.
+/// State that grows while fields arrive.
 #[derive(Debug)]
 struct Sink {
     trace: Trace,
@@ -92,7 +92,7 @@ struct Sink {
 }
 
 impl XPlaneDecoder {
-    /// A decoder for the file `path`, which warnings and errors name.
+    /// Creates a decoder of the file `path`. Warnings name this path.
     pub fn new(path: &str) -> XPlaneDecoder {
         XPlaneDecoder {
             path: path.to_owned(),
@@ -109,31 +109,31 @@ impl XPlaneDecoder {
         }
     }
 
-    /// The file is known to have `bytes` bytes: room for a whole plane may be made at once.
+    /// Announces that the file has `bytes` bytes, so that the decoder can allocate a whole plane at once.
     pub fn expecting(mut self, bytes: u64) -> XPlaneDecoder {
         self.fields = TopFields::expecting(bytes);
         self
     }
 
-    /// Knows these planes of the file, found by an [`Outliner`], before they come.
+    /// Sets the positions of planes that an [`Outliner`] found in the file.
     pub fn foreseeing(mut self, outlines: Vec<Outline>) -> XPlaneDecoder {
-        self.fields.foresee(outlines);
+        self.fields.set_outlines(outlines);
         self
     }
 
-    /// Watches for events: what the file says of them is all that is wanted of it.
+    /// Watches for events. Only their arguments are needed.
     pub(crate) fn watching(mut self, watch: Option<Watch>) -> XPlaneDecoder {
         self.sink.planes.file.watch = watch;
         self
     }
 
-    /// Gives back the memory of the events so far, and returns how many are still watched for.
+    /// Frees the memory of the events so far and returns the number of events that are still missing.
     pub(crate) fn forget(&mut self) -> usize {
         self.sink.trace.events.forget();
         self.sink.planes.file.watch.as_ref().map_or(0, Watch::left)
     }
 
-    /// Ends the file for whoever watches for events.
+    /// Ends the file and returns the watch.
     pub(crate) fn finish_watch(mut self) -> Option<Watch> {
         self.begin();
         let Sink { mut trace, mut planes, mut losses, .. } = self.sink;
@@ -143,10 +143,10 @@ impl XPlaneDecoder {
         planes.file.watch
     }
 
-    /// Takes the next bytes of the file.
+    /// Reads the next bytes of the file.
     ///
     /// # Errors
-    /// [`Error`] as soon as the file is known not to be an XSpace: no further bytes are of use.
+    /// Returns an [`Error`] as soon as it is clear that the file is not an XSpace. Further bytes are then ignored.
     pub fn push(&mut self, mut bytes: &[u8]) -> Result<(), Error> {
         if let Some(head) = &mut self.head {
             let (taken, rest) = bytes.split_at(bytes.len().min(HEAD_BYTES - head.len()));
@@ -161,20 +161,21 @@ impl XPlaneDecoder {
         self.refused.clone().map_or(Ok(()), Err)
     }
 
-    /// Events decoded so far.
+    /// Returns the number of events decoded so far.
     pub fn events(&self) -> u64 {
         self.sink.trace.events.len() as u64
     }
 
-    /// Takes the events that were decoded so far, but the latest: the trace has them no more, and still counts them.
+    /// Takes the events decoded so far, except for the latest. The trace no longer contains them, but still counts
+    /// them.
     pub fn take_rows(&mut self) -> Vec<RowBlock> {
         self.sink.trace.events.take_full_blocks().collect()
     }
 
-    /// The trace, with warnings for what was lost.
+    /// Returns the trace. Its warnings report lost data.
     ///
     /// # Errors
-    /// [`Error`] where the file is not an XSpace; a damaged one is a trace with warnings.
+    /// Returns an [`Error`] if the file is not an XSpace. A damaged one gives a trace with warnings.
     pub fn finish(mut self) -> Result<Trace, Error> {
         self.begin();
         if let Some(error) = self.refused {
@@ -208,7 +209,7 @@ impl XPlaneDecoder {
         texts.append_to(&mut warnings);
         warnings.extend(trace.strings.take_warning());
         if trace.events.is_empty() {
-            let sentence = "The file holds no events.";
+            let sentence = "The file contains no events.";
             let remedy = "Capture while the program runs steps, and stop the trace before it exits.";
             warnings.push(Warning::new(WarningCode::XplaneNoEvents, sentence).with_remedy(remedy));
         }
@@ -216,7 +217,7 @@ impl XPlaneDecoder {
         Ok(trace)
     }
 
-    /// Judges the head, then decodes it.
+    /// Checks the head, then decodes it.
     fn begin(&mut self) {
         let Some(head) = self.head.take() else { return };
         self.refused = check::refusal(&head);

@@ -1,15 +1,16 @@
-//! What a plane says besides its lines, found before the lines are read: they then become columns while they arrive.
+//! Finds the fields of a plane other than its lines, before the lines are read. The lines can then be decoded while
+//! they arrive.
 //!
-//! The names of a plane's events come after all of its lines. In a file that can be read anywhere, the lines are stepped
-//! over by their lengths, a few reads of which nothing is kept:
+//! The names of a plane's events come after all of its lines. If a file allows random access, the lines can be skipped
+//! by their lengths. This takes only a few reads, whose bytes are not kept:
 //!
 //! ```text
 //! plane   [name][line ............................][line .................][metadata][stats]
 //! read    |window|                            |window|                |window ...........|
 //! ```
 //!
-//! An [`Outliner`] says which bytes it wants next and is given them: who reads, and how, is not its matter. A plane that is
-//! damaged, cut, or of too many parts has no outline: it is buffered and decoded as a whole, as one that comes out of an
+//! An [`Outliner`] returns the range of bytes that it needs next, and the caller reads them in any way. A plane that is
+//! damaged, cut or has too many parts gets no outline. It is buffered and decoded as a whole, like a plane in an
 //! archive.
 
 use std::ops::Range;
@@ -18,49 +19,49 @@ use super::metadata::Span;
 use super::plane::Parts;
 use base::wire::{Fault, Reader, Value};
 
-/// What is large enough to be worth an outline, and how it is looked for.
+/// Minimum size of planes that get an outline, and limits of the search.
 #[derive(Clone, Copy, Debug)]
 struct Limits {
-    /// Planes below this many bytes are buffered soon enough.
+    /// Minimum size of a plane in bytes. Buffering a smaller plane is fast enough.
     plane_bytes: u64,
-    /// Bytes of a read.
+    /// Size of a read in bytes.
     window_bytes: u64,
-    /// A plane that says more besides its lines has no outline.
+    /// Maximum size of the fields other than lines in bytes. A plane with more gets no outline.
     outline_bytes: usize,
-    /// Reads of one file.
+    /// Maximum number of reads of one file.
     reads: u32,
 }
 
 const LIMITS: Limits = Limits { plane_bytes: 8 << 20, window_bytes: 128 << 10, outline_bytes: 32 << 20, reads: 48 };
 
-/// A tag and a length of ten bytes each.
+/// Maximum size of a tag and a length, ten bytes each.
 const MAX_HEADER_BYTES: u64 = 20;
 
-/// Number of the lines in a plane.
+/// Field number of lines in a plane.
 const LINE: u32 = 3;
 
-/// Everything of one plane but its lines.
+/// All fields of one plane except its lines.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Outline {
-    /// Where the plane's bytes lie in the file.
+    /// Range of the plane's bytes in the file.
     plane: Range<u64>,
-    /// The plane's other fields: number, position of the body in the file, length, body; numbers of eight bytes,
-    /// little-endian.
+    /// The plane's other fields. Each consists of the field number, position of the body in the file, and length, as
+    /// little-endian numbers of eight bytes, followed by the body.
     records: Vec<u8>,
 }
 
 impl Outline {
-    /// Outline of the plane at these bytes of the file, from its [records](Outline::records).
+    /// Creates the outline of the plane at these bytes of the file from its [records](Outline::records).
     pub fn new(plane: Range<u64>, records: Vec<u8>) -> Outline {
         Outline { plane, records }
     }
 
-    /// Where the plane's bytes lie in the file.
+    /// Returns the range of the plane's bytes in the file.
     pub fn plane(&self) -> Range<u64> {
         self.plane.clone()
     }
 
-    /// What is known of it, as bytes that can be sent elsewhere.
+    /// Returns the fields as bytes, which can be sent to another worker.
     pub fn records(&self) -> &[u8] {
         &self.records
     }
@@ -72,7 +73,7 @@ impl Outline {
         self.records.extend(body);
     }
 
-    /// The fields, as places in the records.
+    /// Returns the fields as positions in the records.
     pub(super) fn parts(&self) -> Parts {
         let mut parts = Parts::default();
         let mut at = 0;
@@ -92,7 +93,7 @@ fn word(head: &[u8; 24], index: usize) -> u64 {
     head.as_chunks::<8>().0.get(index).map_or(0, |bytes| u64::from_le_bytes(*bytes))
 }
 
-/// Looks for the outlines of the large planes of one file.
+/// Finds the outlines of the large planes of one file.
 ///
 /// ```
 /// use input::Outliner;
@@ -109,28 +110,28 @@ fn word(head: &[u8; 24], index: usize) -> u64 {
 pub struct Outliner {
     limits: Limits,
     file_bytes: u64,
-    /// The next field to look at.
+    /// Position of the next field to examine.
     position: u64,
-    /// Bytes to read from there; 0: nothing more is wanted.
+    /// Number of bytes to read at that position. 0 if nothing more is needed.
     wanted_bytes: u64,
     reads: u32,
-    /// The plane that is being stepped through.
+    /// The plane that is being examined.
     open: Option<Outline>,
     found: Vec<Outline>,
 }
 
-/// What a field asks for.
+/// Result of examining a field.
 enum Step {
     /// The next field starts at this position.
     To(u64),
-    /// The field needs this many more bytes.
+    /// The field needs at least this many bytes.
     More(u64),
-    /// The field cannot be stepped over.
+    /// The field cannot be skipped.
     Stop,
 }
 
 impl Outliner {
-    /// An outliner for a file of `file_bytes` bytes.
+    /// Creates an outliner for a file of `file_bytes` bytes.
     pub fn new(file_bytes: u64) -> Outliner {
         Outliner::with(LIMITS, file_bytes)
     }
@@ -141,18 +142,18 @@ impl Outliner {
         Outliner { limits, file_bytes, position: 0, wanted_bytes, reads: limits.reads, open, found }
     }
 
-    /// The bytes of the file that it has to see next; `None` when it is done.
+    /// Returns the range of bytes to read next, or `None` when the search is complete.
     pub fn wanted(&self) -> Option<Range<u64>> {
         let end = self.position.saturating_add(self.wanted_bytes).min(self.file_bytes);
         (self.position < end).then_some(self.position..end)
     }
 
-    /// Takes the bytes that were [wanted](Outliner::wanted), all of them.
+    /// Receives all the bytes that were [wanted](Outliner::wanted).
     pub fn give(&mut self, window: &[u8]) {
         let start = self.position;
         loop {
             let Some(rest) = usize::try_from(self.position - start).ok().and_then(|from| window.get(from..)) else {
-                // What comes next lies behind the window.
+                // The next field is after the window.
                 return self.want(self.limits.window_bytes);
             };
             match self.step(rest) {
@@ -166,7 +167,7 @@ impl Outliner {
         }
     }
 
-    /// What was found, in the order of the file.
+    /// Returns the outlines found, in the order of the file.
     pub fn outlines(self) -> Vec<Outline> {
         self.found
     }
@@ -176,7 +177,7 @@ impl Outliner {
         self.wanted_bytes = if self.reads == 0 { 0 } else { bytes };
     }
 
-    /// Looks at the field at `position`, where `bytes` start.
+    /// Examines the field at `position`, which starts `bytes`.
     fn step(&mut self, bytes: &[u8]) -> Step {
         let inside = self.open.as_ref().map(|outline| outline.plane.end);
         if inside == Some(self.position) {
@@ -223,7 +224,7 @@ impl Outliner {
                 if known.saturating_add(length) <= self.limits.outline_bytes as u64 {
                     return Step::More(next - self.position);
                 }
-                // Compiled modules of a hundred megabytes, perhaps: this plane is for the buffer.
+                // It may have compiled modules of a hundred megabytes, so buffer this plane.
                 let plane_end = outline.plane.end;
                 self.open = None;
                 Step::To(plane_end)
@@ -239,7 +240,7 @@ impl Outliner {
 
 #[cfg(test)]
 impl Outliner {
-    /// An outliner for small files.
+    /// Creates an outliner for small files.
     pub(crate) fn for_test(file_bytes: u64, plane_bytes: u64, window_bytes: u64) -> Outliner {
         Outliner::with(Limits { plane_bytes, window_bytes, outline_bytes: 1 << 20, reads: u32::MAX }, file_bytes)
     }

@@ -1,4 +1,4 @@
-//! One plane: index what stands behind the lines, then walk the lines.
+//! Decodes one plane: indexes the fields after the lines, then decodes the lines.
 
 use rustc_hash::FxHashMap;
 
@@ -11,16 +11,16 @@ use super::walk::{OfFile, Tables, Walk, is_cut};
 use base::wire::{Fault, Reader, Value};
 use trace::{Args, EventStat, HloProto, Plane, StrId, Trace};
 
-/// Decodes planes one after the other; keeps what belongs to the whole file.
+/// Decodes planes in order, and keeps the state of the whole file.
 #[derive(Debug, Default)]
 pub(super) struct PlaneDecoder {
-    /// What walking its lines goes on with.
+    /// State for decoding lines.
     pub file: OfFile,
-    /// A name that only JAX gives was seen.
+    /// True if a name that only JAX uses was found.
     pub jax: bool,
 }
 
-/// The parts of a plane, still on the wire; `u64`: where each starts in the file.
+/// The undecoded parts of a plane. Each `u64` is the position of the part in the file.
 #[derive(Default)]
 pub(super) struct Parts {
     name: (Span, u64),
@@ -28,13 +28,13 @@ pub(super) struct Parts {
     event_metadata: Vec<(i64, EventMetadata)>,
     stat_metadata: Vec<(i64, StatMetadata)>,
     stats: Vec<(Span, u64)>,
-    /// True where the last line lacks its end.
+    /// True if the end of the last line is missing.
     last_line_cut: bool,
 }
 
 impl PlaneDecoder {
-    /// Decodes the plane `message`, which starts at `offset` of the file, into `trace` and returns its name. `cut`: the
-    /// file ends inside it, which the caller reports.
+    /// Decodes the plane `message`, which starts at `offset` in the file, into `trace` and returns its name. `cut`
+    /// means that the file ends inside the plane. The caller reports this.
     pub fn decode(
         &mut self,
         message: &[u8],
@@ -54,7 +54,7 @@ impl PlaneDecoder {
         Some(name)
     }
 
-    /// Adds the plane to `trace`, and returns its name and what its lines refer to. The parts lie in `source`.
+    /// Adds the plane to `trace`. Returns its name and the tables that its lines refer to. The parts are in `source`.
     pub fn begin(
         &mut self,
         parts: Parts,
@@ -64,7 +64,7 @@ impl PlaneDecoder {
     ) -> Option<(StrId, Tables)> {
         let (name_bytes, name_offset) = (parts.name.0.of(source), parts.name.1);
         let name = text(name_bytes, name_offset, &mut trace.strings, losses);
-        // A module's number in this table is its program id.
+        // In this table, the id of a module is its program id.
         let modules: Vec<(i64, EventMetadata)> =
             if name_bytes == b"/host:metadata" { parts.event_metadata.clone() } else { Vec::new() };
         let event_metadata = IdMap::new(parts.event_metadata);
@@ -89,7 +89,7 @@ impl PlaneDecoder {
 }
 
 impl Parts {
-    /// One pass over the headers of the plane's fields; their bodies are not read.
+    /// Indexes the headers of the plane's fields in one pass, without reading their bodies.
     fn of(message: &[u8], offset: u64, cut: bool, losses: &mut XPlaneLosses) -> Parts {
         let mut parts = Parts::default();
         let mut reader = Reader::new(message);
@@ -106,7 +106,7 @@ impl Parts {
                     if !(cut && is_cut(&error)) {
                         losses.add(XPlaneLoss::Corrupt, offset + error.position as u64);
                     }
-                    // A name or a line that lacks its end is still of use; metadata is not.
+                    // A truncated name or line is still useful, but truncated metadata is not.
                     if let Fault::Short { number: number @ 2..=3, rest, .. } = error.fault {
                         let start = message.len() - rest.len();
                         parts.add(number, Span::new(start, rest.len()), offset + start as u64, message);
@@ -118,7 +118,7 @@ impl Parts {
         }
     }
 
-    /// Adds the field `number` of the plane, whose body lies in `source` and starts at `at` of the file.
+    /// Adds the field `number` of the plane. Its body is in `source` and starts at `at` in the file.
     pub fn add(&mut self, number: u32, body: Span, at: u64, source: &[u8]) {
         match number {
             2 => self.name = (body, at),
@@ -138,10 +138,10 @@ impl Parts {
 }
 
 impl EventMetadata {
-    /// Name and arguments of the events that refer to it.
+    /// Decodes the name and arguments of the events that refer to this metadata.
     ///
-    /// The event is called by the display name where there is one (the short name of a TPU's instruction); the name, its
-    /// full expression, is then the long name. The profiler's JSON does the same.
+    /// If there is a display name (the short name of a TPU instruction), it becomes the event's name. The other name,
+    /// the full expression, becomes the long name. The profiler's JSON does the same.
     pub fn decode(&self, values: &mut Values<'_>) -> (StrId, Args) {
         let mut reader = Reader::new(self.body.of(values.source));
         let (mut name, mut display_name, mut stats) = (StrId::EMPTY, StrId::EMPTY, Vec::new());
@@ -171,13 +171,13 @@ impl EventMetadata {
         if shown != name {
             args.long_name = name;
         }
-        // Ids of single events do not stand on what many events share.
+        // Ids of single events do not belong to data that many events share.
         stats.retain(|(meaning, _)| !matches!(meaning, EventStat::Column(_)));
         values.apply(&stats, &mut args);
         (shown, args)
     }
 
-    /// True for names that only JAX gives: its compiled functions and the host events of their dispatch.
+    /// Returns true for names that only JAX uses: its compiled functions and the host events of their dispatch.
     fn names_jax(&self, source: &[u8]) -> bool {
         let mut reader = Reader::new(self.body.of(source));
         while let Ok(Some(field)) = reader.field() {
@@ -188,7 +188,8 @@ impl EventMetadata {
         false
     }
 
-    /// The compiled module whose HLO stands here. Its program's number is a stat; writers without it number the metadata so.
+    /// Returns the HLO of a compiled module if this metadata contains it. A stat contains the program id. Some writers
+    /// lack it and use the program id as the id of the metadata.
     fn hlo(&self, id: i64, values: &mut Values<'_>) -> Option<HloProto> {
         let mut program_id = id;
         let mut reader = Reader::new(self.body.of(values.source));

@@ -1,4 +1,4 @@
-//! Stats: the typed values that events, their metadata and planes carry.
+//! Stats: typed values of events, of their metadata, and of planes.
 
 use std::io::Read;
 
@@ -8,19 +8,19 @@ use super::text::text;
 use base::wire::{Reader, Value};
 use trace::{Args, ColumnValues, EventStat, Holds, MemoryBytes, StatValue, StrId, Strings};
 
-/// A gzipped stat that inflates to more is not read: the texts that profilers compress are HLO expressions.
+/// Maximum decompressed size of a gzipped stat in bytes. The texts that profilers compress are HLO expressions.
 const MAX_INFLATED_BYTES: u64 = 16 << 20;
 
-/// The value of a stat as it stands in the file.
+/// The value of a stat as in the file.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum RawValue<'a> {
     Missing,
     Double(f64),
-    /// `int64`, or `uint64` as its two's complement: ids of 64 bits keep all of them.
+    /// `int64`, or `uint64` as its two's complement, so that 64-bit ids keep all bits.
     Int(i64),
     Text(&'a [u8]),
     Bytes(&'a [u8]),
-    /// Number of the stat metadata whose name is the text.
+    /// Id of the stat metadata whose name is the text.
     Reference(i64),
     Gzip(&'a [u8]),
 }
@@ -28,17 +28,17 @@ pub(super) enum RawValue<'a> {
 /// One stat.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Stat<'a> {
-    /// Number of the kind of stat.
+    /// Id of the stat's metadata.
     pub metadata_id: i64,
     /// Value of the stat.
     pub value: RawValue<'a>,
-    /// Where the stat starts in the file.
+    /// Position of the stat in the file.
     pub offset: u64,
 }
 
 impl<'a> Stat<'a> {
-    /// The number of a stat's kind where it stands first and is small, as every writer has it: most stats are of no use
-    /// and need not be read further.
+    /// Returns the id of a stat's metadata if it comes first and is small, as in the output of every writer. Most stats
+    /// are irrelevant and need not be read further.
     #[inline(always)]
     pub fn peek_metadata_id(message: &[u8]) -> Option<i64> {
         match message {
@@ -48,10 +48,10 @@ impl<'a> Stat<'a> {
         }
     }
 
-    /// From an `XStat` message that starts at `offset` of the file.
+    /// Reads an `XStat` message that starts at `offset` in the file.
     ///
     /// # Errors
-    /// Where it does not follow the wire format: the offset in the file.
+    /// Returns the position in the file if the message is malformed.
     #[inline]
     pub fn read(message: &'a [u8], offset: u64) -> Result<Stat<'a>, u64> {
         let mut reader = Reader::new(message);
@@ -75,26 +75,26 @@ impl<'a> Stat<'a> {
     }
 }
 
-/// Where values are resolved: the plane's stat metadata and the trace's strings.
+/// Tables for resolving values: the plane's stat metadata and the trace's strings.
 pub(super) struct Values<'p> {
-    /// What the plane's metadata points into.
+    /// The bytes of the plane's metadata.
     pub source: &'p [u8],
     /// Stat metadata of the plane.
     pub metadata: &'p mut IdMap<StatMetadata>,
     /// Strings of the trace.
     pub strings: &'p mut Strings,
-    /// Where bad texts are counted.
+    /// Counts of invalid texts.
     pub losses: &'p mut XPlaneLosses,
 }
 
 impl Values<'_> {
-    /// What a stat means; `None` where nothing here uses it.
+    /// Returns the meaning of a stat, or `None` if no metric uses it.
     #[inline]
     pub fn meaning(&mut self, stat: &Stat<'_>) -> Option<EventStat> {
         self.metadata.get_mut(stat.metadata_id)?.meaning
     }
 
-    /// A stat as text; empty where it is none.
+    /// Returns a stat as text. Empty if it is not a text.
     pub fn text(&mut self, stat: &Stat<'_>) -> StrId {
         match stat.value {
             RawValue::Text(bytes) => text(bytes, stat.offset, self.strings, self.losses),
@@ -113,7 +113,7 @@ impl Values<'_> {
         }
     }
 
-    /// A stat as a whole number; some writers store numbers as text.
+    /// Returns a stat as a whole number. Some writers store numbers as text.
     pub fn number(&mut self, stat: &Stat<'_>) -> Option<i64> {
         match stat.value {
             RawValue::Int(number) => Some(number),
@@ -126,7 +126,7 @@ impl Values<'_> {
         }
     }
 
-    /// A stat of a plane under its name; `None` for bytes and for a stat without a name.
+    /// Returns a stat of a plane with its name, or `None` for bytes and for a stat without a name.
     pub fn plane_stat(&mut self, stat: &Stat<'_>) -> Option<(StrId, StatValue)> {
         let name = self.metadata.get_mut(stat.metadata_id)?.name(self.source, self.strings, self.losses);
         let value = match stat.value {
@@ -138,8 +138,8 @@ impl Values<'_> {
         Some((name, value))
     }
 
-    /// The numbers that `core_details` of a TPU holds as a message: which chip and core of the whole program it is, counted over
-    /// all hosts. Numbers that are 0 are not written.
+    /// Returns the ids of a TPU's chip and core within the whole program, counted over all hosts. The stat
+    /// `core_details` contains them as a message, which omits zeros.
     pub fn core_ids(&mut self, stat: &Stat<'_>) -> Option<[(StrId, StatValue); 2]> {
         let RawValue::Bytes(message) = stat.value else { return None };
         if self.metadata.get_mut(stat.metadata_id)?.name_bytes(self.source) != b"core_details" {
@@ -158,7 +158,7 @@ impl Values<'_> {
         Some([named("global_chip_id", chip), named("global_core_id", core)])
     }
 
-    /// Sets in `args` what `stats` say; returns what does not belong there.
+    /// Applies `stats` to `args`. Returns the values that belong to a single event.
     pub fn apply(&mut self, stats: &[(EventStat, Stat<'_>)], args: &mut Args) -> Own {
         let mut own = Own::default();
         let (mut name, mut annotation) = (StrId::EMPTY, StrId::EMPTY);
@@ -186,21 +186,21 @@ impl Values<'_> {
     }
 }
 
-/// What belongs to one event alone.
+/// Values that belong to a single event.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Own {
     /// Values that have columns.
     pub values: ColumnValues,
-    /// Start by the chip's clock.
+    /// Start in the chip's clock.
     pub chip_start: Option<i64>,
-    /// Duration by the chip's clock.
+    /// Duration in the chip's clock.
     pub chip_duration: Option<i64>,
-    /// The name of a step, empty where there is none.
+    /// Name of a step. Empty if there is none.
     pub step_name: StrId,
 }
 
 impl<'a> RawValue<'a> {
-    /// The bytes of a bytes stat; some writers store a message as text.
+    /// Returns the bytes of a bytes stat. Some writers store a message as text.
     pub fn bytes(self) -> Option<&'a [u8]> {
         match self {
             RawValue::Bytes(bytes) | RawValue::Text(bytes) => Some(bytes),
@@ -209,8 +209,9 @@ impl<'a> RawValue<'a> {
     }
 }
 
-/// `MemoryAccessBreakdown { repeated MemoryAccessed = 1 }`, each `{ 1 operation (1 read, 2 write), 2 memory space
-/// (1 HBM, 2 CMEM, 3 VMEM), 3 bytes }`; `None` where it names none of these or is damaged.
+/// Sums the bytes in a `MemoryAccessBreakdown { repeated MemoryAccessed = 1 }`. The fields of each entry are
+/// 1 operation (1 read, 2 write), 2 memory space (1 HBM, 2 CMEM, 3 VMEM) and 3 bytes. Returns `None` if the message
+/// contains none of these or is damaged.
 fn memory_bytes(message: &[u8]) -> Option<MemoryBytes> {
     let mut memory = MemoryBytes::default();
     let mut reader = Reader::new(message);
@@ -242,7 +243,7 @@ fn memory_bytes(message: &[u8]) -> Option<MemoryBytes> {
     any.then_some(memory)
 }
 
-/// Inflates a gzip stream, or says that it is damaged or too large.
+/// Decompresses a gzip stream. Returns `None` if it is damaged or too large.
 pub(super) fn inflate(bytes: &[u8]) -> Option<Vec<u8>> {
     let mut inflated = Vec::new();
     let mut limited = flate2::read::GzDecoder::new(bytes).take(MAX_INFLATED_BYTES + 1);

@@ -1,26 +1,26 @@
-//! Cuts the stream of chunks into the top-level fields of an XSpace.
+//! Splits the stream of chunks into the top-level fields of an XSpace.
 //!
-//! A field is buffered until it is whole, unless a chunk holds it whole already, or its outline is known: such a plane is
-//! handed out as it arrives. The buffer grows with the bytes that arrive, never by what a length promises: unless the file
-//! is known to be as long.
+//! A field is buffered until it is complete, unless a chunk contains all of it. A plane with a known outline is passed
+//! on as it arrives. The buffer grows with the bytes that arrive and not by the length in the file, unless the file is
+//! known to be that long.
 
 use std::collections::VecDeque;
 
 use super::outline::Outline;
 use base::wire::{Fault, Reader, Value};
 
-/// Texts longer than this are skipped: no profiler writes such an error message.
+/// Maximum size of a text in bytes. Longer ones are skipped: no profiler writes such an error message.
 const MAX_TEXT_BYTES: u64 = 1 << 20;
 
-/// A tag and a length, or a tag and a number, of ten bytes each.
+/// Maximum size of a tag with a length or a number, ten bytes each.
 const MAX_HEADER_BYTES: usize = 20;
 
-/// A whole length-delimited field of the XSpace.
+/// A complete length-delimited field of the XSpace.
 #[derive(Debug)]
 pub(super) struct TopLevel<'a> {
     /// Number of the field.
     pub number: u32,
-    /// Where the field's body starts in the file.
+    /// Position of the field's body in the file.
     pub offset: u64,
     /// Bytes of the field's body.
     pub body: &'a [u8],
@@ -37,28 +37,28 @@ impl TopLevel<'_> {
     pub const HOSTNAME: u32 = 4;
 }
 
-/// What is handed out.
+/// Output of the stream.
 #[derive(Debug)]
 pub(super) enum Piece<'a> {
-    /// A whole field.
+    /// A complete field.
     Whole(TopLevel<'a>),
-    /// A plane of this outline begins.
+    /// A plane with this outline begins.
     Begin(Outline),
-    /// The next bytes of the plane that began.
+    /// The next bytes of the current plane.
     Part(&'a [u8]),
-    /// The plane is whole.
+    /// The current plane is complete.
     End,
 }
 
-/// How the file ended.
+/// State at the end of the file.
 #[derive(Debug, PartialEq)]
 pub(super) enum Tail {
-    /// After a whole field.
+    /// After a complete field.
     Complete,
-    /// What stands at `offset` is no field; `unread` bytes follow.
+    /// The bytes at `offset` are not a field. `unread` bytes follow.
     Malformed { offset: u64, unread: u64 },
-    /// Inside field `number` (0 where even that is cut), whose body starts at `offset`; of a plane that was handed out in
-    /// parts it is not kept.
+    /// Inside field `number` (0 if even that is cut), whose body starts at `offset`. The body is empty for a plane that
+    /// was passed on in parts.
     Truncated { number: u32, offset: u64, body: Vec<u8>, missing: u64, length: u64 },
 }
 
@@ -67,50 +67,50 @@ pub(super) enum Tail {
 struct Pending {
     number: u32,
     length: u64,
-    /// What becomes of the field's bytes.
+    /// Handling of the field's bytes.
     fate: Fate,
     received: u64,
     body: Vec<u8>,
 }
 
-/// What becomes of the bytes of a field.
+/// Handling of the bytes of a field.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
-    /// The bytes are not of interest, and are counted only.
+    /// The bytes are irrelevant and are only counted.
     Passed,
     /// The bytes are collected.
     Collected,
-    /// The bytes are handed out as they come.
+    /// The bytes are passed on as they come.
     HandedOut,
 }
 
 /// The state between chunks.
 #[derive(Debug, Default)]
 pub(super) struct TopFields {
-    /// Bytes taken so far.
+    /// Number of bytes read so far.
     position: u64,
-    /// Length of the file, where it is known; else 0.
+    /// Length of the file in bytes, or 0 if unknown.
     expected: u64,
-    /// Tag and length of the next field as far as they have arrived: 20 bytes at most.
+    /// Part of the next field's tag and length that has arrived: 20 bytes at most.
     header: Vec<u8>,
     pending: Option<Pending>,
     malformed_at: Option<u64>,
-    /// Outlines of planes that are still to come, in their order.
+    /// Outlines of planes that are still to come, in file order.
     outlines: VecDeque<Outline>,
 }
 
 impl TopFields {
-    /// Fields of a file that is known to have `bytes` bytes.
+    /// Creates the state for a file of `bytes` bytes.
     pub fn expecting(bytes: u64) -> TopFields {
         TopFields { expected: bytes, ..TopFields::default() }
     }
 
-    /// Knows these planes, in the order of the file, before they come.
-    pub fn foresee(&mut self, outlines: Vec<Outline>) {
+    /// Sets the outlines of planes that are still to come, in file order.
+    pub fn set_outlines(&mut self, outlines: Vec<Outline>) {
         self.outlines = outlines.into();
     }
 
-    /// Takes a chunk and hands out the fields that are whole by now.
+    /// Reads a chunk and passes on the fields that are now complete.
     pub fn push(&mut self, mut bytes: &[u8], sink: &mut dyn FnMut(Piece<'_>)) {
         while !bytes.is_empty() {
             if self.malformed_at.is_some() {
@@ -132,7 +132,7 @@ impl TopFields {
         }
     }
 
-    /// One byte at a time: a header is a few bytes and there are few of them.
+    /// Reads one byte of a header. Headers are short and rare.
     fn take_header(&mut self, bytes: &[u8], sink: &mut dyn FnMut(Piece<'_>)) -> usize {
         let Some(&byte) = bytes.first() else { return 0 };
         self.header.push(byte);
@@ -143,7 +143,7 @@ impl TopFields {
                     Some(header) => header,
                     None if self.header.len() < MAX_HEADER_BYTES => return 1,
                     None => {
-                        // A group, which no XSpace has.
+                        // A group, which no XSpace contains.
                         self.malformed_at = Some(start);
                         return 1;
                     }
@@ -155,7 +155,7 @@ impl TopFields {
                 }
             },
             Ok(Some(field)) => {
-                // An empty field, or a number: whole already.
+                // An empty field, or a number, is already complete.
                 if let Value::Bytes(body) = field.value {
                     sink(Piece::Whole(TopLevel { number: field.number, offset: self.position + 1, body }));
                 }
@@ -174,14 +174,14 @@ impl TopFields {
         1
     }
 
-    /// A plane of this length begins after the byte that is being taken.
+    /// Handles the start of a plane with this length after the current byte.
     fn plane_begins(&mut self, length: u64, sink: &mut dyn FnMut(Piece<'_>)) -> Fate {
         let start = self.position + 1;
         while self.outlines.front().is_some_and(|outline| outline.plane().start < start) {
             self.outlines.pop_front();
         }
-        let foreseen = self.outlines.pop_front_if(|outline| outline.plane() == (start..start.saturating_add(length)));
-        match foreseen {
+        let known = self.outlines.pop_front_if(|outline| outline.plane() == (start..start.saturating_add(length)));
+        match known {
             Some(outline) => {
                 sink(Piece::Begin(outline));
                 Fate::HandedOut
@@ -190,7 +190,7 @@ impl TopFields {
         }
     }
 
-    /// Says how the file ended.
+    /// Returns the state at the end of the file.
     pub fn finish(self) -> Tail {
         if let Some(offset) = self.malformed_at {
             return Tail::Malformed { offset, unread: self.position.saturating_sub(offset) };
@@ -237,8 +237,8 @@ impl Pending {
         count
     }
 
-    /// Room for all of it where the file is known to hold it, in its `left` bytes. Else the buffer doubles, but never past the
-    /// promised length: the last step then fits exactly.
+    /// Appends to the body. If the rest of the file (`left` bytes) is known to contain all of it, reserves all memory
+    /// at once. Otherwise the buffer doubles, but never beyond the field's length, so that the last step fits exactly.
     fn append(&mut self, part: &[u8], left: u64) {
         let needed = self.body.len() + part.len();
         if needed > self.body.capacity() {
@@ -252,7 +252,7 @@ impl Pending {
     }
 }
 
-/// A tag of a fixed-width number: to be skipped like a body of that width.
+/// Returns the width of a fixed-width number after its tag, which is then skipped like a body of that length.
 fn fixed_length(header: &[u8]) -> Option<(u32, u64)> {
     if header.last().is_none_or(|&byte| byte >= 0x80) {
         return None;

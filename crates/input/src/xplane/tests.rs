@@ -1,4 +1,4 @@
-//! What is read from files built here, and what is refused.
+//! Tests of reading and refusing files that are built here.
 
 use super::writer::{Message, event, message, sample};
 use super::*;
@@ -21,7 +21,7 @@ pub(super) fn events(trace: &Trace) -> Vec<Event> {
     trace.events.iter().collect()
 }
 
-/// The events, by their index, that have a value in this column, and the value.
+/// Returns the index and the value of all events with a value in this column.
 pub(super) fn values(trace: &Trace, column: EventColumn) -> Vec<(u32, i64)> {
     trace.events.column(column).iter().map(|(id, value)| (id.get(), value)).collect()
 }
@@ -34,7 +34,7 @@ pub(super) fn codes(trace: &Trace) -> Vec<&str> {
     trace.warnings.iter().map(|warning| warning.code.as_str()).collect()
 }
 
-/// A host plane with one line at `timestamp_ns`.
+/// Builds a host plane with one line at `timestamp_ns`.
 fn one_line(timestamp_ns: i64, events: &[Message]) -> Message {
     let line = message().bytes(2, "line").int(3, timestamp_ns);
     let line = events.iter().fold(line, |line, event| line.message(4, event.clone()));
@@ -109,7 +109,7 @@ fn stalls_sizes_and_annotations_are_kept() {
     assert_eq!((args.copy_bytes, trace.text(args.tf_op)), (Some(4096), "Mul:Mul"));
 }
 
-/// Events that say nothing of their own take a short way, which those of a line with chip times must not.
+/// Events without own stats take a fast path, but those on a line with chip times must not.
 #[test]
 fn chip_times_win_and_events_without_one_follow_them() {
     const NS: i64 = 1_000;
@@ -117,7 +117,7 @@ fn chip_times_win_and_events_without_one_follow_them() {
         let chip = message().int(1, 1).int(4, 5_000_000 + at);
         event(1, at, 60 * NS).message(4, chip).message(4, message().int(1, 2).int(4, 40 * NS))
     };
-    // Two before the line is known to have chip times, and two behind.
+    // Two events before the line is known to have chip times, and two after.
     let line = message().bytes(2, "XLA Ops").message(4, event(1, 0, 50 * NS)).message(4, event(1, 50 * NS, 50 * NS));
     let line = (1..20).fold(line, |line, n| line.message(4, clocked(100 * n * NS)));
     let line = line.message(4, event(1, 1_960 * NS, 30 * NS)).message(4, event(1, 1_990 * NS, 5 * NS));
@@ -126,7 +126,7 @@ fn chip_times_win_and_events_without_one_follow_them() {
     let plane = plane.event_metadata(1, "op").event_metadata(2, "jit_f");
     let plane = plane.stat_metadata(1, "device_offset_ps").stat_metadata(2, "device_duration_ps");
     let trace = read(message().message(1, plane));
-    // Events end 20 ns after their ops did on the chip.
+    // Events end 20 ns after their ops on the chip.
     let mut expected = vec![(100, 1_840), (0, 50), (50, 50)];
     expected.extend((1..20).map(|n| (100 * n, 40)));
     expected.extend([(1_940, 30), (1_970, 5)]);
@@ -137,7 +137,7 @@ fn chip_times_win_and_events_without_one_follow_them() {
 }
 
 #[test]
-fn messages_between_slices_tell_their_length_and_bytes() {
+fn messages_between_slices_record_their_length_and_bytes() {
     let own = event(1, 9_000_000, 0).message(4, message().int(1, 1).bytes(5, "all-reduce.273_312"));
     let own = own.message(4, message().int(1, 2).int(3, 50)).message(4, message().int(1, 3).int(3, 32_768));
     let plane = message().bytes(2, "/host:CPU").message(3, message().message(4, own));
@@ -181,7 +181,7 @@ fn absolute_times_are_counted_from_the_first_line() {
 }
 
 #[test]
-fn times_that_make_no_sense_are_left_out() {
+fn impossible_times_are_skipped() {
     let odd = [event(1, i64::MAX, 5), event(1, 0, -5), event(1, i64::MAX - 5_000, 1), event(1, -3, 2)];
     let trace = read(one_line(5, &odd));
     assert_eq!(rows(&trace), [("op", 4_997, 2)]);
@@ -192,7 +192,7 @@ fn times_that_make_no_sense_are_left_out() {
     assert_eq!((rows(&before).len(), codes(&before)), (0, vec!["xplane_bad_time", "xplane_no_events"]));
 }
 
-/// What is known of an event from the one before it holds for its line, its name and its arguments, each by itself.
+/// The cached kind of an event depends on its line, name and arguments, each separately.
 #[test]
 fn events_of_few_kinds_keep_line_name_and_arguments_apart() {
     let line = |name: &str, events: &[Message]| {
@@ -233,7 +233,7 @@ fn missing_names_are_replaced_by_their_numbers() {
 }
 
 #[test]
-fn embedded_modules_are_counted_and_a_quiet_file_says_so() {
+fn embedded_modules_are_counted_and_a_file_without_events_gives_a_warning() {
     let module = message().bytes(2, "f(1)").message(5, message().int(1, 1).bytes(6, [0u8; 100]));
     let plane = message().bytes(2, "/host:metadata").entry(4, -5, module).stat_metadata(1, "Hlo Proto");
     let trace = read(message().message(1, plane.event_metadata(2, "symbols")));
@@ -241,11 +241,11 @@ fn embedded_modules_are_counted_and_a_quiet_file_says_so() {
 }
 
 #[test]
-fn a_known_length_changes_nothing_but_the_room_made() {
+fn a_known_length_changes_only_the_allocation() {
     let plane = message().bytes(2, "/host:CPU").message(3, message().bytes(2, "python").bytes(9, [7u8; 9000]));
     let file = message().message(1, plane).0;
     for expected in [0, 10, file.len() as u64, u64::MAX] {
-        // Cut, too: the promise of its length is then broken.
+        // Also truncated, so that the announced length is wrong.
         for length in [file.len(), file.len() / 2] {
             let mut decoder = XPlaneDecoder::new("some.xplane.pb").expecting(expected);
             file[..length].chunks(1000).for_each(|chunk| decoder.push(chunk).unwrap());
@@ -275,7 +275,7 @@ fn unknown_fields_are_skipped() {
 }
 
 #[test]
-fn an_xspace_is_told_from_its_first_bytes() {
+fn an_xspace_is_detected_by_its_first_bytes() {
     let file = sample();
     assert!(looks_like_xspace(&file));
     for length in 8..200 {
@@ -301,7 +301,7 @@ fn an_xspace_is_told_from_its_first_bytes() {
 }
 
 #[test]
-fn near_misses_are_named() {
+fn similar_files_are_named() {
     let device = message().int(1, 0).message(2, message().bytes(2, "/host:CPU").bytes(3, "resources"));
     let record = message().int(1, 1).bytes(2, "Device").bytes(3, "IDLE");
     let mangled: Vec<u8> = String::from_utf8_lossy(&sample().repeat(40)).into_owned().into_bytes();
@@ -317,7 +317,7 @@ fn near_misses_are_named() {
 }
 
 #[test]
-fn a_time_after_the_events_is_told_and_not_used() {
+fn a_time_after_the_events_is_reported_and_not_used() {
     let line = message().bytes(2, "python").message(4, event(1, 50, 5)).int(3, 7).message(4, event(1, 90, 5));
     let plane = message().bytes(2, "/host:CPU").message(3, line).event_metadata(1, "step");
     let trace = decode(&message().message(1, plane).0, 64).unwrap();

@@ -1,4 +1,4 @@
-//! The lines of a plane, from the wire into columns: their names and times, and their [events](super::event).
+//! Decodes the lines of a plane into columns: their names and times, and their [events](super::event).
 
 use rustc_hash::FxHashMap;
 
@@ -12,74 +12,74 @@ use base::Ps;
 use base::wire::{Fault, Field, Reader, Value, WireError};
 use trace::{EventStat, Line, LineId, PlaneId, StrId, Trace};
 
-/// Nanoseconds above which a line's time is absolute Unix time (1e15 ns = 12 days after 1970), not time since the start
-/// of the capture.
+/// Times of lines above this limit are absolute Unix time in nanoseconds (1e15 ns is 12 days after 1970). Smaller ones
+/// count from the start of the capture.
 const ABSOLUTE_NS: i64 = 1_000_000_000_000_000;
 
-/// The file's clock: absolute times are counted from the first line with events that has one, because picoseconds since
-/// 1970 do not fit an `i64`.
+/// The file's clock. Absolute times count from the first absolute line with events, because picoseconds since 1970
+/// overflow an `i64`.
 #[derive(Debug, Default)]
 pub(super) struct Clock {
-    /// Unix time that is subtracted from absolute lines.
+    /// Unix time in nanoseconds that is subtracted from absolute times.
     pub anchor_ns: Option<i64>,
     relative_lines: bool,
 }
 
-/// What belongs to the whole file while its planes are walked.
+/// State of the whole file while its planes are decoded.
 #[derive(Debug, Default)]
 pub(super) struct OfFile {
     /// The clock of the lines.
     pub clock: Clock,
-    /// The events of which everything is wanted.
+    /// Events whose arguments are all needed.
     pub watch: Option<Watch>,
 }
 
-/// What the events of a plane refer to.
+/// Tables that the events of a plane refer to.
 #[derive(Debug)]
 pub(super) struct Tables {
-    /// The plane that the lines are of.
+    /// The plane that the lines belong to.
     pub plane: PlaneId,
     /// Event metadata of the plane.
     pub event_metadata: IdMap<EventMetadata>,
     /// Stat metadata of the plane.
     pub stat_metadata: IdMap<StatMetadata>,
-    /// Synthetic names for numbers without metadata.
+    /// Synthetic names for ids without metadata.
     pub missing: FxHashMap<i64, StrId>,
-    /// What need not be looked up any more.
+    /// Cache of lookups.
     pub known: Known,
 }
 
-/// One plane being walked.
+/// State for decoding the lines of one plane.
 pub(super) struct Walk<'p, 'a> {
-    /// What the plane's metadata points into.
+    /// The bytes of the plane's metadata.
     pub(super) source: &'p [u8],
     pub(super) tables: &'p mut Tables,
-    /// Where lines and events go.
+    /// Destination of lines and events.
     pub(super) trace: &'p mut Trace,
-    /// Where losses are counted.
+    /// Counts of lost data.
     pub(super) losses: &'p mut XPlaneLosses,
     pub(super) file: &'p mut OfFile,
-    /// Interesting stats of the current event, kept to reuse its memory.
+    /// Relevant stats of the current event. Kept here to reuse the memory.
     pub(super) own: Vec<(EventStat, Stat<'a>)>,
 }
 
-/// A line whose events are walked over.
+/// A line whose events are being decoded.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct OpenLine {
     id: LineId,
     start_ps: Option<i64>,
-    /// Up to where in the file its fields were looked at.
+    /// Position in the file up to which its fields were read.
     read_to: u64,
 }
 
 /// Tag of an event in a line, and of a stat in an event: field 4, length-delimited.
 pub(super) const EVENT_OR_STAT: u8 = 4 << 3 | 2;
 
-/// Events that are walked over in one call: see [`trace::in_blocks`].
+/// Number of events that are decoded in one call: see [`trace::in_blocks`].
 const BLOCK: usize = 2048;
 
 impl<'p, 'a> Walk<'p, 'a> {
-    /// A walk over lines of the plane whose metadata lies in `source`.
+    /// Creates the state for a plane whose metadata is in `source`.
     pub fn new(
         source: &'p [u8],
         tables: &'p mut Tables,
@@ -90,19 +90,19 @@ impl<'p, 'a> Walk<'p, 'a> {
         Walk { source, tables, trace, losses, file, own: Vec::new() }
     }
 
-    /// Decodes the line `message`, which starts at `offset` of the file. `cut`: it lacks its end, which was reported
-    /// already.
+    /// Decodes the line `message`, which starts at `offset` in the file. `cut` means that its end is missing, which was
+    /// reported already.
     pub fn line(&mut self, message: &'a [u8], offset: u64, cut: bool) {
         let Some(line) = self.open(message, offset) else { return };
         if let Err(error) = self.fields(&line, message, offset) {
-            // The event at a cut is incomplete: it is left out, and the cut has been reported.
+            // The event at a cut is incomplete and is skipped. The cut was reported already.
             if !(cut && is_cut(&error)) {
                 self.losses.add(XPlaneLoss::Corrupt, offset + error.position as u64);
             }
         }
     }
 
-    /// Adds the line whose first fields `message` holds; `None` where it has no events.
+    /// Adds the line that starts with the fields in `message`. Returns `None` if it has no events.
     pub fn open(&mut self, message: &'a [u8], offset: u64) -> Option<OpenLine> {
         let id = self.trace.add_line(Line { plane: self.tables.plane, ..Line::default() })?;
         let (timestamp_ns, read_to) = self.header(message, id, offset)?;
@@ -113,10 +113,10 @@ impl<'p, 'a> Walk<'p, 'a> {
         Some(OpenLine { id, start_ps, read_to: offset + read_to as u64 })
     }
 
-    /// Decodes fields of a line, `message`, that start at `offset` of the file.
+    /// Decodes fields of a line, `message`, that start at `offset` in the file.
     ///
     /// # Errors
-    /// Where a field is bad, or not whole.
+    /// Returns an error if a field is malformed or incomplete.
     pub fn fields(&mut self, line: &OpenLine, message: &'a [u8], offset: u64) -> Result<(), WireError<'a>> {
         let mut reader = Reader::new(message);
         loop {
@@ -131,8 +131,8 @@ impl<'p, 'a> Walk<'p, 'a> {
         }
     }
 
-    /// Decodes the next events; false where something else comes next. One that is watched for is a block by itself, so that walking
-    /// over the others costs the same.
+    /// Decodes the next events. Returns false if another field comes next. An event to watch for is decoded in a
+    /// separate block, so that the speed for other events stays the same.
     fn blocks(&mut self, reader: &mut Reader<'a>, offset: u64, line: LineId, start_ps: Option<i64>) -> bool {
         let events = self.trace.events.len();
         let next = self.file.watch.as_ref().and_then(Watch::next).map(|next| (next as usize).saturating_sub(events));
@@ -150,7 +150,8 @@ impl<'p, 'a> Walk<'p, 'a> {
         is_more
     }
 
-    /// Decodes the next events of a reader that starts at `offset` of the file, as many as `most`; false where something else comes next.
+    /// Decodes up to `most` events of a reader that starts at `offset` in the file. Returns false if another field
+    /// comes next.
     #[inline(never)]
     fn block(
         &mut self,
@@ -170,8 +171,8 @@ impl<'p, 'a> Walk<'p, 'a> {
         true
     }
 
-    /// A line's time, and up to where it was looked at; `None` where it has no events. The time stands before the events, as
-    /// the order of the fields' numbers wants it; a time of 0 is not written at all.
+    /// Returns a line's time and the position after its first event, or `None` if it has no events. The time comes
+    /// before the events, in the order of field numbers. Writers omit a time of 0.
     fn header(&mut self, message: &'a [u8], line: LineId, offset: u64) -> Option<(i64, usize)> {
         let mut reader = Reader::new(message);
         let mut timestamp_ns = 0;
@@ -185,7 +186,7 @@ impl<'p, 'a> Walk<'p, 'a> {
         None
     }
 
-    /// Takes what a field that ends at `end` of the file says of a line.
+    /// Reads a property of a line from a field that ends at `end` in the file.
     fn describe_line(&mut self, field: Field<'a>, line: LineId, end: u64) {
         let number = match field.value {
             Value::Varint(number) => number.cast_signed(),
@@ -199,8 +200,8 @@ impl<'p, 'a> Walk<'p, 'a> {
         }
     }
 
-    /// Takes a line's name from a field that ends at `end` of the file; other fields are passed over. The name shown is
-    /// `display_name` where there is one, as in the profiler's own JSON; it comes after the name.
+    /// Reads a line's name from a field that ends at `end` in the file. Ignores other fields. If there is a
+    /// `display_name`, which comes after the name, it is shown, as in the profiler's own JSON.
     fn name_line(&mut self, field: Field<'a>, line: LineId, end: u64) {
         let (2 | 11, Value::Bytes(bytes)) = (field.number, field.value) else { return };
         let Some(known) = self.trace.lines.get(line.index()).map(|line| line.name) else { return };
@@ -215,7 +216,7 @@ impl<'p, 'a> Walk<'p, 'a> {
 }
 
 impl Clock {
-    /// A line's start in picoseconds from the anchor, `None` where that does not fit.
+    /// Returns a line's start in picoseconds since the anchor, or `None` on overflow.
     fn line_start_ps(&mut self, timestamp_ns: i64, offset: u64, losses: &mut XPlaneLosses) -> Option<i64> {
         let relative_ns = if timestamp_ns > ABSOLUTE_NS {
             timestamp_ns - *self.anchor_ns.get_or_insert(timestamp_ns)
@@ -230,7 +231,7 @@ impl Clock {
     }
 }
 
-/// True for the error that a missing end gives.
+/// Returns true for the errors that a missing end causes.
 pub(super) fn is_cut(error: &WireError<'_>) -> bool {
     matches!(error.fault, Fault::Ended | Fault::Short { .. })
 }

@@ -1,13 +1,14 @@
-//! XSpaces for tests.
+//! Builds XSpaces for tests.
 
 pub(crate) use wire_writer::{Message, message};
 
-/// An event without stats.
+/// Builds an event without stats.
 pub(crate) fn event(metadata_id: i64, offset_ps: i64, duration_ps: i64) -> Message {
     message().int(1, metadata_id).int(2, offset_ps).int(3, duration_ps)
 }
 
-/// A GPU plane with two kernels, a copy and an aggregated event; a host; the capture's times; texts of the profiler.
+/// Builds a GPU plane with two kernels, a copy and an aggregated event; a host; the capture's times; texts of the
+/// profiler.
 pub(crate) fn sample() -> Vec<u8> {
     let kernel = |id, offset, correlation, op| {
         event(id, offset, 2_000)

@@ -1,16 +1,17 @@
-//! Memory over time, as the allocators of a capture report it: an event for each allocation and each release
-//! (`MemoryAllocation`, `MemoryDeallocation`), which also says how full the allocator is after it.
+//! Memory over time, from the events of a capture's allocators: one for each allocation and each release
+//! (`MemoryAllocation`, `MemoryDeallocation`), with the fill level of the allocator after it.
 //!
-//! Where XProf does otherwise, [`xprof`] does as it does:
+//! [`xprof`] reproduces the figures of XProf. These differ:
 //!
 //! | | here | XProf |
 //! |---|---|---|
-//! | time | from the start of the capture | since the start of the event's line, which differs from thread to thread |
-//! | peak of several equal ones | the first | the last in the order of the file |
-//! | alive at the peak | all that the capture saw allocated | those of the peak's step |
+//! | time | since the start of the capture | since the start of the event's line, which differs between threads |
+//! | peak among equals | the first | the last in file order |
+//! | alive at the peak | all allocations in the capture | those in the peak's step |
 //! | the rest | allocated before the capture | "unused preallocated device memory" |
 
 mod read;
+mod title;
 pub mod xprof;
 
 use std::collections::BTreeMap;
@@ -21,17 +22,17 @@ use serde::{Deserialize, Serialize};
 
 pub use read::allocators;
 
-/// What an event says has happened.
+/// Type of an allocator event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Activity {
-    /// Memory was given out.
+    /// Memory was allocated.
     Allocation,
-    /// Memory was given back.
+    /// Memory was freed.
     Release,
 }
 
 impl Activity {
-    /// Name of the activity for people and files.
+    /// Returns the name of the activity, for displays and files.
     pub fn label(self) -> &'static str {
         match self {
             Activity::Allocation => "allocation",
@@ -40,124 +41,129 @@ impl Activity {
     }
 }
 
-/// An allocation or a release. Numbers that the file does not give are 0, or `None` where 0 would say something.
+/// An allocation or a release. Numbers that the file lacks are 0, or `None` if 0 would be a meaningful value.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AllocatorEvent {
-    /// Place of the event among those of the file.
+    /// Position of the event in the file.
     pub place: u64,
-    /// When the event happened, from the start of the capture.
+    /// Time of the event, from the start of the capture.
     pub time: Ps,
-    /// When the event happened, from the start of its line.
+    /// Time of the event, from the start of its line.
     pub time_in_line: Ps,
-    /// What happened.
+    /// Type of the event.
     pub activity: Activity,
-    /// Bytes that are reserved for the stack of programs (TPU), after the event.
+    /// Bytes reserved for the stack of programs (TPU), after the event.
     pub reserved_bytes: u64,
-    /// Bytes that are given out, after the event.
+    /// Bytes in use, after the event.
     pub in_use_bytes: u64,
-    /// Bytes that can still be given out, after the event.
+    /// Bytes still available, after the event.
     pub available_bytes: u64,
-    /// How much of the free memory of the pool does not lie in its largest piece, 0 to 1; `None` where the pool is full.
+    /// Fraction of the pool's free memory that is outside its largest free block, from 0 to 1. `None` if the pool is
+    /// full.
     pub fragmentation: Option<f64>,
-    /// The most bytes that were ever given out, since the process began.
+    /// Peak of the bytes in use since the process started.
     pub lifetime_peak_bytes: u64,
-    /// Bytes that were asked for.
+    /// Bytes requested.
     pub requested_bytes: Option<u64>,
-    /// Bytes that were given, rounded up by the allocator.
+    /// Bytes allocated. The allocator rounds up the requested bytes.
     pub allocation_bytes: Option<u64>,
     /// Address of the memory.
     pub address: u64,
-    /// Index of what else the event says in [`Allocator::labels`]. Of a release what its allocation says, where the capture saw that.
+    /// Index of the event's labels in [`Allocator::labels`]. For a release, those of its allocation if it is in the
+    /// capture.
     pub labels: u32,
-    /// Index of what the event itself says, also where it is a release.
+    /// Index of the event's own labels, also for a release.
     pub own_labels: u32,
 }
 
-/// What an event says of its memory beyond numbers; empty texts where it says nothing.
+/// Texts of an event about its memory. Empty if the event lacks them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Labels {
-    /// The framework's op that asked.
+    /// The framework's op that requested the memory.
     pub op: String,
-    /// What the memory is for.
+    /// Purpose of the memory.
     pub region: String,
-    /// Shape of what lies there.
+    /// Shape of the array in the memory.
     pub shape: String,
 }
 
 impl AllocatorEvent {
-    /// Bytes that are not available: given out, or reserved.
+    /// Returns the bytes that are not available: in use or reserved.
     pub fn used_bytes(&self) -> u64 {
         self.in_use_bytes.saturating_add(self.reserved_bytes)
     }
 
-    /// How much of the free memory of the pool does not lie in its largest piece, percent.
+    /// Returns the fraction of the pool's free memory that is outside its largest free block, in percent.
     pub fn fragmentation_percent(&self) -> Option<f64> {
         self.fragmentation.map(|share| 100.0 * share)
     }
 }
 
-/// One allocator: usually one per device.
+/// One allocator. There is usually one per device.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Allocator {
-    /// Name of the allocator as the file has it: `GPU_0_bfc`, or the number of its device.
+    /// Name of the allocator in the file: `GPU_0_bfc`, or the number of its device.
     pub name: String,
+    /// Name for people: `device 0 HBM`, `device 0 pinned host`; the file's name if it says neither device nor kind.
+    pub title: String,
     /// Index of the allocator's host.
     pub host: u16,
-    /// What the allocator's events say beyond numbers, each once.
+    /// Distinct labels of the allocator's events.
     pub labels: Vec<Labels>,
-    /// Events of the allocator by time; those of one time in the order of the file.
+    /// Events of the allocator by time. Events at the same time are in file order.
     pub events: Vec<AllocatorEvent>,
 }
 
-/// Equal allocations that are alive.
+/// Identical allocations that are alive.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Alive {
     /// Index of the event of one of the allocations.
     pub event: usize,
-    /// Number of the equal allocations.
+    /// Number of identical allocations.
     pub count: u64,
 }
 
-/// What fills an allocator at a moment.
+/// Contents of an allocator at one moment.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Contents {
-    /// Allocations that the capture saw, the largest first.
+    /// Allocations that are in the capture, largest first.
     pub alive: Vec<Alive>,
-    /// Bytes that are given out and of which the capture saw no allocation: they are older.
+    /// Bytes in use whose allocation is not in the capture, because it is older.
     pub before_capture_bytes: u64,
-    /// Bytes that are reserved.
+    /// Bytes reserved for the stack of programs.
     pub reserved_bytes: u64,
 }
 
 impl Allocator {
-    /// What an event says of its memory beyond numbers.
+    /// Returns the labels of an event.
     pub fn labels_of(&self, event: &AllocatorEvent) -> Option<&Labels> {
         self.labels.get(event.labels as usize)
     }
 
-    /// The number of its device on its host: the last number of its name. `GPU_0_bfc` is of device 0, and TPUs' are called by the number of
-    /// their device.
+    /// Returns the number of its device on its host: the last number in its name. `GPU_0_bfc` belongs to device 0.
+    /// TPU allocators are named by the number of their device.
     pub fn device_ordinal(&self) -> Option<u32> {
         self.name.split(|c: char| !c.is_ascii_digit()).rfind(|digits| !digits.is_empty())?.parse().ok()
     }
 
-    /// Index of the event after which most bytes are used, the first of equals; `None` without events.
+    /// Returns the index of the event after which most bytes are used. Among equals, the first one wins. Returns
+    /// `None` without events.
     pub fn peak(&self) -> Option<usize> {
         let used = self.events.iter().map(AllocatorEvent::used_bytes).enumerate();
         used.reduce(|most, it| if it.1 > most.1 { it } else { most }).map(|(index, _)| index)
     }
 
-    /// Bytes that there are: used and available, after the event.
+    /// Returns the capacity in bytes after the event: used and available.
     pub fn capacity_bytes(&self, event: usize) -> Option<u64> {
         self.events.get(event).map(|event| event.used_bytes().saturating_add(event.available_bytes))
     }
 
-    /// The most bytes that were ever given out, since the process began.
+    /// Returns the peak of the bytes in use since the process started.
     pub fn lifetime_peak_bytes(&self) -> Option<u64> {
         self.events.iter().map(|event| event.lifetime_peak_bytes).max()
     }
 
-    /// Releases of what the capture did not see allocated: it is older.
+    /// Returns the number of releases of memory that was allocated before the capture.
     pub fn releases_of_older(&self) -> u64 {
         let mut alive = FxHashMap::default();
         let is_unmatched = |event: &&AllocatorEvent| match event.activity {
@@ -170,8 +176,8 @@ impl Allocator {
         self.events.iter().filter(is_unmatched).count() as u64
     }
 
-    /// What fills the allocator after an event. An address that is given out again without a release in between is held by the later
-    /// allocation.
+    /// Returns the contents of the allocator after an event. If an address is allocated again without a release in
+    /// between, the later allocation holds it.
     pub fn contents(&self, after: usize) -> Contents {
         let Some(moment) = self.events.get(after) else { return Contents::default() };
         let mut alive: BTreeMap<u64, usize> = BTreeMap::new();
@@ -191,7 +197,7 @@ impl Allocator {
         }
     }
 
-    /// Allocations by size, the largest first, equal ones as one.
+    /// Sorts allocations by size, largest first, and merges identical ones.
     fn merged(&self, mut alive: Vec<usize>) -> Vec<Alive> {
         let key = |index: usize| {
             let event = self.events.get(index)?;

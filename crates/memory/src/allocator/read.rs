@@ -1,4 +1,4 @@
-//! Finds the events of allocators in a trace.
+//! Finds the allocator events of a trace.
 
 use std::collections::BTreeMap;
 
@@ -8,12 +8,12 @@ use trace::{ArgsId, Event, EventColumn, EventId, Trace};
 
 use super::{Activity, Allocator, AllocatorEvent, Labels};
 
-/// The names that TSL's allocators give their events.
+/// Name of the allocation events of TSL's allocators. The next constant is that of release events.
 const ALLOCATION: &str = "MemoryAllocation";
 const RELEASE: &str = "MemoryDeallocation";
 
-/// The allocators of a trace, by host and name; none where the capture has no such events. Times are from `start`, that of the
-/// capture.
+/// Returns the allocators of a trace, by host, device and kind of memory. Empty if the capture has no such events. Times are relative
+/// to `start`, the start of the capture.
 pub fn allocators(trace: &Trace, start: Ps) -> Vec<Allocator> {
     let (allocation, release) = (trace.strings.find(ALLOCATION), trace.strings.find(RELEASE));
     let mut found: BTreeMap<(u16, String), Found> = BTreeMap::new();
@@ -45,18 +45,22 @@ pub fn allocators(trace: &Trace, start: Ps) -> Vec<Allocator> {
     });
     let allocator = |((host, name), found): ((u16, String), Found)| Allocator {
         name,
+        title: String::new(),
         host,
         labels: found.labels,
         events: ordered(found.events),
     };
-    found.into_iter().map(allocator).collect()
+    let mut all: Vec<Allocator> = found.into_iter().map(allocator).collect();
+    all.iter_mut().for_each(|allocator| allocator.title = allocator.titled());
+    all.sort_by_cached_key(Allocator::order);
+    all
 }
 
-/// An allocator while its events are collected.
+/// An allocator whose events are being collected.
 #[derive(Default)]
 struct Found {
     labels: Vec<Labels>,
-    /// Where those of arguments stand.
+    /// Index of the labels of each argument set.
     places: FxHashMap<ArgsId, u32>,
     events: Vec<AllocatorEvent>,
 }
@@ -77,7 +81,7 @@ impl Found {
     }
 }
 
-/// Events by time, and a release with what its allocation says.
+/// Sorts events by time, and gives releases the labels of their allocations.
 fn ordered(mut events: Vec<AllocatorEvent>) -> Vec<AllocatorEvent> {
     events.sort_by_key(|event| (event.time, event.place));
     let mut alive: FxHashMap<u64, u32> = FxHashMap::default();
@@ -90,13 +94,13 @@ fn ordered(mut events: Vec<AllocatorEvent>) -> Vec<AllocatorEvent> {
     events
 }
 
-/// An allocator whose events have the times of their lines, and their order.
+/// Returns the allocator with times relative to the lines of its events, sorted by these times.
 pub(super) fn in_time_of_lines(allocator: &Allocator) -> Allocator {
     let events = allocator.events.iter().map(|event| AllocatorEvent { time: event.time_in_line, ..*event }).collect();
     Allocator { events: ordered(events), ..allocator.clone() }
 }
 
-/// What the file calls an allocator: by name, else by the number of its device.
+/// Returns the name of an event's allocator in the file, else the number of its device.
 fn name_of(trace: &Trace, event: &Event) -> String {
     let args = trace.args_of(event);
     if !args.allocator_name.is_empty() {
@@ -105,7 +109,7 @@ fn name_of(trace: &Trace, event: &Event) -> String {
     args.index_on_host.or(args.device_ordinal).map_or_else(String::new, |number| number.to_string())
 }
 
-/// What an event says in numbers.
+/// Reads the numbers of an event.
 fn read(trace: &Trace, id: EventId, activity: Activity) -> AllocatorEvent {
     let column = |column: EventColumn| trace.events.column(column).get(id);
     let bytes = |of: EventColumn| column(of).and_then(|bytes| u64::try_from(bytes).ok());

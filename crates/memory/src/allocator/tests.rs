@@ -5,7 +5,7 @@ use trace::{Trace, TraceBuilder};
 
 use super::{Activity, allocators, xprof};
 
-/// `(allocation or not, time in microseconds, address, bytes, in use after it)`.
+/// `(is allocation, time in microseconds, address, bytes, bytes in use after it)`.
 type Step = (bool, i64, i64, i64, i64);
 
 fn trace(steps: &[Step]) -> Trace {
@@ -31,7 +31,7 @@ fn trace(steps: &[Step]) -> Trace {
 
 #[test]
 fn what_is_alive_at_the_peak_and_what_was_before() {
-    // 100 bytes are in use before the capture, 60 of which are released in it.
+    // 100 bytes are in use before the capture. 60 of them are released during it.
     let trace = trace(&[
         (true, 10, 1, 50, 150),
         (true, 20, 2, 50, 200),

@@ -1,42 +1,43 @@
-//! The figures of XProf's memory profile, as XProf makes them where nothing groups its events by step, as in all captures of JAX.
+//! Reproduces the figures of XProf's memory profile for captures whose events are not grouped by step. All captures
+//! of JAX are like that.
 
 use rustc_hash::FxHashMap;
 
 use super::read::in_time_of_lines;
 use super::{Activity, Alive, Allocator};
 
-/// What XProf lists at the peak.
+/// XProf's list at the peak.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Listed {
-    /// Allocations that are not released, the largest first.
+    /// Allocations that are not released, largest first.
     pub alive: Vec<Alive>,
-    /// Bytes of the row "unused preallocated device memory"; `None` where there is no such row.
+    /// Bytes of the row "unused preallocated device memory". `None` without that row.
     pub unused_preallocated_bytes: Option<u64>,
-    /// Bytes of the row "stack"; `None` where there is no such row.
+    /// Bytes of the row "stack". `None` without that row.
     pub stack_bytes: Option<u64>,
 }
 
-/// An allocator with times since the start of each event's line, by which XProf sorts them: events of several lines that do not
-/// start at once are not in the order in which they happened.
+/// Returns an allocator with times since the start of each event's line. XProf sorts events by these times, so events
+/// of lines with different starts are not in chronological order.
 pub fn allocator(of: &Allocator) -> Allocator {
     in_time_of_lines(of)
 }
 
-/// Index of the event after which most bytes are used, the last of equals in the order of the file.
+/// Returns the index of the event after which most bytes are used. Among equals, the last one in file order wins.
 pub fn peak(allocator: &Allocator) -> Option<usize> {
     let used = allocator.events.iter().map(|event| (event.used_bytes(), event.place)).enumerate();
     used.reduce(|most, it| if it.1 > most.1 { it } else { most }).map(|(index, _)| index)
 }
 
-/// What XProf lists at the peak. What it cannot account for is one row: bytes that are given out, less all allocations, plus all
-/// releases of known size, less those of what was allocated before.
+/// Returns XProf's list at the peak. One row holds the bytes that XProf cannot account for: bytes in use, minus all
+/// allocations, plus all releases of known size, minus the releases of older memory.
 pub fn listed(allocator: &Allocator) -> Listed {
     let Some(moment) = peak(allocator).and_then(|at| allocator.events.get(at)) else {
         return Listed::default();
     };
     let mut rest = i128::from(moment.in_use_bytes);
     let mut alive: FxHashMap<u64, usize> = FxHashMap::default();
-    // All events of the peak's time count, also those behind it.
+    // All events with the peak's time count, including those after the peak.
     let until = allocator.events.iter().take_while(|event| event.time <= moment.time);
     for (index, event) in until.enumerate() {
         let bytes = i128::from(event.allocation_bytes.unwrap_or(0));
@@ -46,7 +47,7 @@ pub fn listed(allocator: &Allocator) -> Listed {
                 rest -= bytes;
             }
             Activity::Release if alive.remove(&event.address).is_some() => rest += bytes,
-            // Added as a release, and taken off as one of what was there before.
+            // Added as a release, and subtracted as one of older memory.
             Activity::Release => {}
         }
     }

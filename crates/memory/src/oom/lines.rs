@@ -1,5 +1,5 @@
-//! Finds reports in the lines of a log. What other programs put before a line (times, names of hosts and processes) does not matter: marks
-//! are looked for anywhere in it.
+//! Finds out-of-memory reports in the lines of a log. It searches each line for markers, so any prefix that other
+//! programs add (times, names of hosts and processes) is ignored.
 
 use super::numbers::size_behind;
 use super::shape::array;
@@ -8,10 +8,10 @@ use crate::tiling::tiled_bytes;
 use crate::unpadded::unpadded_bytes;
 use base::out_of_memory::{LARGEST_ALLOCATIONS, PEAK_BUFFERS, is_said};
 
-/// Buffers that are kept of a report: XLA lists some twenty.
+/// Maximum number of buffers per report. XLA lists about twenty.
 const MOST_BUFFERS: usize = 10_000;
 
-/// The reports of a text, each as often as it is there.
+/// Returns the reports of a text, including repeated ones.
 pub(super) fn reports(log: &str) -> Vec<OutOfMemory> {
     let mut reader = Reader::default();
     text::lines(log, |line| reader.line(line));
@@ -22,13 +22,13 @@ pub(super) fn reports(log: &str) -> Vec<OutOfMemory> {
 #[derive(Default)]
 struct Reader {
     reports: Vec<OutOfMemory>,
-    /// What was said so far of the report that comes or is being read.
+    /// Report that is being read, or about to start.
     open: OutOfMemory,
-    /// Did a line state the error?
+    /// True if a line stated the error.
     is_stated: bool,
-    /// Do the lines list buffers?
+    /// True if the current lines list buffers.
     is_list: bool,
-    /// The buffer whose lines are read.
+    /// Buffer that is being read.
     buffer: Option<ListedBuffer>,
 }
 
@@ -48,19 +48,19 @@ impl Reader {
         }
     }
 
-    /// A line that states an error: another one than that before it, or the same in other words.
+    /// Handles a line that states an error, either a new one or the previous one in other words.
     fn error(&mut self, line: &str) {
-        let said = statements::error(line);
-        // What an allocator said before belongs to this error.
-        if self.is_list || !self.open.agrees(&said) {
+        let stated = statements::error(line);
+        // Earlier statements of an allocator belong to this error.
+        if self.is_list || !self.open.agrees(&stated) {
             self.end_report();
         }
         self.is_stated = true;
-        self.open.is_survived |= said.is_survived && self.open.statement.is_empty();
-        self.open.complete(said);
+        self.open.is_survived |= stated.is_survived && self.open.statement.is_empty();
+        self.open.complete(stated);
     }
 
-    /// A list that follows another without a new error is of another memory space.
+    /// Starts a list. A list that follows another without a new error belongs to another memory space.
     fn begin_list(&mut self) {
         if self.is_list {
             self.end_report();
@@ -77,7 +77,7 @@ impl Reader {
         }
     }
 
-    /// A line of a list.
+    /// Handles a line of a list.
     fn list_line(&mut self, line: &str) {
         if let Some(bytes) = size_behind(line, "Size: ") {
             self.end_buffer();
@@ -130,12 +130,12 @@ impl Reader {
     }
 }
 
-/// What stands behind a mark.
+/// Returns the text after a marker.
 pub(super) fn behind<'t>(line: &'t str, mark: &str) -> Option<&'t str> {
     line.split_once(mark).map(|(_, rest)| rest)
 }
 
-/// The text in quotes behind a mark.
+/// Returns the quoted text after a marker.
 fn quoted<'t>(text: &'t str, mark: &str) -> Option<&'t str> {
     let rest = behind(text, mark)?.strip_prefix('"')?;
     rest.split_once('"').map(|(inner, _)| inner)

@@ -1,12 +1,13 @@
-//! One error is told several times: by the allocator, by the runtime, by each exception on the way, by each process. These are one report.
+//! Merges repeated reports of an error: the allocator, the runtime, each exception on the way and each process may
+//! report it.
 
 use super::{OutOfMemory, rounds_to};
 
-/// Reports that are kept: each process of a large run can have its own.
+/// Maximum number of reports. In a large run, each process can have its own.
 const MOST_REPORTS: usize = 100;
 
 impl OutOfMemory {
-    /// Can both be of one error? They state nothing that contradicts.
+    /// Returns true if both may belong to the same error, because their values do not contradict each other.
     pub(super) fn agrees(&self, other: &OutOfMemory) -> bool {
         let numbers = [
             (self.needed_bytes, other.needed_bytes),
@@ -20,12 +21,12 @@ impl OutOfMemory {
             && same_name(&self.device, &other.device)
     }
 
-    /// Does the other report state one of the numbers of this one?
+    /// Returns true if the other report has one of the same numbers.
     fn repeats(&self, other: &OutOfMemory) -> bool {
         self.needed_bytes.and(other.needed_bytes).or(self.requested_bytes.and(other.requested_bytes)).is_some()
     }
 
-    /// Adds what the other report of the same error states and this one does not.
+    /// Adds the values of another report of the same error that this one lacks.
     pub(super) fn complete(&mut self, other: OutOfMemory) {
         let fill = |own: &mut Option<u64>, other: Option<u64>| *own = own.or(other);
         if self.statement.is_empty() || !self.has_sizes() && other.has_sizes() {
@@ -44,7 +45,7 @@ impl OutOfMemory {
         fill(&mut self.largest_free_bytes, other.largest_free_bytes);
         fill(&mut self.reserved_unused_bytes, other.reserved_unused_bytes);
         self.padded = self.padded.or(other.padded);
-        // What an allocator can do without ends the program elsewhere.
+        // If an allocator can do without the memory, the program fails elsewhere.
         self.is_survived &= other.is_survived;
         for (name, bytes) in other.sums {
             if self.sum(&name).is_none() {
@@ -57,7 +58,7 @@ impl OutOfMemory {
     }
 }
 
-/// The reports without repetitions. Lines that state no size count only if no line does.
+/// Returns the distinct reports. Reports without a size count only if no report has one.
 pub(super) fn distinct(reports: Vec<OutOfMemory>) -> Vec<OutOfMemory> {
     let any_sizes = reports.iter().any(OutOfMemory::has_sizes);
     let mut distinct: Vec<OutOfMemory> = Vec::new();
@@ -77,7 +78,7 @@ pub(super) fn distinct(reports: Vec<OutOfMemory>) -> Vec<OutOfMemory> {
             distinct.push(report);
         }
     }
-    // What was survived is of interest only if nothing failed.
+    // Survived errors matter only if nothing failed.
     if distinct.iter().any(|report| !report.is_survived) {
         distinct.retain(|report| !report.is_survived);
     }

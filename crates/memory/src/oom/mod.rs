@@ -1,4 +1,4 @@
-//! The text of an out-of-memory error: what a runtime states and XLA lists, as it stands in a log.
+//! Text of an out-of-memory error: the messages of runtimes and XLA's lists, as they appear in a log.
 //!
 //! ```text
 //! GPU, CPU   Out of memory while trying to allocate N bytes.   BufferAssignment stats: ...   Peak buffers:   Buffer 1: Size: ... Shape: ...
@@ -9,8 +9,8 @@
 //! PyTorch    CUDA out of memory. Tried to allocate 1.95 GiB. GPU 0 has a total capacity of 79.15 GiB of which 1.21 GiB is free.
 //! ```
 //!
-//! The text rounds sizes to three or four digits. A buffer's shape says its size exactly: that counts where it rounds to what the text
-//! says. Only the largest buffers are listed.
+//! The text rounds sizes to three or four digits. The exact size follows from a buffer's shape, and is used if it
+//! rounds to the stated size. Only the largest buffers are listed.
 
 mod lines;
 mod merge;
@@ -25,49 +25,49 @@ use crate::class::{Class, Classification, Confidence};
 use crate::paths::scope_of;
 use crate::peak::PeakBuffer;
 
-/// One report of an error: of one program, or of one allocation, and of one memory space.
+/// One report of an error, for one program or one allocation, and one memory space.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct OutOfMemory {
-    /// The line that states the error, as far as it is readable in a sentence.
+    /// Line that states the error, shortened to a readable sentence.
     pub statement: String,
-    /// The memory space as the text calls it (`hbm`, `vmem`); empty where it does not, as on GPUs.
+    /// Memory space in the text (`hbm`, `vmem`). Empty if not stated, as on GPUs.
     pub memory_space: String,
-    /// The device or allocator that the text names (`0x3x0_HBM1`, `GPU_1_bfc`); empty if it names none.
+    /// Device or allocator in the text (`0x3x0_HBM1`, `GPU_1_bfc`). Empty if not stated.
     pub device: String,
-    /// Bytes that the program needs in all.
+    /// Total bytes that the program needs.
     pub needed_bytes: Option<u64>,
-    /// Bytes that there are.
+    /// Capacity in bytes.
     pub capacity_bytes: Option<u64>,
     /// Bytes of the allocation that failed.
     pub requested_bytes: Option<u64>,
-    /// Bytes that were in use when it failed, where the allocator said so.
+    /// Bytes in use when the allocation failed, if the allocator states them.
     pub in_use_bytes: Option<u64>,
-    /// Bytes that were free when it failed.
+    /// Bytes free when the allocation failed.
     pub free_bytes: Option<u64>,
-    /// Bytes of the largest free piece, where an allocation has to be in one.
+    /// Bytes of the largest free block, if an allocation must be contiguous.
     pub largest_free_bytes: Option<u64>,
-    /// Bytes that the allocator keeps and uses for nothing.
+    /// Bytes that the allocator has reserved but does not use.
     pub reserved_unused_bytes: Option<u64>,
-    /// Bytes of temporary values without and with the padding of their layouts.
+    /// Bytes of temporary values with and without the padding of their layouts.
     pub padded: Option<Padded>,
-    /// Did the allocator go on without this memory? Then nothing failed.
+    /// True if the allocator continued without this memory, so that nothing failed.
     pub is_survived: bool,
-    /// Other sums with the words of the text: `parameter allocation`, `HLO temp`.
+    /// Other sums with their names in the text: `parameter allocation`, `HLO temp`.
     pub sums: Vec<(String, u64)>,
-    /// The largest buffers at the peak, in the order of the text.
+    /// Largest buffers at the peak, in the order of the text.
     pub buffers: Vec<ListedBuffer>,
 }
 
-/// Bytes with and without padding, as a text adds them up.
+/// Bytes with and without padding, as totals in the text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Padded {
     /// Bytes of the values.
     pub unpadded_bytes: u64,
-    /// Bytes that they take.
+    /// Bytes of the values with padding.
     pub padded_bytes: u64,
 }
 
-/// Sums that the text states, in the words of other tables.
+/// Totals in the text, under the names that other tables use.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Figures {
     /// Bytes of arguments.
@@ -82,67 +82,68 @@ pub struct Figures {
     pub total_bytes: Option<u64>,
 }
 
-/// A buffer that the text lists.
+/// A buffer listed in the text.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ListedBuffer {
-    /// The instruction that makes it; empty where the text does not name it.
+    /// Instruction that makes the buffer. Empty if the text does not name it.
     pub name: String,
-    /// Bytes as the text states them, rounded.
+    /// Bytes stated in the text, rounded.
     pub stated_bytes: u64,
-    /// Bytes: as its shape says, where that agrees with the text.
+    /// Exact bytes from the shape if they agree with the text, else the stated bytes.
     pub bytes: u64,
     /// Bytes without padding.
     pub unpadded_bytes: u64,
-    /// Type and shape, where the text says them.
+    /// Type and shape, if the text contains them.
     pub shape: Option<hlo::ArrayShape>,
-    /// Path of the framework's op.
+    /// Framework path of the op.
     pub op_name: String,
-    /// `file:line`.
+    /// Source line as `file:line`.
     pub source: Option<String>,
-    /// Is the buffer an argument of the program?
+    /// True if the buffer is an argument of the program.
     pub is_argument: bool,
-    /// What XLA allocated it for, in its words (`HLO temp`); empty where the text does not say it.
+    /// Purpose in XLA's words (`HLO temp`). Empty if the text does not state it.
     pub allocation_type: String,
 }
 
 impl OutOfMemory {
-    /// The reports in a text, in its order; none if it holds no error. A report that is there twice, as when an error is raised again,
-    /// counts once.
+    /// Returns the reports in a text, in order. Empty if it contains no error. A report that occurs twice, as when an
+    /// error is raised again, counts once.
     pub fn read(text: &str) -> Vec<OutOfMemory> {
         merge::distinct(lines::reports(text))
     }
 
-    /// Bytes of the buffers that it lists.
+    /// Returns the total bytes of the listed buffers.
     pub fn listed_bytes(&self) -> u64 {
         self.buffers.iter().fold(0, |sum, buffer| sum.saturating_add(buffer.bytes))
     }
 
-    /// The most that the program needs at once: as stated, else as summed up, else what is listed. `None` if the text is of an
-    /// allocation and not of a program.
+    /// Returns the peak memory that the program needs: as stated, else as totalled, else the sum of the list. Returns
+    /// `None` if the text is about an allocation and not a program.
     pub fn program_bytes(&self) -> Option<u64> {
         let listed = || Some(self.listed_bytes()).filter(|_| !self.buffers.is_empty());
         self.needed_bytes.or_else(|| self.sum("total allocation")).or_else(listed)
     }
 
-    /// The most that was needed at once, with what was in use beside it if an allocator reports it; `None` if the text states neither.
+    /// Returns the peak memory that was needed at once. Includes the memory already in use if an allocator reports
+    /// it. Returns `None` if the text states neither.
     pub fn peak_bytes(&self) -> Option<u64> {
         let in_use = self.occupied_bytes().zip(self.requested_bytes);
         in_use.map(|(in_use, requested)| in_use.saturating_add(requested)).or_else(|| self.program_bytes())
     }
 
-    /// Bytes in use when the allocation failed: as stated, else what was not free.
+    /// Returns the bytes in use when the allocation failed: as stated, else the capacity minus the free bytes.
     pub fn occupied_bytes(&self) -> Option<u64> {
         let not_free = || self.capacity_bytes?.checked_sub(self.free_bytes?);
         self.in_use_bytes.or_else(not_free)
     }
 
-    /// Bytes that were not in use when the allocation failed: as stated, else what the capacity leaves.
+    /// Returns the bytes not in use when the allocation failed: as stated, else the capacity minus the bytes in use.
     pub fn left_bytes(&self) -> Option<u64> {
         let left = || self.capacity_bytes?.checked_sub(self.in_use_bytes?);
         self.free_bytes.or_else(left)
     }
 
-    /// Bytes that layouts add: the text's own sum, else those of the listed buffers.
+    /// Returns the bytes that layouts add: the total in the text, else the sum over the listed buffers.
     pub fn padding_bytes(&self) -> u64 {
         let listed =
             |sum: u64, buffer: &ListedBuffer| sum.saturating_add(buffer.bytes.saturating_sub(buffer.unpadded_bytes));
@@ -150,19 +151,19 @@ impl OutOfMemory {
         stated.unwrap_or_else(|| self.buffers.iter().fold(0, listed))
     }
 
-    /// Does the text state anything in bytes?
+    /// Returns true if the text contains any size.
     pub fn has_sizes(&self) -> bool {
         self.program_bytes().or(self.requested_bytes).or(self.free_bytes).is_some()
     }
 
-    /// What stands for the program, whose name the text does not give.
+    /// Returns a title to use instead of the program's name, which the text lacks.
     pub fn title(&self) -> String {
         let space = if self.memory_space.is_empty() { String::new() } else { format!(" in {}", self.memory_space) };
         let device = if self.device.is_empty() { String::new() } else { format!(" ({})", self.device) };
         format!("out of memory{space}{device}")
     }
 
-    /// The name of the memory space as other tables have it.
+    /// Returns the name of the memory space as in other tables.
     pub fn space_name(&self) -> String {
         match self.memory_space.as_str() {
             "" => "device memory".to_owned(),
@@ -171,7 +172,7 @@ impl OutOfMemory {
         }
     }
 
-    /// Bytes of arguments, results, constants and temporary values, as far as the text adds them up.
+    /// Returns the bytes of arguments, results, constants and temporary values, if the text contains their totals.
     pub fn figures(&self) -> Figures {
         let sum = |names: [&str; 2]| names.iter().find_map(|name| self.sum(name));
         Figures {
@@ -183,15 +184,15 @@ impl OutOfMemory {
         }
     }
 
-    /// A sum by the words of the text.
+    /// Returns a total by its name in the text.
     pub fn sum(&self, name: &str) -> Option<u64> {
         self.sums.iter().find(|(of, _)| of == name).map(|(_, bytes)| *bytes)
     }
 }
 
 impl ListedBuffer {
-    /// As what is alive at the peak of a program. What the text does not list is not in it, lifetimes least of all: classes are of paths and
-    /// names alone.
+    /// Converts to a value alive at the peak of a program. The text has no lifetimes, so the class is based on paths
+    /// and names alone.
     pub fn as_peak_buffer(&self) -> PeakBuffer {
         PeakBuffer {
             name: self.name.clone(),
@@ -211,30 +212,30 @@ impl ListedBuffer {
             return crate::class::named_argument(&self.op_name).unwrap_or(of(
                 Class::Unknown,
                 Low,
-                "an argument that the text does not name",
+                "an argument without a name in the text",
             ));
         }
         if self.allocation_type.eq_ignore_ascii_case("output") {
-            return of(Class::Output, High, "the text says so");
+            return of(Class::Output, High, "stated in the text");
         }
         if self.name.starts_with("constant") {
-            return of(Class::Constant, High, "the text says so");
+            return of(Class::Constant, High, "stated in the text");
         }
         match base::framework_path::training_pass(&self.op_name) {
-            Some("recomputed") => of(Class::Temporary, High, "computed again for the backward pass"),
-            Some("backward") => of(Class::Temporary, Medium, "of the backward pass"),
-            Some("forward") => of(Class::Activation, Medium, "of the forward pass, and alive at the peak"),
-            _ => of(Class::Unknown, Low, "its path names no pass of the training step"),
+            Some("recomputed") => of(Class::Temporary, High, "recomputed for the backward pass"),
+            Some("backward") => of(Class::Temporary, Medium, "made in the backward pass"),
+            Some("forward") => of(Class::Activation, Medium, "made in the forward pass and alive at the peak"),
+            _ => of(Class::Unknown, Low, "its path does not show a pass of the training step"),
         }
     }
 }
 
-/// The memory space of errors of the host.
+/// Memory space of host errors.
 pub(crate) const HOST: &str = "host memory";
 
-/// `12.0 MiB`, as the text would round it.
+/// Returns true if `bytes` rounds to `stated` in a text, such as `12.0 MiB`.
 fn rounds_to(bytes: u64, stated: u64) -> bool {
-    // The texts keep two decimals of the unit; half of one percent covers 1.00 to 9.99 and more.
+    // Texts keep two decimals of the unit. One percent covers the rounding of 1.00 to 9.99 and above.
     bytes.abs_diff(stated) <= stated / 100 || format::bytes(bytes) == format::bytes(stated)
 }
 

@@ -1,8 +1,9 @@
-//! Sizes in the texts of runtimes: `6.00MiB`, `21.95G`, `1.21 GiB`, `384.0KiB`, `0B`, `6291456`. All units are powers of 1024.
+//! Parses sizes in the messages of runtimes: `6.00MiB`, `21.95G`, `1.21 GiB`, `384.0KiB`, `0B`, `6291456`. All units
+//! are powers of 1024.
 
 use base::number;
 
-/// A size at the start of a text, with what follows it; `None` if none is there.
+/// Parses the size at the start of a text. Returns it with the remaining text, or `None` if there is no size.
 pub(super) fn size(text: &str) -> Option<(u64, &str)> {
     let text = text.trim_start();
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
@@ -39,18 +40,18 @@ fn times(value: f64, factor: u64) -> Option<u64> {
     (bytes.is_finite() && bytes < u64::MAX as f64).then_some(bytes as u64)
 }
 
-/// The letters at the start of a text, and what follows them.
+/// Splits a text after the letters at its start.
 fn word(text: &str) -> (&str, &str) {
     let letters = text.find(|c: char| !c.is_ascii_alphabetic()).unwrap_or(text.len());
     text.split_at_checked(letters).unwrap_or((text, ""))
 }
 
-/// The size behind a mark in a line.
+/// Returns the size after a marker in a line.
 pub(super) fn size_behind(line: &str, mark: &str) -> Option<u64> {
     size(line.split_once(mark)?.1).map(|(bytes, _)| bytes)
 }
 
-/// The size before a mark: `142.58M` before ` free`, `1.21 GiB` before ` is free`.
+/// Returns the size before a marker: `142.58M` before ` free`, `1.21 GiB` before ` is free`.
 pub(super) fn size_before(line: &str, mark: &str) -> Option<u64> {
     let (before, _) = line.split_once(mark)?;
     let is_start = |(at, c): &(usize, char)| {
@@ -60,7 +61,7 @@ pub(super) fn size_before(line: &str, mark: &str) -> Option<u64> {
     let (at, _) = before.char_indices().rev().find(is_start)?;
     let stated = before.get(at..)?;
     let (bytes, behind) = size(stated)?;
-    // A number alone is that of a device.
+    // A number without a unit is a device number.
     (behind.trim().is_empty() && stated.contains(|c: char| c.is_ascii_alphabetic())).then_some(bytes)
 }
 

@@ -1,8 +1,8 @@
-//! Shapes as HLO text writes them: `f32[32,4096,4096]{1,2,0:T(8,128)(2,1)}`.
+//! Parses shapes in HLO text: `f32[32,4096,4096]{1,2,0:T(8,128)(2,1)}`.
 
 use hlo::{ArrayShape, DataType, Layout};
 
-/// The first array in a text; `None` where none starts it.
+/// Parses the array at the start of a text. Returns `None` if there is none.
 pub(super) fn array(text: &str) -> Option<ArrayShape> {
     let text = text.trim_start().trim_start_matches('(');
     let (name, rest) = text.split_once('[')?;
@@ -15,7 +15,7 @@ pub(super) fn array(text: &str) -> Option<ArrayShape> {
     Some(ArrayShape { data_type, dimensions, dynamic: Vec::new(), layout })
 }
 
-/// What stands between the braces: the order of the dimensions, tiles behind a `T`, the memory space behind an `S`.
+/// Parses the text between the braces: the order of the dimensions, tiles after a `T`, the memory space after an `S`.
 fn layout(text: &str) -> Layout {
     let (order, more) = text.split_once(':').unwrap_or((text, ""));
     let mut layout = Layout { minor_to_major: numbers(order), ..Layout::default() };

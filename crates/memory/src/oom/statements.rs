@@ -1,11 +1,11 @@
-//! What single lines of a log state of an error: how much was asked for, how much was there, in use, free and in one piece. Runtimes
-//! have their own words for each; what counts is the word beside the size.
+//! Extracts the numbers of an error from single lines of a log: bytes requested, available, in use, free and
+//! contiguous. Each runtime has its own wording, so the parser looks for the word next to each size.
 
 use super::numbers::{size, size_before, size_behind};
 use super::{HOST, OutOfMemory, Padded, rounds_to};
 use crate::oom::lines::behind;
 
-/// Sums that the texts give, by their words.
+/// Names of the totals in the texts.
 const SUMS: [&str; 13] = [
     "parameter allocation",
     "constant allocation",
@@ -22,10 +22,10 @@ const SUMS: [&str; 13] = [
     "HLO temp",
 ];
 
-/// Characters of a statement that are kept.
+/// Maximum number of characters of a statement.
 const LONGEST_STATEMENT: usize = 400;
 
-/// What stands before the size of the allocation that failed.
+/// Texts before the size of the allocation that failed.
 const REQUESTS: [&str; 7] = [
     "allocate request for ",
     "allocate ",
@@ -36,37 +36,37 @@ const REQUESTS: [&str; 7] = [
     "requested ",
 ];
 
-/// Reads the line that begins an error.
+/// Reads the line that starts an error.
 pub(super) fn error(line: &str) -> OutOfMemory {
-    let mut said = OutOfMemory { statement: statement(line), ..OutOfMemory::default() };
-    said.memory_space = space(line);
-    said.device = device(line);
+    let mut stated = OutOfMemory { statement: statement(line), ..OutOfMemory::default() };
+    stated.memory_space = space(line);
+    stated.device = device(line);
     if let Some((needed, rest)) = behind(line, " Used ").and_then(size) {
-        said.needed_bytes = Some(needed);
-        said.capacity_bytes = size_behind(rest, " of ");
+        stated.needed_bytes = Some(needed);
+        stated.capacity_bytes = size_behind(rest, " of ");
         let exceeded = || behind(rest, "xceeded ").and_then(|rest| size_behind(rest, " by "));
-        said.capacity_bytes = said.capacity_bytes.or_else(|| needed.checked_sub(exceeded()?));
+        stated.capacity_bytes = stated.capacity_bytes.or_else(|| needed.checked_sub(exceeded()?));
     }
-    said.requested_bytes = REQUESTS.iter().find_map(|mark| exact(behind(line, mark)?)).or_else(|| tensor(line));
-    // An old text of PyTorch: 38.44 MiB free; a new one: of which 1.21 GiB is free; a TPU's: There are 142.58M free.
-    said.free_bytes = [" is free", " free"].iter().find_map(|mark| size_before(line, mark));
-    said.largest_free_bytes = size_before(line, " reservable").or_else(|| largest(line));
-    if said.largest_free_bytes.is_some() && line.contains("If fragmentation is eliminated") {
-        said.largest_free_bytes = size_before(line, " reservable.").or(said.largest_free_bytes);
+    stated.requested_bytes = REQUESTS.iter().find_map(|mark| exact(behind(line, mark)?)).or_else(|| tensor(line));
+    // Old PyTorch: 38.44 MiB free. New PyTorch: of which 1.21 GiB is free. TPU: There are 142.58M free.
+    stated.free_bytes = [" is free", " free"].iter().find_map(|mark| size_before(line, mark));
+    stated.largest_free_bytes = size_before(line, " reservable").or_else(|| largest(line));
+    if stated.largest_free_bytes.is_some() && line.contains("If fragmentation is eliminated") {
+        stated.largest_free_bytes = size_before(line, " reservable.").or(stated.largest_free_bytes);
     }
-    said.in_use_bytes = [" memory in use", " already allocated"].iter().find_map(|mark| size_before(line, mark));
-    said.reserved_unused_bytes = size_before(line, " is reserved by PyTorch but unallocated");
+    stated.in_use_bytes = [" memory in use", " already allocated"].iter().find_map(|mark| size_before(line, mark));
+    stated.reserved_unused_bytes = size_before(line, " is reserved by PyTorch but unallocated");
     let capacity = [" total capacity", " limit", " available on"].iter().find_map(|mark| size_before(line, mark));
     let limits = ["total capacity of ", "max allowed: ", "and limit ", "exceeding available bytes: "];
     let capacity = capacity.or_else(|| limits.iter().find_map(|mark| size_behind(line, mark)));
-    said.capacity_bytes = said.capacity_bytes.or(capacity);
-    cores(line, &mut said);
-    killed(line, &mut said);
-    said.is_survived = line.contains("not a failure");
-    said
+    stated.capacity_bytes = stated.capacity_bytes.or(capacity);
+    cores(line, &mut stated);
+    killed(line, &mut stated);
+    stated.is_survived = line.contains("not a failure");
+    stated
 }
 
-/// Reads a line near an error: statistics of an allocator, and sums.
+/// Reads a line near an error: statistics of an allocator, and totals.
 pub(super) fn note(line: &str, open: &mut OutOfMemory) {
     for (mark, field) in [
         ("InUse:", &mut open.in_use_bytes),
@@ -89,11 +89,11 @@ pub(super) fn note(line: &str, open: &mut OutOfMemory) {
     }
 }
 
-/// A sum with its words, at the end of what a log puts before a line.
+/// Returns a total with its name. It must be at the end of the prefix that a log adds to a line.
 fn sum(line: &str) -> Option<(&'static str, u64)> {
     SUMS.iter().find_map(|&name| {
         let (before, rest) = line.split_once(name)?;
-        // One word alone stands in many lines of a log: a column of sizes is aligned.
+        // A single word occurs in many lines of a log, so it counts only in an aligned column of sizes.
         let is_word = name.contains(' ') || before.is_empty() || before.ends_with([' ', '\t', '"']);
         let value = rest.strip_prefix(':').unwrap_or(rest);
         let is_aligned =
@@ -104,7 +104,8 @@ fn sum(line: &str) -> Option<(&'static str, u64)> {
     })
 }
 
-/// The size at the start of a text, exactly if brackets repeat it so: `39.59G (42505076736 bytes)`, `27.93GiB (rounded to 29995136256)`.
+/// Returns the size at the start of a text, or the exact size in parentheses after it: `39.59G (42505076736 bytes)`,
+/// `27.93GiB (rounded to 29995136256)`.
 fn exact(text: &str) -> Option<u64> {
     let (stated, rest) = size(text)?;
     let inner = rest.trim_start().strip_prefix('(').map(|inner| inner.trim_start_matches("rounded to "));
@@ -112,7 +113,8 @@ fn exact(text: &str) -> Option<u64> {
     Some(exact.unwrap_or(stated))
 }
 
-/// Bytes of a tensor that TensorFlow could not allocate: `OOM when allocating tensor with shape[128,256] and type float`.
+/// Returns the bytes of a tensor that TensorFlow could not allocate: `OOM when allocating tensor with shape[128,256]
+/// and type float`.
 fn tensor(line: &str) -> Option<u64> {
     let (sizes, rest) = behind(line, "tensor with shape")?.trim_start().strip_prefix('[')?.split_once(']')?;
     let kind = behind(rest, "type ")?.split([' ', ',']).next()?.trim_start_matches("DT_").to_ascii_lowercase();
@@ -127,7 +129,7 @@ fn tensor(line: &str) -> Option<u64> {
     sizes.split(',').try_fold(bytes, |product, size| product.checked_mul(size.trim().parse().ok()?))
 }
 
-/// The size behind the words for the largest free piece: `largest free block is 1.2G`.
+/// Returns the size after a mention of the largest free block: `largest free block is 1.2G`.
 fn largest(line: &str) -> Option<u64> {
     let rest = behind(line, "argest ")?;
     let (words, _) = rest.split_at_checked(rest.find(|c: char| c.is_ascii_digit())?)?;
@@ -135,8 +137,8 @@ fn largest(line: &str) -> Option<u64> {
     (is_piece && words.len() <= 60).then(|| size(rest.get(words.len()..)?)).flatten().map(|(bytes, _)| bytes)
 }
 
-/// The two cores of a TPU, which share its memory.
-fn cores(line: &str, said: &mut OutOfMemory) {
+/// Reads the usage of the two cores of a TPU, which share its memory.
+fn cores(line: &str, stated: &mut OutOfMemory) {
     let usage = |core: &str| {
         let rest = behind(line, core)?;
         size(rest.trim_start_matches(':')).map(|(bytes, _)| bytes)
@@ -144,22 +146,23 @@ fn cores(line: &str, said: &mut OutOfMemory) {
     let parts = [("TensorCore", usage("TensorCore Hbm usage")), ("SparseCore", usage("SparseCore Hbm usage"))];
     for (core, bytes) in parts {
         let Some(bytes) = bytes else { continue };
-        said.memory_space = "hbm".to_owned();
-        said.needed_bytes = Some(said.needed_bytes.unwrap_or(0).saturating_add(bytes));
-        said.sums.push((core.to_owned(), bytes));
+        stated.memory_space = "hbm".to_owned();
+        stated.needed_bytes = Some(stated.needed_bytes.unwrap_or(0).saturating_add(bytes));
+        stated.sums.push((core.to_owned(), bytes));
     }
 }
 
-/// What Linux, Kubernetes, Python and C++ write: `Out of memory: Killed process 12 (python3) total-vm:9kB, anon-rss:8kB`.
-fn killed(line: &str, said: &mut OutOfMemory) {
+/// Recognizes the messages of Linux, Kubernetes, Python and C++: `Out of memory: Killed process 12 (python3)
+/// total-vm:9kB, anon-rss:8kB`.
+fn killed(line: &str, stated: &mut OutOfMemory) {
     let is_of_host = ["Killed process ", "OOMKilled", "bad_alloc"].iter().any(|word| line.contains(word));
     if is_of_host || (line.contains("MemoryError") && !line.contains("OutOfMemoryError")) {
-        said.memory_space = HOST.to_owned();
-        said.in_use_bytes = size_behind(line, "anon-rss:").or(said.in_use_bytes);
+        stated.memory_space = HOST.to_owned();
+        stated.in_use_bytes = size_behind(line, "anon-rss:").or(stated.in_use_bytes);
     }
 }
 
-/// The memory space that the line names.
+/// Returns the memory space in the line.
 fn space(line: &str) -> String {
     let named = behind(line, "in memory space ").map(name);
     let known =
@@ -167,24 +170,24 @@ fn space(line: &str) -> String {
     named.filter(|name| !name.is_empty()).or(known).unwrap_or_default().to_owned()
 }
 
-/// The device or allocator that the line names.
+/// Returns the device or allocator in the line.
 fn device(line: &str) -> String {
     let allocator = behind(line, "Allocator (").or_else(|| behind(line, "by allocator ")).map(name);
     let number =
         |mark| behind(line, mark).map(name).filter(|it| it.bytes().all(|c| c.is_ascii_digit()) && !it.is_empty());
-    // The place of a chip in the slice, and its memory: (0x3x0_HBM1).
+    // Position of a chip in the slice, and its memory: (0x3x0_HBM1).
     let core = line.split(['(', ')']).find(|part| part.contains("_HBM") && *part == name(part));
     let gpu = number("GPU ").or_else(|| number("device ordinal ")).map(|number| format!("GPU {number}"));
     allocator.or(core).map(str::to_owned).or(gpu).unwrap_or_default()
 }
 
-/// The word at the start of a text.
+/// Returns the word at the start of a text.
 pub(super) fn name(text: &str) -> &str {
     let end = text.find(|c: char| !c.is_ascii_alphanumeric() && c != '_').unwrap_or(text.len());
     text.get(..end).unwrap_or_default()
 }
 
-/// The sentence of the error, from the word that names it on.
+/// Returns the sentence of the error, starting at the word that names it.
 fn statement(line: &str) -> String {
     let marks = [
         "RESOURCE_EXHAUSTED",

@@ -5,10 +5,10 @@ use proptest::prelude::*;
 use super::OutOfMemory;
 use crate::{Class, Summary};
 
-/// An error as that of a GPU or a CPU is written.
+/// An error of a GPU or CPU.
 const GPU: &str = include_str!("../../../../tests/data/out-of-memory/gpu.log");
 
-/// An error as a TPU's compiler writes it.
+/// An error of a TPU's compiler.
 const TPU: &str = r#"XlaRuntimeError: RESOURCE_EXHAUSTED: XLA:TPU compile permanent error. Ran out of memory in memory space hbm. Used 18.50G of 15.48G hbm. Exceeded hbm capacity by 3.02G.
 
 Total hbm usage >= 19.02G:
@@ -79,7 +79,7 @@ fn a_tpus_text_is_read() {
         (gibibytes(found.needed_bytes) - 18.5).abs() < 1e-6 && (gibibytes(found.capacity_bytes) - 15.48).abs() < 1e-6
     );
     let [wide, weight] = found.buffers.as_slice() else { panic!("two buffers") };
-    // 16777216 rows of 128 lanes; the four that are used.
+    // 16777216 rows of 128 lanes, four of which are used.
     assert_eq!((wide.bytes, wide.unpadded_bytes), (16_777_216 * 128 * 4, 16_777_216 * 4 * 4));
     assert_eq!((weight.bytes, weight.name.as_str()), (2 << 30, "param.1"));
     assert_eq!(weight.as_peak_buffer().class.class, Class::Parameter);
@@ -117,13 +117,13 @@ fn reports_count_once() {
     }
 }
 
-/// Asked for, free, in one piece, in use, capacity: what one line states.
+/// Returns the numbers of one line: requested, free, contiguous, in use, capacity.
 fn stated(text: &str) -> [Option<u64>; 5] {
     let it = one(text);
     [it.requested_bytes, it.free_bytes, it.largest_free_bytes, it.in_use_bytes, it.capacity_bytes]
 }
 
-/// A size as texts round it.
+/// Returns a size with the rounding of the texts.
 const fn hundredths(hundredths: u64, unit: u32) -> Option<u64> {
     Some((hundredths << unit) / 100)
 }

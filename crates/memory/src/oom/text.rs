@@ -1,13 +1,13 @@
-//! Lines of a log as the program wrote them: colours of terminals and the escapes of JSON and Python are undone.
+//! Restores the original lines of a log: removes terminal colours and the escapes of JSON and Python.
 
 use std::borrow::Cow;
 
 use base::out_of_memory;
 
-/// Levels of escapes that are undone: a text of JSON inside a text of JSON.
+/// Number of levels of escapes that are removed, for JSON text inside JSON text.
 const LEVELS: usize = 3;
 
-/// Calls `take` with each line of a text. A line of JSON or of Python that quotes several lines counts as these.
+/// Calls `take` with each line of a text. A line of JSON or Python that quotes several lines is split into these.
 pub(super) fn lines(text: &str, mut take: impl FnMut(&str)) {
     for line in text.lines() {
         let mut plain = without_colours(line);
@@ -21,7 +21,8 @@ pub(super) fn lines(text: &str, mut take: impl FnMut(&str)) {
     }
 }
 
-/// Is a line a quotation? Paths of Windows have backslashes, too, but stand in no line that names the error.
+/// Returns true if a line is a quotation. Windows paths contain backslashes, too, but not in lines that state the
+/// error.
 fn is_quoted(line: &str) -> bool {
     (line.contains("\\n") && !line.contains('\n') && out_of_memory::is_said(line.as_bytes()))
         || (line.contains("\\\"") && line.contains("\":"))
@@ -49,7 +50,7 @@ fn unescaped(line: &str) -> String {
     text
 }
 
-/// The line without the sequences by which terminals show colours: `ESC [ 3 1 m`.
+/// Removes the escape sequences for terminal colours: `ESC [ 3 1 m`.
 fn without_colours(line: &str) -> Cow<'_, str> {
     if !line.contains('\u{1b}') {
         return Cow::Borrowed(line);

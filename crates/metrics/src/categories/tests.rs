@@ -10,7 +10,7 @@ fn category_of(name: &str, hlo_op: &str, tf_op: &str) -> String {
     category(&trace, event.name, event.args).to_owned()
 }
 
-/// Names from real traces and the misfiles that substring rules make of them.
+/// Names from real traces that rules based on substrings would put into the wrong category.
 #[test]
 fn library_kernels_are_what_they_compute() {
     for (name, expected) in [
@@ -53,7 +53,7 @@ fn library_kernels_are_what_they_compute() {
     }
 }
 
-/// Names and paths of programs for TPUs that bring their own kernels along.
+/// Names and paths from TPU programs with custom kernels.
 #[test]
 fn a_custom_call_is_what_its_kernel_or_its_function_computes() {
     let path = |of: &str| format!("jit(step_fun)/model/attention/{of}/pallas_call:");
@@ -77,7 +77,7 @@ fn a_custom_call_is_what_its_kernel_or_its_function_computes() {
 }
 
 #[test]
-fn instructions_are_told_by_their_names() {
+fn instructions_are_recognised_by_their_names() {
     for (name, expected) in [
         ("convolution_add_fusion", "convolution"),
         ("convolution.3", "convolution"),
@@ -109,7 +109,7 @@ fn instructions_are_told_by_their_names() {
 }
 
 #[test]
-fn the_framework_op_explains_what_the_names_do_not() {
+fn the_framework_op_decides_if_names_do_not() {
     assert_eq!(category_of("fusion_44", "fusion.44", "jit(f)/jit(main)/reduce_sum:"), "reduction");
     assert_eq!(category_of("vendor_kernel", "custom-call.1", "jit(f)/dot_general"), "matmul");
     assert_eq!(category_of("vendor_kernel", "", "block_1/conv:Conv2DBackpropFilter"), "convolution");

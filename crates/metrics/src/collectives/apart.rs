@@ -1,13 +1,13 @@
-//! Communication that is no op of a device, or repeats one: measured apart, and part of no sum.
+//! Measures communication that is not a device op or that repeats one. It is reported separately and is part of no sum.
 //!
 //! ```text
 //! XLA Ops         [start)[fusion      )[done   )     counted: from the start to the end of the wait
-//! Async XLA Ops   [all-gather-start            )     apart: the same in flight, as the profiler saw it
-//! host            ....................|Receive       apart: a message of another slice, which took so long until here
+//! Async XLA Ops   [all-gather-start            )     separate: the same work in flight, as the profiler recorded it
+//! host            ....................|Receive       separate: a message from another slice, which ends here
 //! ```
 //!
-//! Read are the lines `Async XLA Ops` of used devices, and what megascale marks on the threads of the hosts when a message
-//! between slices of TPUs was sent or received.
+//! Reads the lines `Async XLA Ops` of used devices, and the marks that megascale writes on host threads when a message
+//! between TPU slices was sent or received.
 
 use rustc_hash::FxHashMap;
 
@@ -19,17 +19,17 @@ use crate::devices::{Devices, holds};
 use base::{Ps, sort};
 use trace::{ArgsId, EventColumn, EventId, Interval, IntervalSet, LineKind, StrId, Trace};
 
-/// Where communication was seen that is measured apart.
+/// Source of communication that is measured separately.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Track {
-    /// The device's line of what is in flight.
+    /// The device's line of asynchronous ops in flight.
     Async,
-    /// Messages between slices, on the hosts.
+    /// Messages between slices, recorded on the hosts.
     Megascale,
 }
 
 impl Track {
-    /// The report's spelling.
+    /// Returns the name that the report uses.
     pub fn label(self) -> &'static str {
         match self {
             Track::Async => "async",
@@ -38,32 +38,32 @@ impl Track {
     }
 }
 
-/// Communication of one name.
+/// All communication with one name, kind and track.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Apart {
     /// The instruction, or the collective that the messages belong to.
     pub name: StrId,
     /// `all-gather`, ..., `megascale-send`, `megascale-receive`.
     pub kind: &'static str,
-    /// Track on which the communication was seen.
+    /// Track that shows the communication.
     pub track: Track,
-    /// How often the communication was seen.
+    /// Number of events.
     pub count: u64,
-    /// Summed durations.
+    /// Sum of the durations.
     pub total: Ps,
-    /// The part in which the device computes nothing; `None` for messages, which belong to no device.
+    /// Time during which the device computes nothing. `None` for messages, which belong to no device.
     pub exposed: Option<Ps>,
-    /// Bytes of all messages; `None` where one does not state them.
+    /// Bytes of all messages. `None` if a message does not state its bytes.
     pub bytes: Option<u64>,
 }
 
-/// Kinds of megascale's marks.
+/// Names of megascale's marks, with their kinds.
 const MESSAGES: [(&str, &str); 2] = [
     ("MegaScale: Communication Transport Receive", "megascale-receive"),
     ("MegaScale: Communication Transport Send", "megascale-send"),
 ];
 
-/// Everything that is measured apart, by descending time.
+/// Returns everything that is measured separately, by descending time.
 pub(super) fn apart(trace: &Trace, devices: &Devices, times: &[DeviceTime], windows: &[IntervalSet]) -> Vec<Apart> {
     let mut found = Messages { rows: Vec::new(), index: FxHashMap::default() };
     in_flight(trace, devices, times, windows, &mut found);
@@ -130,7 +130,7 @@ fn messages(trace: &Trace, devices: &Devices, windows: &[IntervalSet], found: &m
         return;
     }
     let spans = windows.iter().zip(&devices.used).map(|(window, device)| {
-        // What holds all that the device did holds all messages.
+        // A window that covers all work of the device covers all messages.
         if holds(window, device.span) { devices.capture } else { window.span() }
     });
     let hull = spans.flatten().reduce(|a, b| Interval::new(a.start.min(b.start), a.end.max(b.end)));
@@ -146,7 +146,7 @@ fn messages(trace: &Trace, devices: &Devices, windows: &[IntervalSet], found: &m
     }
 }
 
-/// A message stands at its end and states how long it took.
+/// Reads a message. Its event marks the end of the message and states the duration.
 fn message(trace: &Trace, kinds: &[(StrId, &'static str)], id: EventId) -> Option<Apart> {
     let event = trace.events.get(id)?;
     let &(_, kind) = kinds.iter().find(|(name, _)| *name == event.name)?;

@@ -1,12 +1,13 @@
-//! Exposed communication as stretches of time: what a timeline shows.
+//! Finds the time ranges of exposed communication, for timelines.
 
 use super::runs::Runs;
 use crate::device_time::DeviceTime;
 use crate::devices::Devices;
 use trace::{Interval, StrId, Trace};
 
-/// The stretches of every run of a collective in which its device computes nothing, with the name of the collective: one list a used
-/// device, of which `times` has one entry each. Of the whole capture they add up to [`Run::exposed`](super::Run::exposed) exactly.
+/// Returns the time ranges of collectives during which the device computes nothing, with the name of the collective.
+/// Returns one list per used device; `times` has one entry for each. Over the whole capture the ranges add up to
+/// [`Run::exposed`](super::Run::exposed) exactly.
 pub fn exposed_communication(trace: &Trace, devices: &Devices, times: &[DeviceTime]) -> Vec<Vec<(Interval, StrId)>> {
     let mut runs = Runs::new(trace, devices);
     let exposed = devices.used.iter().zip(times).map(|(device, time)| {

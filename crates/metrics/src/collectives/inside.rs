@@ -1,27 +1,27 @@
-//! What of a run lies in the window.
+//! Computes the part of a run that is inside the window.
 
 use crate::device_time::DeviceTime;
 use crate::devices::{Device, holds};
 use base::Ps;
 use trace::{Interval, IntervalSet};
 
-/// The window of one device, and when the device computes in it.
+/// The window of one device, and the times in it at which the device computes.
 pub(super) struct Inside<'a> {
-    /// Window of the device; `None` where it holds all that the device did.
+    /// Window of the device. `None` if it covers all work of the device.
     window: Option<&'a IntervalSet>,
     compute: IntervalSet,
 }
 
-/// The part of a run that lies in the window.
+/// The part of a run that is inside the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PartOfRun {
     /// Length of the part.
     pub time: Ps,
-    /// Time of the part in which the device computes nothing.
+    /// Time of the part during which the device computes nothing.
     pub exposed: Ps,
-    /// The run starts in the window.
+    /// True if the run starts inside the window.
     pub counts: bool,
-    /// What the part lacks to a whole run, in billionths; to none where the run does not count.
+    /// Share of the run that is inside the window, minus 1 if the run counts; in billionths.
     pub missing: i64,
 }
 
@@ -32,7 +32,7 @@ impl<'a> Inside<'a> {
         Inside { compute: window.map_or(compute.clone(), |window| compute.intersection(window)), window }
     }
 
-    /// The part of a run at this time; `None` where it has none.
+    /// Returns the part of a run at this time, or `None` if no part is inside the window.
     pub fn part(&self, run: Interval) -> Option<PartOfRun> {
         let hidden = self.compute.length_within(run);
         let Some(window) = self.window else {

@@ -1,6 +1,6 @@
-//! Kinds of communication: their names in HLO and in NCCL, and how bus bandwidth follows from algorithm bandwidth.
+//! Kinds of communication: their names in HLO and in NCCL, and the ratio of bus bandwidth to algorithm bandwidth.
 
-/// The kinds by HLO's names, and by the words of NCCL's and RCCL's kernels.
+/// The kinds: HLO's name, and the word in the names of NCCL's and RCCL's kernels.
 const KINDS: [(&str, &str); 10] = [
     ("all-reduce", "AllReduce"),
     ("all-gather", "AllGather"),
@@ -14,16 +14,17 @@ const KINDS: [(&str, &str); 10] = [
     ("recv", "Recv"),
 ];
 
-/// The kind of communication whose name does not tell more: the category of such kernels.
+/// Kind of communication whose name does not reveal the collective. It is also the category of such kernels.
 pub const UNKNOWN: &str = "collective";
 
-/// The kind in an instruction's or category's name: `all-reduce` of `all-reduce-start.3` and `all_reduce.1`.
+/// Returns the kind that the name of an instruction or category contains: `all-reduce` for `all-reduce-start.3` and
+/// `all_reduce.1`.
 pub fn of_instruction(name: &str) -> Option<&'static str> {
     let name = name.to_ascii_lowercase().replace('_', "-");
     KINDS.iter().map(|kind| kind.0).find(|kind| name.contains(kind))
 }
 
-/// The kinds by the words of PyTorch's names of collectives, without `_`.
+/// Kinds by PyTorch's names of collectives, without `_`.
 const TORCH_KINDS: [(&str, &str); 7] = [
     ("allreduce", "all-reduce"),
     ("allgather", "all-gather"),
@@ -34,14 +35,14 @@ const TORCH_KINDS: [(&str, &str); 7] = [
     ("recv", "recv"),
 ];
 
-/// The kind by PyTorch's name: `all-gather` of `_allgather_base`. Says more than the name of the kernel, which is `SendRecv` for an
-/// all-to-all.
+/// Returns the kind for PyTorch's name of a collective: `all-gather` for `_allgather_base`. It is more specific than
+/// the kernel's name, which is `SendRecv` for an all-to-all.
 pub fn of_torch(name: &str) -> Option<&'static str> {
     let name = name.to_ascii_lowercase().replace('_', "");
     TORCH_KINDS.iter().find(|(torch, _)| name.contains(torch)).map(|&(_, kind)| kind)
 }
 
-/// What a kernel of NCCL or RCCL says in its name.
+/// The parts of the name of an NCCL or RCCL kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NcclName<'n> {
     /// Kind of the collective.
@@ -54,7 +55,7 @@ pub struct NcclName<'n> {
     pub protocol: Option<&'n str>,
 }
 
-/// Reads `ncclDevKernel_AllReduce_Sum_bf16_RING_LL(...)` and its older forms; `None` for other kernels.
+/// Parses `ncclDevKernel_AllReduce_Sum_bf16_RING_LL(...)` and its older forms. Returns `None` for other kernels.
 pub fn nccl(name: &str) -> Option<NcclName<'_>> {
     let start = name.find("nccl").or_else(|| name.find("rccl"))?;
     let name = name.get(start..)?.split('(').next()?;
@@ -73,8 +74,9 @@ pub fn nccl(name: &str) -> Option<NcclName<'_>> {
     })
 }
 
-/// Bus bandwidth over algorithm bandwidth for a group of `size`, by the definitions of NCCL's tests: what each link carries
-/// for every byte of the result (all-gather) or operand (the others). `None` for a group of unknown or no size.
+/// Returns the ratio of bus bandwidth to algorithm bandwidth for a group of `size`, by the definitions of NCCL's tests:
+/// the bytes that each link carries for every byte of the result (all-gather) or operand (the others). `None` if the
+/// group's size is unknown or zero.
 pub fn bus_factor(kind: &str, size: Option<u32>) -> Option<f64> {
     let n = f64::from(size.unwrap_or(0));
     match kind {
@@ -90,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn kinds_are_told_by_instructions_and_kernels() {
+    fn instructions_and_kernels_have_kinds() {
         assert_eq!(of_instruction("all-reduce-start.3"), Some("all-reduce"));
         assert_eq!(of_instruction("ragged-all-to-all.1"), Some("ragged-all-to-all"));
         assert_eq!(of_instruction("all-gather fusion"), Some("all-gather"));

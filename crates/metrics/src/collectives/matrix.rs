@@ -1,21 +1,21 @@
-//! Bytes between every two devices.
+//! Counts the bytes between every two devices.
 
 use super::{Collectives, Run, bus_factor};
 
 /// `bytes[from][to]`, by used device.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Matrix {
-    /// Bytes sent, one row per sending device.
+    /// Bytes sent, with one row per sending device.
     pub bytes: Vec<Vec<f64>>,
 }
 
-/// More devices than these are no picture.
+/// Above this number of devices a matrix is unreadable.
 const MOST_DEVICES: usize = 256;
 
 impl Matrix {
-    /// What each run sends: a permute to its targets, any other collective what its links carry ([`bus_factor`]), spread evenly
-    /// over the other members of the group. `None` where a run's bytes or groups are unknown, or where one of its members is no used
-    /// device (it ran on a host that is not in the capture).
+    /// Adds up the bytes that each run sends. A permute sends to its targets. Any other collective sends what its links
+    /// carry ([`bus_factor`]), spread evenly over the other members of the group. Returns `None` if the bytes or groups
+    /// of a run are unknown, or if a member is not a used device because it ran on a host outside the capture.
     pub(super) fn new(all: &Collectives) -> Option<Matrix> {
         let devices = all.devices.len();
         if all.runs.is_empty() || !(2..=MOST_DEVICES).contains(&devices) {
@@ -30,7 +30,7 @@ impl Matrix {
 fn add(all: &Collectives, run: &Run, bytes: &mut [Vec<f64>]) -> Option<()> {
     let op = all.ops.get(run.op as usize)?;
     let message = &op.message;
-    // Of a run that an edge of the window cuts, the part that is left.
+    // A run that an edge of the window cuts counts by its part inside the window.
     let runs = f64::from(u8::from(run.counts)) + run.parts as f64 / 1e9;
     let sent = message.bytes? as f64 * runs;
     let row = bytes.get_mut(run.device as usize)?;

@@ -1,4 +1,4 @@
-//! Which of the used devices take part in a collective together.
+//! Finds the used devices that take part in the same collective.
 //!
 //! ```text
 //! replica_groups={{0,1},{2,3}}      numbers of the program's devices, in the order in which it was compiled for them
@@ -6,8 +6,9 @@
 //! core_details of /device:TPU:0     global_core_id 4: so this one is number 0, and its group is {0,1}
 //! ```
 //!
-//! The id of a device: TPUs say it (`core_details`); on one host it is the device's ordinal, since the process numbers its devices so. A
-//! program for more devices than the host has was started on several hosts, and which ordinals are whose is unknown then.
+//! TPUs state the id of a device (`core_details`). On one host the id is the device's ordinal, since the process
+//! numbers its devices in that way. A program for more devices than the host has was started on several hosts, and then
+//! it is unknown which host has which ordinals.
 
 use base::sort;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -16,39 +17,40 @@ use super::message::Message;
 use crate::devices::Devices;
 use trace::{Platform, StatValue, Trace};
 
-/// The used devices in the groups of an instruction. The lists are by used device.
+/// The used devices in the groups of an instruction. The lists are indexed by used device.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Members {
-    /// The number that groups and pairs have for the device.
+    /// Number of the device in groups and pairs.
     numbers: Vec<Option<u32>>,
-    /// The group that it waits in.
+    /// Group in which the device waits.
     groups: Vec<Option<u32>>,
-    /// The used device of each number.
+    /// Used device of each number.
     devices: FxHashMap<u32, u32>,
 }
 
 impl Members {
-    /// Members of which only the group of each used device is known.
+    /// Creates members with known groups and unknown numbers.
     pub(super) fn of_groups(groups: Vec<Option<u32>>) -> Members {
         Members { numbers: vec![None; groups.len()], groups, devices: FxHashMap::default() }
     }
 
-    /// True if no used device has a known group.
+    /// Returns true if no used device has a known group.
     pub(super) fn are_unknown(&self) -> bool {
         self.groups.iter().all(Option::is_none)
     }
 
-    /// The number that the instruction's groups and pairs have for a used device; `None` where the trace does not say it.
+    /// Returns the number of a used device in the instruction's groups and pairs, or `None` if the trace does not state
+    /// it.
     pub fn number(&self, device: u32) -> Option<u32> {
         self.numbers.get(device as usize).copied().flatten()
     }
 
-    /// The used device that groups and pairs call `number`.
+    /// Returns the used device with this number in groups and pairs.
     pub fn device(&self, number: u32) -> Option<u32> {
         self.devices.get(&number).copied()
     }
 
-    /// Which group a used device waits in, as a number that distinguishes the groups; `None` where it is unknown.
+    /// Returns the index of the group in which a used device waits, or `None` if it is unknown.
     pub fn group(&self, device: u32) -> Option<u32> {
         self.groups.get(device as usize).copied().flatten()
     }
@@ -59,7 +61,7 @@ pub(super) struct Numbering {
     platform: Option<Platform>,
     /// Id of each used device.
     ids: Vec<Option<u32>>,
-    /// Ids are ordinals: they are those of the program only where it has no more devices than this.
+    /// Largest number of devices of a program for which ordinals are valid ids. `None` if no limit applies.
     most: Option<usize>,
 }
 
@@ -78,12 +80,12 @@ impl Numbering {
         Numbering { platform: devices.platform, ids, most }
     }
 
-    /// What the devices are.
+    /// Returns the platform of the devices.
     pub fn platform(&self) -> Option<Platform> {
         self.platform
     }
 
-    /// The members of an instruction of a module that was compiled for `assigned` (empty where that is unknown).
+    /// Returns the members of an instruction. `assigned` is the device assignment of its module, empty if unknown.
     pub fn members(&self, assigned: &[u32], message: &Message) -> Members {
         let named: FxHashSet<u32> = match &message.groups {
             _ if !assigned.is_empty() => assigned.iter().copied().collect(),
@@ -105,21 +107,21 @@ impl Numbering {
         let by_number =
             |group_of: FxHashMap<u32, u32>| numbers.iter().map(|number| group_of.get(&(*number)?).copied()).collect();
         match &message.groups {
-            // One group of all is that whatever their numbers are.
+            // A single group that is as large as all devices contains all of them, whatever their numbers are.
             Some(groups) if groups.len() == 1 && groups.iter().all(|group| group.len() >= devices) => everyone(),
             Some(groups) => {
                 let numbered = (0u32..).zip(groups);
                 by_number(numbered.flat_map(|(at, group)| group.iter().map(move |&number| (number, at))).collect())
             }
             None if !message.pairs.is_empty() => by_number(self.exchanging(&message.pairs)),
-            // Two devices that communicate can only do so with each other.
+            // If only two devices exist, they communicate with each other.
             None if devices == 2 => everyone(),
             None => vec![None; devices],
         }
     }
 
-    /// Who waits for whom in a permute: whoever is connected by pairs. XLA's CPU backend lets all that the instruction names meet
-    /// before any of them copies.
+    /// Finds the devices that wait for each other in a permute: those that pairs connect. XLA's CPU backend makes all
+    /// devices of the instruction meet before any of them copies.
     fn exchanging(&self, pairs: &[(u32, u32)]) -> FxHashMap<u32, u32> {
         let mut root: FxHashMap<u32, u32> = pairs.iter().flat_map(|&(a, b)| [(a, a), (b, b)]).collect();
         if self.platform == Some(Platform::Cpu) {
@@ -128,7 +130,7 @@ impl Numbering {
         }
         fn find(root: &mut FxHashMap<u32, u32>, mut at: u32) -> u32 {
             while let Some(&up) = root.get(&at).filter(|&&up| up != at) {
-                // Halves the way for the next one.
+                // Halves the path for the next search.
                 let next = root.get(&up).copied().unwrap_or(up);
                 root.insert(at, next);
                 at = next;
@@ -145,7 +147,7 @@ impl Numbering {
     }
 }
 
-/// The number that a TPU's plane states: of the core, or where both cores of a chip work as one, of the chip.
+/// Returns the number that a TPU's plane states: the core's number, or the chip's if both cores of a chip work as one.
 fn stated_id(trace: &Trace, plane: usize) -> Option<u32> {
     let plane = trace.planes.get(plane)?;
     let int = |name: &str| match trace.plane_stat(plane, name)? {
@@ -172,8 +174,8 @@ mod tests {
     }
 
     #[test]
-    fn an_assignment_says_which_device_a_number_is() {
-        // The mesh runs over the chips in the order 6, 7, 5, 4.
+    fn an_assignment_maps_numbers_to_devices() {
+        // The mesh uses the chips in the order 6, 7, 5, 4.
         let four = numbering(Platform::Tpu, &[4, 5, 6, 7], None);
         let members = four.members(&[6, 7, 5, 4], &groups(&[&[0, 1], &[2, 3]]));
         assert_eq!(of(&members), [Some(1), Some(1), Some(0), Some(0)]);
@@ -186,7 +188,7 @@ mod tests {
         let all: Vec<u32> = (0..8).collect();
         let second = numbering(Platform::Tpu, &[4, 5, 6, 7], None).members(&all, &wanted);
         assert_eq!(of(&second), [Some(0), Some(1), Some(2), Some(3)]);
-        // Four ordinals of a program of eight may be any four.
+        // The four ordinals of a program for eight devices may be any four of them.
         let unknown = numbering(Platform::Gpu, &[0, 1, 2, 3], Some(4));
         assert_eq!(of(&unknown.members(&all, &wanted)), [None; 4]);
         assert_eq!(of(&unknown.members(&[], &wanted)), [None; 4]);

@@ -1,29 +1,30 @@
-//! What a collective moves and between whom: from the embedded HLO, else from the text of its expression.
+//! Reads the bytes, groups and pairs of a collective from the embedded HLO, or from the text of its expression if there
+//! is none.
 
 use hlo::{DataType, Instruction, Module, ReplicaGroups};
 use trace::{Args, Trace};
 
-/// What one run of a collective moves.
+/// The data that one run of a collective moves.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Message {
-    /// Bytes by NCCL's convention: of the result for an all-gather, of the operands for all others, on one device.
+    /// Bytes on one device by NCCL's convention: of the result for an all-gather, of the operands for all others.
     pub bytes: Option<u64>,
-    /// Devices of a group.
+    /// Number of devices in a group.
     pub group_size: Option<u32>,
     /// Members of each group.
     pub groups: Option<Vec<Vec<u32>>>,
-    /// `(source, target)` of a permute.
+    /// `(source, target)` pairs of a permute.
     pub pairs: Vec<(u32, u32)>,
     /// Element type.
     pub data_type: Option<DataType>,
-    /// Channel by which a program's collectives are told apart.
+    /// Channel that distinguishes the collectives of a program.
     pub channel_id: Option<u64>,
-    /// Sharding annotation of the instruction, where it has one.
+    /// Sharding annotation of the instruction, if it has one.
     pub sharding: Option<String>,
 }
 
 impl Message {
-    /// Message of a collective of this kind with `args`; `found` is its instruction where the trace embeds it.
+    /// Reads the message of a collective of this kind with `args`. `found` is its instruction, if the trace embeds it.
     pub(super) fn new(trace: &Trace, found: Option<(&Module, &Instruction)>, kind: &str, args: &Args) -> Message {
         let expression = trace.text(args.long_name);
         let details = trace.text(args.kernel_details);
@@ -50,7 +51,7 @@ impl Message {
     }
 }
 
-/// True where the details of a kernel name a collective, as PyTorch's do.
+/// Returns true if the details of a kernel name a collective, as PyTorch's do.
 pub(super) fn is_stated(details: &str) -> bool {
     details.split(' ').any(|word| word.starts_with("collective:"))
 }
@@ -73,7 +74,7 @@ const TORCH_TYPES: [(&str, &str); 14] = [
     ("Long", "s64"),
 ];
 
-/// Reads `collective:allreduce in_elements:1024 out_elements:1024 dtype:BFloat16 group_size:8 ranks:0,1,2,3,4,5,6,7`.
+/// Parses `collective:allreduce in_elements:1024 out_elements:1024 dtype:BFloat16 group_size:8 ranks:0,1,2,3,4,5,6,7`.
 fn of_details(kind: &str, details: &str) -> Message {
     let word = |key: &str| details.split(' ').find_map(|word| word.strip_prefix(key)?.strip_prefix(':'));
     let number = |key| word(key).and_then(|text| text.parse::<u64>().ok());
@@ -93,13 +94,13 @@ fn of_details(kind: &str, details: &str) -> Message {
     }
 }
 
-/// Reads `%all-reduce.1 = f32[8,4]{1,0} all-reduce(f32[8,4]{1,0} %x), channel_id=1, replica_groups=[4,2]<=[8], ...`.
+/// Parses `%all-reduce.1 = f32[8,4]{1,0} all-reduce(f32[8,4]{1,0} %x), channel_id=1, replica_groups=[4,2]<=[8], ...`.
 fn of_text(kind: &str, expression: &str) -> Message {
     let Some((_, call)) = expression.split_once(" = ") else { return Message::default() };
     let Some((result, rest)) = split_call(call) else { return Message::default() };
     let (operands, attributes) = rest;
     let (result_bytes, operand_bytes) = (shapes_bytes(result), shapes_bytes(operands));
-    // A start's result holds its operands too.
+    // The result of a start includes its operands.
     let is_start = call.contains("-start(");
     let bytes = match kind {
         "all-gather" if is_start => result_bytes.saturating_sub(operand_bytes),
@@ -125,7 +126,7 @@ fn of_text(kind: &str, expression: &str) -> Message {
     }
 }
 
-/// Result, operands and attributes of `(f32[2]{0}, f32[2]) all-reduce(f32[2] %a, f32[2] %b), channel_id=1`.
+/// Splits `(f32[2]{0}, f32[2]) all-reduce(f32[2] %a, f32[2] %b), channel_id=1` into result, operands and attributes.
 fn split_call(call: &str) -> Option<(&str, (&str, &str))> {
     let result_end = if call.starts_with('(') { closing(call, 0)? + 1 } else { call.find(' ')? };
     let open = result_end + call.get(result_end..)?.find('(')?;
@@ -133,7 +134,7 @@ fn split_call(call: &str) -> Option<(&str, (&str, &str))> {
     Some((call.get(..result_end)?, (call.get(open + 1..close)?, call.get(close + 1..)?)))
 }
 
-/// The bracket that closes the one at `open`.
+/// Returns the position of the bracket that closes the one at `open`.
 fn closing(text: &str, open: usize) -> Option<usize> {
     let mut depth = 0i32;
     for (at, c) in text.char_indices().skip_while(|&(at, _)| at < open) {
@@ -145,7 +146,7 @@ fn closing(text: &str, open: usize) -> Option<usize> {
     None
 }
 
-/// Bytes of all array shapes (`f32[8,128]`) of a text.
+/// Adds up the bytes of all array shapes (`f32[8,128]`) in a text.
 fn shapes_bytes(text: &str) -> u64 {
     let mut bytes = 0u64;
     for (open, _) in text.match_indices('[') {
@@ -168,7 +169,7 @@ fn first_type(text: &str) -> Option<DataType> {
     DataType::from_name(before.rsplit(|c: char| !c.is_ascii_alphanumeric()).next()?)
 }
 
-/// The value after `key`, up to the comma outside all brackets.
+/// Returns the value after `key`, up to the next comma outside all brackets.
 fn value<'t>(text: &'t str, key: &str) -> Option<&'t str> {
     let rest = text.get(text.find(key)? + key.len()..)?;
     let mut depth = 0i32;
@@ -179,7 +180,7 @@ fn value<'t>(text: &'t str, key: &str) -> Option<&'t str> {
     Some(rest.get(..end.unwrap_or(rest.len()))?.trim())
 }
 
-/// `{{0,1},{2,3}}` or `[4,2]<=[2,4]T(1,0)`.
+/// Parses `{{0,1},{2,3}}` or `[4,2]<=[2,4]T(1,0)`.
 fn groups(text: &str) -> Option<ReplicaGroups> {
     if let Some((shape, order)) = text.split_once("<=") {
         let numbers = |text: &str| -> Vec<i64> {
@@ -198,14 +199,14 @@ fn groups(text: &str) -> Option<ReplicaGroups> {
     let inner = text.strip_prefix('{')?.strip_suffix('}')?;
     let lists = inner.split('}').filter_map(|group| {
         let group = group.trim_start_matches([',', '{', ' ']);
-        // A member that cannot be read still counts: no device has the number -1.
+        // A member that cannot be parsed still takes its place: no device has the number -1.
         let members = group.split(',').map(|id| id.trim().parse().unwrap_or(-1));
         (!group.trim().is_empty()).then(|| members.collect())
     });
     Some(ReplicaGroups::Lists(lists.collect()))
 }
 
-/// `{{0,1},{1,0}}`.
+/// Parses `{{0,1},{1,0}}`.
 fn pairs(text: &str) -> Vec<(u32, u32)> {
     let Some(ReplicaGroups::Lists(lists)) = groups(text) else { return Vec::new() };
     let pair = |list: &Vec<i64>| match list.as_slice() {
@@ -233,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn an_expression_tells_bytes_and_groups() {
+    fn an_expression_contains_bytes_and_groups() {
         let text = "%all-reduce = f32[5,1024]{1,0:T(8,128)} all-reduce(f32[5,1024]{1,0:T(8,128)} %bitcast), \
                     channel_id=7, replica_groups=[4,2]<=[2,4]T(1,0), use_global_device_ids=true, to_apply=%region";
         let message = of_text("all-reduce", text);

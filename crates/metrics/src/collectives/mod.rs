@@ -1,18 +1,20 @@
-//! Communication between devices: which collectives ran, what they moved, how long they took, and who waited for whom.
+//! Measures communication between devices: which collectives ran, the data they moved, their times, and how long
+//! devices waited for each other.
 //!
 //! ```text
 //! device 0   [======= all-reduce =======)      wait 6, transfer 4
 //! device 1         [==== all-reduce ====)      wait 3, transfer 4
-//! device 2               [ all-reduce  )       wait 0: it came last
+//! device 2               [ all-reduce  )       wait 0: it arrived last
 //! ```
 //!
-//! A collective ends together on all devices of a group, so the one that ran it for the shortest time arrived last, and what the
-//! others took longer they waited. Durations of one run are compared, never starts: the clocks of devices may differ by seconds.
-//! Who is in a group: see [`Members`], and where the file does not say it, `together`.
+//! A collective ends on all devices of a group at the same time. So the device with the shortest run arrived last, and
+//! the others waited for the difference. Only durations are compared, never starts: the clocks of devices may differ by
+//! seconds. [`Members`] has the members of each group. If the file does not state the groups, `together` finds them
+//! from the times.
 //!
-//! Read are the ops of devices. An asynchronous collective whose start and end are separate ops lasts from the start of
-//! the one to the end of the other, and counts once. Collectives inside other kernels (fused with arithmetic by a library) are not
-//! distinguished.
+//! Reads the ops of devices. If the start and the end of an asynchronous collective are separate ops, the collective
+//! lasts from the start of the first to the end of the second and counts once. Collectives inside other kernels (fused
+//! with arithmetic by a library) are not distinguished.
 
 mod apart;
 mod exposed;
@@ -49,49 +51,50 @@ use base::{Ps, sort};
 use hlo::{Instruction, Module, Modules};
 use trace::{Args, ArgsId, EventColumn, IntervalSet, Platform, StrId, Trace};
 
-/// One collective instruction (or kernel) of a program.
+/// A collective instruction (or kernel) of a program.
 #[derive(Clone, Debug)]
 pub struct CollectiveOp {
     /// Name of the collective in the trace.
     pub name: StrId,
-    /// An argument set of its events.
+    /// One of the argument sets of its events.
     pub args: ArgsId,
     /// `all-reduce`, `all-gather`, ...
     pub kind: &'static str,
-    /// What one run moves.
+    /// Data that one run moves.
     pub message: Message,
-    /// Index into [`Collectives::members`]: which used devices do it together.
+    /// Index into [`Collectives::members`].
     pub members: u32,
-    /// Path of the framework's op (`jit(f)/shard_map/psum`): the trace's, or the embedded HLO's; empty where neither says it.
+    /// Path of the framework's op (`jit(f)/shard_map/psum`), from the trace or the embedded HLO. Empty if neither has
+    /// it.
     pub framework_op: String,
-    /// `RING`, `TREE`, ... where a kernel's name has it.
+    /// `RING`, `TREE`, ... if the kernel's name contains it.
     pub algorithm: Option<String>,
-    /// `LL`, `SIMPLE`, ... where a kernel's name has it.
+    /// `LL`, `SIMPLE`, ... if the kernel's name contains it.
     pub protocol: Option<String>,
-    /// Sums over the collective's runs.
+    /// Sums over the runs of the collective.
     pub sums: CollectiveSums,
 }
 
 /// Sums over runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CollectiveSums {
-    /// Runs that start in the window: one for each device and execution.
+    /// Number of runs that start in the window: one for each device and execution.
     pub occurrences: u64,
-    /// What runs that an edge of the window cuts lack to whole ones, in billionths.
+    /// Sum of [`Run::parts`], in billionths of a run. Corrects `occurrences` for runs that an edge of the window cuts.
     pub parts: i64,
-    /// Summed durations.
+    /// Sum of the durations.
     pub total: Ps,
-    /// Shortest run.
+    /// Duration of the shortest run.
     pub min: Option<Ps>,
-    /// Longest run.
+    /// Duration of the longest run.
     pub max: Ps,
-    /// The part in which the device computes nothing.
+    /// Time during which the device computes nothing.
     pub exposed: Ps,
-    /// Runs that were compared with the same run of other devices.
+    /// Number of runs that were compared with the same run on other devices.
     pub compared: u64,
-    /// Time of the compared runs until the last device arrived.
+    /// Time in compared runs before the last device arrived.
     pub wait: Ps,
-    /// Time of the compared runs after the last device arrived.
+    /// Time in compared runs after the last device arrived.
     pub transfer: Ps,
 }
 
@@ -112,46 +115,47 @@ impl CollectiveSums {
     }
 }
 
-/// One run of a collective on one device.
+/// A run of a collective on one device.
 #[derive(Clone, Copy, Debug)]
 pub struct Run {
     /// Index into [`Collectives::ops`].
     pub op: u32,
     /// Index into [`Devices::used`].
     pub device: u32,
-    /// When the run started.
+    /// Start of the run.
     pub start: Ps,
-    /// How long the run took.
+    /// Duration of the run.
     pub duration: Ps,
-    /// The part in which the device computes nothing.
+    /// Time during which the device computes nothing.
     pub exposed: Ps,
-    /// Whether the run starts in the window; else it is the rest of one that started before.
+    /// True if the run starts in the window. False for the rest of a run that started before it.
     pub counts: bool,
-    /// What the run lacks to a whole one, in billionths: 0 for one that no edge of the window cuts.
+    /// Share of the run that is inside the window, minus 1 if the run counts; in billionths. 0 if no edge of the window
+    /// cuts the run.
     pub parts: i64,
-    /// Number that this run has on all devices, where the trace states it.
+    /// Number of the run, the same on all devices. `None` if the trace has none.
     pub id: Option<i64>,
-    /// Time until the last device arrived; `None` where the same run was not found on another device.
+    /// Time until the last device arrived. `None` if the same run was not found on another device.
     pub wait: Option<Ps>,
 }
 
 impl Run {
-    /// When the run ended.
+    /// Returns the end of the run.
     fn end(&self) -> Ps {
         self.start + self.duration
     }
 }
 
-/// One device's share.
+/// Communication of one device.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct DeviceSums {
     /// Sums over all runs of the device.
     pub sums: CollectiveSums,
-    /// Compared runs in which the device arrived last and another one waited for it.
+    /// Number of compared runs in which the device arrived last and another one waited for it.
     pub last: u64,
-    /// Compared runs in which the device would have arrived last, were all members of a group equal.
+    /// Expected number of compared runs in which the device arrives last, if all members of a group are equal.
     pub fair: f64,
-    /// Time that the others waited for the device.
+    /// Time that other devices waited for this one.
     pub caused: Ps,
 }
 
@@ -160,24 +164,25 @@ pub struct DeviceSums {
 pub struct Collectives {
     /// Collectives by descending time.
     pub ops: Vec<CollectiveOp>,
-    /// Runs by device, then in time.
+    /// Runs by device, then by time.
     pub runs: Vec<Run>,
     /// Sums of each used device.
     pub devices: Vec<DeviceSums>,
-    /// The used devices in the groups of the ops.
+    /// Members of the groups. Ops refer to them by index.
     pub members: Vec<Members>,
     /// Sums over all collectives.
     pub sums: CollectiveSums,
-    /// Bytes between the devices, where all groups are known.
+    /// Bytes between the devices. `None` if a group is unknown.
     pub matrix: Option<Matrix>,
-    /// What is no op, or repeats one: part of nothing above.
+    /// Communication that is not an op or repeats one. It is not part of the values above.
     pub apart: Vec<Apart>,
-    /// Summed time in which devices had work: what exposed communication is compared with.
+    /// Sum of the times in which devices had work. Exposed communication is compared with it.
     pub device_time: Ps,
 }
 
 impl Collectives {
-    /// The communication of `trace`. `times` has one entry a used device, and so has `windows`: what of a run lies in it.
+    /// Measures the communication of `trace`. `times` and `windows` have one entry per used device; only the parts of
+    /// runs inside the windows count.
     pub fn new(
         trace: &Trace,
         devices: &Devices,
@@ -197,7 +202,7 @@ impl Collectives {
             runs.for_each(trace, device, |SeenRun { event: id, name, args, kind, interval }| {
                 let Some(part) = inside.part(interval) else { return };
                 let set = trace.args.get(args);
-                // One kernel of PyTorch's may run for messages of several sizes: each is an op.
+                // One PyTorch kernel may run for messages of several sizes: each size is an op.
                 let stated =
                     if message::is_stated(trace.text(set.kernel_details)) { set.kernel_details } else { StrId::EMPTY };
                 let op = *index.entry((name, set.program_id, stated)).or_insert_with(|| {
@@ -221,9 +226,9 @@ impl Collectives {
         together::find_groups(&mut all.ops, &mut all.members, &all.runs, devices.used.len());
         let (ops, members) = (&all.ops, &all.members);
         let group_of = |run: &Run| members.get(ops.get(run.op as usize)?.members as usize)?.group(run.device);
-        let orders = waits::split(&mut all.runs, devices.used.len(), group_of);
-        for (device, order) in all.devices.iter_mut().zip(orders) {
-            (device.last, device.fair, device.caused) = (order.last, order.fair, order.caused);
+        let arrivals = waits::split(&mut all.runs, devices.used.len(), group_of);
+        for (device, arrival) in all.devices.iter_mut().zip(arrivals) {
+            (device.last, device.fair, device.caused) = (arrival.last, arrival.fair, arrival.caused);
         }
         for run in &all.runs {
             all.sums.add(run);
@@ -236,13 +241,14 @@ impl Collectives {
         }
         all.matrix = Matrix::new(&all);
         all.apart = apart::apart(trace, devices, times, windows);
-        all.order(trace);
+        all.sort_ops(trace);
         all
     }
 
-    /// The device that the members of its groups waited for far more often than for others, and in which share of its compared runs; of several
-    /// such the one that was waited for longest. `None` where nothing was compared, where no device stands out, or where waiting is less than
-    /// 1 % of the compared time: somebody is always last.
+    /// Returns the straggler and the share of its compared runs in which it arrived last. The straggler is the device
+    /// that its groups waited for far more often than for the other members; of several, the one that caused the most
+    /// waiting. `None` if no runs were compared, if no device is exceptional, or if waiting is less than 1 % of the
+    /// compared time.
     pub fn straggler(&self) -> Option<(usize, f64)> {
         if 100 * i128::from(self.sums.wait.as_ps()) < i128::from((self.sums.wait + self.sums.transfer).as_ps()) {
             return None;
@@ -250,16 +256,16 @@ impl Collectives {
         let late = self.devices.iter().enumerate().filter_map(|(at, device)| {
             let compared = device.sums.compared as f64;
             let (share, fair) = (device.last as f64 / compared.max(1.0), device.fair / compared.max(1.0));
-            // Twice its fair share: with equal devices each is last as often as the others.
+            // Twice its fair share: if devices are equal, each is last equally often.
             (device.last > 1 && share >= (2.0 * fair).min(0.75)).then_some((device.caused, at, share))
         });
         late.max_by_key(|&(caused, at, _)| (caused, std::cmp::Reverse(at))).map(|(_, at, share)| (at, share))
     }
 
-    /// Which used devices wait for each other, directly or through others: a number for each that is equal for those that do. Devices of
-    /// collectives with unknown groups are taken to wait for all.
+    /// Returns a number for each used device that is equal for devices that wait for each other, directly or through
+    /// others. Devices of collectives with unknown groups are assumed to wait for all devices.
     pub fn connected(&self) -> Vec<u32> {
-        // A device stands for itself or points to an earlier one that it waits with.
+        // Each device refers to itself, or to an earlier device that it waits with.
         let mut of: Vec<u32> = (0..self.devices.len() as u32).collect();
         fn first_of(of: &[u32], mut device: u32) -> u32 {
             while let Some(&earlier) = of.get(device as usize).filter(|&&earlier| earlier != device) {
@@ -288,7 +294,7 @@ impl Collectives {
                 }
             }
         }
-        // Earlier ones are settled first.
+        // Earlier devices are resolved first.
         for device in 0..of.len() {
             let first = of.get(device).and_then(|&earlier| of.get(earlier as usize)).copied();
             if let Some((own, first)) = of.get_mut(device).zip(first) {
@@ -298,18 +304,18 @@ impl Collectives {
         of
     }
 
-    /// Whose groups the runs of an op are in.
+    /// Returns the members of the op's groups.
     pub fn members_of(&self, op: &CollectiveOp) -> Option<&Members> {
         self.members.get(op.members as usize)
     }
 
-    /// The part of the communication that computation hides, in percent; absent without communication.
+    /// Returns the overlapped share of the communication, in percent. `None` without communication.
     pub fn hidden_percent(&self) -> Option<f64> {
         let (exposed, total) = (self.sums.exposed.as_ps() as f64, self.sums.total.as_ps() as f64);
         (total > 0.0).then(|| (100.0 * (1.0 - exposed / total)).clamp(0.0, 100.0))
     }
 
-    /// Kinds with their sums, by descending time.
+    /// Returns the kinds with their sums, by descending time.
     pub fn kinds(&self) -> Vec<(&'static str, CollectiveSums)> {
         let mut kinds: Vec<(&'static str, CollectiveSums)> = Vec::new();
         for run in &self.runs {
@@ -327,8 +333,8 @@ impl Collectives {
         kinds
     }
 
-    /// Puts the ops with the most time first.
-    fn order(&mut self, trace: &Trace) {
+    /// Sorts the ops by descending time.
+    fn sort_ops(&mut self, trace: &Trace) {
         let mut order: Vec<u32> = (0..self.ops.len() as u32).collect();
         let op = |at: u32| self.ops.get(at as usize);
         sort::sort_by(&mut order, |&a, &b| {
@@ -349,7 +355,7 @@ impl Collectives {
 }
 
 impl CollectiveOp {
-    /// Bytes of one run over the mean time of a run, in 1e9 bytes per second.
+    /// Returns the bytes of one run divided by the mean time of a run, in 1e9 bytes per second.
     pub fn algorithm_gb_per_sec(&self) -> Option<f64> {
         let runs = self.sums.occurrences as f64 + self.sums.parts as f64 / 1e9;
         let seconds = if runs > 0.0 { self.sums.total.as_ps() as f64 * 1e-12 / runs } else { 0.0 };
@@ -357,7 +363,7 @@ impl CollectiveOp {
         (seconds > 0.0).then(|| bytes as f64 / seconds * 1e-9)
     }
 
-    /// What each link carries for it, in 1e9 bytes per second; see [`bus_factor`].
+    /// Returns the bandwidth that each link carries, in 1e9 bytes per second; see [`bus_factor`].
     pub fn bus_gb_per_sec(&self) -> Option<f64> {
         Some(self.algorithm_gb_per_sec()? * bus_factor(self.kind, self.message.group_size)?)
     }
@@ -366,14 +372,14 @@ impl CollectiveOp {
 /// The assigned devices, the groups and the pairs of an instruction.
 type GroupsKey = (Vec<u32>, Option<Vec<Vec<u32>>>, Vec<(u32, u32)>);
 
-/// The members of instructions: each distinct list of groups is numbered once.
+/// Members of instructions. Each distinct list of groups is stored once.
 struct Groups {
     numbering: Numbering,
     known: FxHashMap<GroupsKey, u32>,
 }
 
 impl Groups {
-    /// Index into `members`.
+    /// Returns the index into `members`. Adds an entry for groups that are new.
     fn of(&mut self, assigned: &[u32], message: &Message, members: &mut Vec<Members>) -> u32 {
         let key = (assigned.to_vec(), message.groups.clone(), message.pairs.clone());
         *self.known.entry(key).or_insert_with(|| {
@@ -383,7 +389,7 @@ impl Groups {
     }
 }
 
-/// The instruction that an op is, in the module that it belongs to.
+/// Returns the instruction of an op, with the module that contains it.
 fn instruction<'m>(
     trace: &Trace,
     modules: &'m Modules,
@@ -418,7 +424,8 @@ fn op(
     let message = Message::new(trace, found, kind, &set);
     let assigned = found.map_or(&[][..], |(module, _)| module.device_ids());
     let (own, of_hlo) = (trace.text(set.tf_op), found.map_or("", |(_, it)| it.metadata.op_name.as_str()));
-    // As in the table of ops: on a TPU the trace's own path counts; a GPU's kernel may name the scope only, a CPU's op names none.
+    // As in the op table: on a TPU the path in the trace is used. A GPU kernel may name only the scope, and a CPU op
+    // names none.
     let on_tpu = groups.numbering.platform() == Some(Platform::Tpu);
     let path = if of_hlo.is_empty() || (on_tpu && !own.is_empty()) { own } else { of_hlo };
     CollectiveOp {

@@ -1,4 +1,5 @@
-//! The runs of collectives as the ops of a device show them: an asynchronous one lasts from its start to the end of its second op.
+//! Finds the runs of collectives in the ops of a device. An asynchronous run lasts from its start op to the end of its
+//! done op.
 
 use rustc_hash::FxHashMap;
 
@@ -8,17 +9,17 @@ use crate::devices::{Device, Devices};
 use base::Ps;
 use trace::{ArgsId, EventId, Interval, StrId, Trace, in_blocks};
 
-/// What a distinct (name, arguments) is.
+/// Role of a distinct pair of name and arguments.
 #[derive(Clone, Copy)]
 enum Role {
-    /// A collective that is one op: its kind.
+    /// A collective that is a single op, with its kind.
     Whole(&'static str),
-    /// The start or the end of an asynchronous one.
+    /// The start op of an asynchronous collective, with its kind.
     Start(&'static str),
     Done,
 }
 
-/// One run.
+/// A run of a collective.
 pub(super) struct SeenRun {
     /// Last event of the run.
     pub event: EventId,
@@ -27,7 +28,7 @@ pub(super) struct SeenRun {
     pub args: ArgsId,
     /// `all-reduce`, `all-gather`, ...
     pub kind: &'static str,
-    /// When the run was.
+    /// Time of the run.
     pub interval: Interval,
 }
 
@@ -42,7 +43,7 @@ impl<'t> Runs<'t> {
         Runs { categories: Categorizer::new(trace, &devices.recognised), roles: FxHashMap::default() }
     }
 
-    /// Calls `visit` with each run of a device, in the order in which they end.
+    /// Calls `visit` with each run of a device, in the order of their ends.
     pub fn for_each(&mut self, trace: &'t Trace, device: &Device, mut visit: impl FnMut(SeenRun)) {
         let (categories, roles) = (&mut self.categories, &mut self.roles);
         let mut started: FxHashMap<&str, (StrId, ArgsId, Ps)> = FxHashMap::default();
@@ -80,7 +81,8 @@ fn role(trace: &Trace, categories: &mut Categorizer<'_>, name: StrId, args: Args
     if let Some(kind) = stated {
         return Role::Whole(kind);
     }
-    // One kernel of NCCL runs several kinds (`ncclDevKernel_Generic`): which one says the call that launched it, if it was captured.
+    // One NCCL kernel (`ncclDevKernel_Generic`) runs several kinds. The call that launched it names the kind, if it was
+    // captured.
     let kind = kind::nccl(text).map(|nccl| nccl.kind).or(kind).unwrap_or(kind::UNKNOWN);
     // On a GPU the kernel of a start is the collective itself.
     if !instruction.is_empty() && instruction != text {
@@ -95,7 +97,7 @@ fn role(trace: &Trace, categories: &mut Categorizer<'_>, name: StrId, args: Args
     }
 }
 
-/// What the start and the end of one collective have in common: `all-gather.3` of `all-gather-start.3`.
+/// Returns the part of the name that start and done share: `3` for `all-gather-start.3`.
 fn pair_name(name: &str) -> &str {
     name.rsplit_once('.').map_or("", |(_, number)| number)
 }

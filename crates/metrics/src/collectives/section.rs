@@ -1,4 +1,4 @@
-//! The communication section of the unified profile.
+//! Builds the communication section of the report.
 
 use super::Collectives;
 use crate::devices::Devices;
@@ -6,10 +6,10 @@ use base::Ps;
 use report::{Communication, CommunicationApart, CommunicationKind, CommunicationOp};
 use trace::Trace;
 
-/// Ops that the section lists.
+/// Number of ops that the section lists.
 const TOP_OPS: usize = 50;
 
-/// `None` where nothing was communicated.
+/// Builds the section. Returns `None` if there is no communication.
 pub fn section(trace: &Trace, devices: &Devices, all: &Collectives) -> Option<Communication> {
     if all.runs.is_empty() && all.apart.is_empty() {
         return None;

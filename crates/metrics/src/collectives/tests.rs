@@ -27,7 +27,7 @@ fn what_computation_hides_is_not_exposed() {
     assert_eq!(found.hidden_percent(), Some(40.0));
 }
 
-/// An all-reduce in these groups.
+/// Adds an all-reduce with these groups.
 fn all_reduce(b: &mut TraceBuilder, line: LineId, groups: &str, start: i64, duration: i64) {
     let text = format!("%all-reduce.1 = f32[4]{{0}} all-reduce(f32[4]{{0}} %x), replica_groups={{{groups}}}");
     let text = b.trace_mut().strings.intern(&text);
@@ -35,9 +35,9 @@ fn all_reduce(b: &mut TraceBuilder, line: LineId, groups: &str, start: i64, dura
 }
 
 #[test]
-fn the_last_to_arrive_waits_for_nobody() {
+fn the_last_to_arrive_does_not_wait() {
     let mut b = TraceBuilder::new();
-    // Chip 1 is 900 us ahead of the others' clocks: only durations may be compared.
+    // The clock of chip 1 is 900 us ahead of the others: only durations may be compared.
     for (chip, shift, durations) in [(0, 0, [10, 12]), (1, 900, [4, 5]), (2, 0, [7, 9])] {
         let line = b.line(&format!("/device:TPU:{chip}"), "XLA Ops");
         for (n, duration) in (0..).zip(durations) {
@@ -51,7 +51,8 @@ fn the_last_to_arrive_waits_for_nobody() {
     assert_eq!(found.straggler(), Some((1, 1.0)));
 }
 
-/// Rows {0,1} and {2,3}. Row 0: 10 and 4, 12 and 5; row 1: 30 and 31, 40 and 20. Over all four, 4 would be the shortest.
+/// Rows {0,1} and {2,3}. Row 0: 10 and 4, 12 and 5; row 1: 30 and 31, 40 and 20. Over all four, 4 would be the
+/// shortest.
 #[test]
 fn a_row_of_a_mesh_waits_for_its_row_only() {
     let mut b = TraceBuilder::new();
@@ -72,7 +73,8 @@ fn a_row_of_a_mesh_waits_for_its_row_only() {
     assert_eq!(found.connected(), [0, 0, 2, 2]);
 }
 
-/// A capture of two hosts' program on the second one: the mesh has the chips in the order 4, 6, 5, 7, and core_details says which is which.
+/// A capture of the second of two hosts. The mesh has the chips in the order 4, 6, 5, 7, and core_details states their
+/// ids.
 #[test]
 fn chips_that_state_their_number_are_found_in_their_groups() {
     let mut b = TraceBuilder::new();
@@ -88,7 +90,7 @@ fn chips_that_state_their_number_are_found_in_their_groups() {
     assert_eq!(found.matrix, None, "0 and 1 are not in the capture");
 }
 
-/// Chip 1 has one run more: at its end, or at its start, where only the times show which are the same.
+/// Chip 1 has one more run, at the end or at the start. Only the times show which runs belong together.
 #[test]
 fn runs_are_matched_by_their_times_where_one_is_missing() {
     for (first, waits) in
@@ -121,7 +123,7 @@ fn runs_that_cannot_be_matched_are_not_compared() {
     assert_eq!((found.sums.compared, found.straggler()), (0, None));
 }
 
-/// An all-reduce whose groups nothing states, on each chip: its starts, and the ends.
+/// Measures an all-reduce without stated groups. Each chip has a list of starts and ends.
 fn unstated(chips: &[&[(i64, i64)]]) -> Collectives {
     let mut b = TraceBuilder::new();
     for (chip, runs) in chips.iter().enumerate() {
@@ -133,7 +135,7 @@ fn unstated(chips: &[&[(i64, i64)]]) -> Collectives {
     measure(&b.build())
 }
 
-/// Waits of all runs, by device and in time, in microseconds.
+/// Returns the waits of all runs, by device and time, in microseconds.
 fn waits(found: &Collectives) -> Vec<Option<i64>> {
     found.runs.iter().map(|run| run.wait.map(us)).collect()
 }
@@ -143,7 +145,7 @@ fn unknown_groups_are_those_that_end_together() {
     let found = unstated(&[&[(0, 100), (200, 300)], &[(60, 100), (270, 301)], &[(20, 101), (230, 300)]]);
     assert_eq!(waits(&found), [60, 69, 0, 0, 41, 39].map(Some));
     assert_eq!((found.straggler(), found.connected()), (Some((1, 1.0)), vec![0, 0, 0]));
-    // Rows of a mesh: each ends when its own later chip comes.
+    // Rows of a mesh: each ends when its own later chip arrives.
     let rows = unstated(&[
         &[(0, 100), (200, 300)],
         &[(0, 140), (200, 330)],
@@ -158,12 +160,12 @@ fn unknown_groups_are_those_that_end_together() {
 fn unknown_groups_whose_runs_end_apart_are_not_compared() {
     let found = unstated(&[&[(0, 100)], &[(0, 120)], &[(0, 150)]]);
     assert_eq!((found.sums.compared, found.matrix.is_none(), found.connected()), (0, true, vec![0, 0, 0]));
-    // One ends with another by chance, and mostly not.
+    // One run ends with another by chance, but most do not.
     let once = unstated(&[&[(0, 100), (200, 300)], &[(0, 100), (200, 340)], &[(0, 130), (200, 390)]]);
     assert_eq!(once.sums.compared, 0);
 }
 
-/// The chip in the middle lacks its second run of four: which of the others came last then is unknown.
+/// The chip in the middle lacks the second of four runs, so it is unknown which of the others came last then.
 #[test]
 fn a_device_that_misses_a_run_is_compared_in_the_others() {
     let all = |late: i64| (0..4).map(|n| (1000 * n + late, 1000 * n + 100)).collect::<Vec<_>>();
@@ -199,14 +201,14 @@ fn bandwidth_and_matrix_follow_from_bytes_and_groups() {
     let found = measure(&b.build());
     let op = &found.ops[0];
     assert_eq!((op.message.bytes, op.message.group_size), (Some(1000), Some(2)));
-    // 1000 bytes in 10 us; two devices: the factor is 1.
+    // 1000 bytes in 10 us. With two devices the factor is 1.
     assert!((op.algorithm_gb_per_sec().unwrap() - 0.1).abs() < 1e-12);
     assert!((op.bus_gb_per_sec().unwrap() - 0.1).abs() < 1e-12);
     assert_eq!(found.matrix, Some(Matrix { bytes: vec![vec![0.0, 1000.0], vec![1000.0, 0.0]] }));
 }
 
 #[test]
-fn messages_of_one_pytorch_kernel_are_told_apart() {
+fn messages_of_one_pytorch_kernel_are_distinguished() {
     let mut b = TraceBuilder::new();
     let line = b.line("/device:GPU:0", "stream 7");
     for (start, elements) in [(0, 1000), (20, 1000), (40, 9000)] {
@@ -222,9 +224,9 @@ fn messages_of_one_pytorch_kernel_are_told_apart() {
     assert_eq!(found.ops[0].message.group_size, Some(4));
 }
 
-/// A gather that is two ops and a span in flight, and two messages of which one states its bytes late.
+/// A gather that is two ops and a span in flight, and two messages. One message does not state its bytes at first.
 #[test]
-fn what_repeats_an_op_or_is_none_is_part_of_no_sum() {
+fn communication_that_repeats_an_op_is_in_no_sum() {
     let mut b = TraceBuilder::new();
     let line = b.line("/device:TPU:0", "XLA Ops");
     let flight = b.line("/device:TPU:0", "Async XLA Ops");

@@ -1,4 +1,4 @@
-//! Who runs a collective together where the file does not say it: whose runs end together.
+//! Finds the groups of collectives from their times if the file does not state them: devices of a group end together.
 //!
 //! ```text
 //! device 0   [===== all-reduce =====)            \  end together in every run: a group
@@ -7,9 +7,9 @@
 //! device 3     [= all-reduce ===)                /
 //! ```
 //!
-//! A trace JSON holds no replica groups. Collectives of one program are matched across devices by name, run and order, and a collective
-//! ends on all devices of a group at once. So devices form a group if nearly all of their runs overlap and end together. A device that
-//! ends with no other one stays outside of all groups, and its runs are not compared.
+//! A trace JSON has no replica groups. Collectives of one program are matched across devices by name, run and sequence.
+//! A collective ends on all devices of a group at once, so devices form a group if nearly all of their runs overlap and
+//! end together. A device that does not end together with another one is in no group, and its runs are not compared.
 
 use rustc_hash::FxHashMap;
 
@@ -18,15 +18,17 @@ use super::waits::matched;
 use super::{CollectiveOp, Run};
 use base::Ps;
 
-/// Ends of one run that differ by no more than this are one end (ours: kernels of one host end within a few microseconds).
+/// Largest difference between ends that count as the same (our choice: kernels of one host end within a few
+/// microseconds).
 const SAME_END: Ps = Ps::new(5_000_000);
-/// Longer runs may end further apart: by this part of the shorter one, and never by more than [`MOST_APART`] (ours).
+/// Ends of longer runs may differ by more: by this fraction of the shorter run, and at most by [`MOST_APART`] (our
+/// choice).
 const PART_OF_RUN: i64 = 10;
 const MOST_APART: Ps = Ps::new(100_000_000);
-/// Of ten runs, those that must end together (ours: the profiler may lose or misplace an event).
+/// Number of runs of ten that must end together (our choice: the profiler may lose or misplace an event).
 const MOST_OF_TEN: usize = 9;
 
-/// Gives the ops whose groups the file does not say the groups that their runs show. `devices` is the number of used devices.
+/// Finds the groups of ops for which the file states none, and assigns them. `devices` is the number of used devices.
 pub(super) fn find_groups(ops: &mut [CollectiveOp], members: &mut Vec<Members>, runs: &[Run], devices: usize) {
     let is_unstated = |op: &CollectiveOp| {
         let unknown = members.get(op.members as usize).is_some_and(Members::are_unknown);
@@ -58,15 +60,15 @@ pub(super) fn find_groups(ops: &mut [CollectiveOp], members: &mut Vec<Members>, 
     }
 }
 
-/// Groups that runs show.
+/// Groups found from the times of runs.
 struct Shown {
     /// Group of each device.
     of_device: Vec<Option<u32>>,
-    /// Devices of each group.
+    /// Number of devices in each group.
     sizes: Vec<usize>,
 }
 
-/// The groups of one op, whose runs are listed by device; `None` where no two devices end together.
+/// Finds the groups of one op, whose runs are listed by device. Returns `None` if no two devices end together.
 fn groups(of_device: &[Vec<u32>], runs: &[Run]) -> Option<Shown> {
     let mut groups: Vec<(&Vec<u32>, Vec<usize>)> = Vec::new();
     for (device, list) in of_device.iter().enumerate().filter(|(_, list)| !list.is_empty()) {
@@ -88,7 +90,7 @@ fn groups(of_device: &[Vec<u32>], runs: &[Run]) -> Option<Shown> {
     (!groups.is_empty()).then_some(shown)
 }
 
-/// Do nearly all runs of two devices overlap and end together?
+/// Returns true if nearly all runs of two devices overlap and end together.
 fn end_together(first: &[u32], second: &[u32], runs: &[Run]) -> bool {
     let pairs = matched(&[(0, first.to_vec()), (1, second.to_vec())], runs);
     let fewest = first.len().min(second.len());

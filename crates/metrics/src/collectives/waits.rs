@@ -1,31 +1,31 @@
-//! One run of a collective on the devices of a group: how long each waited for the last one.
+//! Compares one run of a collective on the devices of a group: computes the time that each waited for the last one.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::Run;
 use base::Ps;
 
-/// What a device was in the runs that were compared.
+/// Results of one device over the compared runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Order {
-    /// Compared runs in which the device arrived last and another one waited.
+pub(super) struct Arrivals {
+    /// Number of compared runs in which the device arrived last and another one waited.
     pub last: u64,
-    /// Number of runs in which this device would have arrived last, were all members of a group equal.
+    /// Expected number of runs in which the device arrives last, if all members of a group are equal.
     pub fair: f64,
     /// Time that the others waited in the runs in which the device arrived last.
     pub caused: Ps,
 }
 
-/// Runs of one collective in one group: a list of indices for each device, in time.
+/// Runs of one collective in one group: a list of indices for each device, by time.
 type Lists = Vec<(u32, Vec<u32>)>;
 
-/// Sets [`Run::wait`] of every run that has a counterpart on another device of its group, and returns what each of `devices` was.
-/// `group_of` says in which group a run is; runs without one are not compared.
-pub(super) fn split(runs: &mut [Run], devices: usize, group_of: impl Fn(&Run) -> Option<u32>) -> Vec<Order> {
+/// Sets [`Run::wait`] of every run that has a counterpart on another device of its group, and returns the results of
+/// each of `devices`. `group_of` returns the group of a run; runs without a group are not compared.
+pub(super) fn split(runs: &mut [Run], devices: usize, group_of: impl Fn(&Run) -> Option<u32>) -> Vec<Arrivals> {
     let mut index: FxHashMap<(u32, u32), usize> = FxHashMap::default();
     let mut groups: Vec<Lists> = Vec::new();
     for (at, run) in (0u32..).zip(runs.iter()) {
-        // How long a run that an edge of the window cuts waited is not known.
+        // If an edge of the window cuts a run, its wait is unknown.
         let Some(group) = group_of(run).filter(|_| run.parts == 0) else { continue };
         let place = *index.entry((run.op, group)).or_insert_with(|| {
             groups.push(Lists::new());
@@ -37,18 +37,19 @@ pub(super) fn split(runs: &mut [Run], devices: usize, group_of: impl Fn(&Run) ->
             None => lists.push((run.device, vec![at])),
         }
     }
-    let mut orders = vec![Order::default(); devices];
+    let mut arrivals = vec![Arrivals::default(); devices];
     for lists in groups.iter().filter(|lists| lists.len() > 1) {
         for together in matched(lists, runs) {
-            compare(&together, runs, &mut orders);
+            compare(&together, runs, &mut arrivals);
         }
     }
-    orders
+    arrivals
 }
 
-/// The runs that are one. Where all devices have equally many, the n-th of each: their clocks may differ, so their times say nothing. Else
-/// the capture began or ended between them, and the first way to match them counts by which all overlap in time. Where
-/// they overlap in no way, a device lacks runs in between: see [`by_end`].
+/// Matches the runs of several devices. If all devices have the same number of runs, the n-th runs match, whatever
+/// their times are: the clocks may differ. Otherwise the capture began or ended between the runs, and the first of
+/// several ways to match them is used in which all matched runs overlap. If there is no such way, a device lacks runs
+/// in the middle: see [`by_end`].
 pub(super) fn matched(lists: &[(u32, Vec<u32>)], runs: &[Run]) -> Vec<Vec<u32>> {
     let fewest = lists.iter().map(|(_, list)| list.len()).min().unwrap_or(0);
     let nth = |from_end: bool| -> Vec<Vec<u32>> {
@@ -70,18 +71,18 @@ pub(super) fn matched(lists: &[(u32, Vec<u32>)], runs: &[Run]) -> Vec<Vec<u32>> 
     let whole = ways.into_iter().find(|sets| !sets.is_empty() && sets.iter().all(overlap));
     whole.unwrap_or_else(|| {
         let sets: Vec<Vec<u32>> = by_end(lists, runs).into_iter().filter(overlap).collect();
-        // Clocks that differ make a few runs overlap by chance.
+        // If clocks differ, a few runs overlap by chance.
         if 2 * sets.len() < fewest { Vec::new() } else { sets }
     })
 }
 
-/// Of each run of the device with the fewest: the runs of the others that end nearest to its end, in order. What another device ran in
-/// between stays out: who of those that are left came last is not known without the one that is missing.
+/// Matches each run of the device with the fewest runs to the runs of the others that end nearest to its end, in order.
+/// The remaining runs of the other devices are left out: the last device to arrive is unknown if one is missing.
 fn by_end(lists: &[(u32, Vec<u32>)], runs: &[Run]) -> Vec<Vec<u32>> {
     let end = |at: &u32| runs.get(*at as usize).map_or(Ps::ZERO, Run::end);
     let Some((fewest, _)) = lists.iter().enumerate().min_by_key(|(_, (_, list))| list.len()) else { return Vec::new() };
     let Some((_, first)) = lists.get(fewest) else { return Vec::new() };
-    // How many runs of each device are passed.
+    // Number of runs of each device that were passed.
     let mut passed = vec![0; lists.len()];
     let sets = first.iter().filter_map(|at| {
         let wanted = end(at);
@@ -101,8 +102,8 @@ fn by_end(lists: &[(u32, Vec<u32>)], runs: &[Run]) -> Vec<Vec<u32>> {
     sets.collect()
 }
 
-/// Runs to which all devices give one number. It is not asked first: TPUs count the programs of each core on its own, so that
-/// a core that ran one more has other numbers.
+/// Matches runs that have the same number on all devices. Other ways are tried first: TPUs count the programs of each
+/// core separately, so a core that ran one more has other numbers.
 fn by_id(lists: &[(u32, Vec<u32>)], runs: &[Run]) -> Vec<Vec<u32>> {
     let Some((first, others)) = lists.split_first() else { return Vec::new() };
     let id = |at: u32| runs.get(at as usize)?.id;
@@ -117,7 +118,7 @@ fn by_id(lists: &[(u32, Vec<u32>)], runs: &[Run]) -> Vec<Vec<u32>> {
     sets.collect()
 }
 
-fn compare(together: &[u32], runs: &mut [Run], orders: &mut [Order]) {
+fn compare(together: &[u32], runs: &mut [Run], arrivals: &mut [Arrivals]) {
     let times = together.iter().filter_map(|&at| runs.get(at as usize));
     let Some((shortest, last)) = times.map(|run| (run.duration, run.device)).min() else { return };
     let mut waited = Ps::ZERO;
@@ -126,13 +127,13 @@ fn compare(together: &[u32], runs: &mut [Run], orders: &mut [Order]) {
         let wait = run.duration - shortest;
         run.wait = Some(wait);
         waited += wait;
-        if let Some(order) = orders.get_mut(run.device as usize) {
-            order.fair += 1.0 / together.len() as f64;
+        if let Some(arrival) = arrivals.get_mut(run.device as usize) {
+            arrival.fair += 1.0 / together.len() as f64;
         }
     }
-    // Where nobody waited, nobody was late.
-    if let Some(order) = orders.get_mut(last as usize).filter(|_| waited > Ps::ZERO) {
-        order.last += 1;
-        order.caused += waited;
+    // If no device waited, no device was late.
+    if let Some(arrival) = arrivals.get_mut(last as usize).filter(|_| waited > Ps::ZERO) {
+        arrival.last += 1;
+        arrival.caused += waited;
     }
 }

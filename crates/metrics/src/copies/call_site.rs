@@ -1,4 +1,5 @@
-//! What on the host asked for a copy: the innermost span on the calling thread that encloses the launch call.
+//! Finds the span on the host that requested a copy: the innermost one on the calling thread that encloses the launch
+//! call.
 //!
 //! ```text
 //! thread   [ train_step          [ device_put    [cudaMemcpyAsync] ] ]
@@ -13,14 +14,14 @@ use crate::devices::Devices;
 use base::Ps;
 use trace::{EventId, LineEvents, LineKind, StrId, Trace};
 
-/// The sites of some calls.
+/// Call sites of some calls.
 #[derive(Debug, Default)]
 pub(super) struct CallSites {
     sites: FxHashMap<EventId, StrId>,
 }
 
 impl CallSites {
-    /// The sites of `wanted`, in ascending order. Only the threads that these calls are on are gone through.
+    /// Finds the sites of `wanted`, which must be in ascending order. Reads only the threads of these calls.
     pub fn new(trace: &Trace, devices: &Devices, wanted: &[EventId]) -> CallSites {
         let mut has_calls = vec![false; trace.lines.len()];
         for event in wanted.iter().filter_map(|&id| trace.events.get(id)) {
@@ -37,7 +38,7 @@ impl CallSites {
         found
     }
 
-    /// Goes through one thread's events, parents first, with the open ones on a stack.
+    /// Reads the events of one thread, parents first, with a stack of open spans.
     fn walk(&mut self, trace: &Trace, events: &LineEvents, wanted: &[EventId]) {
         let mut open: Vec<(Ps, StrId)> = Vec::new();
         for id in events.iter() {
@@ -54,7 +55,7 @@ impl CallSites {
         }
     }
 
-    /// Name of the span around a call.
+    /// Returns the name of the span around a call.
     pub fn site(&self, call: EventId) -> Option<StrId> {
         self.sites.get(&call).copied()
     }

@@ -1,4 +1,4 @@
-//! Copies and fills on the streams of GPUs.
+//! Finds copies and fills on the streams of GPUs.
 
 use base::sort;
 use std::rc::Rc;
@@ -12,7 +12,7 @@ use crate::launches::{Call, CallIndex, scope_of};
 use trace::copies::{bytes, detail, direction};
 use trace::{Args, ArgsId, Event, EventColumn, EventId, StrId, Trace, in_blocks};
 
-/// What name and arguments say of a copy.
+/// Facts about a copy from its name and arguments.
 #[derive(Clone, Debug)]
 struct CopyFacts {
     class: Rc<CopyClass>,
@@ -20,11 +20,11 @@ struct CopyFacts {
     op: Option<StrId>,
 }
 
-/// A copy with its launch call, where that is known.
+/// A copy with its launch call, if that is known.
 struct LaunchedCopy {
     device: usize,
     event: Event,
-    told: CopyFacts,
+    facts: CopyFacts,
     call: Option<Call>,
 }
 
@@ -34,11 +34,11 @@ pub(super) fn copies(trace: &Trace, devices: &Devices, calls: &CallIndex) -> Vec
     for (index, device) in devices.used.iter().enumerate() {
         in_blocks(&device.ops, |&id| {
             let Some(event) = trace.events.get(id) else { return };
-            let told = known.entry((event.name, event.args)).or_insert_with(|| told(trace, event.name, event.args));
-            let Some(told) = told else { return };
+            let facts = known.entry((event.name, event.args)).or_insert_with(|| facts(trace, event.name, event.args));
+            let Some(facts) = facts else { return };
             let number = trace.events.column(EventColumn::Correlation).get(id);
             let call = number.and_then(|number| calls.find(trace, scope_of(device), number)).map(|(_, call)| call);
-            found.push(LaunchedCopy { device: index, event, told: told.clone(), call });
+            found.push(LaunchedCopy { device: index, event, facts: facts.clone(), call });
         });
     }
     let mut wanted: Vec<EventId> = found.iter().filter_map(|it| it.call).map(|call| call.event).collect();
@@ -48,30 +48,30 @@ pub(super) fn copies(trace: &Trace, devices: &Devices, calls: &CallIndex) -> Vec
 }
 
 fn one(trace: &Trace, sites: &CallSites, found: LaunchedCopy) -> One {
-    let LaunchedCopy { device, event, mut told, call } = found;
+    let LaunchedCopy { device, event, mut facts, call } = found;
     let mut site = None;
     if let Some((call, call_event)) = call.and_then(|call| Some((call, trace.events.get(call.event)?))) {
         let name = trace.text(call_event.name);
         let args = trace.args_of(&call_event);
-        if told.class.asynchronous.is_none()
+        if facts.class.asynchronous.is_none()
             && let Some(asynchronous) = asynchronous(trace, &args).or_else(|| by_call(name))
         {
-            told.class = Rc::new(CopyClass { asynchronous: Some(asynchronous), ..CopyClass::clone(&told.class) });
+            facts.class = Rc::new(CopyClass { asynchronous: Some(asynchronous), ..CopyClass::clone(&facts.class) });
         }
         site = sites.site(call.event);
     }
     One {
-        class: told.class,
+        class: facts.class,
         device: Some(device),
         interval: interval(&event),
-        bytes: told.bytes,
+        bytes: facts.bytes,
         wait: None,
-        site: site.or(told.op),
+        site: site.or(facts.op),
         counts: true,
     }
 }
 
-fn told(trace: &Trace, name: StrId, args_id: ArgsId) -> Option<CopyFacts> {
+fn facts(trace: &Trace, name: StrId, args_id: ArgsId) -> Option<CopyFacts> {
     let direction = direction(trace, name, args_id)?;
     let args = trace.args.get(args_id);
     let details = trace.text(args.memcpy_details);
@@ -99,13 +99,14 @@ fn asynchronous(trace: &Trace, args: &Args) -> Option<bool> {
     }
 }
 
-/// `cudaMemcpyAsync` returns at once, `cudaMemcpy` when the copy is done; other names say nothing.
+/// Returns true for `cudaMemcpyAsync`, which returns at once, and false for `cudaMemcpy`, which returns when the copy
+/// is done. Other names reveal nothing.
 fn by_call(name: &str) -> Option<bool> {
     let name = name.to_ascii_lowercase();
     (name.contains("memcpy") || name.contains("memset")).then(|| name.contains("async"))
 }
 
-/// Kineto: `Memcpy HtoD (Pageable -> Device)`.
+/// Reads the memories from the names of Kineto: `Memcpy HtoD (Pageable -> Device)`.
 fn memory_of_name(name: &str) -> (String, String) {
     let inside = name.split_once('(').and_then(|(_, rest)| rest.split_once(')')).map_or("", |(inside, _)| inside);
     match inside.split_once(" -> ") {

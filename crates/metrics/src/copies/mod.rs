@@ -1,9 +1,10 @@
-//! Copies and fills: between host and device, within a device and between devices, with the memory they touch, whether
-//! the host waited for them, and what on the host asked for them.
+//! Measures copies and fills: between host and device, within a device and between devices. Finds the memory that they
+//! use, whether the host waited for them, and the span or op that requested them.
 //!
 //! * GPU: the copy and fill events of the streams ([`trace::copies`]).
-//! * TPU: `copy-start`/`copy-done` pairs with one end in host memory (offloaded arrays), `infeed` and `outfeed`, and the
-//!   host's own calls, whose time is that of the call: the transfer they start leaves no separate mark.
+//! * TPU: `copy-start`/`copy-done` pairs with one end in host memory (offloaded arrays), `infeed` and `outfeed`, and
+//!   the host's own calls. The time of a call is the host's, because the transfer that it starts has no event of its
+//!   own.
 //! * CPU: nothing is copied to a device.
 
 mod call_site;
@@ -26,7 +27,7 @@ use base::{Ps, sort};
 use trace::copies::Direction;
 use trace::{Interval, IntervalSet, Platform, StrId, Trace};
 
-/// What kind of transfer a row is.
+/// Kind of transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum CopyKind {
     /// A copy or fill on a GPU stream.
@@ -37,12 +38,12 @@ pub enum CopyKind {
     Infeed,
     /// `outfeed` of a TPU program.
     Outfeed,
-    /// A call on the host: its time is the host's, not that of the transfer.
+    /// A call on the host. Its time is the host's, not that of the transfer.
     HostCall,
 }
 
 impl CopyKind {
-    /// The table's spelling.
+    /// Returns the name that the table uses.
     pub fn label(self) -> &'static str {
         match self {
             CopyKind::Copy => "copy",
@@ -53,60 +54,60 @@ impl CopyKind {
         }
     }
 
-    /// True where the time is that of the device.
+    /// Returns true if the time is the device's.
     pub fn on_device(self) -> bool {
         self != CopyKind::HostCall
     }
 }
 
-/// What makes two transfers the same row.
+/// Properties that transfers of one row have in common.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct CopyClass {
-    /// From where to where the data is moved.
+    /// Direction of the transfer.
     pub direction: Direction,
-    /// What the transfer is.
+    /// Kind of the transfer.
     pub kind: CopyKind,
-    /// Memory that the transfer reads (`pageable`, `pinned`, `device`); empty where the trace does not say.
+    /// Memory that the transfer reads (`pageable`, `pinned`, `device`). Empty if the trace does not state it.
     pub source_memory: String,
-    /// Memory that the transfer writes.
+    /// Memory that the transfer writes. Empty if the trace does not state it.
     pub target_memory: String,
-    /// Whether the calling thread went on at once; `None` where the trace does not say.
+    /// True if the calling thread continued at once. `None` if the trace does not state it.
     pub asynchronous: Option<bool>,
 }
 
 /// All transfers of one class.
 #[derive(Clone, Debug)]
 pub struct CopyRow {
-    /// What the transfers have in common.
+    /// Class of the transfers.
     pub class: CopyClass,
     /// Number of transfers.
     pub count: u64,
     /// Sum of the transfers' durations.
     pub time: Ps,
-    /// Shortest transfer.
+    /// Duration of the shortest transfer.
     pub min: Ps,
-    /// Longest transfer.
+    /// Duration of the longest transfer.
     pub max: Ps,
-    /// Bytes of those whose size is known; `None` where none is.
+    /// Bytes of the transfers of known size. `None` if there are none.
     pub bytes: Option<u64>,
-    /// Number of transfers whose size is known.
+    /// Number of transfers of known size.
     pub sized_count: u64,
-    /// Time in which at least one transfer of known size is under way, summed over devices.
+    /// Time in which at least one transfer of known size is in progress, summed over devices.
     pub sized_time: Ps,
     /// Time that the core waited in `copy-done` (host offload).
     pub wait: Option<Ps>,
-    /// What asked for most of the transfers: the span on the host that encloses the call, else the op.
+    /// Origin of most of the transfer time: the span on the host that encloses the call, or the op if there is none.
     pub call_site: Option<String>,
 }
 
 impl CopyRow {
-    /// Bytes over the time in which they moved: gigabytes (1e9) a second.
+    /// Returns the bytes divided by the time in which they moved, in gigabytes (1e9) per second.
     pub fn bandwidth_gb_per_sec(&self) -> Option<f64> {
         bandwidth_gb_per_sec(self.bytes?, self.sized_time)
     }
 }
 
-/// Bytes per nanosecond are gigabytes per second; `None` for no time.
+/// Returns the bandwidth in gigabytes (1e9) per second, or `None` if the time is zero.
 pub fn bandwidth_gb_per_sec(bytes: u64, time: Ps) -> Option<f64> {
     (time > Ps::ZERO).then(|| bytes as f64 / (time.as_ps() as f64 / 1e3))
 }
@@ -118,25 +119,26 @@ pub struct Copies {
     pub platform: Option<Platform>,
     /// Rows by direction and kind, in the order of [`Direction::ALL`].
     pub rows: Vec<CopyRow>,
-    /// Copies by step; empty where steps are unknown or nothing was copied.
+    /// Copies by step. Empty if steps are unknown or nothing was copied.
     pub steps: Vec<StepCopies>,
 }
 
-/// One transfer. There may be a million: what they share is shared.
+/// A transfer. A run may have a million, so they share their class.
 struct One {
     class: Rc<CopyClass>,
-    /// Index into [`Devices::used`]; `None` for the host's calls.
+    /// Index into [`Devices::used`]. `None` for calls of the host.
     device: Option<usize>,
     interval: Interval,
     bytes: Option<u64>,
     wait: Option<Ps>,
     site: Option<StrId>,
-    /// Whether the transfer starts in the window; else it is the rest of one that started before.
+    /// True if the transfer starts in the window. False for the rest of a transfer that started before it.
     counts: bool,
 }
 
 impl One {
-    /// What of the transfer lies in the window; calls of a host in its `hull`, which is what is measured of hosts.
+    /// Returns the part of the transfer inside the window. For calls of a host, that is the part inside the window's
+    /// `hull`, which is the measured time of hosts.
     fn inside(self, devices: &Devices, window: &Window, hull: &IntervalSet) -> Option<One> {
         let set = match self.device.and_then(|device| Some((devices.used.get(device)?, window.of_device.get(device)?)))
         {
@@ -156,7 +158,8 @@ impl One {
 }
 
 impl Copies {
-    /// Measures `trace`. `calls` are its launch calls. Rows are of the `window`, of all where there is none; steps are all of the capture.
+    /// Measures the copies of `trace`. `calls` are its launch calls. Rows cover the `window`, or all transfers if it is
+    /// `None`; steps cover the whole capture.
     pub fn new(trace: &Trace, devices: &Devices, steps: &Steps, calls: &CallIndex, window: Option<&Window>) -> Copies {
         let all = match devices.platform {
             Some(Platform::Gpu) => gpu::copies(trace, devices, calls),
@@ -166,7 +169,7 @@ impl Copies {
         let steps = per_step::by_step(&all, steps);
         let inside = match window {
             Some(window) => {
-                // Looked for once: it goes through all devices, and each host makes calls.
+                // Computed once: it reads all devices, and each host makes many calls.
                 let hull = IntervalSet::union_of(window.hull());
                 all.into_iter().filter_map(|one| one.inside(devices, window, &hull)).collect()
             }
@@ -175,13 +178,14 @@ impl Copies {
         Copies { platform: devices.platform, steps, rows: rows(trace, &inside) }
     }
 
-    /// Transfers that take time of a device.
+    /// Returns the rows whose time is the device's.
     pub fn on_device(&self) -> impl Iterator<Item = &CopyRow> {
         self.rows.iter().filter(|row| row.class.kind.on_device())
     }
 }
 
-/// Sums by class. Classes are few, copies may be many: one pass finds the class, a second one adds up.
+/// Adds up transfers by class. There are few classes and many copies: one pass finds the class of each, and a second
+/// one adds up.
 fn rows(trace: &Trace, all: &[One]) -> Vec<CopyRow> {
     let mut classes: Vec<&Rc<CopyClass>> = Vec::new();
     let mut members: Vec<Vec<&One>> = Vec::new();
@@ -227,7 +231,7 @@ fn row(trace: &Trace, list: &[&One]) -> Option<CopyRow> {
     })
 }
 
-/// The call site with most time; of equals the first by name.
+/// Returns the call site with the most time. If several have the same time, returns the first by name.
 fn main_site(trace: &Trace, list: &[&One]) -> Option<String> {
     let mut sites: FxHashMap<StrId, Ps> = FxHashMap::default();
     for one in list {

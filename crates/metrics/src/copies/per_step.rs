@@ -1,29 +1,30 @@
-//! Copies by step.
+//! Adds up copies by step.
 
 use super::One;
 use crate::steps::Steps;
 use base::{Ps, sort};
 use trace::copies::Direction;
 
-/// Directions of [`Direction::ALL`].
+/// Number of directions in [`Direction::ALL`].
 const DIRECTIONS: usize = Direction::ALL.len();
 
-/// The copies of one step: those that start in it, summed over the devices that ran it.
+/// The copies that start in one step, summed over the devices that ran it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StepCopies {
     /// Index of the step.
     pub step: usize,
-    /// Number of the step in the trace, where it has one.
+    /// Number of the step in the trace, if it has one.
     pub name: Option<String>,
-    /// Devices that ran the step.
+    /// Number of devices that ran the step.
     pub devices: u64,
     /// Sum of durations by direction, in the order of [`Direction::ALL`].
     pub time: [Ps; DIRECTIONS],
-    /// Bytes of known size by direction.
+    /// Bytes of transfers of known size, by direction.
     pub bytes: [u64; DIRECTIONS],
 }
 
-/// Sums by step. A copy belongs to the step in whose window on its device it starts; host calls belong to none.
+/// Adds up copies by step. A copy belongs to the step in which it starts, by the step's window on the copy's device.
+/// Host calls belong to no step.
 pub(super) fn by_step(all: &[One], steps: &Steps) -> Vec<StepCopies> {
     if steps.is_empty() || !all.iter().any(|one| one.device.is_some()) {
         return Vec::new();

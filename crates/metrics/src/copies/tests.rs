@@ -10,7 +10,7 @@ fn measure(b: TraceBuilder) -> Copies {
 }
 
 #[test]
-fn rows_are_told_apart_by_direction_memory_and_waiting() {
+fn rows_differ_by_direction_memory_and_waiting() {
     let mut b = TraceBuilder::new();
     let host = b.line("/host:CPU", "python");
     let stream = b.line("/device:GPU:0", "Stream #14(MemcpyH2D)");
@@ -20,7 +20,7 @@ fn rows_are_told_apart_by_direction_memory_and_waiting() {
     b.event(host, "cuMemcpyHtoDAsync_v2", 10, 5).correlation(1);
     b.event(host, "train", 200, 100);
     b.event(stream, "MemcpyH2D", 20, 10).memcpy_details(&details("pinned", 1_000_000, 1)).correlation(1);
-    // Overlaps the first: together they move 3 MB in 15 us.
+    // Overlaps the first copy: together they move 3 MB in 15 us.
     b.event(stream, "MemcpyH2D", 25, 10).memcpy_details(&details("pinned", 2_000_000, 1));
     b.event(stream, "MemcpyH2D", 50, 10).memcpy_details(&details("pageable", 1_000, 0));
     b.event(stream, "gemm", 70, 10);
@@ -33,7 +33,7 @@ fn rows_are_told_apart_by_direction_memory_and_waiting() {
 }
 
 #[test]
-fn a_copy_that_runs_as_a_kernel_is_told_by_its_call() {
+fn a_copy_that_runs_as_a_kernel_is_found_by_its_call() {
     let mut b = TraceBuilder::new();
     let host = b.line("/host:CPU", "Host Threads/1");
     let stream = b.line("/device:GPU:0", "Stream #17(Kernel)");
@@ -49,7 +49,7 @@ fn a_copy_that_runs_as_a_kernel_is_told_by_its_call() {
 }
 
 #[test]
-fn names_of_kineto_tell_the_memory() {
+fn names_of_kineto_contain_the_memory() {
     let mut b = TraceBuilder::new();
     let stream = b.line("/device:GPU:0", "stream 7");
     b.event(stream, "Memcpy DtoH (Device -> Pageable)", 0, 10).args(|args| args.copy_bytes = Some(4));
@@ -67,7 +67,7 @@ fn offloaded_arrays_last_from_start_to_done() {
     let start = format!("%copy-start.1 = ({on_chip}, {in_host}, u32[]{{:S(2)}}) copy-start({in_host} %param)");
     let done = format!("%copy-done.1 = {on_chip} copy-done(({on_chip}, {in_host}, u32[]{{:S(2)}}) %copy-start.1)");
     let [start, done] = [start, done].map(|text| b.trace_mut().strings.intern(&text));
-    // In the second run the file has the end of the copy before its start.
+    // In the second run, the end of the copy comes before its start in the file.
     for (run, begun, ended) in [(0, 0, 60), (1_000, 10, 5)] {
         b.event(ops, "copy-start.1", run + begun, 1).hlo_category("copy-start").args(|args| args.long_name = start);
         b.event(ops, "copy-done.1", run + ended, 40).hlo_category("copy-done").args(|args| args.long_name = done);

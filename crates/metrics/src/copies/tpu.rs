@@ -1,12 +1,12 @@
-//! Transfers of TPUs.
+//! Finds the transfers of TPUs.
 //!
 //! ```text
 //! XLA Ops   [copy-start.1]   [fusion.5 ...]   [copy-done.1 (waits)]
 //! transfer  [----------------------------------------------------]
 //! ```
 //!
-//! A transfer lasts at most from its `copy-start` to the end of its `copy-done`; the wait inside `copy-done` is what it
-//! cost the core. Copies whose ends both are on the chip (HBM and VMEM) are left to the op statistics.
+//! A transfer lasts at most from its `copy-start` to the end of its `copy-done`. The wait inside `copy-done` is its
+//! cost to the core. Copies with both ends on the chip (HBM and VMEM) are covered by the op statistics.
 
 use std::rc::Rc;
 
@@ -21,12 +21,12 @@ use hlo::DataType;
 use trace::copies::Direction;
 use trace::{Args, ArgsId, Event, Interval, LineKind, StrId, Trace, in_blocks};
 
-/// What an op's expression states.
+/// Transfer that an op's expression describes.
 #[derive(Clone, Copy)]
 enum CopyOfExpression {
-    /// Begins a copy with one end in host memory.
+    /// Starts a copy with one end in host memory.
     Start(Direction, Option<u64>),
-    /// Ends the copy that this instruction began.
+    /// Ends the copy that this instruction started.
     Done(StrId),
     Feed(CopyKind),
     Nothing,
@@ -49,14 +49,14 @@ pub(super) fn copies(trace: &Trace, devices: &Devices) -> Vec<One> {
                 counts: true,
             }
         };
-        // Copies under way, by the instruction that began them.
+        // Copies in progress, by the instruction that started them.
         let mut open: FxHashMap<StrId, (Direction, Option<u64>, Ps)> = FxHashMap::default();
-        // Ends of copies whose start has not been seen: their starts can be a little too early in the file.
+        // Ends of copies whose start has not been read yet: an end may come slightly before its start in the file.
         let mut early: FxHashMap<StrId, Event> = FxHashMap::default();
         in_blocks(&device.ops, |&id| {
             let Some(event) = trace.events.get(id) else { return };
-            let told = *known.entry(event.args).or_insert_with(|| told(trace, &trace.args.get(event.args)));
-            match told {
+            let transfer = *known.entry(event.args).or_insert_with(|| transfer(trace, &trace.args.get(event.args)));
+            match transfer {
                 CopyOfExpression::Start(direction, bytes) => {
                     match early.remove(&event.name).filter(|done| done.end() > event.start) {
                         Some(done) => all.push(one(&done, direction, CopyKind::Offload, event.start, bytes)),
@@ -86,7 +86,7 @@ pub(super) fn copies(trace: &Trace, devices: &Devices) -> Vec<One> {
     all
 }
 
-/// The classes seen so far, each once.
+/// The classes found so far.
 #[derive(Default)]
 struct Classes {
     seen: Vec<Rc<CopyClass>>,
@@ -118,7 +118,7 @@ fn class(direction: Direction, kind: CopyKind) -> CopyClass {
     }
 }
 
-fn told(trace: &Trace, args: &Args) -> CopyOfExpression {
+fn transfer(trace: &Trace, args: &Args) -> CopyOfExpression {
     let expression = trace.text(args.long_name);
     match trace.text(args.hlo_category) {
         "infeed" => CopyOfExpression::Feed(CopyKind::Infeed),
@@ -133,7 +133,7 @@ fn told(trace: &Trace, args: &Args) -> CopyOfExpression {
             _ => CopyOfExpression::Nothing,
         },
         "copy-done" => {
-            // `... %copy-start.2)`, a name that an event has where its start is in the trace.
+            // `... %copy-start.2)`: an event has this name if the start is in the trace.
             let operand = expression.rsplit_once('%').map_or("", |(_, operand)| operand.trim_end_matches(')'));
             trace
                 .strings
@@ -145,8 +145,8 @@ fn told(trace: &Trace, args: &Args) -> CopyOfExpression {
     }
 }
 
-/// Bytes of the first array of an expression (`f32[5,1024]{...}`), padding not counted. `bytes_accessed` will not do: it
-/// counts both ends of some copies and one end of others.
+/// Returns the bytes of the first array of an expression (`f32[5,1024]{...}`), without padding. `bytes_accessed` is not
+/// usable: it counts both ends of some copies and one end of others.
 fn array_bytes(expression: &str) -> Option<u64> {
     let (_, shape) = expression.split_once(" = ")?;
     let shape = shape.trim_start_matches('(');
@@ -159,7 +159,7 @@ fn array_bytes(expression: &str) -> Option<u64> {
     elements.checked_mul(DataType::from_name(data_type)?.bytes())
 }
 
-/// The host's own calls.
+/// Finds the calls of the host.
 fn host_calls(trace: &Trace, classes: &mut Classes) -> Vec<One> {
     let names: Vec<(StrId, Direction)> = host_transfers::all()
         .filter_map(|(name, label)| {

@@ -1,28 +1,28 @@
-//! What the threads say of the ends of ops, and of which op runs in which.
+//! Finds bounds for the ends of ops, and nested ops, from the events of their threads.
 
 use super::{Marker, OpEvent};
 use base::{Ps, sort};
 use trace::Trace;
 
-/// The name of the spans in which XLA's executor runs the ops that are ready.
+/// Name of the spans in which XLA's executor runs the ops that are ready.
 const EXECUTE: &str = "ThunkExecutor::Execute";
 
-/// A marker that follows what its thread did before by no more than this follows it at once: nothing stands between but the
-/// return from a function, which takes about a microsecond.
+/// Longest time between a marker and the event before it on its thread for which they count as adjacent. Only a return
+/// from a function is between them, which takes about a microsecond.
 const AT_ONCE: Ps = Ps::new(10_000_000);
 
-/// The event that ended last before a marker on its thread.
+/// The last event that ended before a marker on its thread.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Before {
     end: Ps,
-    /// Start, reversed: of events that end together the outermost comes first.
+    /// Start of the event, reversed: of events that end together, the outermost is greatest.
     start: std::cmp::Reverse<Ps>,
     is_execute: bool,
 }
 
-/// The start of the executor's span that the marker of each op follows at once on its thread: the op had ended by then. For
-/// ops that end after their event only.
-pub(super) fn went_on_with(trace: &Trace, ops: &[OpEvent], marked: &[Option<Marker>]) -> Vec<Option<Ps>> {
+/// Returns, for each op, the start of the executor's span that directly precedes the op's marker on its thread. The op
+/// had ended by then. `None` for ops that end within their event.
+pub(super) fn starts_of_next_spans(trace: &Trace, ops: &[OpEvent], marked: &[Option<Marker>]) -> Vec<Option<Ps>> {
     let mut found = vec![None; ops.len()];
     let mut wanted: Vec<Vec<(Ps, usize)>> = vec![Vec::new(); trace.lines.len()];
     for (at, (op, marker)) in ops.iter().zip(marked).enumerate() {
@@ -42,11 +42,12 @@ pub(super) fn went_on_with(trace: &Trace, ops: &[OpEvent], marked: &[Option<Mark
     trace.events.for_each_time(trace.events.ids(), |_, kind, interval| {
         let Some(line) = kinds.get(kind).map(|kind| kind.line.index()) else { return };
         let (Some(wanted), Some(before)) = (wanted.get(line), before.get_mut(line)) else { return };
-        // An event belongs to the first marker after it: what stands before a later one is that marker or what follows it.
+        // An event belongs to the first marker after it: a later marker is preceded by that first marker or a later
+        // event.
         let after = wanted.partition_point(|&(start, _)| start < interval.end);
         let is_execute = is_execute.get(kind) == Some(&true);
         let this = Some(Before { end: interval.end, start: std::cmp::Reverse(interval.start), is_execute });
-        // The marker itself may take no time.
+        // The marker itself may have no duration.
         let is_before = wanted.get(after).is_some_and(|&(marker, _)| interval.start < marker);
         if let Some(slot) = before.get_mut(after).filter(|_| is_before) {
             *slot = (*slot).max(this);
@@ -61,7 +62,7 @@ pub(super) fn went_on_with(trace: &Trace, ops: &[OpEvent], marked: &[Option<Mark
     found
 }
 
-/// The op in whose event each op's event lies on its thread, innermost. `ops` are in order.
+/// Returns, for each op, the innermost op whose event contains its event on the same thread. `ops` must be sorted.
 pub(super) fn on_thread_of(ops: &[OpEvent], lines: usize) -> Vec<Option<usize>> {
     let mut open: Vec<Vec<usize>> = vec![Vec::new(); lines];
     let mut found = Vec::with_capacity(ops.len());

@@ -1,20 +1,22 @@
-//! The ops of XLA's CPU backend: when they end, which runs in which, and which events are one execution.
+//! Analyses the ops of XLA's CPU backend: finds their ends, the ops that run inside others, and the events that belong
+//! to one execution.
 //!
-//! An op's event is the call that starts it. Where the op computes on other threads, the call returns before the op ends, and
-//! XLA marks the end by an event `end: <op>` with the number of the op's event ([`trace::EventColumn::Producer`], [`trace::EventColumn::Consumer`]).
-//! XLA notifies the waiters of an op in reverse order, the marker last: the thread that completes an op first runs the ops that
-//! it made ready. So the marker may stand long after the end, and an op ends at the first of these:
+//! An op's event is the call that starts it. If the op computes on other threads, the call returns before the op ends.
+//! XLA then marks the end by an event `end: <op>` with the number of the op's event ([`trace::EventColumn::Producer`],
+//! [`trace::EventColumn::Consumer`]). XLA notifies the waiters of an op in reverse order, the marker last: the thread
+//! that completes an op first runs the ops that became ready. So the marker may come long after the end. The end of an
+//! op is taken as the earliest of these:
 //!
 //! ```text
 //! thread 1   [dot  )                                         the event: only the start
-//! thread 2   ...compute...|[ThunkExecutor::Execute      )|   begins as dot ends, and the marker follows it at once
+//! thread 2   ...compute...|[ThunkExecutor::Execute      )|   begins when dot ends; the marker follows directly
 //!                          [add    ) [uses dot      )    end: dot
 //!                         |          |                   |
-//!                         1          2                   3   1: what its thread goes on with, 2: the first use of its
+//!                         1          2                   3   1: the next span of its thread, 2: the first use of its
 //!                                                            result, 3: its marker; 4: the end of the op that it runs in
 //! ```
 //!
-//! Each of these is at or after the end, never before it: a bound. An op without a marker keeps its event's end.
+//! Each of these is an upper bound: the op has ended by then. An op without a marker keeps the end of its event.
 
 mod bounds;
 mod program;
@@ -50,7 +52,7 @@ struct Marker {
     start: Ps,
 }
 
-/// What a kind of event is.
+/// Role of a kind of event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Role {
     Op,
@@ -58,8 +60,9 @@ enum Role {
     Other,
 }
 
-/// Makes the events of the ops of XLA's CPU backend last as long as the ops do, and keeps what the ops are to each other, once.
-/// Linear in the number of events, but for sorting those of the ops. Costs nothing where there are no such ops.
+/// Extends the events of the ops of XLA's CPU backend to the ends of the ops, and stores the relations of the ops. Runs
+/// once per trace. The time is linear in the number of events, except for sorting those of the ops. Does nothing if
+/// there are no such ops.
 pub(crate) fn complete(trace: &mut Trace, modules: &Modules) {
     if trace.cpu_ops.is_some() {
         return;
@@ -80,12 +83,12 @@ pub(crate) fn complete(trace: &mut Trace, modules: &Modules) {
     trace.cpu_ops = Some(relations);
     if count > 0 {
         trace.warnings.push(later(count));
-    } else if found.is_untold {
-        trace.warnings.push(untold());
+    } else if found.ends_unknown {
+        trace.warnings.push(unknown_ends());
     }
 }
 
-/// Takes back what [`complete`] did: the trace is as it was read.
+/// Reverts [`complete`]: restores the trace as it was read.
 pub(crate) fn undo(trace: &mut Trace) {
     let Some(relations) = trace.cpu_ops.take() else { return };
     for (id, duration) in relations.on_thread.iter() {
@@ -96,19 +99,20 @@ pub(crate) fn undo(trace: &mut Trace) {
 }
 
 fn later(count: u64) -> Warning {
-    let message = "Ops of XLA's CPU backend that compute on other threads go on after their event has ended. Each is taken to \
-                   end at its end marker, at the first op that uses its result, or at what its thread does next, whichever \
-                   comes first: it ended then or before, so their times are upper bounds.";
+    let message = "Ops of XLA's CPU backend that compute on other threads may outlast their events. The end of each is taken as \
+                   the earliest of its end marker, the first op that uses its result and the next event of its thread, so \
+                   its time is an upper bound.";
     Warning::new(WarningCode::CpuOpEndsAreBounds, message).with_count(count)
 }
 
-fn untold() -> Warning {
-    let message = "Ops of XLA's CPU backend that compute on other threads go on after their event has ended, and a trace JSON \
-                   does not say when: they look shorter than they were, and the device idler.";
-    Warning::new(WarningCode::CpuOpEndsUnknown, message).with_remedy("Analyse the *.xplane.pb beside it.")
+fn unknown_ends() -> Warning {
+    let message = "Ops of XLA's CPU backend that compute on other threads may outlast their events, and a trace JSON does not \
+                   record their ends. They appear too short, and the device's idle time too long.";
+    Warning::new(WarningCode::CpuOpEndsUnknown, message).with_remedy("Analyse the *.xplane.pb next to it.")
 }
 
-/// What each [kind](trace::Events::kinds) of event is; empty where an accelerator ran ops, which are the run's devices then.
+/// Returns the role of each [kind](trace::Events::kinds) of event. Empty if an accelerator ran ops, because the
+/// accelerators are the run's devices then.
 fn roles(trace: &Trace) -> Vec<Role> {
     let kinds = trace.events.kinds();
     let line = |index: usize| trace.lines.get(index).map(|line| line.kind);
@@ -126,14 +130,14 @@ fn roles(trace: &Trace) -> Vec<Role> {
     kinds.iter().map(role).collect()
 }
 
-/// What was found: the ops that end after their events, and the relations of all.
+/// Ops that end after their events, and the relations of all ops.
 #[derive(Default)]
 struct OpEnds {
     /// Ends by event, ascending.
     ends: Vec<(EventId, Ps)>,
     relations: CpuOps,
-    /// Some end later, but the trace does not say which.
-    is_untold: bool,
+    /// True if some ops end later than their events, but the trace does not state which.
+    ends_unknown: bool,
 }
 
 fn find(trace: &Trace, roles: &[Role], modules: &Modules) -> OpEnds {
@@ -160,18 +164,19 @@ fn find(trace: &Trace, roles: &[Role], modules: &Modules) -> OpEnds {
             }
         }
     });
-    // Where each op goes in the order of time, of those that start together the longest first. `!` turns the order.
+    // Positions of the ops sorted by start. Of ops that start together, the longest comes first. `!` reverses the
+    // order.
     let places = sort::by_number(&mut ops, |op| !op.start.as_ps(), |a, b| (b.end, a.id).cmp(&(a.end, b.id)));
     let marker_of =
         |op: &OpEvent| markers.get(&(host(op.line)?, trace.events.column(EventColumn::Producer).get(op.id)?)).copied();
     let marked: Vec<Option<Marker>> = ops.iter().map(marker_of).collect();
     let runs = Runs::new(trace, modules, &ops, &|line| host(line).unwrap_or(0));
-    let ready = bounds::went_on_with(trace, &ops, &marked);
+    let ready = bounds::starts_of_next_spans(trace, &ops, &marked);
     let nested = bounds::on_thread_of(&ops, trace.lines.len());
     let mut ends: Vec<Ps> = Vec::with_capacity(ops.len());
     let mut parents: Vec<Option<usize>> = Vec::with_capacity(ops.len());
     for (at, op) in ops.iter().enumerate() {
-        // What runs an op starts before it: its end is known.
+        // The op that runs this one starts before it, so its end is known.
         let around = runs.around(at).or_else(|| {
             let outer = nested.get(at).copied().flatten()?;
             (!runs.same(at, outer)).then_some(outer)
@@ -183,7 +188,7 @@ fn find(trace: &Trace, roles: &[Role], modules: &Modules) -> OpEnds {
             let bounds = [
                 Some(marker.start),
                 runs.first_use(at),
-                // A loop's marker follows what the loop ran last.
+                // The marker of a loop follows the last op that the loop ran.
                 ready.get(at).copied().flatten().filter(|_| runs.is_leaf(at)),
                 outer.and_then(|outer| ends.get(outer).copied()),
             ];
@@ -193,8 +198,8 @@ fn find(trace: &Trace, roles: &[Role], modules: &Modules) -> OpEnds {
         parents.push(around);
     }
     let unnumbered = trace.format == Some(SourceFormat::ChromeJson) && markers.is_empty();
-    let is_untold = unnumbered && unnumbered::some_op_goes_on(trace, roles, &ops);
-    let mut found = OpEnds { is_untold, ..OpEnds::default() };
+    let ends_unknown = unnumbered && unnumbered::some_op_outlasts_its_event(trace, roles, &ops);
+    let mut found = OpEnds { ends_unknown, ..OpEnds::default() };
     let id = |at: usize| ops.get(at).map(|op| i64::from(op.id.get()));
     for at in places.into_iter().map(|place| place as usize) {
         let (Some(op), Some(&end)) = (ops.get(at), ends.get(at)) else { continue };

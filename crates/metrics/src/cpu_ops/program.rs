@@ -1,4 +1,4 @@
-//! What the compiled program says of its ops: which uses the result of which, and what runs which.
+//! Reads the relations of ops from the compiled program: which ops use the result of an op, and which ops run it.
 
 use base::sort;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -6,10 +6,10 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use hlo::{Instruction, InstructionIndex, Module};
 use trace::{StrId, Trace};
 
-/// Instructions looked at for the uses of one op: beyond, the rest is taken to be unused. Real chains are of a few.
+/// Maximum number of instructions examined for the uses of one op. Real chains have a few.
 const MAX_VISITED: usize = 10_000;
 
-/// Opcodes of ops that run other ops, or code that may.
+/// Opcodes of ops that run other ops or may run foreign code.
 const RUNS_OTHERS: &[&str] = &["async-start", "call", "conditional", "custom-call", "while"];
 
 /// An op of a program.
@@ -17,13 +17,13 @@ const RUNS_OTHERS: &[&str] = &["async-start", "call", "conditional", "custom-cal
 pub(super) struct ProgramOp {
     /// The ops that use its result, as numbers of ops of the program.
     pub(super) users: Vec<usize>,
-    /// The ops that run the computation that it stands in, as numbers; none for one of the program's own computation.
+    /// The ops that run the computation that contains it, as numbers. Empty for ops of the entry computation.
     pub(super) callers: Vec<usize>,
-    /// The computation that it stands in; `None` where the program does not know the op.
+    /// The computation that contains the op. `None` if the program does not contain it.
     pub(super) computation: Option<u32>,
-    /// Is the computation the program's own, which runs once a run?
+    /// True if the computation is the entry, which runs once per run.
     pub(super) is_entry: bool,
-    /// Does the op compute by itself, rather than run other ops or foreign code?
+    /// True if the op computes by itself and runs no other ops or foreign code.
     pub(super) is_leaf: bool,
 }
 
@@ -34,7 +34,8 @@ pub(super) struct Program {
 }
 
 impl Program {
-    /// `names` are those that events name; their places number the ops.
+    /// Creates the program of the ops in `names`, which are the names in events. The position of a name is the number
+    /// of the op.
     pub(super) fn new(trace: &Trace, module: Option<&Module>, names: &[StrId]) -> Program {
         let Some(module) = module else {
             return Program { ops: names.iter().map(|_| ProgramOp::default()).collect() };
@@ -64,7 +65,7 @@ impl Program {
     }
 }
 
-/// A module's edges from a value to its uses.
+/// Edges from the values of a module to their uses.
 struct Graph {
     users: Vec<Vec<InstructionIndex>>,
     callers: FxHashMap<u32, Vec<InstructionIndex>>,
@@ -87,8 +88,9 @@ impl Graph {
         Graph { users, callers }
     }
 
-    /// The ops that use the result of an instruction, through instructions that have no events: names for values that lie where
-    /// they lay, tuples, and ops whose events were lost. What stands in one element of a tuple is not used by those of others.
+    /// Finds the ops that use the result of an instruction. Follows instructions without events: aliases, tuples, and
+    /// ops whose events were lost. Elements of tuples are tracked separately: a use of one element is not a use of the
+    /// others.
     fn users(
         &self,
         module: &Module,
@@ -123,7 +125,7 @@ impl Graph {
     }
 }
 
-/// Does an instruction take this element out of a tuple?
+/// Returns true if an instruction takes this element out of a tuple.
 fn takes(instruction: &Instruction, element: usize) -> bool {
     instruction.is("get-tuple-element") && usize::try_from(instruction.attributes().tuple_index) == Ok(element)
 }

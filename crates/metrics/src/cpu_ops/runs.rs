@@ -1,4 +1,4 @@
-//! The runs of programs: what their ops are to each other in time.
+//! Finds the relations in time of the ops in each run of a program.
 
 use rustc_hash::FxHashMap;
 
@@ -24,22 +24,22 @@ struct RunKey {
     run_id: i64,
 }
 
-/// Where an event stands in its run.
+/// Position of an event in its run.
 #[derive(Clone, Copy)]
 struct RunPlace {
     run: usize,
-    /// The op, as its number in the program.
+    /// Number of the op in the program.
     op: usize,
-    /// Place of the event among the op's events in the run, from 0.
+    /// Position of the event among the op's events in the run, from 0.
     nth: usize,
 }
 
 /// The events of an op in one run.
 #[derive(Clone, Debug, Default)]
 struct Occurrences {
-    /// Numbers of the op's events among all, by start.
+    /// Indices of the op's events, by start.
     events: Vec<usize>,
-    /// Events of one execution.
+    /// Number of events per execution.
     parts: usize,
 }
 
@@ -49,21 +49,21 @@ struct ProgramRun {
     ops: FxHashMap<usize, Occurrences>,
 }
 
-/// All runs that can be distinguished: those whose ops carry the number of their run.
+/// All runs that can be distinguished because their ops have a run id.
 pub(super) struct Runs {
     programs: Vec<Program>,
     runs: Vec<ProgramRun>,
-    /// Place of each event.
+    /// Position of each event.
     places: Vec<Option<RunPlace>>,
     starts: Vec<Ps>,
 }
 
 impl Runs {
-    /// `ops` by start. `host` is that of a line.
+    /// Finds the runs of `ops`, which must be sorted by start. `host` returns the host of a line.
     pub(super) fn new(trace: &Trace, modules: &Modules, ops: &[OpEvent], host: &dyn Fn(usize) -> u16) -> Runs {
         let mut programs: FxHashMap<ProgramKey, usize> = FxHashMap::default();
         let mut keys: Vec<ProgramKey> = Vec::new();
-        // The ops of each program in the order in which they first occur, and their numbers.
+        // The ops of each program in the order of their first event, and their numbers.
         let mut names: Vec<Vec<StrId>> = Vec::new();
         let mut numbers: FxHashMap<(usize, StrId), usize> = FxHashMap::default();
         let mut index: FxHashMap<RunKey, usize> = FxHashMap::default();
@@ -117,7 +117,8 @@ impl Runs {
         self.starts.get(at).copied().unwrap_or(Ps::MAX)
     }
 
-    /// Are both events of one run whose program is known, so that it decides which runs in which?
+    /// Returns true if both events belong to one run of a known program, so that the program determines which op runs
+    /// inside which.
     pub(super) fn same(&self, a: usize, b: usize) -> bool {
         let run = |at| {
             let (place, _, program) = self.place(at)?;
@@ -126,12 +127,12 @@ impl Runs {
         run(a).is_some() && run(a) == run(b)
     }
 
-    /// Does the op compute by itself, rather than run others? False where the program is not known.
+    /// Returns true if the op computes by itself and runs no other ops. False if the program is unknown.
     pub(super) fn is_leaf(&self, at: usize) -> bool {
         self.place(at).and_then(|(place, _, program)| program.ops.get(place.op)).is_some_and(|op| op.is_leaf)
     }
 
-    /// The event of the op that runs the computation of this one: the latest that had started.
+    /// Returns the event of the op that runs the computation of this one: the latest that had started.
     pub(super) fn around(&self, at: usize) -> Option<usize> {
         let (place, run, program) = self.place(at)?;
         let start = self.start(at);
@@ -143,8 +144,8 @@ impl Runs {
         program.ops.get(place.op)?.callers.iter().filter_map(latest).max_by_key(|&event| (self.start(event), event))
     }
 
-    /// The start of the first op that uses the result of this one. Of several events of one execution the last waits for all
-    /// operands.
+    /// Returns the start of the first op that uses the result of this one. If an execution of the user has several
+    /// events, the last one waits for all operands.
     pub(super) fn first_use(&self, at: usize) -> Option<Ps> {
         let (place, run, program) = self.place(at)?;
         let start = self.start(at);
@@ -158,7 +159,7 @@ impl Runs {
         program.ops.get(place.op)?.users.iter().filter_map(first).min()
     }
 
-    /// The first event of the execution that this event goes on with; `None` for the first itself.
+    /// Returns the first event of the execution that this event continues. `None` for the first event itself.
     pub(super) fn part_of(&self, at: usize) -> Option<usize> {
         let (place, run, _) = self.place(at)?;
         let Occurrences { events, parts } = run.ops.get(&place.op)?;
@@ -167,9 +168,9 @@ impl Runs {
     }
 }
 
-/// How many events an execution of each op takes: a sort is a copy of what it sorts and the sort itself. A program's own
-/// computation runs once a run, so all events of such an op are one execution. Another computation runs as often as that of
-/// its ops that has the fewest events.
+/// Counts the events per execution of each op: a sort is a copy of its operand and the sort itself. The entry
+/// computation runs once per run, so all events of such an op are one execution. Any other computation runs as often as
+/// its op with the fewest events.
 fn count_parts(program: &Program, run: &mut ProgramRun) {
     let mut fewest: FxHashMap<u32, usize> = FxHashMap::default();
     for (&op, occurrences) in &run.ops {

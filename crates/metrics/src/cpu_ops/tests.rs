@@ -31,7 +31,7 @@ impl Timeline {
         Timeline { b, threads, next: 1 }
     }
 
-    /// An op of run `run` on a thread, and the number of its marker.
+    /// Adds an op of run `run` on a thread, and returns the number of its marker.
     fn op(&mut self, run: i64, thread: usize, name: &str, start: i64, duration: i64) -> i64 {
         let flow = self.next;
         self.next += 1;
@@ -61,7 +61,7 @@ fn complete_all(trace: &mut Trace) {
     complete(trace, &modules);
 }
 
-/// Ends of the events of this name in microseconds, in file order.
+/// Returns the ends of the events with this name in microseconds, in file order.
 fn ends(trace: &Trace, name: &str) -> Vec<i64> {
     let named = trace.events.iter().filter(|event| trace.text(event.name) == name);
     named.map(|event| interval(&event).end.as_ps() / 1_000_000).collect()
@@ -100,9 +100,9 @@ fn an_op_ends_at_its_marker_where_nothing_uses_it_before() {
     );
 }
 
-/// The marker follows what the thread that completed the op went on with, and nothing else lies between.
+/// The marker follows the span that the thread ran after it completed the op, with nothing between them.
 #[test]
-fn an_op_ended_before_what_its_thread_went_on_with() {
+fn an_op_ended_before_the_next_span_of_its_thread() {
     for (between, end) in [(None, 40), (Some(55), 60)] {
         let mut t = Timeline::new();
         let dot = t.op(1, 0, "ynn_fusion", 10, 2);
@@ -162,7 +162,8 @@ fn what_a_loop_runs_on_another_thread_runs_in_it() {
         .zip(self_times(&trace, device))
         .map(|(&id, time)| (trace.text(trace.events.get(id).unwrap().name).to_owned(), time.as_ps() / 1_000_000))
         .collect();
-    // 0 to 6, 10 to 20 and 70 to 80 are the loop's own; copy.10 is none of its ops and runs beside.
+    // 0 to 6, 10 to 20 and 70 to 80 are the loop's own time. copy.10 does not belong to the loop and runs at the same
+    // time.
     let expected =
         [("while.6", 26), ("copy.5", 4), ("ynn_fusion", 30), ("wrapped_tanh", 20), ("wrapped_add", 20), ("copy.10", 3)];
     assert_eq!(own, expected.map(|(name, time)| (name.to_owned(), time)));
@@ -170,7 +171,7 @@ fn what_a_loop_runs_on_another_thread_runs_in_it() {
 }
 
 #[test]
-fn ops_that_run_beside_each_other_keep_their_times() {
+fn ops_that_run_in_parallel_keep_their_times() {
     let mut t = Timeline::new();
     let dot = t.op(1, 0, "ynn_fusion", 10, 2);
     t.op(1, 0, "wrapped_add", 20, 30);
@@ -193,7 +194,7 @@ fn the_thread_is_free_after_the_event() {
     assert_eq!(wait.tally.self_time, Ps::new(48_000_000));
 }
 
-/// An entry's op runs once a run; a loop's as often as that of its ops with the fewest events.
+/// An op of the entry runs once per run; a loop's op runs as often as the loop's op with the fewest events.
 #[test]
 fn several_events_of_one_execution_are_one() {
     let mut t = Timeline::new();
@@ -212,9 +213,9 @@ fn several_events_of_one_execution_are_one() {
     assert_eq!(parts, [(1, 0), (4, 3), (7, 6)]);
 }
 
-/// A JSON's markers carry no numbers: the reader is told where one lies outside its op's event.
+/// A JSON's markers have no numbers: the report warns if a marker is outside its op's event.
 #[test]
-fn a_json_says_that_ends_are_not_told() {
+fn a_json_warns_that_ends_are_unknown() {
     for (marker, warned) in [(11, false), (12, false), (60, true)] {
         let mut t = Timeline::new();
         t.op(1, 0, "ynn_fusion", 10, 2);

@@ -1,4 +1,4 @@
-//! End markers of a trace that does not number them: a Chrome trace JSON.
+//! Reads the end markers of a trace that does not number them: a Chrome trace JSON.
 
 use rustc_hash::FxHashMap;
 
@@ -6,8 +6,9 @@ use super::{OpEvent, Role};
 use base::Ps;
 use trace::{END_MARKER, StrId, Trace};
 
-/// Does some op go on after its event? The marker of one that does not lies in its event, on its thread.
-pub(super) fn some_op_goes_on(trace: &Trace, roles: &[Role], ops: &[OpEvent]) -> bool {
+/// Returns true if an op continues after its event. Otherwise the marker of each op is inside its event, on the same
+/// thread.
+pub(super) fn some_op_outlasts_its_event(trace: &Trace, roles: &[Role], ops: &[OpEvent]) -> bool {
     let mut events: FxHashMap<(usize, StrId), Vec<(Ps, Ps)>> = FxHashMap::default();
     for op in ops {
         events.entry((op.line, op.name)).or_default().push((op.start, op.end));
@@ -23,11 +24,11 @@ pub(super) fn some_op_goes_on(trace: &Trace, roles: &[Role], ops: &[OpEvent]) ->
         let (Some(line), Some(Some(name))) = (kinds.get(kind).map(|kind| kind.line.index()), names.get(kind)) else {
             return;
         };
-        let lies_in = events.get(&(line, *name)).is_some_and(|events| {
+        let is_inside = events.get(&(line, *name)).is_some_and(|events| {
             let after = events.partition_point(|&(start, _)| start <= marker.start);
             after.checked_sub(1).and_then(|latest| events.get(latest)).is_some_and(|&(_, end)| marker.start <= end)
         });
-        found = !lies_in;
+        found = !is_inside;
     });
     found
 }

@@ -1,12 +1,12 @@
-//! Asynchronous work of a TPU whose trace has no `Async XLA Ops` line (JSON; all chips but one): from the op that starts it to the end of
-//! the op that waits for it.
+//! Finds asynchronous work of a TPU whose trace has no `Async XLA Ops` line (JSON, or all chips but one). It lasts from
+//! the op that starts it to the end of the op that waits for it.
 //!
 //! ```text
 //! XLA Ops   [copy-start.3)[fusion      )[copy-done.3)
 //! in flight [---------------------------------------)
 //! ```
 //!
-//! The expression of the waiting op names the one that it waits for; in a loop the last one of that name is meant.
+//! The expression of the waiting op names the starting op. In a loop, that is the last one with this name.
 
 use rustc_hash::FxHashMap;
 
@@ -14,7 +14,7 @@ use crate::devices::{Device, interval};
 use base::Ps;
 use trace::{ArgsId, Interval, StrId, Trace, in_blocks};
 
-/// What an op does in such a pair.
+/// Role of an op in such a pair.
 #[derive(Clone, Copy)]
 enum Role<'a> {
     Starts(&'a str),
@@ -22,10 +22,11 @@ enum Role<'a> {
     Neither,
 }
 
-/// An op of a pair, as its events have it.
+/// Name and arguments of an op of a pair.
 pub type PairOp = (StrId, ArgsId);
 
-/// Calls `found(starting op, waiting op, interval)` for every pair of `device`. Linear in the number of ops; each distinct one is looked at once.
+/// Calls `found(starting op, waiting op, interval)` for every pair of `device`. Takes time linear in the number of ops;
+/// each distinct op is examined once.
 pub fn for_each_pair(trace: &Trace, device: &Device, mut found: impl FnMut(PairOp, PairOp, Interval)) {
     let mut roles: FxHashMap<PairOp, Role<'_>> = FxHashMap::default();
     let mut started: FxHashMap<&str, (PairOp, Ps)> = FxHashMap::default();
@@ -46,16 +47,16 @@ pub fn for_each_pair(trace: &Trace, device: &Device, mut found: impl FnMut(PairO
     });
 }
 
-/// What an op does in a pair of ops, if it is one of two.
+/// Role of an op in a pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PairRole {
-    /// The op starts work that goes on beside what follows.
+    /// The op starts work that continues while later ops run.
     Starts,
-    /// The op waits for the work that another started.
+    /// The op waits for the work that another one started.
     Waits,
 }
 
-/// Role of an op in a pair, by the expression, or where there is none, by the name (`copy-start.3`).
+/// Returns the role of an op in a pair, by the expression, or by the name (`copy-start.3`) if there is no expression.
 pub fn pair_role(trace: &Trace, name: StrId, args: ArgsId) -> Option<PairRole> {
     match role_of(trace, name, args) {
         Role::Starts(_) => Some(PairRole::Starts),
@@ -77,13 +78,13 @@ fn role_of(trace: &Trace, name: StrId, args: ArgsId) -> Role<'_> {
     role(if expression.is_empty() { trace.text(name) } else { expression })
 }
 
-/// From `%copy-start.3 = (...) copy-start(...)` and `%copy-done.3 = ... copy-done((...) %copy-start.3)`. The opcode decides, since an
-/// instruction can have any name.
+/// Reads the role from `%copy-start.3 = (...) copy-start(...)` and `%copy-done.3 = ... copy-done((...) %copy-start.3)`.
+/// The opcode decides, since an instruction can have any name.
 fn role(expression: &str) -> Role<'_> {
     let Some((name, shapes)) = expression.split_once(" = ") else { return Role::Neither };
     if let Some((_, operands)) = shapes.split_once("-done(") {
         let operand = operands.split_once('%').map(|(_, name)| name);
-        // Operands have no name in front of them but their own: shapes hold no `%`.
+        // The first `%` begins the operand's name: shapes contain no `%`.
         return operand.map_or(Role::Neither, |name| Role::WaitsFor(until_end(name)));
     }
     if ["-start(", " send(", " recv("].iter().any(|opcode| shapes.contains(opcode)) {

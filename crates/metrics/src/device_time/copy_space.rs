@@ -1,9 +1,9 @@
-//! Between which memories an XLA copy moves data, known by its expression.
+//! Finds the memories between which an XLA copy moves data, from its expression.
 //!
-//! A layout names its memory: `f32[8]{0:T(256)S(5)}` lives in the host's memory (`S(5)`, pinned), any other number or
-//! none is memory of the device. Programs that offload activations or optimizer state copy between the two.
+//! A layout names its memory: `f32[8]{0:T(256)S(5)}` is in the host's memory (`S(5)`, pinned). Any other number or none
+//! is memory of the device. Programs that offload activations or optimizer state copy between the two.
 
-/// Where an array lives.
+/// Memory that contains an array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Space {
     /// Memory of the chip: HBM, VMEM or another.
@@ -12,10 +12,10 @@ pub(crate) enum Space {
     Host,
 }
 
-/// XLA's number of the host's memory.
+/// Layout suffix of the host's memory in XLA.
 const HOST: &str = "S(5)";
 
-/// `(source, target)` of the copy with this expression, or `None` where it is no copy or cut short.
+/// Returns `(source, target)` of the copy with this expression, or `None` if it is not a copy or is truncated.
 ///
 /// ```text
 /// %copy-start = (target, source, context) copy-start(source %x)
@@ -34,7 +34,7 @@ pub(crate) fn spaces(expression: &str) -> Option<(Space, Space)> {
     Some((space(source.get(..element_end(source))?), space(target)))
 }
 
-/// Does an op of this category copy between the memories of device and host, or wait for such a copy?
+/// Returns true if an op of this category copies between the memories of device and host, or waits for such a copy.
 pub(crate) fn crosses_host_link(category: &str, expression: &str) -> bool {
     match category {
         "memcpy h2d" | "memcpy d2h" => true,
@@ -43,7 +43,7 @@ pub(crate) fn crosses_host_link(category: &str, expression: &str) -> bool {
     }
 }
 
-/// Memory spaces of the first two elements of `(target, source, ...)`.
+/// Returns the memory spaces of the first two elements of `(target, source, ...)`.
 fn of_tuple(tuple: &str) -> Option<(Space, Space)> {
     let elements = tuple.strip_prefix('(')?;
     let (target, rest) = elements.split_at_checked(element_end(elements))?;
@@ -52,7 +52,7 @@ fn of_tuple(tuple: &str) -> Option<(Space, Space)> {
     Some((space(source), space(target)))
 }
 
-/// Where the first element of a list ends: at a comma or closing bracket that is not inside brackets.
+/// Returns the end of the first element of a list: the first comma or closing bracket that is not inside brackets.
 fn element_end(list: &str) -> usize {
     let mut depth = 0u32;
     let end = list.bytes().position(|byte| {
@@ -77,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn offloaded_arrays_tell_the_direction() {
+    fn offloaded_arrays_have_a_direction() {
         let device = "f32[5,1024]{1,0:T(8,128)}";
         let host = "f32[5,1024]{1,0:T(8,128)S(5)}";
         let start = |target: &str, source: &str| {
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn other_text_tells_nothing() {
+    fn other_text_has_no_spaces() {
         for text in ["", "copy.3", "%a = f32[] add(f32[] %b)", "%c = ( copy-start(", "%c = (f32[], copy-start(x)"] {
             assert!(spaces(text).is_none_or(|both| both == (Space::Device, Space::Device)), "{text}");
         }

@@ -1,8 +1,8 @@
-//! What a device does at each instant: computes, communicates, moves data, or nothing.
+//! Splits a device's time by activity: computation, communication, data movement and idle time.
 //!
-//! Reads the ops of a device and, on TPUs, its `Async XLA Ops` line, which says when a copy or a collective is really in
-//! flight; what runs there is never busy time, because the chip's own line goes on beside it. An asynchronous wrapper
-//! (`async-start`) is taken for a copy: its category does not say what it wraps.
+//! Reads the ops of a device and, on TPUs, its `Async XLA Ops` line, which records when a copy or a collective is in
+//! flight. Work on that line is never busy time, because the chip runs other ops meanwhile. An asynchronous wrapper
+//! (`async-start`) is treated as a copy: its category does not reveal the wrapped op.
 
 pub(super) mod async_pairs;
 pub(super) mod copy_space;
@@ -16,37 +16,37 @@ use crate::self_time::for_each_self_interval;
 use crate::step_part::StepPart;
 use trace::{Interval, IntervalSet, LineKind, Platform, Trace};
 
-/// A device's time by what it does.
+/// A device's time by activity.
 #[derive(Clone, Debug, Default)]
 pub struct DeviceTime {
-    /// When the device does what, in the order of [`StepPart::ALL`]; these do not overlap, and their union is the busy
-    /// time. An op that runs beside one of an earlier part is hidden by it.
+    /// Times of each part, in the order of [`StepPart::ALL`]. They do not overlap, and their union is the busy time.
+    /// Time in which an op of an earlier part runs too belongs to the earlier part.
     exposed: Vec<(StepPart, IntervalSet)>,
-    /// When communication is in flight, hidden or not.
+    /// Times when communication is in flight, exposed or overlapped.
     pub communication: IntervalSet,
-    /// When a copy, fill or change of layout is in flight, hidden or not.
+    /// Times when a copy, fill or change of layout is in flight, exposed or overlapped.
     pub transfer: IntervalSet,
 }
 
-/// Intervals of one line by part, in order.
+/// Intervals of one line by part, sorted.
 type LineWork = [Vec<Interval>; StepPart::NUM_WORK];
 
 impl DeviceTime {
-    /// The time of every used device.
+    /// Splits the time of every used device.
     pub fn of_all(trace: &Trace, devices: &Devices) -> Vec<DeviceTime> {
         let mut parts = OpParts::of_devices(trace, devices);
         devices.used.iter().map(|device| DeviceTime::new(trace, devices, device, &mut parts)).collect()
     }
 
-    /// On each line only the innermost op counts at any instant, so that a `while` does not hide the communication inside
-    /// it; lines (streams) run beside each other.
+    /// Splits the time of one device. On each line only the innermost op counts at any instant, so that a `while` does
+    /// not hide the communication inside it. Lines (streams) run in parallel.
     ///
     /// ```text
     /// line 1   [while (compute)                )
     ///             [all-reduce)   [fusion)
     /// self     [C-)[M--------)[C-)[C----)[C----)
     /// line 2              [copy---)
-    /// exposed  [C-)[M--------)[C---------------)     the copy is hidden
+    /// exposed  [C-)[M--------)[C---------------)     the copy is overlapped
     /// ```
     fn new(trace: &Trace, devices: &Devices, device: &Device, parts: &mut OpParts) -> DeviceTime {
         let mut lines: PerLine<Box<LineWork>> = PerLine::default();
@@ -54,7 +54,7 @@ impl DeviceTime {
             let Some(event) = device.ops.get(op).and_then(|&id| trace.events.get(id)) else { return };
             let part = parts.of(event.name, event.args);
             let Some(list) = lines.of(event.line).and_then(|line| line.get_mut(part as usize)) else { return };
-            // Joined at once where they touch: back-to-back ops are the rule, and this halves what is kept of them.
+            // Adjacent intervals are joined at once: ops usually run back to back, so this halves the memory.
             match list.last_mut().filter(|last| last.end == interval.start) {
                 Some(last) => last.end = interval.end,
                 None => list.push(interval),
@@ -68,30 +68,30 @@ impl DeviceTime {
             }
         }
         if let Some(compute) = work.get_mut(StepPart::Compute as usize).filter(|_| !device.unrecorded.time.is_empty()) {
-            // A program ran: with what is not known.
+            // A program ran, but its ops are unknown. Its time counts as computation.
             *compute = compute.union(&device.unrecorded.time);
         }
         let [communication, transfer] = in_flight(trace, devices, device, parts, &work);
         DeviceTime { exposed: exposed(work), communication, transfer }
     }
 
-    /// When the device does work of this part and of no earlier one; empty for idle causes.
+    /// Returns the times when the device does work of this part and of no earlier one. `None` for idle parts.
     pub fn exposed(&self, part: StepPart) -> Option<&IntervalSet> {
         self.exposed.iter().find(|(of, _)| *of == part).map(|(_, set)| set)
     }
 
-    /// When at least one op computes.
+    /// Returns the times when at least one op computes.
     pub fn compute(&self) -> Option<&IntervalSet> {
         self.exposed(StepPart::Compute)
     }
 
-    /// The parts that occur, each with its time.
+    /// Returns the parts that occur, each with its time.
     pub fn parts(&self) -> impl Iterator<Item = (StepPart, &IntervalSet)> {
         self.exposed.iter().map(|(part, set)| (*part, set))
     }
 }
 
-/// Takes from each set what the earlier ones cover.
+/// Removes from each set the times that the earlier sets cover.
 fn exposed(work: [IntervalSet; StepPart::NUM_WORK]) -> Vec<(StepPart, IntervalSet)> {
     let mut exposed: Vec<(StepPart, IntervalSet)> = Vec::new();
     for (part, set) in StepPart::ALL.into_iter().zip(work).filter(|(_, set)| !set.is_empty()) {
@@ -103,12 +103,12 @@ fn exposed(work: [IntervalSet; StepPart::NUM_WORK]) -> Vec<(StepPart, IntervalSe
     exposed
 }
 
-/// Communication and transfers in flight: the ops themselves, and on a TPU what was started and not yet waited for, by
-/// `Async XLA Ops` where the device has it, else by pairs of ops.
+/// Returns the times when communication and transfers are in flight: the ops themselves, and on a TPU also the time from
+/// start to wait of asynchronous work. That comes from `Async XLA Ops` if the device has it, otherwise from pairs of ops.
 ///
 /// ```text
 /// XLA Ops         [start)[fusion      )[done   )
-/// Async XLA Ops   [all-reduce-start            )      in flight all the time, hidden under the fusion
+/// Async XLA Ops   [all-reduce-start            )      in flight all the time, overlapped by the fusion
 /// ```
 fn in_flight(
     trace: &Trace,

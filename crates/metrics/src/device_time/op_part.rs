@@ -1,4 +1,4 @@
-//! The part of a step that an op is.
+//! Finds the part of a step that an op belongs to.
 
 use rustc_hash::FxHashMap;
 
@@ -8,7 +8,7 @@ use crate::devices::Devices;
 use crate::step_part::StepPart;
 use trace::{ArgsId, StrId, Trace};
 
-/// Tells the parts of many ops: each category is looked at once, and so is each distinct copy of a TPU.
+/// Finds the parts of many ops. Each category and each distinct copy of a TPU is examined once.
 pub struct OpParts<'a> {
     trace: &'a Trace,
     categories: Categorizer<'a>,
@@ -16,26 +16,26 @@ pub struct OpParts<'a> {
     copies: FxHashMap<(StrId, ArgsId), StepPart>,
 }
 
-/// What a category says of the part.
+/// Part of the ops of a category.
 #[derive(Clone, Copy)]
 enum OfCategory {
     Is(StepPart),
-    /// A copy that XLA wrote: its expression names the memories.
+    /// A copy that XLA generated. Its expression names the memories.
     Copy,
 }
 
 impl<'a> OpParts<'a> {
-    /// Parts of the ops of `devices`.
+    /// Creates a finder for the ops of `devices`.
     pub fn of_devices(trace: &'a Trace, devices: &Devices) -> OpParts<'a> {
         OpParts::new(trace, Categorizer::new(trace, &devices.recognised))
     }
 
-    /// Parts of ops whose categories are known already.
+    /// Creates a finder for ops whose categories are already known.
     pub fn new(trace: &'a Trace, categories: Categorizer<'a>) -> OpParts<'a> {
         OpParts { trace, categories, of_category: Vec::new(), copies: FxHashMap::default() }
     }
 
-    /// The part of the op `name` with `args`.
+    /// Returns the part of the op `name` with `args`.
     pub fn of(&mut self, name: StrId, args: ArgsId) -> StepPart {
         let category = self.categories.of(name, args);
         match self.of_category(category) {
@@ -47,7 +47,7 @@ impl<'a> OpParts<'a> {
         }
     }
 
-    /// True where an op was seen that waits for what another one started.
+    /// Returns true if an op was examined that waits for the work of another one.
     pub fn has_waits(&self) -> bool {
         self.categories.names().any(|name| name.ends_with("-done"))
     }
@@ -57,14 +57,14 @@ impl<'a> OpParts<'a> {
         if let Some(&Some(known)) = self.of_category.get(index) {
             return known;
         }
-        let told = of_category(self.categories.name(category), self.categories.class(category));
+        let found = of_category(self.categories.name(category), self.categories.class(category));
         if self.of_category.len() <= index {
             self.of_category.resize(index + 1, None);
         }
         if let Some(slot) = self.of_category.get_mut(index) {
-            *slot = Some(told);
+            *slot = Some(found);
         }
-        told
+        found
     }
 }
 
@@ -87,7 +87,8 @@ fn of_category(category: &str, class: OpClass) -> OfCategory {
     })
 }
 
-/// Part of a copy, from the memories that the expression names; a copy that names none stays within the device.
+/// Returns the part of a copy, from the memories that the expression names. A copy that names none stays within the
+/// device.
 fn copy_part(trace: &Trace, name: StrId, args: ArgsId) -> StepPart {
     let long_name = trace.args.get(args).long_name;
     let found = spaces(trace.text(long_name)).or_else(|| spaces(trace.text(name)));

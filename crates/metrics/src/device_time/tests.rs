@@ -1,4 +1,4 @@
-//! Parts of a device's time, on timelines small enough to count by hand. Times are microseconds.
+//! Tests the parts of a device's time on timelines that are small enough to count by hand. Times are microseconds.
 
 use super::*;
 use base::Ps;
@@ -85,7 +85,7 @@ fn asynchronous_work_is_in_flight_but_does_not_occupy_the_device() {
 }
 
 #[test]
-fn without_an_asynchronous_line_pairs_of_ops_tell_what_is_in_flight() {
+fn without_an_asynchronous_line_pairs_of_ops_are_in_flight() {
     let mut b = TraceBuilder::new();
     let ops = b.line("/device:TPU:0", "XLA Ops");
     for (name, start, length, category) in [

@@ -1,17 +1,17 @@
-//! What threads of a host do while devices are idle and the ranges of the user do not say it: innermost spans and frames of whatever the
-//! file has.
+//! Finds the activity of host threads while devices are idle and no working range of the user explains it. Uses the
+//! innermost spans and frames of any kind.
 //!
 //! ```text
 //! device    [op )                                    [op )
-//! python    [block_until_ready                     )            waits as the device does
-//! runtime         [BufferSequencingEvent::Execute)              what both wait for
+//! python    [block_until_ready                     )            waits like the device
+//! runtime         [BufferSequencingEvent::Execute)              the work that both wait for
 //!
 //! device    [op )                                    [op )
 //! python        [$core.py:9 bind    )[cudaMalloc   )            no range of the user: frames of libraries, calls of the runtime
 //! ```
 //!
-//! Looked at are all spans of the threads that feed devices while these are in no range, what they do inside a range that waits but
-//! waiting, and whatever other threads do in either but waiting.
+//! While the threads that feed devices are in no range, all their spans count. While they are in a range that waits,
+//! their spans inside it count, except waits. Spans of other threads count in both cases, except waits.
 
 use rustc_hash::FxHashMap;
 
@@ -22,34 +22,36 @@ use crate::self_time::for_each_self_kind;
 use base::{Ps, sort};
 use trace::{Interval, IntervalSet, LineKind, StrId, Trace, Union};
 
-/// Names that are kept (ours: sentences name three).
+/// Number of names that are kept (our choice: sentences name three).
 const MOST_NAMES: usize = 20;
 
-/// When the threads of a host are in which span, and in none inside it.
+/// Times of the innermost spans of a host's threads.
 #[derive(Default)]
 pub(super) struct Behind {
     spans: Vec<Span>,
-    /// Time in which any thread is in an event.
+    /// Time in which any thread has an event.
     any: IntervalSet,
 }
 
 struct Span {
     name: String,
-    /// First thread that is in it.
+    /// First thread that has the span.
     thread: String,
-    /// The span counts while no thread that feeds devices is in a range of the user, and not while these wait in one.
+    /// True if the span counts only while no thread that feeds devices is in a range of the user, and not while one
+    /// waits in a range.
     outside_only: bool,
-    /// The thread waits in it.
+    /// True if the thread waits in the span.
     waits: bool,
     times: IntervalSet,
 }
 
-/// A name, the purpose of its thread, and whether the span counts outside of ranges only.
+/// Name of the span, and whether it counts outside of ranges only.
 type Key = (StrId, bool);
 
 impl Behind {
-    /// The spans of a host, whose threads `feeding` feed devices and work in ranges of the user at `working`. Linear in the events of
-    /// its threads: first to find the names with the most time, then to take their times.
+    /// Finds the spans of a host. The threads `feeding` feed devices, and work in ranges of the user at `working`.
+    /// Takes time linear in the events of the threads: the first pass finds the names with the most time, the second
+    /// one their times.
     pub fn new(trace: &Trace, devices: &Devices, host: u16, feeding: &[usize], working: &IntervalSet) -> Behind {
         let mut idle = IntervalSet::default();
         for device in devices.used.iter().filter(|device| device.host == host) {
@@ -100,8 +102,8 @@ impl Behind {
         Behind { spans: spans.collect(), any: any.finish() }
     }
 
-    /// Adds what the threads do in the idle time of a device. `all` is the time in ranges of the user, `working` that in those that do not
-    /// wait.
+    /// Adds the activity of the threads in the idle time of a device. `all` is the time in ranges of the user,
+    /// `working` the time in those that do not wait.
     pub fn add_to(&self, waits: &mut HostWaits, idle: &IntervalSet, all: &IntervalSet, working: &IntervalSet) {
         let (outside, unexplained) = (idle.difference(all), idle.difference(working));
         for span in &self.spans {
@@ -112,8 +114,8 @@ impl Behind {
     }
 }
 
-/// Calls `visit` for every stretch of self time on a thread of the host: with what it counts as, its line and whether the thread waits, or
-/// with `None` where it says nothing that ranges of the user do not say.
+/// Calls `visit` for every interval of self time on a thread of the host. Passes the key of the span, its line and
+/// whether the thread waits, or `None` if the span adds nothing to the ranges of the user.
 fn for_each_span(
     trace: &Trace,
     devices: &Devices,
@@ -134,9 +136,9 @@ fn for_each_span(
         for_each_self_kind(trace, events, |kind, interval| {
             let (Some(role), Some(event)) = (roles.get(kind).copied().flatten(), kinds.get(kind)) else { return };
             let waits = role == HostRole::Wait;
-            let says = !watches && if feeds { !is_users(trace.text(event.name)) } else { !waits };
+            let counts = !watches && if feeds { !is_users(trace.text(event.name)) } else { !waits };
             let outside_only = feeds && matches!(role, HostRole::Wait | HostRole::Python);
-            visit(says.then_some(((event.name, outside_only), at, waits)), interval);
+            visit(counts.then_some(((event.name, outside_only), at, waits)), interval);
         });
     }
 }

@@ -1,15 +1,15 @@
-//! The texts of all kernels by number, column by column: what a filter or an order asks of every row. Made when the first
-//! question comes, and kept.
+//! Stores the texts of all kernels by number, column by column, for filters and sorting over every row. Built on first
+//! use and kept.
 
 use super::{KernelRow, KernelStats};
 use crate::labels::Labels;
 use crate::ops::{Text, Texts};
 use trace::{Trace, in_blocks};
 
-type Told = fn(&KernelRow) -> Text;
+type TextOf = fn(&KernelRow) -> Text;
 
-/// The texts that kernels have, by the keys of the table's columns.
-const TEXTS: [(&str, Told); 7] = [
+/// The text columns of kernels, with their keys in the table.
+const TEXTS: [(&str, TextOf); 7] = [
     ("kernel_name", |it| it.name),
     ("short_name", |it| it.short_name),
     ("op_name", |it| it.op_name),
@@ -29,7 +29,7 @@ pub struct KernelColumns {
 }
 
 impl KernelColumns {
-    /// Columns of these kernels.
+    /// Builds the columns of these kernels.
     pub fn new(trace: &Trace, stats: &KernelStats) -> KernelColumns {
         let mut columns = KernelColumns { labels: Labels::new(stats.texts.count(trace)), ..KernelColumns::default() };
         columns.texts.iter_mut().for_each(|numbers| numbers.reserve_exact(stats.kernels.len()));
@@ -43,7 +43,7 @@ impl KernelColumns {
         columns
     }
 
-    /// Numbers of the texts of a column of the table, where it is one of these.
+    /// Returns the text numbers of a table column, or `None` if the column has none.
     pub fn texts(&self, key: &str) -> Option<&[u32]> {
         match key {
             "family" => Some(&self.families),
@@ -55,7 +55,7 @@ impl KernelColumns {
         }
     }
 
-    /// Families and data types; their numbers follow those of the kernels' texts.
+    /// Returns the families and data types. Their numbers follow those of the kernels' texts.
     pub fn labels(&self) -> &Labels {
         &self.labels
     }

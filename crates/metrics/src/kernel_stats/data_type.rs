@@ -1,9 +1,10 @@
-//! The type of the values that an instruction computes with.
+//! Finds the type of the values that an instruction computes with.
 
 use hlo::{Instruction, Module};
 
-/// For a product, convolution or attention (`matrix`) the type of its first operand, inside of a fusion that of the product
-/// in it; for other instructions the type of the result. `None` where the HLO does not say it.
+/// Returns the data type of an instruction. For a product, convolution or attention (`matrix`) that is the type of the
+/// first operand; for a fusion, of the first operand of the product in it. For other instructions it is the type of the
+/// result. Returns `None` if the HLO does not state it.
 pub(super) fn of(module: &Module, instruction: &Instruction, matrix: bool) -> Option<&'static str> {
     let fused = hlo::fused(module, instruction);
     let is_product = |it: &&Instruction| it.is("dot") || it.is("convolution") || it.is("ragged-dot");

@@ -1,4 +1,4 @@
-//! What a collector writes of a kernel's launch: `kernel_details`.
+//! Parses the description of a kernel launch that collectors write: `kernel_details`.
 //!
 //! ```text
 //! CUPTI   regs:12 static_shared:0 dynamic_shared:0 grid:3,1,1 block:128,1,1 occ_pct:100
@@ -6,48 +6,48 @@
 //! ROCm     grid:3072,1,1 block:256,1,1 private_mem:0 group_mem:32768 occ_pct:0
 //! ```
 //!
-//! ROCm's collector does not know the occupancy and writes 0, which no kernel that ran can have: it is left out. So is every
-//! other value that no GPU can have (builds of ROCm and of TensorFlow write memory that was never set): it says nothing of the
-//! values beside it, which are kept.
+//! ROCm's collector does not have the occupancy and writes 0. No kernel that ran can have this value, so it is ignored.
+//! Other values that no GPU can have are ignored too: builds of ROCm and of TensorFlow write uninitialized memory. An
+//! invalid value does not affect the others, which are kept.
 
 use base::number::decimal;
 
-/// Sizes and resources of a kernel launch. What is not stated is `None`.
+/// Sizes and resources of a kernel launch. Fields that the trace does not state are `None`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct LaunchShape {
-    /// Registers of a thread.
+    /// Registers per thread.
     pub registers_per_thread: Option<u64>,
-    /// Shared memory that the kernel declares, in bytes; of older files all shared memory.
+    /// Shared memory that the kernel declares, in bytes. In older files, all shared memory.
     pub static_shared_bytes: Option<u64>,
     /// Shared memory that the launch adds, in bytes.
     pub dynamic_shared_bytes: Option<u64>,
-    /// Scratch memory of a thread, in bytes (ROCm).
+    /// Scratch memory per thread, in bytes (ROCm).
     pub private_bytes: Option<u64>,
-    /// Memory that a work group shares, in bytes (ROCm's name of shared memory).
+    /// Memory that a work group shares, in bytes (ROCm's name for shared memory).
     pub group_bytes: Option<u64>,
-    /// Blocks.
+    /// Blocks per dimension.
     pub grid: Option<[u32; 3]>,
-    /// Threads of a block.
+    /// Threads of a block per dimension.
     pub block: Option<[u32; 3]>,
-    /// Share of a multiprocessor's threads that can run at once with these resources, percent: an upper bound of the
-    /// occupancy that is reached.
+    /// Share of a multiprocessor's threads that can run at once with these resources, in percent. An upper bound of the
+    /// achieved occupancy.
     pub occupancy_percent: Option<f64>,
 }
 
-/// No GPU gives a thread more registers (AMD's CDNA: 512).
+/// Upper bound of the registers per thread on any GPU (AMD's CDNA has 512).
 const MAX_REGISTERS: u64 = 512;
 
-/// No GPU runs larger blocks.
+/// Upper bound of the threads per block on any GPU.
 const MAX_BLOCK: u64 = 1024;
 
-/// No multiprocessor has as many bytes of shared memory (NVIDIA's Hopper and Blackwell: 228 KiB).
+/// Upper bound of the shared memory of a multiprocessor, in bytes (NVIDIA's Hopper and Blackwell have 228 KiB).
 const MAX_SHARED_BYTES: u64 = 1 << 20;
 
-/// No GPU gives a thread more bytes of private memory (CUDA: 512 KiB).
+/// Upper bound of the private memory of a thread, in bytes (CUDA: 512 KiB).
 const MAX_PRIVATE_BYTES: u64 = 512 << 10;
 
 impl LaunchShape {
-    /// Reads `kernel_details`.
+    /// Parses `kernel_details`.
     pub fn parse(details: &str) -> LaunchShape {
         let mut shape = LaunchShape::default();
         for pair in details.split_ascii_whitespace() {
@@ -70,7 +70,7 @@ impl LaunchShape {
         shape
     }
 
-    /// All memory that a block shares, in bytes.
+    /// Returns all memory that a block shares, in bytes.
     pub fn shared_bytes(&self) -> Option<u64> {
         match (self.static_shared_bytes, self.dynamic_shared_bytes) {
             (None, None) => self.group_bytes,
@@ -78,18 +78,18 @@ impl LaunchShape {
         }
     }
 
-    /// All blocks of the grid.
+    /// Returns the number of blocks in the grid.
     pub fn blocks(&self) -> Option<u64> {
         self.grid.map(volume)
     }
 }
 
-/// All blocks of a grid, or threads of a block.
+/// Returns the number of blocks of a grid, or of threads of a block.
 fn volume(sizes: [u32; 3]) -> u64 {
     sizes.iter().fold(1, |all: u64, &size| all.saturating_mul(u64::from(size)))
 }
 
-/// `3,1,1`; a zero means that the launch was not recorded.
+/// Parses `3,1,1`. A zero means that the launch was not recorded.
 fn triple(text: &str) -> Option<[u32; 3]> {
     let mut sizes = text.split(',').map(|size| size.parse::<u32>().ok().filter(|&size| size > 0));
     let triple = [sizes.next()??, sizes.next()??, sizes.next()??];
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn an_impossible_value_is_absent_and_takes_none_beside_it() {
+    fn an_impossible_value_is_absent_and_the_others_stay() {
         let unset =
             LaunchShape::parse(" regs:2191500840 grid:3072,1,1 block:256,1,1 private_mem:0 group_mem:32768 occ_pct:0");
         let kept = (unset.grid, unset.block, unset.private_bytes, unset.shared_bytes());

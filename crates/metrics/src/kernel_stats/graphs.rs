@@ -1,10 +1,11 @@
-//! The ops of kernels that a CUDA graph launched (XLA calls graphs command buffers): their events name no op.
+//! Finds the ops of kernels that a CUDA graph launched (XLA calls graphs command buffers). The events of these kernels
+//! name no op.
 //!
-//! A kernel is attributed by the first of these that names one op, and stays without an op otherwise:
+//! A kernel gets the op that the first of these names, or no op if none does:
 //!
 //! 1. another kernel with the same graph node that names its op (before a graph is captured, its kernels run as usual);
-//! 2. kernels of the same name that name their op, where all of them name the same;
-//! 3. the instruction that XLA named the kernel after (`loop_add_fusion_3` is `loop_add_fusion.3`), where one module has it.
+//! 2. kernels of the same name that name their op, if all of them name the same one;
+//! 3. the instruction that XLA named the kernel after (`loop_add_fusion_3` is `loop_add_fusion.3`), if one module has it.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -19,12 +20,12 @@ pub(super) struct Op {
     pub hlo_op: Text,
     pub hlo_module: Text,
     pub program_id: Option<i64>,
-    /// The framework op as the event says it; not part of what makes two ops the same.
+    /// Framework op that the event states. Not part of the op's identity.
     pub tf_op: StrId,
 }
 
 impl Op {
-    /// The kernel as an event names it; `hlo_op` is empty where it names none.
+    /// Reads the op that an event names. `hlo_op` is empty if it names none.
     pub fn of(trace: &Trace, texts: &mut Texts, args: &Args) -> Op {
         let named = trace.text(args.hlo_op);
         let instruction = instruction_name(named);
@@ -41,7 +42,7 @@ impl Op {
     }
 }
 
-/// What is known of graphs' kernels. `None` where several ops share a node or name.
+/// Ops of the kernels of graphs. `None` if several ops share a node or name.
 #[derive(Debug, Default)]
 pub(super) struct GraphOps {
     by_node: FxHashMap<(u16, i64), Option<Op>>,
@@ -50,7 +51,7 @@ pub(super) struct GraphOps {
 }
 
 impl GraphOps {
-    /// Graph ops of a run's `kernels`: nothing where none of those that a graph launched lacks its op.
+    /// Finds the ops of a run's `kernels`. Returns empty maps if every kernel of a graph names its op.
     pub fn new(
         trace: &Trace,
         modules: &Modules,
@@ -84,7 +85,7 @@ impl GraphOps {
         found
     }
 
-    /// The op of a graph's kernel.
+    /// Returns the op of a graph's kernel.
     pub fn op(&self, host: u16, name: StrId, args: &Args) -> Option<Op> {
         let node = args.graph_node_id.and_then(|node| self.by_node.get(&(host, node)).copied().flatten());
         let named = || self.by_name.get(&(host, name)).copied().flatten();
@@ -92,7 +93,7 @@ impl GraphOps {
     }
 }
 
-/// Was the kernel launched by a CUDA graph?
+/// Returns true if a CUDA graph launched the kernel.
 pub(super) fn is_in_graph(args: &Args) -> bool {
     args.graph_id.is_some() || args.graph_node_id.is_some()
 }
@@ -104,7 +105,7 @@ fn add<K: std::hash::Hash + Eq>(map: &mut FxHashMap<K, Option<Op>>, key: K, op: 
     }
 }
 
-/// The instructions that kernels are named after, where just one instruction of all modules has that name.
+/// Finds the instructions that kernels are named after, if only one instruction in all modules has that name.
 fn by_instruction(trace: &Trace, modules: &Modules, texts: &mut Texts, wanted: &[StrId]) -> FxHashMap<StrId, Op> {
     let mut found: FxHashMap<StrId, Option<Op>> = FxHashMap::default();
     if !wanted.is_empty() {
@@ -126,7 +127,7 @@ fn by_instruction(trace: &Trace, modules: &Modules, texts: &mut Texts, wanted: &
     found.into_iter().filter_map(|(name, op)| Some((name, op?))).collect()
 }
 
-/// The instruction of `hlo_op`: kernels of a called computation name the callers too (`call.1::fusion.3`).
+/// Returns the instruction of `hlo_op`: kernels of a called computation name the callers too (`call.1::fusion.3`).
 pub(super) fn instruction_name(hlo_op: &str) -> &str {
     hlo_op.rsplit("::").next().unwrap_or(hlo_op)
 }

@@ -1,8 +1,9 @@
-//! Kernel statistics: GPU kernels by name, launch shape and op, as XProf groups them.
+//! Computes kernel statistics: GPU kernels by name, launch shape and op, grouped as in XProf.
 //!
-//! A *kernel* is an op of a GPU stream that is no copy or fill; copies that ROCm runs as kernels (`__amd_rocclr_copyBuffer`)
-//! count as kernels of the family `data_movement` too, since they occupy the compute units. On a TPU and for a CPU backend
-//! the ops stand in place of kernels, without what only a GPU's launch has. Kernels of no duration are left out, as XProf does.
+//! A *kernel* is an op of a GPU stream that is neither a copy nor a fill. Copies that ROCm runs as kernels
+//! (`__amd_rocclr_copyBuffer`) count as kernels of the family `data_movement`, since they occupy the compute units. On
+//! a TPU and for a CPU backend the ops take the place of kernels, without the fields that only a GPU launch has.
+//! Kernels without a duration are left out, as in XProf.
 
 mod columns;
 mod data_type;
@@ -30,7 +31,7 @@ use hlo::Modules;
 use resolve::{Resolver, is_copy};
 use trace::{ArgsId, Platform, StrId, Trace, in_blocks};
 
-/// A kernel that takes less time than this is short: launching it costs about as much.
+/// Kernels with a shorter duration count as short: launching one costs about as much.
 pub const SHORT_KERNEL: Ps = Ps::new(10_000_000);
 
 /// Occurrences of a kernel.
@@ -40,15 +41,16 @@ pub struct Occurrences {
     pub count: u64,
     /// Sum of the occurrences' durations.
     pub total: Ps,
-    /// Shortest occurrence.
+    /// Duration of the shortest occurrence.
     pub min: Ps,
-    /// Longest occurrence.
+    /// Duration of the longest occurrence.
     pub max: Ps,
-    /// Occurrences shorter than [`SHORT_KERNEL`].
+    /// Number of occurrences shorter than [`SHORT_KERNEL`].
     pub short: u64,
-    /// Sum of the times from the end of the launch call to the start, where the call is known and started this alone.
+    /// Sum of the times from the end of the launch call to the start. Includes only occurrences whose call is known and
+    /// launched nothing else.
     pub delay: Ps,
-    /// Occurrences that `delay` is over.
+    /// Number of occurrences that `delay` includes.
     pub delayed: u64,
 }
 
@@ -56,7 +58,7 @@ impl Occurrences {
     const NONE: Occurrences =
         Occurrences { count: 0, total: Ps::ZERO, min: Ps::MAX, max: Ps::ZERO, short: 0, delay: Ps::ZERO, delayed: 0 };
 
-    /// Adds an occurrence, or with `counts` false the rest of one that counts elsewhere.
+    /// Adds an occurrence. If `counts` is false, it is the rest of an occurrence that started before the window.
     fn add(&mut self, duration: Ps, counts: bool) {
         self.count += u64::from(counts);
         self.total += duration;
@@ -75,45 +77,46 @@ impl Occurrences {
         self.delayed += other.delayed;
     }
 
-    /// Mean duration in microseconds.
+    /// Returns the mean duration in microseconds.
     pub fn mean_us(&self) -> f64 {
         if self.count == 0 { 0.0 } else { self.total.as_us() / self.count as f64 }
     }
 
-    /// Mean launch delay in microseconds; `None` where no call is known.
+    /// Returns the mean launch delay in microseconds, or `None` if no launch call is known.
     pub fn delay_mean_us(&self) -> Option<f64> {
         (self.delayed > 0).then(|| self.delay.as_us() / self.delayed as f64)
     }
 }
 
-/// One row: a kernel with one launch shape, run for one op.
+/// A row: a kernel with one launch shape that ran for one op.
 #[derive(Clone, Debug)]
 pub struct KernelRow {
-    /// Name of the kernel as C++ writes it, where the trace has it mangled.
+    /// Demangled name of the kernel.
     pub name: Text,
-    /// Without types and arguments.
+    /// Name without types and arguments.
     pub short_name: Text,
-    /// The framework op: that of the HLO instruction, else the event's own; empty where neither has one.
+    /// Framework op of the HLO instruction, or of the event if the instruction is unknown. Empty if there is none.
     pub op_name: Text,
-    /// The HLO instruction, the first where several of one framework op ran this kernel; empty where unknown.
+    /// The HLO instruction. The first one if several instructions of one framework op ran this kernel. Empty if
+    /// unknown.
     pub hlo_op: Text,
-    /// The module of that instruction; empty where unknown.
+    /// The module of that instruction. Empty if unknown.
     pub hlo_module: Text,
-    /// Blocks in each dimension (`3,1,1`); empty where unknown.
+    /// Blocks in each dimension (`3,1,1`). Empty if unknown.
     pub grid: Text,
-    /// Threads of a block in each dimension; empty where unknown.
+    /// Threads of a block in each dimension. Empty if unknown.
     pub block: Text,
-    /// Sizes and resources.
+    /// Sizes and resources of the launch.
     pub shape: Arc<LaunchShape>,
-    /// What the kernel does.
+    /// Family of the kernel.
     pub family: OpFamily,
-    /// Could the kernel's op use tensor cores, by XProf's rule? `None` where it did not run on a GPU.
+    /// True if the kernel's op could use tensor cores, by XProf's rule. `None` if it did not run on a GPU.
     pub tensor_core_eligible: Option<bool>,
-    /// Does the kernel use tensor cores, by its name? `None` where it did not run on a GPU.
+    /// True if the kernel uses tensor cores, by its name. `None` if it did not run on a GPU.
     pub uses_tensor_core: Option<bool>,
-    /// Type of the values it computes with, in HLO's words (`bf16`, and `tf32` where a name has it).
+    /// Type of the values that it computes with, by HLO's name (`bf16`), or `tf32` if the kernel's name contains it.
     pub data_type: Option<&'static str>,
-    /// Whether a CUDA graph launched some of the occurrences.
+    /// True if a CUDA graph launched some of the occurrences.
     pub in_graph: bool,
     /// Occurrences of the kernel.
     pub occurrences: Occurrences,
@@ -140,35 +143,35 @@ impl KernelSum {
 pub struct KernelStats {
     /// Platform that ran the kernels.
     pub platform: Option<Platform>,
-    /// The rows, most time first.
+    /// The rows, by descending time.
     pub kernels: Vec<KernelRow>,
-    /// Texts of the rows that are not the trace's own.
+    /// Texts of the rows that the trace does not contain.
     pub texts: Texts,
     /// Occurrences of all kernels together.
     pub all: Option<Occurrences>,
     /// Durations of all occurrences.
     pub histogram: Histogram,
-    /// Sums by family, most time first.
+    /// Sums by family, by descending time.
     pub families: Vec<(OpFamily, KernelSum)>,
     /// Kernels of products, convolutions and attention.
     pub matrix: KernelSum,
     /// Kernels of products, convolutions and attention that use tensor cores.
     pub matrix_on_tensor_cores: KernelSum,
-    /// Kernels that CUDA graphs launched and whose op is known.
+    /// Kernels with a known op that CUDA graphs launched.
     pub graph_with_op: KernelSum,
-    /// Kernels that CUDA graphs launched and whose op is not known.
+    /// Kernels without a known op that CUDA graphs launched.
     pub graph_without_op: KernelSum,
-    /// All kernels without an op, those included.
+    /// All kernels without an op, including those that CUDA graphs launched.
     pub without_op: KernelSum,
-    /// Mean of the stated occupancy, weighted by time; `None` where no kernel states it.
+    /// Mean of the stated occupancy, weighted by time. `None` if no kernel states it.
     pub mean_occupancy_percent: Option<f64>,
 }
 
-/// What makes two kernels the same row: the name, the part of the launch shape that counts, by number, and the op.
+/// Identity of a row: the name, the number of the class of its launch shape, and the op.
 type KernelKey = (StrId, u32, Text);
 
 impl KernelStats {
-    /// Measures `trace`. `calls` are its launch calls.
+    /// Measures the kernels of `trace`. `calls` are its launch calls.
     pub fn new(trace: &Trace, devices: &Devices, modules: &Modules, calls: &CallIndex) -> KernelStats {
         let mut stats = KernelStats { platform: devices.platform, ..KernelStats::default() };
         let tallies = tally(trace, devices, calls, &mut stats.histogram);
@@ -198,7 +201,7 @@ impl KernelStats {
         stats
     }
 
-    /// Text of a row.
+    /// Returns a text of a row.
     pub fn text<'t>(&'t self, trace: &'t Trace, text: Text) -> &'t str {
         self.texts.get(trace, text)
     }
@@ -241,7 +244,7 @@ impl KernelStats {
         }
         self.mean_occupancy_percent = (time > 0.0).then(|| weighted / time);
         sort::sort_by(&mut self.families, |a, b| b.1.time.cmp(&a.1.time).then(a.0.cmp(&b.0)));
-        // By time, then as XProf: by name, then by op; the rest keeps the order of first occurrence.
+        // By time, then as in XProf by name and op; remaining ties keep the order of first occurrence.
         let texts = |kernel: &KernelRow| [kernel.name, kernel.op_name].map(|text| self.texts.get(trace, text));
         sort::by_number(&mut self.kernels, |it| it.occurrences.total.as_ps(), |a, b| texts(a).cmp(&texts(b)));
     }
@@ -250,15 +253,16 @@ impl KernelStats {
 /// A kernel's name and arguments on one host.
 type Distinct = (u16, StrId, ArgsId);
 
-/// What is counted of a kernel with one name and set of arguments on one host.
+/// Sums of a kernel with one name and set of arguments on one host.
 struct KernelTally {
     of: Distinct,
-    /// Whether this is a copy or fill, which is no kernel.
+    /// True for copies and fills, which are not kernels.
     is_copy: bool,
     occurrences: Occurrences,
 }
 
-/// Occurrences of every distinct kernel, in order of first occurrence; `histogram` is of all. Linear in the number of ops.
+/// Counts the occurrences of every distinct kernel, in order of first occurrence. Adds all to `histogram`. Takes time
+/// linear in the number of ops.
 fn tally(trace: &Trace, devices: &Devices, calls: &CallIndex, histogram: &mut Histogram) -> Vec<KernelTally> {
     let on_gpu = devices.platform == Some(Platform::Gpu);
     let most = devices.most_distinct_ops(trace);
@@ -282,7 +286,7 @@ fn tally(trace: &Trace, devices: &Devices, calls: &CallIndex, histogram: &mut Hi
         });
     }
     if on_gpu {
-        // Many kernels of a graph share one call: only its first could be said to be late.
+        // Many kernels of a graph share one call, so only the first one could have a meaningful delay.
         let mut graph_calls: FxHashMap<StrId, bool> = FxHashMap::default();
         each_launched_op(trace, devices, calls, |op, call| {
             let in_graph = trace.args.set(op.event.args.index()).is_some_and(|args| args.graph_id.is_some());
@@ -292,7 +296,7 @@ fn tally(trace: &Trace, devices: &Devices, calls: &CallIndex, histogram: &mut Hi
             let Some(&at) = index.get(&(op.scope.host, op.event.name, op.event.args)).filter(|_| !graph) else {
                 return;
             };
-            // An op that starts before its call has no known delay: the clocks differ.
+            // If an op starts before its call, the clocks differ and its delay is unknown.
             let tally = tallies.get_mut(at as usize).filter(|_| op.event.start >= call.start);
             if let Some(KernelTally { occurrences, .. }) = tally {
                 occurrences.delay += (op.event.start - call.end).max(Ps::ZERO);

@@ -1,4 +1,4 @@
-//! What a kernel's name, arguments and op say of it.
+//! Derives the properties of a kernel from its name, arguments and op.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use hlo::{Instruction, Module, Modules};
 use trace::copies::direction;
 use trace::{ArgsId, Platform, StrId, Trace};
 
-/// A launch shape, and what of it makes two kernels the same row.
+/// A launch shape, and the number of its class. Kernels with shapes of one class share a row.
 #[derive(Clone)]
 struct Shape {
     shape: Arc<LaunchShape>,
@@ -25,10 +25,10 @@ struct Shape {
     block: Text,
 }
 
-/// See [`Resolver::shape`].
+/// The parts of a launch shape that distinguish rows; see [`Resolver::shape`].
 type ShapeClass = (Option<[u32; 3]>, Option<[u32; 3]>, Option<u64>, Option<u64>);
 
-/// A kernel's name as it is shown, and short.
+/// A kernel's full name and its short name.
 #[derive(Clone, Copy)]
 struct Names {
     full: Text,
@@ -44,12 +44,12 @@ pub(super) struct Resolver<'a> {
     /// Launch shapes by `kernel_details`.
     shapes: FxHashMap<StrId, Shape>,
     classes: FxHashMap<ShapeClass, u32>,
-    /// Texts of the kernels that are not the trace's own.
+    /// Texts of the kernels that the trace does not contain.
     pub texts: Texts,
 }
 
 impl<'a> Resolver<'a> {
-    /// `kernels` are all that will be asked for.
+    /// Creates a resolver. `kernels` are all kernels that it will resolve.
     pub fn new(
         trace: &'a Trace,
         devices: &Devices,
@@ -69,13 +69,13 @@ impl<'a> Resolver<'a> {
         }
     }
 
-    /// The kernel without occurrences, and the number of what of its launch shape makes it a separate row.
+    /// Returns the kernel without occurrences, and the class of its launch shape.
     pub fn resolve(&mut self, host: u16, name: StrId, args_id: ArgsId) -> (KernelRow, u32) {
         let args = self.trace.args.get(args_id);
         let in_graph = is_in_graph(&args);
         let mut op = Op::of(self.trace, &mut self.texts, &args);
         if in_graph && op.hlo_op.is_empty() {
-            // A kernel of a graph that names no op has that of the kernel it is known to be.
+            // If a graph's kernel names no op, it gets the op that is known for its node or name.
             op = self.graphs.op(host, name, &args).unwrap_or(op);
         }
         let found = self.instruction(host, &op);
@@ -84,7 +84,7 @@ impl<'a> Resolver<'a> {
         let category = self.categorizer.of(name, args_id);
         let family = self.categorizer.family(category);
         let matrix = matches!(family, OpFamily::Matmul | OpFamily::Convolution | OpFamily::Attention);
-        // Looking for words costs more than all the rest: only where they can find something.
+        // Splitting a name into words is the most expensive part, so it is done only if the words are needed.
         let text = |text: Text| self.texts.get(self.trace, text);
         let words = (self.on_gpu || matrix).then(|| Name::new(text(names.full)));
         let words = words.as_ref();
@@ -92,7 +92,8 @@ impl<'a> Resolver<'a> {
         let eligible = uses.map(|uses| uses || tensor_cores::op_eligible(&Name::new(op_type(text(op_name)))));
         let from_hlo = || found.and_then(|(module, instruction)| data_type::of(module, instruction, matrix));
         let from_name = words.filter(|_| matrix).and_then(tensor_cores::data_type);
-        // A name may say the type that a product is computed in (tf32) where HLO says that of its operands (f32).
+        // A name may contain the type that a product is computed in (tf32), while HLO has the type of its operands
+        // (f32).
         let tf32 = from_name.filter(|&data_type| data_type == "tf32");
         let data_type = tf32.or_else(from_hlo).or(from_name);
         let Shape { shape, class, grid, block } = self.shape(args.kernel_details);
@@ -117,7 +118,7 @@ impl<'a> Resolver<'a> {
 
     fn names(&mut self, name: StrId) -> Names {
         let raw = self.trace.text(name);
-        // Names of instructions and of kernels in C are what they are.
+        // Names of instructions and of kernels in C need no demangling.
         let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-');
         if raw.bytes().all(is_plain) && !raw.starts_with("_Z") && !raw.ends_with(".kd") {
             return Names { full: Texts::of_trace(name), short: Texts::of_trace(name) };
@@ -128,7 +129,7 @@ impl<'a> Resolver<'a> {
         Names { full: full.unwrap_or(Texts::of_trace(name)), short }
     }
 
-    /// What `kernel_details` say: read once.
+    /// Returns the parsed `kernel_details`. Each distinct text is parsed once.
     fn shape(&mut self, details: StrId) -> Shape {
         if let Some(known) = self.shapes.get(&details) {
             return known.clone();
@@ -156,8 +157,8 @@ impl<'a> Resolver<'a> {
         Some((module, module.instruction(text(op.hlo_op))?))
     }
 
-    /// As XProf: the instruction's own framework op where the HLO is known, even where it has none; else the event's.
-    /// `XlaModule:` is how the collector says that there is none.
+    /// Returns the framework op, as in XProf: that of the instruction if the HLO is known, even if it is empty;
+    /// otherwise that of the event. The collector writes `XlaModule:` if there is none.
     fn op_name(&mut self, op: &Op, instruction: Option<&Instruction>) -> Text {
         match instruction {
             Some(instruction) => self.texts.keep(self.trace, &instruction.metadata.op_name),
@@ -167,18 +168,18 @@ impl<'a> Resolver<'a> {
     }
 }
 
-/// A copy or fill of a GPU, which is no kernel.
+/// Returns true for a copy or fill of a GPU, which is not a kernel.
 pub(super) fn is_copy(trace: &Trace, name: StrId, args: ArgsId) -> bool {
     let details = trace.args.set(args.index()).map_or(StrId::EMPTY, |args| args.kernel_details);
     details.is_empty() && direction(trace, name, args).is_some()
 }
 
-/// `3,1,1`; empty where unknown.
+/// Formats sizes as `3,1,1`. Empty if unknown.
 fn dimensions(sizes: Option<[u32; 3]>) -> String {
     sizes.map_or(String::new(), |[x, y, z]| format!("{x},{y},{z}"))
 }
 
-/// The type of a framework op: `Conv2D` of `block/conv:Conv2D`, `dot_general` of `jit(f)/dot_general`.
+/// Returns the type of a framework op: `Conv2D` for `block/conv:Conv2D`, `dot_general` for `jit(f)/dot_general`.
 fn op_type(op_name: &str) -> &str {
     let (path, kind) = op_name.rsplit_once(':').unwrap_or((op_name, ""));
     if kind.is_empty() || kind.contains('/') { path.rsplit('/').next().unwrap_or(path) } else { kind }

@@ -1,4 +1,4 @@
-//! Kernel statistics as the unified profile has them.
+//! Builds the section of kernel statistics of the report.
 
 use super::{KernelRow, KernelStats, Occurrences};
 use crate::ops::Text;
@@ -6,10 +6,10 @@ use base::{Ps, sort};
 use report::{DataTypeTime, KernelFamilyTime, KernelStatistic, KernelStatistics};
 use trace::{Platform, Trace};
 
-/// Rows that the section lists.
+/// Number of rows that the section lists.
 const TOP: usize = 50;
 
-/// The section; `None` where nothing ran.
+/// Builds the section. Returns `None` if nothing ran.
 pub fn section(trace: &Trace, stats: &KernelStats) -> Option<KernelStatistics> {
     let all = stats.all.as_ref()?;
     let matrix = stats.matrix.time.as_us();
@@ -42,7 +42,7 @@ pub fn section(trace: &Trace, stats: &KernelStats) -> Option<KernelStatistics> {
     })
 }
 
-/// Time by data type, most first; what no type is known of last.
+/// Returns the time by data type, by descending time. The time of kernels without a known type is last.
 fn data_types(stats: &KernelStats, all: Ps) -> Vec<DataTypeTime> {
     let mut sums: Vec<(Option<&str>, Ps)> = Vec::new();
     for kernel in &stats.kernels {

@@ -64,7 +64,7 @@ fn kernels_of_a_graph_have_the_op_of_their_node_or_their_name() {
     b.event(stream, "mul", 10, 1).hlo_op("mul.1").hlo_module("jit_f");
     b.event(stream, "mul", 20, 1).hlo_op("mul.2").hlo_module("jit_f");
     b.event(stream, "sub", 30, 1).hlo_op("sub.1").hlo_module("jit_f");
-    // By its node; by its name, which one op has; by nothing, as two ops have its name.
+    // The op is found by the node; by the name, which one op has; and not at all, because two ops have the name.
     b.event(stream, "add", 40, 2).args(|args| in_graph(args, 5));
     b.event(stream, "sub", 50, 2).args(|args| in_graph(args, 6));
     b.event(stream, "mul", 60, 2).args(|args| in_graph(args, 7));

@@ -1,23 +1,23 @@
-//! Finds the call on a host that launched a device event: both carry the same number.
+//! Finds the call on a host that launched a device event: both have the same number.
 //!
-//! On GPUs the number is the correlation id, unique in a process; on TPUs it is the `run_id` of a module's run, which the
-//! runs of one computation on several devices share, so that the device's ordinal is part of the key.
+//! On GPUs the number is the correlation id, which is unique in a process. On TPUs it is the `run_id` of a module's
+//! run. The runs of one computation on several devices share it, so the device's ordinal is part of the key.
 
 use rustc_hash::FxHashMap;
 
 use base::{Ps, sort};
 use trace::{EventColumn, EventId, LineKind, SparseColumn, Trace, in_blocks};
 
-/// Whose numbers are looked up: a host, and on TPUs one of its devices.
+/// Scope in which numbers are unique: a host, and on TPUs one of its devices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Scope {
     /// Index of the host.
     pub host: u16,
-    /// Ordinal of the device where the number is not unique without it.
+    /// Ordinal of the device, if the number is not unique without it.
     pub device: Option<u32>,
 }
 
-/// A launch call, and what it started as far as it was seen.
+/// A launch call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Call {
     /// The event on the host.
@@ -28,7 +28,7 @@ pub struct Call {
     pub end: Ps,
 }
 
-/// The calls of all hosts by their numbers. A call's *slot* is a dense number for side tables.
+/// The calls of all hosts by their numbers. A call's *slot* is a dense index for side tables.
 #[derive(Clone, Debug, Default)]
 pub struct CallIndex {
     /// Calls by scope.
@@ -41,13 +41,14 @@ pub struct CallIndex {
 struct Calls {
     /// `(number, call)` by number, each number once.
     sorted: Vec<(i64, EventId)>,
-    /// Where numbers are dense, as profilers give them: by number less the first one, the place in `sorted` plus one, or 0.
+    /// Lookup table if numbers are dense, as profilers assign them: position in `sorted` plus one, or 0, by number
+    /// minus the first number.
     places: Vec<u32>,
-    /// Slot of the first.
+    /// Slot of the first call.
     first_slot: usize,
 }
 
-/// Numbers are dense where they reach no further than this many times their count: the table of places then takes less
+/// Largest ratio of the range of numbers to their count for which they are dense. Up to it, the lookup table takes less
 /// memory than the calls.
 const DENSE: usize = 4;
 
@@ -66,7 +67,7 @@ impl Calls {
         });
     }
 
-    /// Place of the call with this number.
+    /// Returns the position of the call with this number.
     fn place(&self, number: i64) -> Option<usize> {
         let first = self.sorted.first()?.0;
         if self.places.is_empty() {
@@ -78,12 +79,12 @@ impl Calls {
 }
 
 impl CallIndex {
-    /// The host events of a GPU trace that carry a correlation id.
+    /// Indexes the host events of a GPU trace that have a correlation id.
     pub fn by_correlation(trace: &Trace) -> CallIndex {
         CallIndex::new(trace, trace.events.column(EventColumn::Correlation), |host, _| Scope { host, device: None })
     }
 
-    /// The host events of a TPU trace that carry the id of a module's run.
+    /// Indexes the host events of a TPU trace that have the id of a module's run.
     pub fn by_run(trace: &Trace) -> CallIndex {
         CallIndex::new(trace, trace.events.column(EventColumn::RunId), |host, id| {
             let args = trace.events.get(id).map(|event| trace.args_of(&event));
@@ -112,8 +113,8 @@ impl CallIndex {
             if !calls.sorted.is_sorted() {
                 sort::sort_by(&mut calls.sorted, Ord::cmp);
             }
-            // Calls that nest (a runtime call inside an annotation of the same number) or follow each other (an
-            // enqueue and its completion): the one that starts first is the launch.
+            // If several calls have the same number, the one that starts first is the launch. They nest (a runtime call inside
+            // an annotation) or follow each other (an enqueue and its completion).
             calls.sorted.dedup_by(|next, kept| {
                 let same = next.0 == kept.0;
                 if same && start(next.1) < start(kept.1) {
@@ -128,22 +129,22 @@ impl CallIndex {
         CallIndex { scopes, slots }
     }
 
-    /// True where no host event carries such a number.
+    /// Returns true if no host event has such a number.
     pub fn is_empty(&self) -> bool {
         self.slots == 0
     }
 
-    /// Number of slots.
+    /// Returns the number of slots.
     pub fn slots(&self) -> usize {
         self.slots
     }
 
-    /// The calls' events in the order of their slots.
+    /// Returns the calls' events in the order of their slots.
     pub fn events(&self) -> impl Iterator<Item = EventId> + '_ {
         self.scopes.iter().flat_map(|(_, calls)| calls.sorted.iter().map(|&(_, event)| event))
     }
 
-    /// The call with this number, and its slot. Constant time where numbers are dense.
+    /// Returns the call with this number, and its slot. Takes constant time if numbers are dense.
     pub fn find(&self, trace: &Trace, scope: Scope, number: i64) -> Option<(usize, Call)> {
         let at = self.scopes.binary_search_by_key(&scope, |(known, _)| *known).ok()?;
         let (_, calls) = self.scopes.get(at)?;

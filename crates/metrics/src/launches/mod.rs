@@ -1,18 +1,18 @@
-//! Launches: the call on the host that starts device work, joined with what it started.
+//! Joins launches: the call on the host that starts device work, and the work that it started.
 //!
 //! ```text
 //! host     [- call 7 -]  [- call 8 -]
 //!          '-- host --'-- delay --.
 //! stream                          [=== op 7 ===][ op 8 ]
 //!                                 '-- device --'
-//! queue    0  1           2       1             0           calls made whose op has not started
+//! queue    0  1           2       1             0           calls whose op has not started
 //! ```
 //!
-//! Reads host events that carry the correlation id of a device op (GPU), or the run id of a module's run (TPU). A CPU
-//! backend launches nothing. Calls that start no device work (synchronisation, queries) are left out, also where the file
-//! has an event of theirs on the stream (`Stream Sync` of Kineto). One call may start
-//! many ops (a CUDA graph): it is one launch, its device time the sum of its ops and its delay that to the first of them. The delay of
-//! an op that starts before its call, which clocks that differ show, is unknown.
+//! Reads host events that have the correlation id of a device op (GPU), or the run id of a module's run (TPU). A CPU
+//! backend launches nothing. Calls that start no device work (synchronisation, queries) are left out, even if the file
+//! has an event for them on the stream (`Stream Sync` of Kineto). One call may start many ops (a CUDA graph). It is one
+//! launch: its device time is the sum of its ops, and its delay ends at the first of them. If an op starts before its
+//! call, the clocks differ and its delay is unknown.
 
 mod index;
 mod queue;
@@ -30,12 +30,12 @@ use super::devices::{Device, Devices, GpuWork};
 use base::{Ps, sort};
 use trace::{Event, EventColumn, EventId, Line, LineKind, Platform, SparseColumn, StrId, Trace, in_blocks};
 
-/// What one call started: 24 bytes, since there may be millions.
+/// Ops that one call started. Takes 24 bytes, since there may be millions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Started {
     /// First op that the call started.
     first: EventId,
-    /// 0 for a call that started nothing.
+    /// Number of ops that the call started.
     ops: u32,
     first_start: Ps,
     /// Sum of the ops' durations.
@@ -46,35 +46,36 @@ impl Started {
     const NOTHING: Started = Started { first: EventId::new(0), ops: 0, first_start: Ps::MAX, device_time: Ps::ZERO };
 }
 
-/// The launches of one call (`cuLaunchKernel`) that started one kernel.
+/// The launches of one call (`cuLaunchKernel`) that started the same kernel.
 #[derive(Clone, Debug)]
 pub struct LaunchGroup {
-    /// Name of the call on the host. Some collectors name the call after the kernel: then both are the same.
+    /// Name of the call on the host. Some collectors name the call after the kernel; then it equals `kernel`.
     pub call: StrId,
-    /// Name of what the call started; of the first op for a graph.
+    /// Name of the kernel that the call started. For a graph, the name of its first op.
     pub kernel: StrId,
-    /// The numbers.
+    /// Statistics of the launches.
     pub statistics: LaunchStatistics,
 }
 
 /// All launches of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Launches {
-    /// Ops (module runs on TPUs) of the used devices.
+    /// Number of ops (module runs on TPUs) of the used devices.
     pub device_ops: u64,
-    /// Ops of the used devices whose call is in the trace.
+    /// Number of ops of the used devices whose call is in the trace.
     pub joined_ops: u64,
-    /// Over all launches.
+    /// Statistics of all launches.
     pub total: LaunchStatistics,
-    /// Longest time by which an op starts before the call that launched it: what the clocks of host and device differ by at least.
+    /// Longest time by which an op starts before the call that launched it. The clocks of host and device differ by at
+    /// least this time.
     pub early_max: Ps,
-    /// Groups by call and kernel, most time between call and op first.
+    /// Groups by call and kernel, by descending time between call and op.
     pub groups: Vec<LaunchGroup>,
     /// The queue of every stream that has launches, by device and stream.
     pub queues: Vec<Queue>,
 }
 
-/// An op that some call may have started.
+/// An op that a call may have started.
 pub(crate) struct Op {
     pub id: EventId,
     pub event: Event,
@@ -85,7 +86,7 @@ pub(crate) struct Op {
 }
 
 impl Launches {
-    /// Measures `trace`. `calls` are its launch calls: see [`calls_of`].
+    /// Measures the launches of `trace`. `calls` are its launch calls: see [`calls_of`].
     pub fn new(trace: &Trace, devices: &Devices, calls: &CallIndex) -> Launches {
         let mut found = Launches { device_ops: count_ops(trace, devices), ..Launches::default() };
         if calls.is_empty() {
@@ -122,7 +123,7 @@ impl Launches {
                 groups.push(LaunchGroup { call: key.0, kernel: key.1, statistics: LaunchStatistics::default() });
                 groups.len() - 1
             });
-            // By clocks that agree no op starts before its call.
+            // An op that starts before its call has no valid delay: the clocks differ.
             let delay = (it.first_start >= call.start).then(|| (it.first_start - call.end()).max(Ps::ZERO));
             self.early_max = self.early_max.max(call.start - it.first_start);
             self.total.add(call.duration, it.device_time, delay, it.ops);
@@ -148,13 +149,13 @@ impl Launches {
         });
     }
 
-    /// Launches of which something was started.
+    /// Returns true if no launch started any op.
     pub fn is_empty(&self) -> bool {
         self.groups.is_empty()
     }
 }
 
-/// The launch calls of a trace, by what its platform ties them to device work with.
+/// Returns the launch calls of a trace, indexed by the number that its platform uses for them.
 pub fn calls_of(trace: &Trace, devices: &Devices) -> CallIndex {
     match devices.platform {
         Some(Platform::Gpu) => CallIndex::by_correlation(trace),
@@ -163,12 +164,12 @@ pub fn calls_of(trace: &Trace, devices: &Devices) -> CallIndex {
     }
 }
 
-/// Where the number of an op of this device is looked up.
+/// Returns the scope in which the number of an op of this device is unique.
 pub fn scope_of(device: &Device) -> Scope {
     Scope { host: device.host, device: (device.platform == Platform::Tpu).then_some(device.ordinal) }
 }
 
-/// Every op of a used device whose call is known, with the call.
+/// Calls `visit` with every op of a used device whose call is known, and with the call.
 pub(super) fn each_launched_op(trace: &Trace, devices: &Devices, calls: &CallIndex, mut visit: impl FnMut(&Op, Call)) {
     if calls.is_empty() {
         return;
@@ -180,7 +181,7 @@ pub(super) fn each_launched_op(trace: &Trace, devices: &Devices, calls: &CallInd
     });
 }
 
-/// The call that launched an event of a device.
+/// Returns the call that launched an event of a device.
 pub fn call_of(trace: &Trace, devices: &Devices, calls: &CallIndex, event: EventId) -> Option<Call> {
     let line = trace.lines.get(trace.events.get(event)?.line.index())?;
     let device = devices.used.iter().find(|device| device.plane == line.plane.index())?;
@@ -193,7 +194,7 @@ pub fn for_each_launch(trace: &Trace, devices: &Devices, calls: &CallIndex, mut 
     each_launched_op(trace, devices, calls, |op, call| visit(call.event, op.id));
 }
 
-/// What ties device events to their calls.
+/// Returns the column that connects device events with their calls.
 fn numbers<'t>(trace: &'t Trace, devices: &Devices) -> &'t SparseColumn {
     let is_tpu = devices.platform == Some(Platform::Tpu);
     trace.events.column(if is_tpu { EventColumn::RunId } else { EventColumn::Correlation })
@@ -208,7 +209,8 @@ fn count_ops(trace: &Trace, devices: &Devices) -> u64 {
     devices.used.iter().map(Device::num_ops).sum()
 }
 
-/// Ops that start in the window and carry a number, device by device: stream ops with a correlation id, module runs with a run id.
+/// Calls `visit` with the ops that start in the window and have a number, in file order: stream ops with a correlation
+/// id, module runs with a run id.
 pub(crate) fn for_each_op(trace: &Trace, devices: &Devices, mut visit: impl FnMut(Op)) {
     let tpu = devices.platform == Some(Platform::Tpu);
     let wanted = if tpu { LineKind::Modules } else { LineKind::DeviceOps };

@@ -1,4 +1,4 @@
-//! How many launched ops wait on a stream.
+//! Measures the number of launched ops that wait on a stream.
 //!
 //! ```text
 //! calls     |      |  |
@@ -6,14 +6,14 @@
 //! queue    0 1  0   1  2   1   0
 //! ```
 //!
-//! A queue that is often empty is a host that cannot keep up; one at its limit blocks the host.
+//! If a queue is often empty, the host cannot keep up. A queue at its limit blocks the host.
 
 use super::{CallIndex, scope_of};
 use crate::devices::{Devices, GpuWork};
 use base::{Ps, sort};
 use trace::{EventColumn, LineKind, Platform, Trace, in_blocks};
 
-/// Length at which CUDA makes the calling thread wait (the limit that HTA uses too).
+/// Queue length at which CUDA blocks the calling thread (HTA uses the same limit).
 pub const QUEUE_LIMIT: u32 = 1024;
 
 /// The queue of one stream.
@@ -23,28 +23,28 @@ pub struct Queue {
     pub device: usize,
     /// Index of the stream's line in the trace.
     pub line: usize,
-    /// Ops whose call is known.
+    /// Number of ops whose call is known.
     pub launches: u64,
-    /// Longest length of the queue, in ops.
+    /// Maximum length of the queue, in ops.
     pub max: u32,
-    /// Sum of length times time, in ops times picoseconds.
+    /// Integral of the length over time, in ops times picoseconds.
     area: f64,
-    /// First call to last start.
+    /// Time from the first call to the last start.
     pub span: Ps,
-    /// Time in which no launched op waits, within the span.
+    /// Time within the span in which no launched op waits.
     pub empty: Ps,
     /// Time at [`QUEUE_LIMIT`] or above.
     pub blocked: Ps,
 }
 
 impl Queue {
-    /// Mean length over time; `None` where the span has no length.
+    /// Returns the mean length over time, or `None` if the span has no length.
     pub fn mean(&self) -> Option<f64> {
         (self.span > Ps::ZERO).then(|| self.area / self.span.as_ps() as f64)
     }
 }
 
-/// The queues of all streams of GPUs. A TPU's programs are queued by its runtime, which the trace does not show.
+/// Returns the queues of all GPU streams. A TPU's programs are queued by its runtime, which the trace does not show.
 pub(super) fn queues(trace: &Trace, devices: &Devices, calls: &CallIndex) -> Vec<Queue> {
     if devices.platform != Some(Platform::Gpu) {
         return Vec::new();
@@ -69,7 +69,7 @@ pub(super) fn queues(trace: &Trace, devices: &Devices, calls: &CallIndex) -> Vec
                 let call = calls.find(trace, scope_of(device), number);
                 let counts = start.is_some_and(|start| device.counts(start)) && !trace.events.began_before(id);
                 if let (true, Some(start), Some((_, call))) = (counts, start, call) {
-                    // An op that starts before its call by the clocks never waited.
+                    // An op that starts before its call by the clocks did not wait.
                     made.push(call.start.as_ps());
                     starts.push(start.max(call.start).as_ps());
                 }
@@ -80,9 +80,10 @@ pub(super) fn queues(trace: &Trace, devices: &Devices, calls: &CallIndex) -> Vec
     found
 }
 
-/// The queue of ops whose calls were made at `made` and that started at `starts` (in picoseconds), each not before its call.
+/// Builds the queue of ops whose calls were made at `made` and that started at `starts` (in picoseconds). No start may
+/// be before its call.
 fn queue(mut made: Vec<i64>, mut starts: Vec<i64>) -> Option<Queue> {
-    // Which start belongs to which call does not change the length.
+    // The length does not depend on which start belongs to which call.
     sort::numbers(&mut made);
     sort::numbers(&mut starts);
     let (first, last) = (Ps::new(*made.first()?), Ps::new(*starts.last()?));
@@ -98,7 +99,7 @@ fn queue(mut made: Vec<i64>, mut starts: Vec<i64>) -> Option<Queue> {
     };
     let (mut length, mut since) = (0u32, first);
     let mut made = made.into_iter().peekable();
-    // At one time calls come before starts, so that an op that starts at once still counts.
+    // At equal times calls come before starts, so that an op that starts at once still counts.
     let mut change = |time: i64, change: i32| {
         let time = Ps::new(time);
         let lasted = time - since;

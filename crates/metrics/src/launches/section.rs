@@ -1,4 +1,4 @@
-//! Launches as the unified profile has them.
+//! Builds the launches section of the report.
 
 use super::{Launches, Queue};
 use crate::devices::Devices;
@@ -6,10 +6,10 @@ use base::sort;
 use report::{LaunchSection, StreamQueue};
 use trace::Trace;
 
-/// Queues that the section lists.
+/// Number of queues that the section lists.
 const TOP: usize = 50;
 
-/// The section; `None` where no launch was found.
+/// Builds the section. Returns `None` if no launch was found.
 pub fn section(trace: &Trace, devices: &Devices, launches: &Launches) -> Option<LaunchSection> {
     let total = &launches.total;
     let mut queues: Vec<&Queue> = launches.queues.iter().collect();

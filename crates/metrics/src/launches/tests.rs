@@ -10,7 +10,7 @@ fn measure(b: TraceBuilder) -> (Trace, Launches) {
 }
 
 #[test]
-fn a_launch_is_its_call_and_what_it_started() {
+fn a_launch_is_its_call_and_its_op() {
     let mut b = TraceBuilder::new();
     let host = b.line("/host:CPU", "launcher");
     let stream = b.line("/device:GPU:0", "Stream #7(Compute)");
@@ -34,7 +34,7 @@ fn a_launch_is_its_call_and_what_it_started() {
         (total.delay, total.delay_max, total.delay_median),
         (Ps::new(255_000_000), Ps::new(140_000_000), Ps::new(5_000_000))
     );
-    // The op of 4 us is shorter than its call of 10; that of 1 us has a call that is an outlier.
+    // The op of 4 us is shorter than its call of 10. The call of the op of 1 us is an outlier.
     assert_eq!((total.short_kernels, total.runtime_outliers, total.delay_outliers), (1, 1, 2));
     let names: Vec<(&str, u64)> =
         launches.groups.iter().map(|it| (trace.text(it.kernel), it.statistics.launches)).collect();
@@ -63,7 +63,7 @@ fn a_synchronisation_on_a_stream_is_no_launched_op() {
     assert_eq!((launches.device_ops, launches.joined_ops, launches.total.launches), (1, 1, 1));
     let names: Vec<&str> = launches.groups.iter().map(|it| trace.text(it.kernel)).collect();
     assert_eq!(names, ["gemm"]);
-    // The synchronisation begins before its call: the clocks do not disagree for that.
+    // The synchronisation begins before its call, but that does not mean that the clocks differ.
     assert_eq!((launches.early_max, launches.total.delay_max), (Ps::ZERO, Ps::new(5_000_000)));
     let queue = launches.queues.first().unwrap();
     assert_eq!((queue.launches, queue.max, queue.span), (1, 1, Ps::new(10_000_000)));
@@ -105,7 +105,7 @@ fn a_tpu_program_is_launched_by_the_call_with_its_run_id() {
 }
 
 #[test]
-fn an_op_that_starts_before_its_call_tells_the_clocks_apart() {
+fn an_op_that_starts_before_its_call_shows_that_clocks_differ() {
     let mut b = TraceBuilder::new();
     let host = b.line("/host:CPU", "launcher");
     let stream = b.line("/device:GPU:0", "Stream #7(Compute)");

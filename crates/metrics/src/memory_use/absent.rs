@@ -1,4 +1,4 @@
-//! Why figures of memory are absent, and the line of Python that would record them.
+//! Explains why figures of memory are absent, and gives the line of Python that would record them.
 
 use report::{NotMeasured, UnifiedProfile};
 use trace::{Framework, SourceFormat};
@@ -11,9 +11,9 @@ const TRACE: &str = "`options = jax.profiler.ProfileOptions(); options.enable_hl
                      profiler_options=options)`";
 const ALLOCATOR: &str = "`options = jax.profiler.ProfileOptions(); options.host_tracer_level = 2; jax.profiler.start_trace(DIR, \
                          profiler_options=options)`, with a step that allocates in the capture.";
-const SAVE: &str = "`jax.profiler.save_device_memory_profile(\"memory.prof\")` says what lives at one moment.";
+const SAVE: &str = "`jax.profiler.save_device_memory_profile(\"memory.prof\")` records the live arrays at one moment.";
 
-/// What is absent from the section `memory` of a profile, or the section itself.
+/// Lists the values that are absent from the section `memory` of a report, or the section itself.
 pub(crate) fn not_measured(profile: &UnifiedProfile, run: &Run) -> Vec<NotMeasured> {
     let mut list = Vec::new();
     let mut add = |field: &str, reason: &str, remedy: &str| {
@@ -24,15 +24,15 @@ pub(crate) fn not_measured(profile: &UnifiedProfile, run: &Run) -> Vec<NotMeasur
     let is_json = run.trace.format == Some(SourceFormat::ChromeJson);
     if memory.is_none_or(|memory| memory.programs.is_empty()) {
         let (reason, remedy) = if run.trace.framework == Framework::PyTorch {
-            ("PyTorch compiles no programs whose buffers a trace could hold.", "")
+            ("PyTorch does not compile programs whose buffers a trace could record.", "")
         } else if run.heap_profile.is_some() {
-            ("A device memory profile holds no compiled programs, whose temporary values it leaves out.", DUMP)
+            ("A device memory profile contains no compiled programs, so temporary values are missing.", DUMP)
         } else if is_json {
-            ("A trace JSON embeds no compiled programs.", "Open the *.xplane.pb of the same run, which does.")
+            ("A trace JSON embeds no compiled programs.", "Open the *.xplane.pb of the same run, which embeds them.")
         } else if run.trace.hlo.is_empty() {
             ("The capture embeds no compiled programs.", TRACE)
         } else {
-            ("The compiled programs in the file hold no buffer assignment.", DUMP)
+            ("The compiled programs in the file have no buffer assignment.", DUMP)
         };
         add("memory.programs", reason, remedy);
     }
@@ -42,17 +42,17 @@ pub(crate) fn not_measured(profile: &UnifiedProfile, run: &Run) -> Vec<NotMeasur
     });
     if !peaks_are_known {
         let (reason, remedy) = if run.heap_profile.is_some() {
-            ("A device memory profile says what lives at one moment, not the most that ever did.", ALLOCATOR)
+            ("A device memory profile records the live arrays at one moment, not the peak.", ALLOCATOR)
         } else if run.trace.framework == Framework::PyTorch {
-            ("The trace holds no events of an allocator.", "")
+            ("The trace has no allocator events.", "")
         } else if is_json {
-            ("A trace JSON leaves out what allocators report.", "Open the *.xplane.pb of the same run.")
+            ("A trace JSON has no allocator events.", "Open the *.xplane.pb of the same run.")
         } else if profile.metadata.platform == "CPU" {
-            ("The allocator of the CPU backend reports nothing to a capture.", SAVE)
+            ("The CPU backend's allocator records no events in a capture.", SAVE)
         } else if profile.metadata.num_devices == 0 && run.trace.events.is_empty() {
-            ("Programs by themselves do not say what else a device holds.", ALLOCATOR)
+            ("Programs alone do not show what else is in the device's memory.", ALLOCATOR)
         } else {
-            ("No allocator reported anything while this was captured.", ALLOCATOR)
+            ("No allocator recorded events during the capture.", ALLOCATOR)
         };
         add("memory.devices[].peak_bytes", reason, remedy);
     }
@@ -60,7 +60,7 @@ pub(crate) fn not_measured(profile: &UnifiedProfile, run: &Run) -> Vec<NotMeasur
     if profile.metadata.platform != "CPU"
         && devices.iter().any(|it| it.peak_bytes.is_some() && it.capacity_bytes.is_none())
     {
-        let reason = "Neither the profile nor its device's data sheet says how large the memory is.";
+        let reason = "Neither the profile nor the device's data sheet contains the memory size.";
         add("memory.devices[].capacity_bytes", reason, "Choose the device on the Model page.");
     }
     list

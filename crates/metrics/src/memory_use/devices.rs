@@ -1,4 +1,4 @@
-//! How full the memory of each device gets, and of how much.
+//! Measures the peak memory use and the capacity of each device.
 
 use std::collections::BTreeSet;
 
@@ -13,13 +13,13 @@ use super::programs::ProgramUse;
 use super::share::share;
 use crate::{Device, Devices, Run, metadata};
 
-/// The class of what a device holds beside its program.
+/// Class of memory that a device holds in addition to its program's.
 pub const OUTSIDE: &str = "outside the program";
 
-/// Bytes of a gigabyte as makers write the size of a memory.
+/// Bytes of a gigabyte in the memory sizes that makers give.
 const GIGABYTE: f64 = (1u64 << 30) as f64;
 
-/// The devices that ran something or whose allocators reported something.
+/// Measures the devices that ran an op or whose allocators recorded events.
 pub(super) fn devices(
     run: &Run,
     devices: &Devices,
@@ -27,7 +27,7 @@ pub(super) fn devices(
     ran: &BTreeSet<i64>,
     named: Option<&str>,
 ) -> Vec<DeviceMemory> {
-    // Only sizes are asked for: times may be from any moment.
+    // Only sizes are needed here, so the times of events may be relative to any origin.
     let mut of_allocators = allocators(&run.trace, Ps::ZERO);
     let mut found = Vec::new();
     for device in &devices.used {
@@ -46,7 +46,7 @@ pub(super) fn devices(
         found.push(finished(usage, &programs, || capacity(run, device, named)));
     }
     let others = of_allocators.iter().filter_map(|allocator| {
-        Some(finished(DeviceMemory { device_name: allocator.name.clone(), ..of_allocator(allocator)? }, &[], || None))
+        Some(finished(DeviceMemory { device_name: allocator.title.clone(), ..of_allocator(allocator)? }, &[], || None))
     });
     found.extend(others);
     found
@@ -71,7 +71,7 @@ fn of_programs(programs: &[&ProgramUse]) -> Option<DeviceMemory> {
     peak_bytes.is_some().then(|| DeviceMemory { source: "programs".to_owned(), peak_bytes, ..DeviceMemory::default() })
 }
 
-/// The memory of a device with the capacity, where it is not known yet, and the classes of the largest program that
+/// Completes the memory of a device: adds the capacity, if it is unknown, and the classes of the largest program that
 /// fits.
 fn finished(
     mut usage: DeviceMemory,
@@ -85,7 +85,7 @@ fn finished(
     }
     let Some(peak) = usage.peak_bytes else { return usage };
     usage.peak_percent = usage.capacity_bytes.map(|capacity| share(peak, capacity));
-    // They stand in the order of their peaks.
+    // Programs are sorted by descending peak.
     let Some(program) = programs.iter().find(|program| program.figures.peak_heap_bytes <= peak) else { return usage };
     usage.program = Some(program.figures.module.clone());
     let outside = peak.saturating_sub(program.figures.peak_heap_bytes);
@@ -100,7 +100,7 @@ fn finished(
     usage
 }
 
-/// How large the memory of a device is, and who says so: the profile, else the maker of the device. Nobody says it of a CPU.
+/// Returns the size of a device's memory and its source: the profile, or the maker of the device. Unknown for CPUs.
 fn capacity(run: &Run, device: &Device, named: Option<&str>) -> Option<(u64, &'static str)> {
     let plane = run.trace.planes.get(device.plane)?;
     let stated = match run.trace.plane_stat(plane, "memory_size") {
@@ -116,7 +116,7 @@ fn capacity(run: &Run, device: &Device, named: Option<&str>) -> Option<(u64, &'s
     Some(((known.hbm_gb? * GIGABYTE) as u64, "facts"))
 }
 
-/// The devices of a device memory profile, by the labels of its arrays.
+/// Returns the devices of a device memory profile, by the labels of its arrays.
 pub(super) fn of_heap_profile(profile: &HeapProfile) -> Vec<DeviceMemory> {
     let mut bytes = std::collections::BTreeMap::<&str, u64>::new();
     for sample in profile.samples.iter().filter(|sample| !sample.device.is_empty()) {

@@ -1,4 +1,4 @@
-//! What the text of an out-of-memory error states, as a program that needs it and a device that lacks it.
+//! Reads the text of an out-of-memory error: the program that needs the memory and the device that lacks it.
 
 use std::sync::Arc;
 
@@ -9,10 +9,10 @@ use super::MemoryUse;
 use super::programs::{ProgramUse, Replicated, buffers, by_class};
 use super::share::share;
 
-/// The class of what is needed and not listed: the text names the largest buffers only.
+/// Class of the needed memory that the text does not list: it names only the largest buffers.
 pub const NOT_LISTED: &str = "not listed";
 
-/// The reports of a text, those with the largest need first.
+/// Reads the reports in a text. Those with the largest need come first.
 pub(super) fn of_text(text: &str) -> MemoryUse {
     let mut reports = OutOfMemory::read(text);
     let need = |report: &OutOfMemory| report.peak_bytes().or(report.requested_bytes);
@@ -25,7 +25,7 @@ pub(super) fn of_text(text: &str) -> MemoryUse {
     }
 }
 
-/// The program that did not fit; `None` if the text is of an allocation alone.
+/// Returns the program that did not fit, or `None` if the text only concerns an allocation.
 fn program(report: &OutOfMemory) -> Option<ProgramUse> {
     let peak = report.program_bytes()?;
     let figures = report.figures();
@@ -68,7 +68,7 @@ fn device(report: &OutOfMemory) -> DeviceMemory {
     }
 }
 
-/// The classes of what is listed, and the rest of the peak.
+/// Returns the classes of the listed buffers, and the rest of the peak.
 fn classes(report: &OutOfMemory, summary: &Summary, peak: u64) -> Vec<MemoryClass> {
     let rest = peak.saturating_sub(report.listed_bytes());
     let mut classes: Vec<MemoryClass> =

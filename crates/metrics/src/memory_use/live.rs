@@ -1,16 +1,16 @@
-//! Section `memory.live` of the profile: the contents of a device memory profile.
+//! Builds the section `memory.live` of the report: the contents of a device memory profile.
 
 use memory::{HeapKey, HeapProfile, HeapSums};
 use report::{LiveMemory, LiveMemoryKind, LiveMemoryLine};
 
 use super::share::share;
 
-/// Lines that the section lists: nearly every program has fewer, so that two profiles can be compared.
+/// Maximum number of lines that the section lists. Nearly every program has fewer, so two profiles can be compared.
 const MOST_LINES: usize = 1_000;
-/// Lines with their call stack, which can have kilobytes.
+/// Number of lines with their call stack, which may take kilobytes.
 const MOST_STACKS: usize = 50;
 
-/// The section; `None` for a profile without samples.
+/// Builds the section. Returns `None` for a profile without samples.
 pub(super) fn live(profile: &HeapProfile) -> Option<LiveMemory> {
     if profile.samples.is_empty() {
         return None;
@@ -46,14 +46,14 @@ pub(super) fn live(profile: &HeapProfile) -> Option<LiveMemory> {
     Some(LiveMemory { total_bytes, kinds: kinds.collect(), lines: lines.collect() })
 }
 
-/// Sums with the most bytes first.
+/// Returns the sums, by descending bytes.
 fn sorted(profile: &HeapProfile, key: HeapKey) -> Vec<HeapSums> {
     let mut sums = profile.sums(key, None);
     base::sort::sort_by(&mut sums, |a, b| b.now.bytes.cmp(&a.now.bytes));
     sums
 }
 
-/// Bytes and counts are signed in the file; a live array has no negative size.
+/// Converts a signed value of the file. A negative size is invalid and becomes 0.
 fn unsigned(value: i64) -> u64 {
     u64::try_from(value).unwrap_or(0)
 }

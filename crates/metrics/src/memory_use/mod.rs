@@ -1,8 +1,9 @@
-//! What fills the memory of the devices: what their allocators report, what compiled programs keep, what a device memory profile holds, and
-//! what the text of an out-of-memory error lists.
+//! Measures the memory use of the devices. Reads the events of their allocators, the buffers of compiled programs,
+//! device memory profiles, and the texts of out-of-memory errors.
 //!
-//! An allocator knows how much is used and not what for; a program knows what for and not what else is there. So a device's peak is its
-//! allocator's where the capture has its events, and its classes are those of the largest program that fits.
+//! An allocator records the used bytes but not their purpose. A program has the purpose of its buffers but not the rest
+//! of the memory. So a device's peak comes from its allocator, if the capture has its events, and its classes come from
+//! the largest program that fits.
 
 mod absent;
 mod devices;
@@ -26,26 +27,26 @@ use report::{DeviceMemory, LiveMemory, Memory};
 use crate::{Devices, Ops, Run};
 use trace::Trace;
 
-/// Programs that the profile lists.
+/// Number of programs that the report lists.
 const MOST_PROGRAMS: usize = 20;
 
-/// What fills the memory of a run's devices.
+/// Memory use of a run's devices.
 #[derive(Clone, Debug, Default)]
 pub struct MemoryUse {
-    /// The devices, as the profile has them.
+    /// The devices, as in the report.
     pub devices: Vec<DeviceMemory>,
-    /// The programs that ran and whose buffers the file says, those with the largest peak first.
+    /// The programs that ran and have a buffer assignment, by descending peak.
     pub programs: Arc<Vec<ProgramUse>>,
-    /// The errors of a text that says that memory ran out, those with the largest need first.
+    /// The out-of-memory errors in a text, by descending need.
     pub errors: Vec<OutOfMemory>,
     /// Arrays and programs of a device memory profile.
     live: Option<LiveMemory>,
-    /// What could not be read.
+    /// Warnings about unreadable or inconsistent values.
     pub(crate) warnings: Vec<Warning>,
 }
 
 impl MemoryUse {
-    /// Memory of a run with the ops that ran; `device` is the device that the user names.
+    /// Measures the memory of a run. `ops` are the ops that ran; `device` is the device that the user names.
     pub(crate) fn new(run: &Run, devices: &Devices, ops: &Ops, device: Option<&str>) -> MemoryUse {
         let ran = sort::set(ops.rows.iter().filter_map(|op| op.program_id));
         if let Some(text) = run.memory_error.as_deref() {
@@ -60,12 +61,12 @@ impl MemoryUse {
         MemoryUse { devices, programs, warnings, ..MemoryUse::default() }
     }
 
-    /// The program with the largest peak.
+    /// Returns the program with the largest peak.
     pub fn largest(&self) -> Option<&ProgramUse> {
         self.programs.first()
     }
 
-    /// The section of the profile; `None` where nothing is known.
+    /// Returns the section of the report, or `None` if nothing is known.
     pub(crate) fn section(&self) -> Option<Memory> {
         let programs = self.programs.iter().take(MOST_PROGRAMS).map(|program| program.figures.clone()).collect();
         let section = Memory { devices: self.devices.clone(), programs, live: self.live.clone() };
@@ -73,8 +74,8 @@ impl MemoryUse {
     }
 }
 
-/// The programs that events name: a file may embed others, which were compiled during the capture or ran before it. All of them if
-/// no event names a program.
+/// Returns the programs that events name. A file may embed others, which were compiled during the capture or ran before
+/// it. If no event names a program, returns all.
 fn that_ran(trace: &Trace, all: &Arc<Vec<ProgramUse>>) -> Arc<Vec<ProgramUse>> {
     let sets = (0..trace.args.len()).filter_map(|index| trace.args.set(index));
     let named = sort::set(sets.filter_map(|args| args.program_id));
@@ -87,13 +88,13 @@ fn that_ran(trace: &Trace, all: &Arc<Vec<ProgramUse>>) -> Arc<Vec<ProgramUse>> {
     Arc::new(all.iter().filter(|program| ran(program)).cloned().collect())
 }
 
-/// Takes away the peak since the process began if it is above what the allocator has, and warns of it. What programs need may be above the
-/// capacity: a finding says so.
+/// Removes a lifetime peak above the allocator's capacity, and returns a warning. Programs may need more than the
+/// capacity: a finding covers that case.
 fn above_capacity(device: &mut DeviceMemory) -> Option<Warning> {
     let capacity = device.capacity_bytes.filter(|_| device.source == "allocator")?;
     let peak = device.lifetime_peak_bytes.take_if(|peak| *peak > capacity)?;
     let message = format!(
-        "The allocator of {} reports a peak of {} since the process began, but has {} only. That peak is left out.",
+        "The allocator of {} reports a peak of {} since the start of the process, but has only {}. The peak is left out.",
         device.device_name,
         base::format::bytes(peak),
         base::format::bytes(capacity),
@@ -101,11 +102,11 @@ fn above_capacity(device: &mut DeviceMemory) -> Option<Warning> {
     Some(Warning::new(WarningCode::MemoryAboveCapacity, message))
 }
 
-/// The devices of a device memory profile, and what is damaged in it.
+/// Reads the devices of a device memory profile, and warns of damaged parts.
 fn of_heap_profile(profile: &HeapProfile) -> MemoryUse {
     let damaged = (!profile.problems.is_empty()).then(|| {
         let message =
-            format!("Parts of the device memory profile cannot be read, the rest counts: {}.", profile.problems);
+            format!("Parts of the device memory profile cannot be read and are left out: {}.", profile.problems);
         Warning::new(WarningCode::MemoryProfileDamaged, message)
             .with_remedy("Save it again with jax.profiler.save_device_memory_profile, and copy it as a binary file.")
     });

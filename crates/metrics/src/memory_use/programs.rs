@@ -1,4 +1,4 @@
-//! What compiled programs keep in the main memory of a device.
+//! Computes the bytes that compiled programs keep in the main memory of a device.
 
 use std::sync::Arc;
 
@@ -14,42 +14,42 @@ use super::share::share;
 /// The memory of a program.
 #[derive(Clone, Debug)]
 pub struct ProgramUse {
-    /// Index of the host whose file holds the program.
+    /// Index of the host whose file contains the program.
     pub host: u16,
-    /// Number of the program.
+    /// Id of the program.
     pub program_id: i64,
-    /// Figures of the program, as the profile has them.
+    /// Figures of the program, as in the report.
     pub figures: report::ProgramMemory,
-    /// What is alive at the program's peak, added up.
+    /// Sums of the buffers that are live at the program's peak.
     pub summary: Summary,
-    /// Arguments that share their memory with no result, though one could have it.
+    /// Arguments that share their memory with no result, although a result could use it.
     pub unshared: Vec<UnsharedArgument>,
-    /// Bytes of arguments of which every device of the program holds the same.
+    /// Bytes of arguments that several devices hold the same part of.
     pub replicated: Replicated,
 }
 
-/// The memory space of XLA's layouts that is memory of the host.
+/// XLA's memory space for memory of the host.
 const HOST: i64 = 5;
 
 /// Arguments that several devices hold the same part of.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Replicated {
-    /// Devices that the program runs on.
+    /// Number of devices that the program runs on.
     pub devices: u64,
-    /// Arguments of which several devices hold the same part.
+    /// Number of arguments that several devices hold the same part of.
     pub arguments: u64,
     /// Bytes of these arguments on one device.
     pub bytes: u64,
-    /// Bytes of these that one device would not hold if each held a different part.
+    /// Bytes that one device would save if each device held a different part.
     pub saved_bytes: u64,
-    /// Bytes of such arguments that lie in host memory, of one device; they are not in the other sums.
+    /// Bytes of such arguments in host memory, for one device. The other sums do not include them.
     pub offloaded_bytes: u64,
-    /// Name and bytes of the largest one.
+    /// Name and bytes of the largest such argument.
     pub largest: Option<(String, u64)>,
 }
 
-/// The programs whose buffers the file says, those with the largest peak first. Only here are buffer assignments decoded, once for
-/// all hosts that embed the same program.
+/// Returns the programs with a buffer assignment, by descending peak. Buffer assignments are decoded only here, once
+/// for all hosts that embed the same program.
 pub(crate) fn programs(modules: &Modules, platform: Option<Platform>) -> Vec<ProgramUse> {
     let mut known: FxHashMap<*const Module, Option<ProgramUse>> = FxHashMap::default();
     let mut found = Vec::new();
@@ -64,7 +64,8 @@ pub(crate) fn programs(modules: &Modules, platform: Option<Platform>) -> Vec<Pro
     found
 }
 
-/// The memory of a program, which is not yet said to be any host's; `None` where its file says nothing of buffers.
+/// Reads the memory of a program; the caller sets the host and the id. Returns `None` if the file has no buffer
+/// assignment.
 fn program(module: &Arc<Module>, bytes: &[u8], platform: Option<Platform>) -> Option<ProgramUse> {
     let memory = Arc::new(ProgramMemory::of(module, bytes)?);
     let main = memory.space(MAIN)?;
@@ -92,7 +93,7 @@ fn program(module: &Arc<Module>, bytes: &[u8], platform: Option<Platform>) -> Op
     Some(ProgramUse { host: 0, program_id: 0, figures, summary, unshared, replicated: replicated(module) })
 }
 
-/// The groups of buffers of a summary.
+/// Returns the groups of buffers of a summary.
 pub(super) fn buffers(summary: &Summary) -> Vec<MemoryBuffers> {
     let buffers = |group: &memory::BufferGroup| MemoryBuffers {
         class: group.class.label().to_owned(),
@@ -104,7 +105,7 @@ pub(super) fn buffers(summary: &Summary) -> Vec<MemoryBuffers> {
     summary.groups.iter().map(buffers).collect()
 }
 
-/// The classes of a summary with their shares.
+/// Returns the classes of a summary with their shares.
 pub(super) fn by_class(summary: &Summary) -> Vec<MemoryClass> {
     let class = |class: &memory::ClassSum| MemoryClass {
         class: class.class.label().to_owned(),
@@ -114,7 +115,7 @@ pub(super) fn by_class(summary: &Summary) -> Vec<MemoryClass> {
     summary.classes.iter().filter(|class| class.bytes > 0).map(class).collect()
 }
 
-/// The arguments that several devices hold the same part of, by the sharding that the program states.
+/// Finds the arguments that several devices hold the same part of, by the sharding in the program.
 fn replicated(module: &hlo::Module) -> Replicated {
     let mut found = Replicated::default();
     let Some(devices) =
@@ -131,7 +132,7 @@ fn replicated(module: &hlo::Module) -> Replicated {
         };
         // Arguments in the memory of the host do not fill the device's.
         let memory_space = argument.shape.layout.as_ref().map_or(MAIN, |layout| layout.memory_space);
-        // What has a name that says that it is no parameter, state or gradient is meant to be everywhere.
+        // Arguments whose name shows that they are not a parameter, state or gradient are replicated on purpose.
         let is_state =
             !matches!(hlo::NamedRole::of(argument.name), Some(hlo::NamedRole::Inputs | hlo::NamedRole::Other));
         let bytes = argument.shape.bytes() as u64;

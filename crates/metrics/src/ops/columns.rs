@@ -1,11 +1,11 @@
-//! What questions ask of every op, column by column: a million ops are 250 MB of rows, of which a question needs a few bytes
-//! each. Made when the first question comes, and kept.
+//! Stores the values that queries need of every op, column by column: the rows of a million ops take 250 MB, of which a
+//! query needs a few bytes each. Built on first use and kept.
 
 use super::{Op, Ops, Text, Texts};
 use base::Ps;
 use trace::{Trace, in_blocks};
 
-/// A text that ops have.
+/// A text of an op.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OpText {
     /// See [`Op::name`].
@@ -38,7 +38,7 @@ impl OpText {
         OpText::Sharding,
     ];
 
-    /// This text of an op.
+    /// Returns this text of an op.
     pub fn of(self, op: &Op) -> Text {
         match self {
             OpText::Name => op.name,
@@ -62,7 +62,7 @@ pub struct OpColumns {
 }
 
 impl OpColumns {
-    /// Columns of these ops.
+    /// Builds the columns of these ops.
     pub fn new(trace: &Trace, ops: &Ops) -> OpColumns {
         let mut columns = OpColumns::default();
         columns.texts.iter_mut().for_each(|numbers| numbers.reserve_exact(ops.rows.len()));
@@ -80,17 +80,17 @@ impl OpColumns {
         columns
     }
 
-    /// Numbers of a text of each op.
+    /// Returns the number of this text for each op.
     pub fn texts(&self, text: OpText) -> &[u32] {
         self.texts.get(text as usize).map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// Self time of each op and those above it.
+    /// Returns the cumulative self time: that of each op and all ops above it.
     pub fn cumulative(&self) -> &[Ps] {
         &self.cumulative
     }
 
-    /// Self time and occurrences of an op.
+    /// Returns the self time and the occurrences of an op.
     #[inline]
     pub fn time(&self, row: usize) -> (Ps, u64) {
         let sum = |row: usize| self.cumulative.get(row).copied().unwrap_or_default();

@@ -1,34 +1,34 @@
-//! What is known of the ops of a run, in one walk over all of them.
+//! Counts what is known of the ops of a run, in one pass over all of them.
 
 use super::{CostSource, Op, Ops};
 use base::Ps;
 use trace::in_blocks;
 
-/// How much of the ops is known, and whether any op has a value at all.
+/// The ops' known cost, and whether any op has a value of each kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Coverage {
     /// Occurrences of all ops.
     pub occurrences: u64,
     /// Self time of the ops whose cost is known.
     pub cost_known: Ps,
-    /// Self time of those whose cost was worked out from the shapes of a library call.
+    /// Self time of the ops whose cost was computed from the shapes of a library call.
     pub cost_from_shapes: Ps,
-    /// Whether any op has FLOPs.
+    /// True if any op has FLOPs.
     pub flops: bool,
-    /// Whether any op has bytes.
+    /// True if any op has bytes.
     pub bytes: bool,
-    /// Any op has bytes by memory.
+    /// True if any op has bytes by memory.
     pub memory: bool,
-    /// Any op has an expression.
+    /// True if any op has an expression.
     pub expression: bool,
-    /// Any op has a program's number.
+    /// True if any op has a program id.
     pub program: bool,
-    /// Any op has a source line.
+    /// True if any op has a source line.
     pub source: bool,
 }
 
 impl Coverage {
-    /// Coverage of these ops.
+    /// Computes the coverage of these ops.
     pub fn of(ops: &Ops) -> Coverage {
         let mut all = Coverage::default();
         in_blocks(&ops.rows, |op| all.add(op));

@@ -1,27 +1,29 @@
-//! Costs of custom calls: the compiler does not look into them, so only their author knows what they cost.
+//! Decides whether costs of custom calls are usable. The compiler cannot analyse such calls, so only their author can
+//! state a cost.
 //!
-//! XLA writes 0 FLOPs and 0 bytes for most of them. For a Pallas kernel it may count one iteration of the grid: FLOPs that are too few
-//! by any factor, beside 0 bytes. Neither is a cost.
+//! XLA writes 0 FLOPs and 0 bytes for most of them. For a Pallas kernel it may count one iteration of the grid: far too
+//! few FLOPs, and 0 bytes. Neither is a cost.
 
 use hlo::{Instruction, Module};
 use trace::Args;
 
-/// XLA's category of calls into code that it did not make and does not look into.
+/// XLA's category of calls to code that it did not generate and cannot analyse.
 const CATEGORY: &str = "custom-call";
 
-/// A custom call, and what is known of an estimate by its author.
+/// A custom call, by the availability of its author's cost estimate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CustomCall {
-    /// The program states the author's estimate.
+    /// The program contains the author's estimate.
     Estimated,
-    /// The program states none.
+    /// The program contains no estimate.
     NotEstimated,
     /// The program, or the call's configuration, is not in the file.
     Unknown,
 }
 
 impl CustomCall {
-    /// The custom call that an op is, by its instruction where the program is in the file, else by XLA's category and expression.
+    /// Returns the custom call of an op, or `None` if it is not a custom call. Uses the instruction if the program is in
+    /// the file, otherwise XLA's category and the expression.
     pub(super) fn of(program: Option<(&Module, &Instruction)>, category: &str, expression: &str) -> Option<CustomCall> {
         let Some((module, instruction)) = program else {
             return (category == CATEGORY || expression.contains(" custom-call(")).then_some(CustomCall::Unknown);
@@ -36,8 +38,8 @@ impl CustomCall {
         })
     }
 
-    /// Are the profile's FLOPs and bytes of this call the author's? Without the program that shows in both being there: an estimate
-    /// consists of both, and what XLA writes of its own account lacks the bytes.
+    /// Returns true if the profile's FLOPs and bytes of this call come from the author. Without the program, that is
+    /// assumed if both are present: an estimate contains both, while XLA's own counts lack the bytes.
     pub(super) fn is_counted(self, args: &Args) -> bool {
         let positive = |amount: Option<i64>| amount.is_some_and(|amount| amount > 0);
         let [flops, bytes] = [positive(args.flops.or(args.model_flops)), positive(args.bytes_accessed)];

@@ -1,4 +1,4 @@
-//! The groups of ops that an op profile shows, and which of them each op is in.
+//! Builds the groups of ops that an op profile shows.
 
 use rustc_hash::FxHashMap;
 
@@ -6,7 +6,7 @@ use super::{Op, Ops, Text};
 use base::framework_path;
 use trace::{Trace, in_blocks};
 
-/// By what the ops are grouped.
+/// Criterion by which ops are grouped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Grouping {
     /// Program, then category.
@@ -23,7 +23,7 @@ impl Grouping {
     /// All groupings.
     pub const ALL: [Grouping; 4] = [Grouping::Program, Grouping::Category, Grouping::Scope, Grouping::Source];
 
-    /// The word of the command line and of addresses.
+    /// Returns the key in the command line and in URLs.
     pub fn key(self) -> &'static str {
         match self {
             Grouping::Program => "program",
@@ -33,20 +33,20 @@ impl Grouping {
         }
     }
 
-    /// The grouping of that word; the first for any other.
+    /// Returns the grouping with this key, or the first grouping for any other text.
     pub fn from_key(key: &str) -> Grouping {
         Grouping::ALL.into_iter().find(|grouping| grouping.key() == key).unwrap_or(Grouping::Program)
     }
 }
 
-/// A group of ops; the first one is the run, which holds all others.
+/// A group of ops. The first group is the run, which contains all others.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Group {
     /// Name of the group.
     pub name: String,
-    /// The group that it is in, which stands before it; `None` for the run.
+    /// Index of the enclosing group, which is smaller than its own. `None` for the run.
     pub parent: Option<u32>,
-    /// 0 for the run.
+    /// Depth in the tree, 0 for the run.
     pub depth: u32,
 }
 
@@ -60,12 +60,12 @@ pub struct Groups {
 }
 
 impl Groups {
-    /// The ops, grouped.
+    /// Groups the ops.
     pub fn new(trace: &Trace, ops: &Ops, grouping: Grouping) -> Groups {
         let run = Group { name: "run".to_owned(), parent: None, depth: 0 };
         let mut builder = Builder { groups: vec![run], index: FxHashMap::default() };
         let copies = duplicates(ops);
-        // Many ops share their groups: the groups' names are put together once.
+        // Many ops share their groups, so each path is built once.
         let mut known: FxHashMap<[Text; 3], u32> = FxHashMap::default();
         let mut of_row = Vec::with_capacity(ops.rows.len());
         in_blocks(&ops.rows, |op| {
@@ -84,7 +84,7 @@ impl Groups {
 
 struct Builder {
     groups: Vec<Group>,
-    /// Groups by the one that they are in, and name.
+    /// Groups by enclosing group and name.
     index: FxHashMap<(u32, String), u32>,
 }
 
@@ -101,7 +101,7 @@ impl Builder {
     }
 }
 
-/// What decides the group of an op.
+/// Returns the texts that determine the group of an op.
 fn group(op: &Op, grouping: Grouping) -> [Text; 3] {
     let none = Text::default();
     match grouping {
@@ -112,7 +112,7 @@ fn group(op: &Op, grouping: Grouping) -> [Text; 3] {
     }
 }
 
-/// How many ops of a program say that they are copies of one, itself included.
+/// Counts the copies of each op by program and name, including the original.
 fn duplicates(ops: &Ops) -> FxHashMap<(Option<i64>, Text), u32> {
     let mut counts = FxHashMap::default();
     for op in ops.rows.iter().filter(|op| !op.deduplicated_name.is_empty()) {
@@ -121,7 +121,7 @@ fn duplicates(ops: &Ops) -> FxHashMap<(Option<i64>, Text), u32> {
     counts
 }
 
-/// The groups of an op from the top.
+/// Returns the names of an op's groups, outermost first.
 fn path(trace: &Trace, ops: &Ops, op: &Op, grouping: Grouping) -> Vec<String> {
     let text = |text: Text| ops.text(trace, text);
     match grouping {
@@ -136,7 +136,7 @@ fn path(trace: &Trace, ops: &Ops, op: &Op, grouping: Grouping) -> Vec<String> {
     }
 }
 
-/// `jit_train(7)`: as XProf writes programs.
+/// Formats a program as XProf does: `jit_train(7)`.
 fn program(trace: &Trace, ops: &Ops, op: &Op) -> String {
     match (ops.text(trace, op.module), ops.text(trace, op.program)) {
         ("", "") => "no program".to_owned(),
@@ -147,14 +147,15 @@ fn program(trace: &Trace, ops: &Ops, op: &Op) -> String {
     }
 }
 
-/// The name scopes of a framework path. A slash inside parentheses belongs to the name: `jvp(a/b)`.
+/// Returns the name scopes of a framework path. A slash inside parentheses belongs to the name: `jvp(a/b)`.
 ///
-/// The parts that only say that a function was compiled (`jit(main)`, `jit(train)/jit(main)`) stay: two programs differ in
-/// them.
+/// Keeps the parts that only show that a function was compiled (`jit(main)`, `jit(train)/jit(main)`), because they
+/// distinguish programs.
 fn scopes(path: &str) -> Vec<String> {
     let scopes: Vec<String> = framework_path::segments(path).take(MAX_DEPTH).map(str::to_owned).collect();
     if scopes.is_empty() { vec!["no framework op".to_owned()] } else { scopes }
 }
 
-/// Scopes deeper than this are one node: no real program nests so deep, and a synthetic path must not either.
+/// Maximum depth of scopes. Deeper ones are a single node. No real program nests so deep; the limit guards against
+/// synthetic paths.
 const MAX_DEPTH: usize = 40;

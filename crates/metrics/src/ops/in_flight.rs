@@ -1,13 +1,13 @@
-//! Ops of asynchronous pairs: their work takes from the start of the one to the end of the other, not the instant in which it is
-//! dispatched, and both state its cost.
+//! Finds the ops of asynchronous pairs. Their work lasts from the start of the first op to the end of the second, not
+//! only while it is dispatched. Both ops state its cost.
 //!
 //! ```text
 //! XLA Ops   [copy-start.3)[fusion      )[copy-done.3)
-//!            0.004 us                    0 us              4 GiB in 0.004 us is no rate of anything
+//!            0.004 us                    0 us              4 GiB in 0.004 us is not a rate
 //! work      [---------------------------------------)      4 GiB in this time is one
 //! ```
 //!
-//! GPUs have no such pairs: there the kernel or copy of a start is the work itself.
+//! GPUs have no such pairs: the kernel or copy of a start is the work itself.
 
 use rustc_hash::FxHashMap;
 
@@ -17,7 +17,7 @@ use crate::devices::Devices;
 use base::{Ps, sort};
 use trace::{Platform, Trace};
 
-/// Sets [`Op::pair`] of every op that is one of two. Walks the events only where there is one.
+/// Sets [`Op::pair`] of every op that belongs to a pair. Reads the events only if there is such an op.
 pub(super) fn find_pairs(trace: &Trace, devices: &Devices, ops: &mut Ops) {
     if devices.platform == Some(Platform::Gpu) {
         return;
@@ -58,7 +58,7 @@ pub(super) fn find_pairs(trace: &Trace, devices: &Devices, ops: &mut Ops) {
     }
 }
 
-/// The op that waits states the cost of the one that starts again.
+/// Marks the cost of the waiting op as a repetition of the starting op's cost.
 fn share(start: &Op, wait: &mut Op) {
     let has_cost = |op: &Op| op.bytes.is_some() || op.flops.is_some();
     let repeats = has_cost(start) && has_cost(wait);

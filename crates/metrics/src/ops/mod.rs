@@ -1,16 +1,17 @@
-//! Op statistics: every op of every program, over all devices, with its time and its cost.
+//! Computes op statistics: the time and cost of every op of every program, over all devices.
 //!
 //! ```text
-//! device ops --one walk--> Tallies (name, arguments) --resolve--> Ops (one row per instruction)
+//! device ops --one pass--> Tallies (name, arguments) --resolve--> Ops (one row per instruction)
 //!                                                        ^  HLO: category, expression, path, source, FLOPs, bytes
 //! ```
 //!
-//! An op is an HLO instruction of a program. On a TPU each event is one, with its cost from the profile; on a GPU the kernels
-//! name theirs (`hlo_op`), whose cost is analysed from the embedded HLO, and several kernels of one instruction are one
-//! row; so do host events of the CPU backend. A kernel that names none is a row under its own name.
+//! An op is an HLO instruction of a program. On a TPU each event is one, with its cost from the profile. On a GPU the
+//! kernels name their instruction (`hlo_op`), whose cost is computed from the embedded HLO; several kernels of one
+//! instruction form one row. Host events of the CPU backend work in the same way. A kernel that names no instruction is
+//! a row under its own name.
 //!
-//! Not read: `Async XLA Ops`, which repeat as spans in flight what `copy-start` and `copy-done` are as ops, and SparseCore
-//! planes, whose work runs beside the TensorCore's.
+//! Not read: `Async XLA Ops`, which repeat `copy-start` and `copy-done` as spans in flight, and SparseCore planes,
+//! whose work runs in parallel to the TensorCore's.
 
 mod columns;
 mod coverage;
@@ -43,10 +44,10 @@ use base::Ps;
 use hlo::{DataType, Modules};
 use trace::{ArgsId, MemoryBytes, StrId, Trace};
 
-/// What all ops together are called, where they stand among them.
+/// Name of the sum of all ops in lists of ops.
 pub const PROGRAM: &str = "Program";
 
-/// Where FLOPs and bytes of an op come from.
+/// Source of an op's FLOPs and bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CostSource {
     /// The profile itself: XLA's own estimate (TPU).
@@ -58,7 +59,7 @@ pub enum CostSource {
 }
 
 impl CostSource {
-    /// The report's spelling.
+    /// Returns the name that the report uses.
     pub fn label(self) -> &'static str {
         match self {
             CostSource::Profile => "profile",
@@ -68,38 +69,38 @@ impl CostSource {
     }
 }
 
-/// One op. Sums are over all its occurrences on all devices.
+/// An op. Sums cover all its occurrences on all devices.
 #[derive(Clone, Copy, Debug)]
 pub struct Op {
-    /// Number of the program.
+    /// Id of the program.
     pub program_id: Option<i64>,
-    /// Number of the program as XProf writes it: without a sign.
+    /// Id of the program as XProf writes it: without a sign.
     pub program: Text,
-    /// Name of the program (`jit_train_step`), empty where unknown.
+    /// Name of the program (`jit_train_step`). Empty if unknown.
     pub module: Text,
     /// XLA's category.
     pub category: Text,
-    /// What the op does, coarsely: its colour. Known by kernel names too, where the category says only `custom-call`.
+    /// Family of the op, which determines its colour. Found by kernel names if the category is only `custom-call`.
     pub family: OpFamily,
-    /// Name of the instruction, else of the kernel.
+    /// Name of the instruction, or of the kernel if there is no instruction.
     pub name: Text,
-    /// Full expression of the op, empty where unknown.
+    /// Full expression of the op. Empty if unknown.
     pub expression: Text,
-    /// The framework's path (`jit(f)/layer_3/attn/dot_general`), empty where unknown.
+    /// The framework's path (`jit(f)/layer_3/attn/dot_general`). Empty if unknown.
     pub framework_path: Text,
-    /// Source file and line, empty where unknown.
+    /// Source file and line. Empty if unknown.
     pub source: Text,
-    /// Name of the instruction that it is an equal copy of, empty where it is none.
+    /// Name of the instruction that this op is a copy of. Empty if it is not a copy.
     pub deduplicated_name: Text,
-    /// How its result is spread over devices, as HLO text; empty where the program does not say it.
+    /// Sharding of the result in HLO syntax. Empty if the program does not state it.
     pub sharding: Text,
-    /// An argument set of its events.
+    /// One of the argument sets of its events.
     pub args: ArgsId,
-    /// How often the op started in the window (on GPUs: kernels).
+    /// Number of starts of the op in the window. On GPUs, of its kernels.
     pub occurrences: u64,
-    /// How often the instruction was executed: less than `occurrences` where a library call launches several kernels.
+    /// Number of executions of the instruction. Less than `occurrences` if a library call launches several kernels.
     pub executions: u64,
-    /// Summed durations.
+    /// Sum of the durations.
     pub total: Ps,
     /// Time in which no op that started later ran on the op's line; see [`self_times`](crate::self_times).
     pub self_time: Ps,
@@ -107,89 +108,90 @@ pub struct Op {
     pub min: Ps,
     /// Longest duration.
     pub max: Ps,
-    /// Time in which it waited for a copy of its operands or results; `None` where the trace states it of no op.
+    /// Time in which the op waited for a copy of its operands or results. `None` if the trace has no such times.
     pub dma_stall: Option<Ps>,
     /// FLOPs of all occurrences.
     pub flops: Option<f64>,
-    /// FLOPs of the model's arithmetic alone.
+    /// FLOPs of the model's arithmetic alone, without recomputation.
     pub model_flops: Option<f64>,
     /// Bytes read and written by all occurrences.
     pub bytes: Option<f64>,
-    /// Bytes of one occurrence by memory, where the profile splits them.
+    /// Bytes of one occurrence by memory, if the profile splits them.
     pub memory: Option<MemoryBytes>,
-    /// Where FLOPs and bytes come from.
+    /// Source of FLOPs and bytes. `None` if the cost is unknown.
     pub cost_source: Option<CostSource>,
-    /// Set if the op is a call of code that the compiler did not make.
+    /// Set if the op calls code that the compiler did not generate.
     pub custom_call: Option<CustomCall>,
     /// Type of the main arithmetic's operands.
     pub data_type: Option<DataType>,
-    /// Whether the op was computed again to save memory; `None` where neither name nor path says it.
+    /// True if the op was computed again to save memory. `None` if the op has neither name nor path.
     pub rematerialized: Option<bool>,
-    /// What occurrences cut by an edge of the window lack to whole ones, in billionths; see [`Tally::missing`].
+    /// Correction of the number of occurrences for those that an edge of the window cuts, in billionths; see
+    /// [`Tally::missing`].
     pub missing: i64,
-    /// Used devices that the op ran on.
+    /// Number of used devices that the op ran on.
     pub devices: u32,
-    /// It copies between the memory of the device and that of the host, or waits for such a copy.
+    /// True if the op copies between the memories of device and host, or waits for such a copy.
     pub over_host_link: bool,
-    /// Set for one op of an asynchronous pair (`copy-start` and `copy-done`): its work is the pair's.
+    /// Set for the ops of an asynchronous pair (`copy-start` and `copy-done`). Their work is the pair's.
     pub pair: Option<Pair>,
 }
 
-/// What one op of an asynchronous pair has to do with the work of the pair.
+/// Relation of an op to its asynchronous pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pair {
-    /// Does the op start the work, or wait for it?
+    /// Role of the op: it starts the work or waits for it.
     pub role: PairRole,
-    /// Pairs that were found.
+    /// Number of pairs that were found.
     pub count: u64,
-    /// Time of the pairs, each from the start of the op that starts it to the end of the op that waits for it.
+    /// Time of the pairs, each from the start of the first op to the end of the op that waits for it.
     pub time: Ps,
-    /// Whether the other op of the pair states the cost too, which counts once.
+    /// True if the other op of the pair states the cost too. It counts once.
     pub repeats: bool,
 }
 
 impl Op {
-    /// In which time the op's FLOPs were done and its bytes were moved: all its occurrences, or for an op of a pair
-    /// from start to end of the pairs (where some were cut off, as long for them as for the others). Zero where no pair
-    /// was found.
+    /// Returns the time in which the op's FLOPs were done and its bytes were moved: all its occurrences, or for an op
+    /// of a pair the time from start to end of the pairs. Pairs that were cut off are assumed to take as long as the
+    /// others. Zero if no pair was found.
     pub fn work_time(&self) -> Ps {
         let Some(pair) = self.pair else { return self.total };
         let all = i128::from(pair.time.as_ps()) * i128::from(self.occurrences);
         Ps::new(i64::try_from(all / i128::from(pair.count.max(1))).unwrap_or(i64::MAX))
     }
 
-    /// Is it a custom call whose cost is unknown? Rates, roofline and utilisation leave it out.
+    /// Returns true for a custom call whose cost is unknown. Rates, roofline and utilisation leave it out.
     pub fn is_uncosted_call(&self) -> bool {
         self.custom_call.is_some() && self.cost_source.is_none()
     }
 
-    /// Is the op's cost left out of sums? That of an op that waits is counted with the op that started the work; that
-    /// of an op without its other half was not done within the capture.
+    /// Returns true if sums leave out the op's cost. The cost of an op that waits is counted with the op that started
+    /// the work. The work of an op without its other half was not done within the capture.
     pub fn is_left_out(&self) -> bool {
         self.pair.is_some_and(|pair| pair.repeats || pair.count == 0)
     }
 
-    /// FLOPs per second over the time of the work; absent for an op of no time.
+    /// Returns the FLOPs per second of work time, or `None` if that time is zero.
     pub fn flops_per_second(&self) -> Option<f64> {
         rate(self.flops?, self.work_time())
     }
 
-    /// FLOPs of the model's arithmetic a second.
+    /// Returns the FLOPs per second of the model's arithmetic.
     pub fn model_flops_per_second(&self) -> Option<f64> {
         rate(self.model_flops.or(self.flops)?, self.work_time())
     }
 
-    /// Bytes per second over the time of the work, all memories together.
+    /// Returns the bytes per second of work time, over all memories.
     pub fn bytes_per_second(&self) -> Option<f64> {
         rate(self.bytes?, self.work_time())
     }
 
-    /// Bytes per second to and from the device's main memory: all bytes where the profile does not split them.
+    /// Returns the bytes per second to and from the device's main memory: all bytes if the profile does not split them.
     pub fn hbm_bytes_per_second(&self) -> Option<f64> {
         rate(self.hbm_bytes()?, self.work_time())
     }
 
-    /// Bytes of all occurrences to and from the device's main memory.
+    /// Returns the bytes of all occurrences to and from the device's main memory.
     pub fn hbm_bytes(&self) -> Option<f64> {
         match self.memory {
             Some(memory) => Some(self.of_all(memory.hbm_read.saturating_add(memory.hbm_write))),
@@ -197,43 +199,45 @@ impl Op {
         }
     }
 
-    /// FLOPs per byte; absent where no byte is moved.
+    /// Returns the FLOPs per byte, or `None` if no byte is moved.
     pub fn intensity(&self) -> Option<f64> {
         let (flops, bytes) = (self.flops?, self.bytes?);
         (bytes > 0.0).then(|| flops / bytes)
     }
 
-    /// Occurrences for which the op's cost counts: those that an edge of the window cuts count as the part that is left.
+    /// Returns the number of occurrences that the op's cost counts for. Those that an edge of the window cuts count by
+    /// their part inside the window.
     fn occurrences_of_cost(&self) -> f64 {
         self.occurrences as f64 + self.missing as f64 / 1e9
     }
 
-    /// Executions for which it does.
+    /// Returns the number of executions that the op's cost counts for.
     fn executions_of_cost(&self) -> f64 {
         let kernels = if self.executions > 0 { self.occurrences as f64 / self.executions as f64 } else { 1.0 };
         self.executions as f64 + self.missing as f64 / 1e9 / kernels
     }
 
-    /// What one occurrence has, for all of them.
+    /// Scales a value of one occurrence to all occurrences.
     pub fn of_all(&self, one: i64) -> f64 {
         one as f64 * self.occurrences_of_cost()
     }
 }
 
-/// In which time several ops did their work: their self time, so that rates of a program and of its ops are of one kind. Copies beside
-/// computation add nothing, since the time from the start of a pair to its end is other ops' time too; ops that are all halves of pairs
-/// have that time instead.
+/// Time that a group of ops worked: the sum of their self times, so that rates of groups and of ops are comparable.
+/// Copies in parallel to computation add nothing, since the time of a pair is also the time of other ops. If all ops
+/// belong to pairs, the time of the pairs is used instead.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WorkTime {
     self_time: Ps,
-    /// Part of the self time that is of ops of pairs.
+    /// Part of the self time that belongs to ops of pairs.
     of_pairs: Ps,
-    /// From start to end of the pairs, each once.
+    /// Time from start to end of the pairs, each counted once.
     in_flight: Ps,
 }
 
 impl WorkTime {
-    /// Adds an op; `counts` where its work is in the sum, which of a pair that states it twice is once.
+    /// Adds an op. `counts` is true if its work is part of the sum; of a pair that states the cost twice, only one op
+    /// counts.
     pub fn add(&mut self, op: &Op, counts: bool) {
         self.self_time += op.self_time;
         if op.pair.is_some() {
@@ -242,13 +246,13 @@ impl WorkTime {
         }
     }
 
-    /// The time.
+    /// Returns the work time.
     pub fn time(self) -> Ps {
         if self.of_pairs == self.self_time { self.in_flight } else { self.self_time }
     }
 }
 
-/// Amount a second; absent for no time.
+/// Returns the amount per second, or `None` if the time is zero.
 pub fn rate(amount: f64, time: Ps) -> Option<f64> {
     (time > Ps::ZERO).then(|| amount / (time.as_ps() as f64 * 1e-12))
 }
@@ -258,11 +262,11 @@ pub fn rate(amount: f64, time: Ps) -> Option<f64> {
 pub struct Ops {
     /// Ops by descending self time.
     pub rows: Vec<Op>,
-    /// The row of every name and argument set that events of ops have, in order of first occurrence.
+    /// The row of every name and argument set of the ops' events, in order of first occurrence.
     pub entries: Vec<((StrId, ArgsId), u32)>,
-    /// Texts of the rows that are not the trace's own.
+    /// Texts of the rows that the trace does not contain.
     pub texts: Texts,
-    /// The windows of the used devices, added up.
+    /// Sum of the used devices' windows.
     pub device_time: Ps,
     /// Self time of all ops.
     pub op_time: Ps,
@@ -271,7 +275,7 @@ pub struct Ops {
 }
 
 impl Ops {
-    /// The ops that `tallies` counted, with what the embedded modules say of them.
+    /// Builds the ops from `tallies`, with details from the embedded modules.
     pub fn new(trace: &Trace, devices: &Devices, tallies: &Tallies, modules: &Modules) -> Ops {
         let mut ops = resolve::resolve(trace, devices, tallies, modules);
         ops.device_time = devices.used.iter().map(|device| device.window.length()).sum();
@@ -281,7 +285,7 @@ impl Ops {
         ops
     }
 
-    /// Text of a row.
+    /// Returns a text of a row.
     pub fn text<'t>(&'t self, trace: &'t Trace, text: Text) -> &'t str {
         self.texts.get(trace, text)
     }

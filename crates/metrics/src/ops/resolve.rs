@@ -1,4 +1,4 @@
-//! From tallies to ops: which instruction of which program each was, and what it costs.
+//! Resolves tallies to ops: finds the instruction and program of each, and its cost.
 
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
@@ -12,7 +12,8 @@ use base::{Ps, sort, source_line};
 use hlo::{Conventions, DataType, Instruction, Module, Modules};
 use trace::{Args, ArgsId, EventColumn, Platform, StrId, Trace, in_blocks, in_blocks_mut};
 
-/// What makes two tallies the same op: program, and name with expression (TPU), instruction (GPU, CPU), or kernel name.
+/// Identity of an op: its program, and the name with the expression (TPU), the instruction (GPU, CPU), or the kernel
+/// name.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct OpKey {
     program_id: Option<i64>,
@@ -29,22 +30,22 @@ struct Resolver<'a> {
     platform: Option<Platform>,
     host: u16,
     categorizer: Categorizer<'a>,
-    /// Texts of the categories, by their number.
+    /// Texts of the categories, by category index.
     categories: Vec<Text>,
     programs: FxHashMap<i64, Text>,
-    /// Where ops come from, by their source and call stack.
+    /// Source lines of ops, by source and call stack.
     sources: FxHashMap<(StrId, StrId), Text>,
     index: FxHashMap<OpKey, usize>,
-    /// How often each kernel of an op ran, by row and kernel name (GPU).
+    /// Number of runs of each kernel of an op, by row and kernel name (GPU).
     kernels: FxHashMap<(usize, StrId), u64>,
-    /// Time of each op by what its kernels do (GPU).
+    /// Time of each op by the category of its kernels (GPU).
     times: FxHashMap<(usize, CategoryId), Ps>,
-    /// The most of these, by row.
+    /// Largest of these times, by row.
     longest: Vec<Ps>,
     ops: Ops,
 }
 
-/// One row per op, by descending self time.
+/// Returns one row per op, by descending self time.
 pub(super) fn resolve(trace: &Trace, devices: &Devices, tallies: &Tallies, modules: &Modules) -> Ops {
     let mut resolver = Resolver {
         trace,
@@ -61,7 +62,7 @@ pub(super) fn resolve(trace: &Trace, devices: &Devices, tallies: &Tallies, modul
         longest: Vec::new(),
         ops: Ops::default(),
     };
-    // An op is large: it is not to be moved while more are found.
+    // Ops are large, so capacity is reserved to avoid moving them.
     resolver.ops.rows.reserve(tallies.entries.len());
     let mut entries = Vec::with_capacity(tallies.entries.len());
     in_blocks(&tallies.entries, |&((name, args), ref tally)| {
@@ -80,12 +81,13 @@ pub(super) fn resolve(trace: &Trace, devices: &Devices, tallies: &Tallies, modul
     let name = |op: &Op| (texts.get(trace, op.name), op.program_id);
     let places = sort::by_number(&mut rows, |op| op.self_time.as_ps(), |a, b| name(a).cmp(&name(b)));
     in_blocks_mut(&mut entries, |(_, row)| *row = places.get(*row as usize).copied().unwrap_or_default());
-    // What the roofline's first row is called.
+    // Name of the roofline's first row.
     texts.keep(trace, PROGRAM);
     Ops { rows, texts, entries, ..Ops::default() }
 }
 
-/// Sets [`Op::devices`], `entries` being the row of each of `tallies`: a device that ran an op with several argument sets counts once.
+/// Sets [`Op::devices`]. `entries` has the row of each of `tallies`. A device that ran an op with several argument sets
+/// counts once.
 fn count_devices(rows: &mut [Op], entries: &[((StrId, ArgsId), u32)], tallies: &Tallies) {
     let row = |entry: usize| entries.get(entry).map(|&(_, row)| row);
     let last = tallies.entries.iter().enumerate().map(|(entry, (_, tally))| (entry, tally.devices));
@@ -105,7 +107,7 @@ fn count_devices(rows: &mut [Op], entries: &[((StrId, ArgsId), u32)], tallies: &
 }
 
 impl Resolver<'_> {
-    /// The row that the tally went to.
+    /// Adds a tally and returns its row.
     fn add(&mut self, name: StrId, args_id: ArgsId, tally: &Tally) -> usize {
         let args = self.trace.args.get(args_id);
         let key = self.key(name, args_id, &args);
@@ -137,7 +139,8 @@ impl Resolver<'_> {
         at
     }
 
-    /// An op of several kernels is what most of its time is: attention whose workspace is cleared first is no fill.
+    /// Sets the category of an op with several kernels to that of most of its time: attention whose workspace is
+    /// cleared first is not a fill.
     fn lead(&mut self, at: usize, name: StrId, args_id: ArgsId, tally: &Tally) {
         let category = self.categorizer.of(name, args_id);
         let text = self.category(category);
@@ -151,7 +154,7 @@ impl Resolver<'_> {
         *longest = *time;
         op.family = self.categorizer.family(category);
         if op.cost_source.is_none() && op.expression.is_empty() {
-            // No HLO says better.
+            // No HLO gives a better category.
             op.category = text;
         }
     }
@@ -163,13 +166,13 @@ impl Resolver<'_> {
             return OpKey { program_id: args.program_id, module, name: Texts::of_trace(name), detail, copy: None };
         }
         if args.hlo_op.is_empty() {
-            // A library's kernel or a copy: the same one for two framework ops is two rows.
+            // A library's kernel or a copy. If two framework ops run the same one, it is two rows.
             let detail = args.tf_op;
             let tells = !args.memcpy_details.is_empty() || !args.copy_call.is_empty();
             let copy = tells.then(|| self.categorizer.of(name, args_id));
             return OpKey { program_id: args.program_id, module, name: Texts::of_trace(name), detail, copy };
         }
-        // `fusion.1::convert.2` names the instruction that a kernel of a fusion stands for last.
+        // `fusion.1::convert.2`: the last part is the instruction that the kernel runs.
         let instruction = self.trace.text(args.hlo_op);
         let name = match instruction.rsplit_once("::") {
             Some((_, last)) => self.ops.texts.keep(self.trace, last),
@@ -178,7 +181,7 @@ impl Resolver<'_> {
         OpKey { program_id: args.program_id, module, name, detail: StrId::EMPTY, copy: None }
     }
 
-    /// The text of a category: looked for once.
+    /// Returns the text of a category. Looks each up once.
     fn category(&mut self, id: CategoryId) -> Text {
         while self.categories.len() <= id.index() {
             let next = self.categorizer.names().nth(self.categories.len()).unwrap_or_default();
@@ -187,18 +190,18 @@ impl Resolver<'_> {
         self.categories.get(id.index()).copied().unwrap_or_default()
     }
 
-    /// The number of a program as XProf writes it: put together once.
+    /// Returns the id of a program as XProf writes it. Formats each once.
     fn program(&mut self, id: Option<i64>) -> Text {
         let Some(id) = id else { return Text::default() };
         let (texts, trace) = (&mut self.ops.texts, self.trace);
         *self.programs.entry(id).or_insert_with(|| texts.keep(trace, &id.cast_unsigned().to_string()))
     }
 
-    /// The row of an op that was not seen before, without its times.
+    /// Creates the row of a new op, without its times.
     fn op(&mut self, key: OpKey, name: StrId, args_id: ArgsId, args: &Args) -> Op {
         let category = self.categorizer.of(name, args_id);
         let family = self.categorizer.family(category);
-        // In a table of ops the category is XLA's own word.
+        // The table of ops shows XLA's own category.
         let category = match args.hlo_category {
             StrId::EMPTY => self.category(category),
             stated => Texts::of_trace(stated),
@@ -247,18 +250,18 @@ impl Resolver<'_> {
         }
         let path = self.ops.texts.get(self.trace, op.framework_path);
         let name = self.ops.texts.get(self.trace, op.name);
-        // XProf looks left of the "=" of the expression, where the name stands.
-        let told = !name.is_empty() || !path.is_empty();
+        // XProf examines the text left of the "=" of the expression, which is the name.
+        let has_text = !name.is_empty() || !path.is_empty();
         let category = self.ops.texts.get(self.trace, op.category);
         op.over_host_link = crosses_host_link(category, self.ops.texts.get(self.trace, op.expression));
-        op.rematerialized = told.then(|| name.contains(".remat") || path.contains("rematted_computation"));
+        op.rematerialized = has_text.then(|| name.contains(".remat") || path.contains("rematted_computation"));
         if op.data_type.is_none() {
             op.data_type = result_type(self.ops.texts.get(self.trace, op.expression));
         }
         op
     }
 
-    /// Where an op comes from, as its event says.
+    /// Returns the source line of an op from its event.
     fn source(&mut self, args: &Args) -> Text {
         let (texts, trace) = (&mut self.ops.texts, self.trace);
         *self.sources.entry((args.source, args.source_stack)).or_insert_with(|| texts.keep(trace, trace.source(args)))
@@ -273,7 +276,7 @@ impl Resolver<'_> {
         Some((module, module.instruction(self.ops.texts.get(self.trace, op.name))?))
     }
 
-    /// What the embedded HLO adds. On a TPU the profile says nearly all of it itself, and its word counts.
+    /// Adds details from the embedded HLO. On a TPU the profile's own values take precedence.
     fn describe(&mut self, op: &mut Op, module: &Module, instruction: &Instruction) {
         let (texts, trace) = (&mut self.ops.texts, self.trace);
         if op.module.is_empty() {
@@ -282,7 +285,7 @@ impl Resolver<'_> {
         if op.expression.is_empty() {
             op.expression = texts.keep(trace, &hlo::expression(module, instruction));
         }
-        // A kernel's event may name the scope only, without the operation itself.
+        // A kernel's event may name only the scope, without the operation itself.
         let is_better = self.platform != Some(Platform::Tpu) && !instruction.metadata.op_name.is_empty();
         if op.framework_path.is_empty() || is_better {
             op.framework_path = texts.keep(trace, &instruction.metadata.op_name);
@@ -304,7 +307,7 @@ impl Resolver<'_> {
         op.data_type = cost.data_type;
         let is_uncounted = || op.custom_call.is_some_and(|call| !call.is_counted(&trace.args.get(op.args)));
         if self.platform != Some(Platform::Tpu) || is_uncounted() {
-            // Of one occurrence until all are counted; see `cost` below.
+            // Cost of one occurrence until `cost` below multiplies it.
             op.flops = Some(cost.flops);
             op.bytes = Some(cost.bytes_accessed);
             op.cost_source = Some(match cost.source {
@@ -315,15 +318,15 @@ impl Resolver<'_> {
     }
 }
 
-/// How often each row's instruction was executed. A library call launches several kernels each time, some of them more than
-/// once, and the capture may cut the last one short.
+/// Counts the executions of each row's instruction. A library call launches several kernels per execution, some of them
+/// more than once, and the capture may cut the last execution short.
 ///
 /// ```text
 /// kernels of one op    Im3d2Col 39   gemm 40           40 executions, the first or last one cut
 ///                      fill 10   dot 5   convert 5      5 executions with two fills each
 /// ```
 ///
-/// So it is the largest count that is not yet one and a half times the smallest.
+/// So the result is the largest count that is at most one and a half times the smallest.
 fn executions(kernels: &FxHashMap<(usize, StrId), u64>) -> FxHashMap<usize, u64> {
     let mut least: FxHashMap<usize, u64> = FxHashMap::default();
     for (&(row, _), &count) in kernels {
@@ -340,15 +343,15 @@ fn executions(kernels: &FxHashMap<(usize, StrId), u64>) -> FxHashMap<usize, u64>
     executions
 }
 
-/// The cost of all occurrences from that of one: the profile's own where it has one.
+/// Computes the cost of all occurrences from the cost of one. The profile's own cost takes precedence.
 fn cost(trace: &Trace, op: &mut Op) {
     let args = trace.args.get(op.args);
     let count = op.executions_of_cost();
-    let told = args.flops.or(args.model_flops);
+    let stated = args.flops.or(args.model_flops);
     if op.custom_call.is_some_and(|call| !call.is_counted(&args)) {
         op.memory = None;
-    } else if op.cost_source.is_none() && (told.is_some() || args.bytes_accessed.is_some()) {
-        op.flops = told.map(|flops| flops as f64);
+    } else if op.cost_source.is_none() && (stated.is_some() || args.bytes_accessed.is_some()) {
+        op.flops = stated.map(|flops| flops as f64);
         op.model_flops = args.model_flops.map(|flops| flops as f64 * count);
         op.bytes = args.bytes_accessed.map(|bytes| bytes as f64);
         op.cost_source = Some(CostSource::Profile);
@@ -357,7 +360,8 @@ fn cost(trace: &Trace, op: &mut Op) {
     op.bytes = op.bytes.map(|bytes| bytes * count);
 }
 
-/// Element type of an expression's (first) result: `bf16` of `%fusion.1 = (bf16[8,128]{1,0}, f32[8]) fusion(...)`.
+/// Returns the element type of an expression's (first) result: `bf16` for `%fusion.1 = (bf16[8,128]{1,0}, f32[8])
+/// fusion(...)`.
 fn result_type(expression: &str) -> Option<DataType> {
     let (_, shape) = expression.split_once(" = ")?;
     let shape = shape.trim_start_matches('(');

@@ -1,14 +1,14 @@
-//! The op statistics section of the unified profile.
+//! Builds the op statistics section of the report.
 
 use super::{Op, Ops, Text};
 use base::Ps;
 use report::{OpStatistics, TopOp};
 use trace::Trace;
 
-/// Ops that the section lists.
+/// Number of ops that the section lists.
 const TOP_OPS: usize = 50;
 
-/// `None` where no op ran. `bound_by` names what limits an op.
+/// Builds the section. Returns `None` if no op ran. `bound_by` names the limiting resource of an op.
 pub fn section(trace: &Trace, ops: &Ops, bound_by: &dyn Fn(&Op) -> Option<&'static str>) -> Option<OpStatistics> {
     if ops.rows.is_empty() {
         return None;

@@ -1,4 +1,4 @@
-//! The one walk over all device ops: how often and how long each distinct (name, argument set) ran.
+//! Counts all device ops in a single pass: number and time of each distinct (name, argument set).
 
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
@@ -11,9 +11,9 @@ use trace::{ArgsId, Event, EventColumn, Interval, StrId, Trace, in_blocks};
 /// Occurrences of one name with one argument set, over all devices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tally {
-    /// How often the op started.
+    /// Number of starts of the op in the window.
     pub count: u64,
-    /// Events that go on with an execution that an earlier one began.
+    /// Number of events that continue an execution that an earlier one began.
     pub parts: u64,
     /// Time in which no op that started later ran on its line, by [`self_times`].
     pub self_time: Ps,
@@ -21,28 +21,29 @@ pub struct Tally {
     pub min_self: Ps,
     /// Longest self time.
     pub max_self: Ps,
-    /// Summed durations.
+    /// Sum of the durations.
     pub total: Ps,
     /// Shortest duration.
     pub min: Ps,
     /// Longest duration.
     pub max: Ps,
-    /// Time in which the op waited for a copy of its operands or results, where the trace states it.
+    /// Time in which the op waited for a copy of its operands or results, if the trace has such times.
     pub dma_stall: Ps,
-    /// What the occurrences that an edge of the window cuts lack to whole ones, in billionths: the cost of a part is that part of
-    /// the op's. An op that started before the window adds its part, one that goes on behind it takes off what lies there.
+    /// Correction of `count` for occurrences that an edge of the window cuts, in billionths: the cost of a part is that
+    /// share of the op's cost. An op that started before the window adds its part inside. An op that continues after
+    /// the window subtracts its part outside.
     pub missing: i64,
-    /// The last used devices that the op ran on without one between them on which it did not; see [`Tallies::earlier`].
+    /// The last range of used devices that the op ran on; see [`Tallies::earlier`].
     pub devices: DeviceRange,
 }
 
-/// Used devices that follow each other, from `first` to before `end`. What thousands of devices ran is mostly one range: all of them, or
-/// those of a host.
+/// Consecutive used devices, from `first` to before `end`. The devices of an op are mostly one range, even if there are
+/// thousands: all of them, or those of a host.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct DeviceRange {
     /// Index into [`Devices::used`].
     pub first: u32,
-    /// Behind the last one.
+    /// Index after the last device.
     pub end: u32,
 }
 
@@ -50,7 +51,8 @@ impl DeviceRange {
     /// A range without devices.
     pub const NONE: DeviceRange = DeviceRange { first: 0, end: 0 };
 
-    /// Goes on with `device`, which is none before the last one. What it held before, where it has to begin anew.
+    /// Extends the range by `device`, which must not be before its last one. If a new range has to begin, returns the
+    /// old one.
     fn extend(&mut self, device: u32) -> Option<DeviceRange> {
         if self.end == device + 1 {
             return None;
@@ -78,7 +80,7 @@ impl Tally {
         devices: DeviceRange::NONE,
     };
 
-    /// Adds the occurrences of `other`, but for its devices.
+    /// Adds the occurrences of `other`, except its devices.
     pub fn add(&mut self, other: &Tally) {
         self.count += other.count;
         self.parts += other.parts;
@@ -96,16 +98,16 @@ impl Tally {
 /// The tally of every distinct (name, argument set), in order of first occurrence.
 #[derive(Clone, Debug, Default)]
 pub struct Tallies {
-    /// The entries.
+    /// The names, argument sets and tallies.
     pub entries: Vec<((StrId, ArgsId), Tally)>,
-    /// Devices of entries, by index, before those that are in the [`Tally`] itself.
+    /// Earlier ranges of devices, by index of the entry. The last range is in the [`Tally`] itself.
     pub earlier: Vec<(u32, DeviceRange)>,
-    /// What the ops were recognised as so far.
+    /// Cache of the categories that were recognised so far.
     pub(crate) recognised: Recognised,
 }
 
 impl Tallies {
-    /// Walks the ops of all used devices of `trace`. Linear in their number.
+    /// Counts the ops of all used devices of `trace`. Takes time linear in their number.
     pub fn new(trace: &Trace, devices: &Devices) -> Tallies {
         let most = devices.most_distinct_ops(trace);
         let mut index: FxHashMap<(StrId, ArgsId), usize> = FxHashMap::with_capacity_and_hasher(most, FxBuildHasher);
@@ -151,7 +153,8 @@ impl Tallies {
     }
 }
 
-/// How often an op counts that an edge of the window cuts, and what it lacks then to that: see [`Tally::missing`].
+/// Returns the count of an op that an edge of the window cuts, and the correction of this count; see
+/// [`Tally::missing`].
 fn part_of(left: &Event, whole: Interval) -> (u64, i64) {
     let count = i64::from(left.start == whole.start);
     let part = (1e9 * left.duration.as_ps() as f64 / whole.length().as_ps().max(1) as f64) as i64;

@@ -33,9 +33,9 @@ fn nested_ops_take_their_time_out_of_their_parent_and_async_lines_do_not_count()
     assert_eq!((us(ops.op_time), us(ops.device_time), us(ops.idle)), (100, 100, 0));
 }
 
-/// By hand: 10 µs of 20 µs busy, in the 100 µs from the first op to the last.
+/// Counted by hand: 10 µs of 20 µs busy, in the 100 µs from the first op to the last.
 #[test]
-fn the_share_of_an_op_is_of_busy_time_and_of_measured_time() {
+fn an_op_has_shares_of_busy_time_and_of_measured_time() {
     let mut b = TraceBuilder::new();
     let line = b.line("/device:TPU:0", "XLA Ops");
     b.event(line, "fusion.1", 0, 10).hlo_category("loop fusion");
@@ -53,7 +53,8 @@ fn the_chips_own_clock_counts() {
     let us_ps = |us: i64| us * 1_000_000;
     b.event(line, "while.1", 0, 100).chip_ps(us_ps(7_000), us_ps(103));
     b.event(line, "fusion.2", 10, 20).chip_ps(us_ps(7_010), us_ps(21));
-    // Squeezed: it ran before the clocks were aligned, and starts with the op after it.
+    // This op has no duration on the host's clock: it ran before the clocks were aligned, and starts with the op after
+    // it.
     b.event(line, "copy.3", 200, 0).chip_ps(us_ps(7_190), us_ps(8));
     b.event(line, "fusion.4", 200, 40).chip_ps(us_ps(7_200), us_ps(40));
     let trace = b.build();
@@ -82,7 +83,7 @@ fn an_op_of_several_kernels_is_what_most_of_its_time_is() {
 }
 
 #[test]
-fn stalls_add_up_and_are_absent_where_no_op_tells_them() {
+fn stalls_add_up_and_are_absent_if_no_op_has_them() {
     let mut b = TraceBuilder::new();
     let line = b.line("/device:TPU:0", "XLA Ops");
     let ids = [0, 20, 40].map(|start| b.event(line, "fusion.1", start, 10).id());
@@ -175,7 +176,7 @@ fn scopes_make_a_tree_whose_children_add_up() {
 ///        0       10                     80         100
 ///        [known  )  nothing runs        [unknown   )
 /// ```
-/// The known op needs 40 % of its time at the peak. Judged are 80 of the 100 us, of which 4 are used.
+/// The known op needs 40 % of its time at the peak. 80 of the 100 us are judged, and 4 of these are used.
 #[test]
 fn idle_time_is_unused_and_an_unknown_cost_is_not_judged() {
     let mut b = TraceBuilder::new();
@@ -213,8 +214,8 @@ fn idle_time_is_unused_and_an_unknown_cost_is_not_judged() {
     assert_eq!(sums(&outline), sums(&tree));
 }
 
-/// XLA writes 0 FLOPs and 0 bytes of a custom call without an estimate, or the FLOPs of one iteration of its grid and 0 bytes. An author's
-/// estimate has both.
+/// XLA writes 0 FLOPs and 0 bytes for a custom call without an estimate, or the FLOPs of one iteration of its grid and
+/// 0 bytes. An author's estimate has both.
 #[test]
 fn a_custom_call_costs_what_its_author_counted() {
     let mut b = TraceBuilder::new();
@@ -265,7 +266,7 @@ proptest! {
     }
 }
 
-/// 1,000 bytes from 0 to 65 us by the pair, of which the ops themselves take 1 and 5 us; and a pair whose end was cut off.
+/// A pair moves 1,000 bytes from 0 to 65 us; its ops take 1 and 5 us of that. The end of another pair was cut off.
 ///
 /// ```text
 /// [copy-start.3)[fusion.1       )[copy-done.3)   [copy-start.4)
@@ -299,17 +300,17 @@ fn the_cost_of_an_asynchronous_pair_counts_once_and_over_its_time() {
     assert_eq!((start.total, done.total), (Ps::new(1_000_000), Ps::new(5_000_000)), "times stay those of the ops");
     assert_eq!((op("copy-start.4").bytes, op("copy-start.4").bytes_per_second()), (Some(1000.0), None));
     assert_eq!(op("fusion.1").work_time(), Ps::new(50_000_000));
-    // All together: the pair's bytes once and those of the fusion, over the self time of all.
+    // All together: the pair's bytes and those of the fusion, each once, over the self time of all.
     let groups = Groups::new(&trace, &ops, Grouping::Category);
     let nodes = OpTree::new(&trace, &ops, &groups, &|_| None).nodes;
     let of = |name: &str| nodes.iter().find(|node| node.name == name).map(|node| (node.bytes, node.work_time.time()));
     assert_eq!((nodes[0].bytes, nodes[0].work_time.time()), (Some(1500.0), Ps::new(57_000_000)));
-    // Pairs alone: from start to end; the copy whose end is not there has no time in which it moved its bytes.
+    // Pairs alone: from start to end. The copy without an end has no time in which it moved its bytes.
     assert_eq!(of("copy-start"), Some((Some(1000.0), Ps::new(65_000_000))));
 }
 
-/// `everywhere` runs on all devices with two argument sets, `thirds` on every third, `two` with one argument set on the even ones and
-/// another on the odd ones, `last` on the last 37.
+/// Builds ops on many devices: `everywhere` runs on all devices with two argument sets, `thirds` on every third, `two`
+/// with one argument set on the even ones and another on the odd ones, `last` on the last 37.
 fn of_devices(devices: i64) -> Trace {
     let mut b = TraceBuilder::new();
     for device in 0..devices {
@@ -339,7 +340,7 @@ fn thousands_of_devices_are_counted_one_by_one() {
     }
 }
 
-/// What is kept of the devices of an op grows with the holes between them only.
+/// The memory for the devices of an op grows only with the gaps between them.
 #[test]
 fn devices_that_follow_each_other_are_one_range() {
     let trace = of_devices(100);

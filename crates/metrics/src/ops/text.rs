@@ -1,55 +1,55 @@
-//! Texts of ops: most are the trace's own, the others come from the embedded HLO.
+//! Stores the texts of ops: most are in the trace, the others come from the embedded HLO.
 
 use trace::{StrId, Strings, Trace};
 
-/// A text of a row: a handle of four bytes. Equal texts have equal handles.
+/// Handle of a row's text, four bytes. Equal texts have equal handles.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Text(u32);
 
-/// Set for texts that the trace does not hold.
+/// Flag of texts that the trace does not contain.
 const OWN: u32 = 1 << 31;
 
-/// The texts that the trace does not hold.
+/// The texts that the trace does not contain.
 #[derive(Clone, Debug, Default)]
 pub struct Texts {
     own: Strings,
 }
 
 impl Texts {
-    /// A text of the trace.
+    /// Returns the handle of a text of the trace.
     pub fn of_trace(id: StrId) -> Text {
         Text(id.index() as u32 & !OWN)
     }
 
-    /// Keeps a text, unless the trace has it.
+    /// Stores a text, unless the trace contains it, and returns its handle.
     pub fn keep(&mut self, trace: &Trace, text: &str) -> Text {
         let new = |own: &mut Strings| Text(own.intern(text).index() as u32 | OWN);
         trace.strings.find(text).map_or_else(|| new(&mut self.own), Texts::of_trace)
     }
 
-    /// The handle of a text that is kept.
+    /// Returns the handle of a stored text, or `None` if the text is unknown.
     pub fn find(&self, trace: &Trace, text: &str) -> Option<Text> {
         let own = || self.own.find(text).map(|id| Text(id.index() as u32 | OWN));
         trace.strings.find(text).map(Texts::of_trace).or_else(own)
     }
 
-    /// All texts by number, the trace's first: two tables of texts one after another, and where each of them ends.
+    /// Returns all texts by number, the trace's first, as two tables: the concatenated texts and the end of each.
     pub fn tables<'a>(&'a self, trace: &'a Trace) -> [(&'a str, &'a [usize]); 2] {
         [trace.strings.parts(), self.own.parts()]
     }
 
-    /// Number of all texts.
+    /// Returns the number of all texts.
     pub fn count(&self, trace: &Trace) -> u32 {
         u32::try_from(trace.strings.len() + self.own.len()).unwrap_or(u32::MAX)
     }
 
-    /// A dense number for a text, that in [`Texts::tables`].
+    /// Returns the dense number of a text, which is its index in [`Texts::tables`].
     pub fn number(trace: &Trace, text: Text) -> u32 {
         let id = text.0 & !OWN;
         if text.0 & OWN == 0 { id } else { id.saturating_add(u32::try_from(trace.strings.len()).unwrap_or(u32::MAX)) }
     }
 
-    /// The text of a [number](Texts::number); empty where there is none.
+    /// Returns the text with a [number](Texts::number), or an empty text if there is none.
     pub fn of_number<'t>(&'t self, trace: &'t Trace, number: u32) -> &'t str {
         let number = number as usize;
         match number.checked_sub(trace.strings.len()) {
@@ -58,7 +58,7 @@ impl Texts {
         }
     }
 
-    /// A text again.
+    /// Returns the text of a handle.
     pub fn get<'t>(&'t self, trace: &'t Trace, text: Text) -> &'t str {
         let id = StrId::from_index((text.0 & !OWN) as usize);
         if text.0 & OWN == 0 { trace.text(id) } else { self.own.get(id) }
@@ -66,7 +66,7 @@ impl Texts {
 }
 
 impl Text {
-    /// Is the text empty?
+    /// Returns true if the text is empty.
     pub fn is_empty(self) -> bool {
         self == Text::default()
     }

@@ -1,4 +1,4 @@
-//! The ops as a tree: the op profile.
+//! Arranges the ops as a tree: the op profile.
 //!
 //! ```text
 //! by program    run > jit_train(7) > loop fusion > fusion.3 and its duplicates > fusion.3
@@ -16,31 +16,32 @@ use trace::{Trace, in_blocks};
 /// A node of the tree.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OpNode {
-    /// Name of the node; empty for a leaf, which has its op's ([`OpTree::name`]).
+    /// Name of the node. Empty for a leaf, whose name is its op's ([`OpTree::name`]).
     pub name: String,
-    /// Index of the node's parent; `None` for the root.
+    /// Index of the node's parent. `None` for the root.
     pub parent: Option<u32>,
-    /// 0 for the root.
+    /// Depth in the tree, 0 for the root.
     pub depth: u32,
-    /// The op, for a leaf.
+    /// Row of the op, for a leaf.
     pub op: Option<u32>,
-    /// Whether the node is the time in which devices ran nothing, not ops: a program may have a scope of any name.
+    /// True if the node is the time in which devices ran nothing. Its name does not show that: a program may have a
+    /// scope of any name.
     pub is_idle: bool,
     /// Self time of all ops below.
     pub time: Ps,
     /// Occurrences of all ops below.
     pub occurrences: u64,
-    /// FLOPs of the ops below whose FLOPs are known; `None` where none is.
+    /// FLOPs of the ops below whose FLOPs are known. `None` if there are none.
     pub flops: Option<f64>,
-    /// Bytes of the ops below whose bytes are known.
+    /// Bytes of the ops below whose bytes are known. `None` if there are none.
     pub bytes: Option<f64>,
     /// Part of `time` in ops whose cost is known.
     pub known: Ps,
-    /// Part of `known` that these ops would not need at the peak of what limits them; see [`OpTree::new`].
+    /// Part of `known` that these ops would not need at the peak of their limiting resource; see [`OpTree::new`].
     pub wasted: Ps,
     /// Part of `time` in which devices ran nothing.
     pub idle: Ps,
-    /// In which time the FLOPs were done and the bytes were moved.
+    /// Time in which the FLOPs were done and the bytes were moved.
     pub work_time: WorkTime,
 }
 
@@ -61,38 +62,41 @@ impl OpNode {
         self.wasted += below.wasted;
     }
 
-    /// Time that was not used: idle time, and what the ops of known cost would not need at the peaks. `None` where nothing is known.
+    /// Returns the unused time: idle time, and the time that ops of known cost would not need at the peaks. `None` if
+    /// nothing is known.
     pub fn unused(&self) -> Option<Ps> {
         (self.known + self.idle > Ps::ZERO).then(|| self.wasted + self.idle)
     }
 
-    /// The used share of idle time and of the time of ops whose cost is known, 0 to 1. `None` where no op's cost is known, for what
-    /// the ops did then is unknown.
+    /// Returns the used share of idle time and of the time of ops whose cost is known, from 0 to 1. `None` if no op's
+    /// cost is known, since the used share of their time is unknown too.
     pub fn utilization(&self) -> Option<f64> {
         let judged = self.known + self.idle;
         let can_tell = judged > Ps::ZERO && (self.known > Ps::ZERO || self.is_idle);
         can_tell.then(|| (1.0 - (self.wasted + self.idle).as_ps() as f64 / judged.as_ps() as f64).clamp(0.0, 1.0))
     }
 
-    /// The share of its time that [`utilization`](OpNode::utilization) is of, 0 to 1; `None` for no time.
+    /// Returns the share of the node's time that [`utilization`](OpNode::utilization) covers, from 0 to 1. `None` if
+    /// the time is zero.
     pub fn judged(&self) -> Option<f64> {
         (self.time > Ps::ZERO).then(|| ((self.known + self.idle).as_ps() as f64 / self.time.as_ps() as f64).min(1.0))
     }
 }
 
-/// The tree. Parents come before their children, and among the children of one node the longest first.
+/// The tree. Parents come before their children, and the children of a node are sorted by descending time.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct OpTree {
     /// The nodes, the root first.
     pub nodes: Vec<OpNode>,
 }
 
-/// What the peaks say of an op: the share of its time that it would need at the peak, 0 to 1.
+/// Function that returns the share of an op's time that it would need at the peaks, from 0 to 1. `None` if unknown.
 pub type Efficiency<'e> = &'e dyn Fn(&Op) -> Option<f64>;
 
 impl OpTree {
-    /// All ops, grouped, with the time in which devices ran nothing. The wasted time of an op is its self time times one minus
-    /// its `efficiency`, and that of a node the sum over its ops. Of an op without FLOPs and bytes nothing is known.
+    /// Builds the tree of all groups and ops, with the time in which devices ran nothing. The wasted time of an op is
+    /// its self time times one minus its `efficiency`; that of a node is the sum over its ops. It is unknown for ops
+    /// without FLOPs and bytes.
     pub fn new(trace: &Trace, ops: &Ops, groups: &Groups, efficiency: Efficiency<'_>) -> OpTree {
         let mut builder = Builder::new(groups);
         let mut next = 0;
@@ -106,9 +110,9 @@ impl OpTree {
         builder.finish(trace, ops)
     }
 
-    /// The groups of the ops that pass, all of them where nothing is given, and those ops alone that take `least_share`
-    /// of their time, which is what a chart can show: without FLOPs and bytes. The time in which devices ran nothing is
-    /// in it where all ops are.
+    /// Builds a tree for a chart: the groups of the ops that pass the filter (all if there is none), and only those ops
+    /// that take at least `least_share` of their time. FLOPs and bytes are left out. Includes the time in which devices
+    /// ran nothing only if there is no filter.
     pub fn outline(
         trace: &Trace,
         ops: &Ops,
@@ -122,7 +126,7 @@ impl OpTree {
         builder.add_rows(groups, columns, wasted, passing);
         let whole = builder.nodes.first().map_or(0, |root| root.time.as_ps());
         let passes = |row: usize| passing.is_none_or(|passing| passing.get(row).copied().unwrap_or_default());
-        // Ops stand by descending self time.
+        // Ops are sorted by descending self time.
         let large = ops.rows.iter().take_while(|op| op.self_time.as_ps() as f64 >= least_share * whole as f64);
         for (row, op) in large.enumerate().filter(|&(row, _)| passes(row)) {
             let parent = groups.of_row.get(row).copied().unwrap_or_default();
@@ -136,12 +140,12 @@ impl OpTree {
         builder.finish(trace, ops)
     }
 
-    /// Name of a node.
+    /// Returns the name of a node.
     pub fn name<'t>(&'t self, trace: &'t Trace, ops: &'t Ops, node: usize) -> &'t str {
         self.nodes.get(node).map_or("", |node| name(trace, ops, node))
     }
 
-    /// Names from the root's child down to the node, joined with `/`.
+    /// Returns the names from the root's child down to the node, joined with `/`.
     pub fn path(&self, trace: &Trace, ops: &Ops, node: usize) -> String {
         let mut names = Vec::new();
         let mut at = self.nodes.get(node);
@@ -155,7 +159,7 @@ impl OpTree {
     }
 }
 
-/// Self time that an op would not need at the peak of what limits it.
+/// Returns the self time that an op would not need at the peak of its limiting resource.
 fn wasted(op: &Op, efficiency: Efficiency<'_>) -> Option<Ps> {
     efficiency(op).map(|share| {
         let lost = op.self_time.as_ps() as f64 * (1.0 - share.clamp(0.0, 1.0));
@@ -163,12 +167,12 @@ fn wasted(op: &Op, efficiency: Efficiency<'_>) -> Option<Ps> {
     })
 }
 
-/// The wasted time of each op, by row: it takes longer to work out than to add up.
+/// The wasted time of each op, by row. Cached because it is expensive to compute.
 #[derive(Clone, Debug, Default)]
 pub struct Wasted(Vec<Option<Ps>>);
 
 impl Wasted {
-    /// Wasted time of these ops; see [`OpTree::new`].
+    /// Computes the wasted time of these ops; see [`OpTree::new`].
     pub fn new(ops: &Ops, efficiency: Efficiency<'_>) -> Wasted {
         let mut all = Vec::with_capacity(ops.rows.len());
         in_blocks(&ops.rows, |op| all.push(wasted(op, efficiency)));
@@ -180,7 +184,7 @@ impl Wasted {
     }
 }
 
-/// Rows that are looked at in one call: see [`trace::in_blocks`].
+/// Number of rows per call: see [`trace::in_blocks`].
 const BLOCK: usize = 2048;
 
 fn name<'t>(trace: &'t Trace, ops: &'t Ops, node: &'t OpNode) -> &'t str {
@@ -211,13 +215,13 @@ struct Builder {
 }
 
 impl Builder {
-    /// The groups, without time.
+    /// Creates the groups, without time.
     fn new(groups: &Groups) -> Builder {
         let nodes = groups.groups.iter().map(|group| node(group.name.clone(), group.parent, group.depth));
         Builder { nodes: nodes.collect() }
     }
 
-    /// Adds the ops that pass to their groups, and these to the groups that they are in.
+    /// Adds the ops that pass the filter to their groups, and the groups to their parents.
     fn add_rows(&mut self, groups: &Groups, columns: &OpColumns, wasted: &Wasted, passing: Option<&[bool]>) {
         for (block, of_row) in groups.of_row.chunks(BLOCK).enumerate() {
             let first = block * BLOCK;
@@ -255,7 +259,7 @@ impl Builder {
         }
     }
 
-    /// An op below its group, without time.
+    /// Creates an op below its group, without time.
     fn empty_leaf(&self, parent: u32, row: usize) -> OpNode {
         let depth = self.nodes.get(parent as usize).map_or(0, |node| node.depth) + 1;
         OpNode { op: u32::try_from(row).ok(), ..node(String::new(), Some(parent), depth) }
@@ -271,7 +275,8 @@ impl Builder {
                     *sum = Some(sum.unwrap_or(0.0) + part);
                 }
             };
-            // A wait repeats the cost of its start: it is the wait's own, and counts once above it.
+            // The cost of a wait repeats that of its start: it belongs to the wait itself, but counts once in the nodes
+            // above.
             let counts = !op.is_left_out() || node.op.is_some();
             node.work_time.add(op, counts);
             if counts {
@@ -293,7 +298,7 @@ impl Builder {
         });
     }
 
-    /// Changes a node and all above it.
+    /// Changes a node and all its ancestors.
     fn add(&mut self, at: u32, change: impl Fn(&mut OpNode)) {
         let mut next = Some(at);
         while let Some(node) = next.and_then(|at| self.nodes.get_mut(at as usize)) {
@@ -302,7 +307,7 @@ impl Builder {
         }
     }
 
-    /// Orders siblings by time and lays the tree out depth first. Groups without ops are left out.
+    /// Sorts siblings by time and lays the tree out depth first. Leaves out groups without ops.
     fn finish(self, trace: &Trace, ops: &Ops) -> OpTree {
         let nodes = self.nodes;
         let mut children: Vec<Vec<u32>> = vec![Vec::new(); nodes.len()];
@@ -322,7 +327,7 @@ impl Builder {
             let Some(node) = nodes.get(at as usize) else { continue };
             let place = u32::try_from(tree.nodes.len()).unwrap_or(u32::MAX);
             tree.nodes.push(OpNode { parent, ..node.clone() });
-            // The last of the stack comes first.
+            // The stack is last in, first out.
             let below = children.get(at as usize).into_iter().flatten().rev();
             stack.extend(below.map(|&child| (child, Some(place))));
         }

@@ -1,4 +1,4 @@
-//! The texts of all nodes of a tree by number, column by column: what a filter or an order asks of every one of them.
+//! Stores the texts of all nodes of a tree by number, column by column, for filters and sorting over every node.
 
 use rustc_hash::FxHashMap;
 
@@ -6,34 +6,34 @@ use super::tree::OpTree;
 use super::{Ops, Texts};
 use trace::{Strings, Trace, in_blocks};
 
-/// A text that nodes have.
+/// A text of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NodeText {
     /// Name of the node.
     Name,
-    /// The category of its op.
+    /// Category of the node's op.
     Category,
-    /// The name of its op.
+    /// Name of the node's op.
     Op,
-    /// The names from the root down to it, for an op to its group.
+    /// Names from the root down to the node. For an op, down to its group.
     Path,
 }
 
 /// The columns, by node.
 #[derive(Clone, Debug, Default)]
 pub struct TreeColumns {
-    /// Names and paths of groups that are no texts of the ops; their numbers follow those.
+    /// Names and paths of groups that are not texts of the ops. Their numbers follow those of the ops' texts.
     texts: Strings,
     columns: [Vec<u32>; 4],
 }
 
 impl TreeColumns {
-    /// Columns of a tree of these ops.
+    /// Builds the columns of a tree of these ops.
     pub fn new(trace: &Trace, ops: &Ops, tree: &OpTree) -> TreeColumns {
         let first = ops.texts.count(trace);
         let mut kept = TreeColumns::default();
         kept.columns.iter_mut().for_each(|numbers| numbers.reserve_exact(tree.nodes.len()));
-        // Of groups alone, which are far fewer than ops.
+        // Only the paths of groups: there are far fewer groups than ops.
         let mut known: FxHashMap<u32, String> = FxHashMap::default();
         let mut next = 0;
         in_blocks(&tree.nodes, |node| {
@@ -62,12 +62,12 @@ impl TreeColumns {
         kept
     }
 
-    /// Numbers of a text of each node.
+    /// Returns the number of this text for each node.
     pub fn column(&self, text: NodeText) -> &[u32] {
         self.columns.get(text as usize).map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// The texts that are none of the ops', one after another, and where each of them ends.
+    /// Returns the concatenated texts that are not the ops', and the end of each.
     pub fn table(&self) -> (&str, &[usize]) {
         self.texts.parts()
     }

@@ -1,23 +1,23 @@
-//! The labels of all ops by number, column by column. Made when the first question comes, and kept: to place a million ops
-//! on the roofline takes longer than to answer.
+//! Stores the labels of all ops by number, column by column. Built on first use and kept: placing a million ops on the
+//! roofline takes longer than a query.
 
 use super::{Bound, Roofline};
 use crate::labels::Labels;
 use crate::ops::{CostSource, Op, Ops};
 use trace::{Trace, in_blocks};
 
-/// A label that ops have.
+/// A label of an op.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OpLabel {
-    /// What limits the op, where that is known.
+    /// Limiting resource of the op, if it is known.
     Bound,
-    /// What limits it, and "unknown" where only the peaks are known.
+    /// Limiting resource of the op, or "unknown" if only the peaks are known.
     BoundOrUnknown,
     /// See [`Op::data_type`].
     DataType,
     /// See [`Op::cost_source`].
     CostSource,
-    /// The arithmetic whose peak it is compared with.
+    /// The arithmetic whose peak the op is compared with.
     PeakDataType,
     /// See [`Op::family`].
     Family,
@@ -42,7 +42,7 @@ pub struct OpLabels {
 }
 
 impl OpLabels {
-    /// Labels of these ops. Their numbers follow those of the ops' texts.
+    /// Builds the labels of these ops. Their numbers follow those of the ops' texts.
     pub fn new(trace: &Trace, ops: &Ops, roofline: &Roofline) -> OpLabels {
         let mut labels = Labels::new(ops.texts.count(trace));
         let mut columns: [Vec<u32>; OpLabel::ALL.len()] = Default::default();
@@ -66,17 +66,17 @@ impl OpLabels {
         OpLabels { labels, columns }
     }
 
-    /// Numbers of the labels of all ops.
+    /// Returns the number of this label for all ops.
     pub fn column(&self, label: OpLabel) -> &[u32] {
         self.columns.get(label as usize).map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// The label of an op.
+    /// Returns this label of an op.
     pub fn of_row(&self, label: OpLabel, row: usize) -> Option<&str> {
         self.labels.get(self.column(label).get(row).copied()?)
     }
 
-    /// All labels.
+    /// Returns all labels.
     pub fn labels(&self) -> &Labels {
         &self.labels
     }

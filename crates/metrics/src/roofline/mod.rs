@@ -1,7 +1,8 @@
-//! The ops of a run against the peaks of its devices: how near each comes to what the hardware can do, and what bounds it.
+//! Compares the ops of a run with the peaks of its devices: computes how close each comes to the hardware's limits, and
+//! the resource that limits it.
 //!
-//! Reads the op statistics and the stats of the device planes. Peaks of the profile's device are its own stats or its maker's
-//! numbers; nothing is guessed where neither is known.
+//! Reads the op statistics and the stats of the device planes. The peaks come from the profile's stats of its device,
+//! or from the maker's published numbers. If neither is known, nothing is guessed.
 
 mod labels;
 mod peaks;
@@ -31,31 +32,31 @@ use facts::Name;
 use facts::tensor_cores;
 use trace::{PlaneKind, Platform, StatValue, Trace};
 
-/// A run against its peaks.
+/// A run compared with its devices' peaks.
 #[derive(Clone, Debug, Default)]
 pub struct Roofline {
-    /// The peaks of one device; absent where the device is unknown.
+    /// The peaks of one device. `None` if the device is unknown.
     pub peaks: Option<Peaks>,
     /// All ops together, over the window of the devices.
     pub program: Work,
-    /// FLOP/s that the mix of data types of the program's FLOPs can reach on one device.
+    /// FLOP/s that one device can reach with the program's mix of data types.
     pub program_peak: Option<f64>,
-    /// Share of the ops' self time whose FLOPs are known, in percent; absent where no op ran.
+    /// Share of the ops' self time whose FLOPs are known, in percent. `None` if no op ran.
     pub known_time_percent: Option<f64>,
-    /// Share of the ops' self time in custom calls whose cost is unknown, in percent; absent where no op ran.
+    /// Share of the ops' self time in custom calls of unknown cost, in percent. `None` if no op ran.
     pub unknown_custom_call_percent: Option<f64>,
     /// Model and hardware FLOPs utilisation.
     pub utilization: Utilization,
-    /// What the TPU runtime's counters say of the matrix units, and of the main memory's bandwidth, in percent.
+    /// Utilisation of the matrix units and of the main memory's bandwidth in percent, from the TPU runtime's counters.
     pub counters: [Option<f64>; 2],
-    /// Ops of a GPU: elementwise ones are costed in cycles.
+    /// True for ops of a GPU: the cost of elementwise ones is in cycles.
     gpu: bool,
-    /// Names of the ops that multiply matrices though their category does not say so.
+    /// Names of the ops that multiply matrices although their category does not show it.
     products: FxHashSet<Text>,
 }
 
 impl Roofline {
-    /// The ops of a run against the peaks of its devices or of the `chosen` one (a key of [`facts::devices`]).
+    /// Compares the ops of a run with the peaks of its devices, or of the `chosen` one (a key of [`facts::devices`]).
     pub fn new(trace: &Trace, devices: &Devices, ops: &Ops, chosen: Option<&str>) -> Roofline {
         let peaks = peaks(trace, devices, chosen);
         let mut roofline = Roofline { gpu: devices.platform == Some(Platform::Gpu), ..Roofline::default() };
@@ -83,12 +84,13 @@ impl Roofline {
         }
     }
 
-    /// What limits an op; `None` where its cost or the device's peaks are unknown.
+    /// Returns the limiting resource of an op, or `None` if the op's cost or the device's peaks are unknown.
     pub fn bound_label(&self, op: &Op) -> Option<&'static str> {
         self.bound(op).filter(|&bound| bound != Bound::Unknown).map(Bound::label)
     }
 
-    /// What limits an op; `None` where the device's peaks are unknown, and its category does not say it.
+    /// Returns the limiting resource of an op, or `None` if the device's peaks are unknown and the op's category does
+    /// not determine the resource.
     pub(crate) fn bound(&self, op: &Op) -> Option<Bound> {
         if op.over_host_link {
             return Some(Bound::HostLink);
@@ -96,20 +98,21 @@ impl Roofline {
         self.point(op).map(|point| point.bound_by)
     }
 
-    /// An op on the roofline; `None` where the peaks are unknown.
+    /// Places an op on the roofline. Returns `None` if the peaks are unknown.
     pub fn point(&self, op: &Op) -> Option<Point> {
         let peaks = self.peaks.as_ref()?;
         let point = if self.counts_cycles(op) { point_of_memory(peaks, op) } else { point(peaks, op) };
         Some(if op.over_host_link { point.under_host_link() } else { point })
     }
 
-    /// The arithmetic whose peak an op is compared with: [`Point::arithmetic`] of [`Roofline::point`].
+    /// Returns the arithmetic whose peak an op is compared with: [`Point::arithmetic`] of [`Roofline::point`].
     pub fn arithmetic(&self, op: &Op) -> Option<Arithmetic> {
         let peaks = self.peaks.as_ref().filter(|_| !self.counts_cycles(op))?;
         peaks.reached(op.data_type, op.family).map(|(arithmetic, _)| arithmetic)
     }
 
-    /// Several ops as one; the compute roof is that of their mix of data types. `None` where the peaks are unknown.
+    /// Places several ops on the roofline as one. The compute roof is that of their mix of data types. Returns `None`
+    /// if the peaks are unknown.
     pub fn point_of_all(&self, ops: &[&Op]) -> Option<Point> {
         if let &[op] = ops {
             return self.point(op);
@@ -126,27 +129,28 @@ impl Roofline {
         if self.counts_cycles(op) { Op { flops: None, ..*op } } else { *op }
     }
 
-    /// Does the op's cost stand for cycles instead of FLOPs? XLA's analysis for GPUs weighs elementwise arithmetic so: only
-    /// matrix products, convolutions and attention can be compared with a peak.
+    /// Returns true if the op's cost is in cycles instead of FLOPs. XLA's analysis for GPUs weights elementwise
+    /// arithmetic in this way, so only matrix products, convolutions and attention can be compared with a peak.
     pub fn counts_cycles(&self, op: &Op) -> bool {
         let product = matches!(op.family, OpFamily::Matmul | OpFamily::Convolution | OpFamily::Attention);
         self.gpu && op.cost_source == Some(CostSource::Hlo) && !product && !self.products.contains(&op.name)
     }
 
-    /// Bytes of main memory over what it could move in the devices' active spans, a share of 1; `None` where either is unknown.
+    /// Returns the used share of the main memory's bandwidth in the devices' active spans, from 0 to 1. `None` if
+    /// either is unknown.
     pub fn hbm_share(&self) -> Option<f64> {
         let peak = self.peaks.as_ref()?.level(Level::Hbm)?.bytes_per_second;
         Some(rate(self.program.level(Level::Hbm)?, self.program.time)? / peak)
     }
 
-    /// The program on the roofline; its compute roof is that of its mix of data types.
+    /// Places the program on the roofline. Its compute roof is that of its mix of data types.
     pub fn program_point(&self) -> Option<Point> {
         let peaks = self.peaks.as_ref()?;
         Some(point::place(peaks, &self.program, None, self.program_peak, None))
     }
 }
 
-/// Mean of a stat of the planes of hosts; `None` where none has it.
+/// Returns the mean of a stat of the host planes, or `None` if no host has it.
 fn counter(trace: &Trace, name: &str) -> Option<f64> {
     let values = trace.planes.iter().filter(|plane| plane.kind == PlaneKind::Host).filter_map(|plane| {
         match trace.plane_stat(plane, name)? {
@@ -158,7 +162,8 @@ fn counter(trace: &Trace, name: &str) -> Option<f64> {
     mean(&values.collect::<Vec<f64>>())
 }
 
-/// Loops, calls and branches hold ops that are separate rows, and their cost is that of these ops.
+/// Returns true for loops, calls and branches. They contain ops that are separate rows, and their cost is that of these
+/// ops.
 fn holds_others(category: &str) -> bool {
     matches!(category, "while" | "conditional" | "call")
 }
@@ -190,7 +195,8 @@ impl ProgramCosts {
                     add(sum, bytes);
                 }
             }
-            // What waits for an asynchronous op repeats its cost, though not the part of it that each states by memory.
+            // The wait for an asynchronous op repeats its cost, except for the bytes by memory, which each states
+            // separately.
             if op.is_left_out() {
                 continue;
             }
@@ -207,13 +213,14 @@ impl ProgramCosts {
         sums
     }
 
-    /// FLOP/s that the mix of data types can reach.
+    /// Returns the FLOP/s that the mix of data types can reach.
     fn mixed_peak(&self) -> Option<f64> {
         self.flops.filter(|_| self.ideal_seconds > 0.0).map(|flops| flops / self.ideal_seconds)
     }
 
-    /// Bytes of the main memory are those that ops split by memory; all bytes where none does. XProf does so too: a TPU's
-    /// `copy-done` repeats, unsplit, the bytes of its `copy-start`.
+    /// Computes the work of the program. The bytes of the main memory come from ops that split them by memory; if no op
+    /// does, all bytes count. XProf does the same: a TPU's `copy-done` repeats the bytes of its `copy-start` without
+    /// splitting them.
     fn work(&self, time: Ps) -> Work {
         let mut level_bytes = self.levels;
         if let Some(hbm) = level_bytes.first_mut().filter(|_| !self.split) {

@@ -1,7 +1,7 @@
-//! What a device can reach: arithmetic by data type, and the bandwidth of each level of its memory.
+//! Finds the peaks of a device: arithmetic by data type, and the bandwidth of each level of its memory.
 //!
-//! The plane's own stats come first; what they do not state comes from the facts about the device; a device that the
-//! user chose replaces both. One of a run's devices stands for all: those of a run are equal.
+//! The plane's own stats take precedence; the facts about the device supply the rest. A device that the user chose
+//! replaces both. One of a run's devices represents all, since they are equal.
 
 use crate::categories::OpFamily;
 use crate::devices::Devices;
@@ -13,7 +13,7 @@ use facts::{Arithmetic, Rates};
 use hlo::DataType;
 use trace::{Plane, StatValue, Trace};
 
-/// Where a peak comes from.
+/// Source of a peak.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Source {
     /// The profile: stats of the device's plane.
@@ -25,7 +25,7 @@ pub enum Source {
 }
 
 impl Source {
-    /// The report's spelling.
+    /// Returns the name that the report uses.
     pub fn label(self) -> &'static str {
         match self {
             Source::Profile => "profile",
@@ -57,7 +57,7 @@ impl Level {
     pub const ALL: [Level; 6] =
         [Level::Hbm, Level::CmemRead, Level::CmemWrite, Level::VmemRead, Level::VmemWrite, Level::Local];
 
-    /// XProf's word.
+    /// Returns XProf's name of the level.
     pub fn label(self) -> &'static str {
         match self {
             Level::Hbm => "HBM",
@@ -70,48 +70,48 @@ impl Level {
     }
 }
 
-/// A bandwidth.
+/// Bandwidth of a memory level.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bandwidth {
     /// Bytes per second.
     pub bytes_per_second: f64,
-    /// Where the bandwidth comes from.
+    /// Source of the bandwidth.
     pub source: Source,
 }
 
 /// The peaks of one device.
 #[derive(Clone, Debug)]
 pub struct Peaks {
-    /// The device's name: the chosen one's, else the profile's.
+    /// Name of the chosen device, or of the profile's if none was chosen.
     pub device: String,
-    /// Row of the device in the facts, where it is known.
+    /// The device in the facts, if it is known.
     pub facts: Option<&'static Device>,
-    /// Labels of other devices that are sold under the name in the profile: that of `facts` is assumed.
+    /// Labels of other devices that are sold under the profile's name. The device in `facts` is assumed.
     pub others: Vec<&'static str>,
-    /// Dense arithmetic, FLOP/s.
+    /// Dense arithmetic, in FLOP/s.
     pub rates: Rates,
-    /// Where `rates` come from: several sources where a TPU's profile states one of them.
+    /// Source of `rates`. If a TPU's profile states one rate, the others are scaled from the facts.
     pub rates_source: Source,
-    /// Bandwidths by [`Level`]; absent for levels that the device lacks or whose bandwidth is unknown.
+    /// Bandwidths by [`Level`]. `None` for levels that the device lacks or whose bandwidth is unknown.
     levels: [Option<Bandwidth>; Level::ALL.len()],
-    /// Links to other devices, bytes per second, both directions together.
+    /// Bandwidth of the links to other devices, in bytes per second, both directions together.
     pub interconnect_bytes_per_second: Option<f64>,
-    /// The one peak that XProf compares every op with, FLOP/s.
+    /// The single peak that XProf compares every op with, in FLOP/s.
     pub xprof_flops_per_second: Option<f64>,
-    /// XProf's bandwidth of the main memory, bytes per second.
+    /// XProf's bandwidth of the main memory, in bytes per second.
     pub xprof_hbm_bytes_per_second: Option<f64>,
-    /// Products of single-precision operands run as TF32, as XLA does by default on NVIDIA's GPUs.
+    /// True if products of single-precision operands run as TF32, as XLA does by default on NVIDIA's GPUs.
     tf32: bool,
 }
 
 impl Peaks {
-    /// The bandwidth of a level.
+    /// Returns the bandwidth of a level.
     pub fn level(&self, level: Level) -> Option<Bandwidth> {
         self.levels.get(level as usize).copied().flatten()
     }
 
-    /// The rate that operands of this type can reach in an op of this family, and the arithmetic it is of. Ops whose type is
-    /// unknown are compared as XProf compares all: with half precision.
+    /// Returns the arithmetic that an op of this family uses for operands of this type, and its rate. Ops of unknown
+    /// type are compared with half precision, as XProf does for all ops.
     pub fn reached(&self, data_type: Option<DataType>, family: OpFamily) -> Option<(Arithmetic, f64)> {
         let products = matches!(family, OpFamily::Matmul | OpFamily::Convolution | OpFamily::Attention);
         self.rates.reached(match data_type {
@@ -120,7 +120,7 @@ impl Peaks {
         })
     }
 
-    /// The fastest floating-point arithmetic of 16 bits or more.
+    /// Returns the fastest floating-point arithmetic of 16 bits or more.
     pub fn highest(&self) -> Option<(Arithmetic, f64)> {
         let kinds = [Arithmetic::Bf16, Arithmetic::Fp16, Arithmetic::Fp32];
         let mut highest: Option<(Arithmetic, f64)> = None;
@@ -132,18 +132,18 @@ impl Peaks {
         highest
     }
 
-    /// FLOPs per byte at which a level stops to bound arithmetic of `flops_per_second`.
+    /// Returns the FLOPs per byte above which a level no longer limits arithmetic of `flops_per_second`.
     pub fn ridge_point(&self, level: Level, flops_per_second: f64) -> Option<f64> {
         self.level(level).map(|bandwidth| flops_per_second / bandwidth.bytes_per_second)
     }
 
-    /// FLOPs per byte at which the main memory stops to bound, with the single peak that XProf has.
+    /// Returns the FLOPs per byte above which the main memory no longer limits an op, with XProf's single peak.
     pub fn xprof_ridge_point(&self) -> Option<f64> {
         Some(self.xprof_flops_per_second? / self.xprof_hbm_bytes_per_second?)
     }
 }
 
-/// The arithmetic of operands of a type. Integers of more than 8 bits run on the same lanes as single precision.
+/// Returns the arithmetic for operands of a type. Integers of more than 8 bits use the same lanes as single precision.
 fn arithmetic(data_type: DataType, tf32: bool) -> Arithmetic {
     match data_type.name() {
         "bf16" => Arithmetic::Bf16,
@@ -157,11 +157,11 @@ fn arithmetic(data_type: DataType, tf32: bool) -> Arithmetic {
     }
 }
 
-/// The peaks of the run's devices; `None` where neither the profile nor the user says which they are.
+/// Finds the peaks of the run's devices. Returns `None` if neither the profile nor the user names the device.
 pub fn peaks(trace: &Trace, devices: &Devices, chosen: Option<&str>) -> Option<Peaks> {
     let plane = devices.used.iter().find_map(|device| trace.planes.get(device.plane));
-    let told = plane.and_then(|plane| told(&Stats { trace, plane }));
-    let Some(Chosen { device: chosen, name }) = chosen.and_then(devices::chosen) else { return told };
+    let stated = plane.and_then(|plane| stated(&Stats { trace, plane }));
+    let Some(Chosen { device: chosen, name }) = chosen.and_then(devices::chosen) else { return stated };
     let mut levels = [None; Level::ALL.len()];
     if let (Some(slot), Some(bytes_per_second)) = (levels.first_mut(), chosen.hbm_bytes_per_second) {
         *slot = Some(Bandwidth { bytes_per_second, source: Source::Chosen });
@@ -174,20 +174,20 @@ pub fn peaks(trace: &Trace, devices: &Devices, chosen: Option<&str>) -> Option<P
         rates_source: Source::Chosen,
         levels,
         interconnect_bytes_per_second: chosen.interconnect_bytes_per_second,
-        xprof_flops_per_second: told.as_ref().and_then(|told| told.xprof_flops_per_second),
-        xprof_hbm_bytes_per_second: told.as_ref().and_then(|told| told.xprof_hbm_bytes_per_second),
+        xprof_flops_per_second: stated.as_ref().and_then(|stated| stated.xprof_flops_per_second),
+        xprof_hbm_bytes_per_second: stated.as_ref().and_then(|stated| stated.xprof_hbm_bytes_per_second),
         tf32: chosen.vendor == "nvidia",
     })
 }
 
-/// Numbers of a plane.
+/// Stats of a plane.
 struct Stats<'a> {
     trace: &'a Trace,
     plane: &'a Plane,
 }
 
 impl Stats<'_> {
-    /// A positive number; zero stands for "there is none".
+    /// Returns a positive number. Zero in the profile means that there is none.
     fn number(&self, name: &str) -> Option<f64> {
         let value = match self.trace.plane_stat(self.plane, name)? {
             StatValue::Int(value) => value as f64,
@@ -204,15 +204,15 @@ impl Stats<'_> {
         }
     }
 
-    /// A bandwidth of a TPU.
+    /// Returns a bandwidth of a TPU.
     fn giga(&self, name: &str) -> Option<Bandwidth> {
         let bytes_per_second = self.number(name)? * 1e9;
         Some(Bandwidth { bytes_per_second, source: Source::Profile })
     }
 }
 
-/// The peaks as the profile states them, by numbers or by the device's name.
-fn told(stats: &Stats<'_>) -> Option<Peaks> {
+/// Returns the peaks that the profile states, as numbers or through the device's name.
+fn stated(stats: &Stats<'_>) -> Option<Peaks> {
     let name = device_model(stats.trace, stats.plane);
     let cores = stats.number("core_count").map(|cores| cores as u64);
     let found = name.as_deref().and_then(|name| devices::assumed(name, cores, stats.number("memory_size")));
@@ -230,7 +230,7 @@ fn told(stats: &Stats<'_>) -> Option<Peaks> {
     Some(Peaks { device: name.map_or(peaks.device, |name| format!("{name}{assumed}")), others, ..peaks })
 }
 
-/// What the facts alone say.
+/// Returns the peaks for which the facts are the only source.
 fn unknown(facts: &'static Device) -> Peaks {
     let source = Source::Facts;
     let hbm = facts.hbm_bytes_per_second.map(|bytes_per_second| Bandwidth { bytes_per_second, source });
@@ -248,7 +248,8 @@ fn unknown(facts: &'static Device) -> Peaks {
     }
 }
 
-/// A TPU states its peaks. They are of one core where the plane is one, so the other types' rates are scaled alike.
+/// Reads the peaks of a TPU from its stats. They are those of one core if the plane is a core, so the rates of the
+/// other types are scaled by the same factor.
 fn tpu(stats: &Stats<'_>, facts: Option<&'static Device>) -> Option<Peaks> {
     let peak = stats.number("peak_teraflops_per_second")? * 1e12;
     let mut rates = facts.map(|facts| facts.rates).unwrap_or_default();
@@ -278,10 +279,11 @@ fn tpu(stats: &Stats<'_>, facts: Option<&'static Device>) -> Option<Peaks> {
     })
 }
 
-/// A GPU states its cores and their clock: times what a core does in a cycle, these are its peaks. Makers publish lower ones,
-/// at a clock that the chip can hold, so these win where the device is known.
+/// Computes the peaks of a GPU from its cores and their clock, multiplied by the work of a core per cycle. Makers
+/// publish lower peaks, at a clock that the chip can sustain. If the device is known, these take precedence.
 ///
-/// An AMD profile states half the bandwidth of the memory (one of the two transfers in a clock cycle), so the maker's wins.
+/// An AMD profile states half the bandwidth of the memory (one of the two transfers in a clock cycle), so the maker's
+/// number takes precedence.
 fn gpu(stats: &Stats<'_>, named: Option<&'static Device>) -> Option<Peaks> {
     let cores = stats.number("core_count")?;
     let cycles = cores * stats.number("clock_rate")? * 1e3;
@@ -324,8 +326,8 @@ fn nvidia_core(stats: &Stats<'_>) -> Option<&'static GpuCore> {
     gpu_rates::nvidia(major, stats.number("compute_cap_minor").unwrap_or(0.0) as i64)
 }
 
-/// AMD's ISA: the profile's own word, without the features that may follow it (`gfx942:sramecc+`), else the one that the
-/// capability can stand for: it lacks the last digit, and 9.0 is both `gfx908` and `gfx90a`.
+/// Returns AMD's ISA. Uses the profile's own name, without the features that may follow it (`gfx942:sramecc+`), or the
+/// ISA of the compute capability. The capability lacks the last digit, and 9.0 is both `gfx908` and `gfx90a`.
 fn isa<'a>(stats: &'a Stats<'_>) -> &'a str {
     let name = stats.text("gpu_device_name").split(':').next().unwrap_or("");
     if name.starts_with("gfx") {

@@ -1,11 +1,11 @@
-//! Where an op stands on the roofline of its device.
+//! Places an op on the roofline of its device.
 //!
 //! ```text
 //! FLOP/s            compute roof of its data type
 //!   |           ____________________
 //!   |         /          .           compute efficiency = FLOP/s / roof
 //!   |       /  HBM x     |           memory utilisation = bytes/s / bandwidth, of each level
-//!   |     /              |           roofline efficiency = the greatest of them: what bounds it
+//!   |     /              |           roofline efficiency = the largest of them, which gives the limiting resource
 //!   |   /                v
 //!   +---------------------------- FLOPs/byte
 //! ```
@@ -15,25 +15,25 @@ use crate::ops::{Op, rate};
 use base::Ps;
 use facts::Arithmetic;
 
-/// What is compared with the peaks: an op, or a program.
+/// Work that is compared with the peaks: of an op, or of a program.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Work {
     /// FLOPs done.
     pub flops: Option<f64>,
     /// FLOPs of the model's arithmetic.
     pub model_flops: Option<f64>,
-    /// Bytes read and written, all memories together.
+    /// Bytes read and written, over all memories.
     pub bytes: Option<f64>,
     /// Bytes read and written by [`Level`].
     pub level_bytes: [Option<f64>; Level::ALL.len()],
-    /// The time it took, summed over devices.
+    /// Time of the work, summed over devices.
     pub time: Ps,
-    /// In which time the work was done: see [`Op::work_time`].
+    /// Time in which the work was done: see [`Op::work_time`].
     pub work_time: Ps,
 }
 
 impl Work {
-    /// All occurrences of an op.
+    /// Returns the work of all occurrences of an op.
     pub fn of(op: &Op) -> Work {
         let split = |bytes: fn(&trace::MemoryBytes) -> i64| op.memory.as_ref().map(|it| op.of_all(bytes(it)));
         Work {
@@ -53,22 +53,22 @@ impl Work {
         }
     }
 
-    /// Bytes of a level.
+    /// Returns the bytes of a level.
     pub fn level(&self, level: Level) -> Option<f64> {
         self.level_bytes.get(level as usize).copied().flatten()
     }
 
-    /// FLOPs per byte of a level, absent where none is moved.
+    /// Returns the FLOPs per byte of a level, or `None` if no byte is moved.
     pub fn level_intensity(&self, level: Level) -> Option<f64> {
         per_byte(self.flops, self.level(level))
     }
 
-    /// FLOPs per byte, all memories together.
+    /// Returns the FLOPs per byte, over all memories.
     pub fn intensity(&self) -> Option<f64> {
         per_byte(self.flops, self.bytes)
     }
 
-    /// FLOP/s.
+    /// Returns the FLOP/s.
     pub fn flop_rate(&self) -> Option<f64> {
         rate(self.flops?, self.work_time)
     }
@@ -79,21 +79,21 @@ fn per_byte(flops: Option<f64>, bytes: Option<f64>) -> Option<f64> {
     (bytes > 0.0).then(|| flops / bytes)
 }
 
-/// What keeps an op from being faster.
+/// Limiting resource of an op.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bound {
     /// Arithmetic.
     Compute,
     /// A level of memory.
     Memory(Level),
-    /// The link to the host, of which no peak is known.
+    /// The link to the host, whose peak is unknown.
     HostLink,
-    /// Neither: no FLOP and no byte is known of it.
+    /// Unknown, because the op has no known FLOPs or bytes.
     Unknown,
 }
 
 impl Bound {
-    /// XProf's word.
+    /// Returns XProf's name of the resource.
     pub fn label(self) -> &'static str {
         match self {
             Bound::Compute => "Compute",
@@ -104,35 +104,36 @@ impl Bound {
     }
 }
 
-/// An op on the roofline. Shares are of 1.
+/// An op on the roofline. Shares are from 0 to 1.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Point {
     /// FLOP/s.
     pub flop_rate: Option<f64>,
-    /// FLOPs per byte, all memories together.
+    /// FLOPs per byte, over all memories.
     pub intensity: Option<f64>,
     /// FLOPs per byte of each [`Level`].
     pub level_intensity: [Option<f64>; Level::ALL.len()],
-    /// The arithmetic whose peak it is compared with; absent in a comparison as XProf makes it.
+    /// The arithmetic whose peak the op is compared with. `None` in a comparison by XProf's rules.
     pub arithmetic: Option<Arithmetic>,
-    /// Peak of that arithmetic, FLOP/s.
+    /// Peak of that arithmetic, in FLOP/s.
     pub peak_flop_rate: Option<f64>,
     /// `flop_rate / peak_flop_rate`.
     pub compute_efficiency: Option<f64>,
-    /// The greatest share of a level's bandwidth.
+    /// The largest used share of a level's bandwidth.
     pub max_mem_bw_utilization: Option<f64>,
-    /// The roof that the op is nearest to.
+    /// The roof that the op is closest to.
     pub bound_by: Bound,
-    /// How near.
+    /// Share of that roof that the op reaches.
     pub roofline_efficiency: Option<f64>,
     /// FLOP/s at that roof, with the same bytes per FLOP.
     pub optimal_flop_rate: Option<f64>,
-    /// FLOPs per byte of what bounds the op.
+    /// FLOPs per byte of the limiting resource.
     pub bottleneck_intensity: Option<f64>,
 }
 
 impl Point {
-    /// The point of a copy to or from the host: it is nowhere near the device's own roofs, and no peak of the link is known.
+    /// Converts the point to that of a copy to or from the host. Such a copy is far from the device's own roofs, and
+    /// the link's peak is unknown.
     pub(super) fn under_host_link(self) -> Point {
         Point {
             bound_by: Bound::HostLink,
@@ -144,23 +145,23 @@ impl Point {
     }
 }
 
-/// An op against the peak of its own data type.
+/// Compares an op with the peak of its own data type.
 pub fn point(peaks: &Peaks, op: &Op) -> Point {
     let (arithmetic, peak) = peaks.reached(op.data_type, op.family).unzip();
     place(peaks, &Work::of(op), arithmetic, peak, None)
 }
 
-/// An op against the memory's roofs alone.
+/// Compares an op with the memory's roofs alone.
 pub fn point_of_memory(peaks: &Peaks, op: &Op) -> Point {
     place(peaks, &Work::of(op), None, None, None)
 }
 
-/// An op against the one peak, and the bandwidth of main memory, that XProf has.
+/// Compares an op with XProf's single peak and XProf's bandwidth of main memory.
 pub fn point_as_xprof(peaks: &Peaks, op: &Op) -> Point {
     place(peaks, &Work::of(op), None, peaks.xprof_flops_per_second, peaks.xprof_hbm_bytes_per_second)
 }
 
-/// Work against a compute roof and the memory roofs, of which that of the main memory may be replaced.
+/// Compares work with a compute roof and the memory roofs. `hbm_bytes_per_second` replaces the roof of the main memory.
 pub(super) fn place(
     peaks: &Peaks,
     work: &Work,

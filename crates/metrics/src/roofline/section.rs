@@ -1,4 +1,4 @@
-//! The roofline as the unified profile has it.
+//! Builds the roofline section of the report.
 
 use super::{Level, Peaks, Roofline};
 use crate::ops::rate;
@@ -6,7 +6,8 @@ use crate::window::WindowKind;
 use base::{Warning, WarningCode, format, sort};
 use facts::Arithmetic;
 
-/// `roofline` of the unified profile; absent where the peaks are unknown. `window` is what its numbers are of.
+/// Builds `roofline` of the report. Returns `None` if the peaks are unknown. `window` is the window that its numbers
+/// cover.
 pub fn section(roofline: &Roofline, window: WindowKind) -> Option<report::Roofline> {
     let peaks = roofline.peaks.as_ref()?;
     let kinds = Arithmetic::ALL.into_iter();
@@ -30,36 +31,39 @@ pub fn section(roofline: &Roofline, window: WindowKind) -> Option<report::Roofli
     })
 }
 
-/// Custom calls from which on what MFU leaves out is worth a warning (ours), in percent of the ops' self time.
+/// Share of custom calls in the ops' self time above which a warning names the costs that MFU leaves out, in percent
+/// (our choice).
 const UNKNOWN_CALLS_PERCENT: f64 = 5.0;
 
-/// What has to be said of the peaks and costs.
+/// Returns the warnings about peaks and costs.
 pub fn warnings(roofline: &Roofline) -> Vec<Warning> {
     roofline.peaks.as_ref().and_then(assumption).into_iter().chain(missing_costs(roofline)).collect()
 }
 
-/// Says which product is assumed if several are sold under the name in the profile.
+/// Names the assumed product if several are sold under the profile's name.
 fn assumption(peaks: &Peaks) -> Option<Warning> {
     let assumed = peaks.facts.filter(|_| !peaks.others.is_empty())?;
     let message = format!(
-        "The profile does not say which product its devices are. Peaks are those of the {}; it may also be the {}.",
+        "The profile does not name the exact product of its devices. Peaks are those of the {}; the devices may also \
+         be the {}.",
         assumed.label,
         peaks.others.join(" or the ")
     );
     Some(Warning::new(WarningCode::DeviceAssumed, message))
 }
 
-/// Says that costs are missing where custom calls that nobody counted take much of the time.
+/// Warns of missing costs if custom calls without an estimate take much of the time.
 fn missing_costs(roofline: &Roofline) -> Option<Warning> {
     let calls = roofline.unknown_custom_call_percent.filter(|&share| share >= UNKNOWN_CALLS_PERCENT)?;
     let counted = roofline.known_time_percent.unwrap_or(0.0);
     let message = format!(
-        "Custom calls of unknown FLOPs and bytes take {} of the op time. MFU and HFU count {} of it; the roofline, rates and \
-         utilisation leave these calls out.",
+        "Custom calls with unknown FLOPs and bytes take {} of the op time. MFU and HFU cover {} of it; the roofline, \
+         rates and utilisation leave these calls out.",
         format::percent(calls),
         format::percent(counted)
     );
-    let remedy = "Give the kernel an estimate: pallas_call(..., cost_estimate=pl.CostEstimate(flops=..., bytes_accessed=..., transcendentals=...)).";
+    let remedy = "Give the kernel an estimate: pallas_call(..., cost_estimate=pl.CostEstimate(flops=..., \
+        bytes_accessed=..., transcendentals=...)).";
     Some(Warning::new(WarningCode::CustomCallsWithoutCost, message).with_remedy(remedy))
 }
 

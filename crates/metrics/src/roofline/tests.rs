@@ -1,4 +1,4 @@
-//! Peaks and points against numbers computed by hand.
+//! Compares peaks and points with numbers computed by hand.
 
 use super::*;
 use crate::categories::OpFamily;
@@ -94,7 +94,7 @@ fn close(found: Option<f64>, wanted: f64) {
 fn a_gpus_peaks_are_cores_times_clock_times_rate() {
     let (trace, devices) = h100();
     let peaks = peaks(&trace, &devices, None).unwrap();
-    // 132 SMs x 1.98 GHz = 261.36e9 cycles a second.
+    // 132 SMs x 1.98 GHz = 261.36e9 cycles per second.
     close(peaks.xprof_flops_per_second, 261.36e9 * 4096.0);
     close(peaks.rates.get(Arithmetic::Fp8), 261.36e9 * 8192.0);
     close(peaks.rates.get(Arithmetic::Fp32), 261.36e9 * 256.0);
@@ -154,7 +154,7 @@ fn a_tpu_states_its_peaks_and_the_facts_add_the_other_types() {
 }
 
 #[test]
-fn the_users_choice_replaces_what_the_profile_says() {
+fn the_users_choice_replaces_the_profiles_device() {
     let (trace, devices) = h100();
     let chosen = peaks(&trace, &devices, Some("A100-SXM-80GB")).unwrap();
     close(chosen.rates.get(Arithmetic::Tf32), 156e12);
@@ -214,7 +214,7 @@ fn a_point_is_bound_by_the_roof_it_is_nearest_to() {
     assert_eq!(found.bound_by.label(), "HBM");
     close(found.roofline_efficiency, 0.5);
     close(found.optimal_flop_rate, 13.4e12);
-    // XProf compares with 4096 FLOPs a cycle whatever the type, and with the profile's bandwidth.
+    // XProf compares with 4096 FLOPs per cycle for any type, and with the profile's bandwidth.
     let theirs = point_as_xprof(&peaks, &memory);
     close(theirs.compute_efficiency, 6.7e12 / (261.36e9 * 4096.0));
     close(theirs.max_mem_bw_utilization, 1.675e12 / 3.35232e12);
@@ -234,7 +234,7 @@ fn levels_of_a_tpus_memory_bound_too() {
     let (trace, devices) = device(&stats, &[("device_type_string", "TPU v6 Lite")]);
     let peaks = peaks(&trace, &devices, None).unwrap();
     let mut op = op("bf16", OpFamily::Matmul, Some(1e6), Some(2.2e9), 100);
-    // 1 ms: no more than 16 MB of HBM in 100 us would be 10 %; 1 GB of VMEM is half of what 100 us allow.
+    // 1 ms: no more than 16 MB of HBM in 100 us would be 10 %; 1 GB of VMEM is half of the limit for 100 us.
     op.memory = Some(MemoryBytes {
         hbm_read: 10_000_000,
         hbm_write: 6_000_000,
@@ -249,10 +249,10 @@ fn levels_of_a_tpus_memory_bound_too() {
 }
 
 #[test]
-fn mfu_is_time_at_peak_of_time_at_hand() {
+fn mfu_is_time_at_peak_per_available_time() {
     let (trace, devices) = h100();
     let peaks = peaks(&trace, &devices, Some("h100-sxm")).unwrap();
-    // 100 us at the bf16 peak, 50 us at the fp8 peak, 40 us of bf16 computed again.
+    // 100 us at the bf16 peak, 50 us at the fp8 peak, 40 us of recomputed bf16.
     let bf16 = op("bf16", OpFamily::Matmul, Some(989.5e12 * 100e-6), None, 300);
     let fp8 = op("f8e4m3fn", OpFamily::Matmul, Some(1979e12 * 50e-6), None, 200);
     let mut again = op("bf16", OpFamily::Matmul, Some(989.5e12 * 40e-6), None, 100);

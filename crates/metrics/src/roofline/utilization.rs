@@ -1,28 +1,31 @@
-//! Model and hardware FLOPs utilisation: the time that arithmetic takes at the peak of its data types, of the time at hand.
+//! Computes model and hardware FLOPs utilisation: the time that the arithmetic would take at the peak of its data
+//! types, as a share of the available time.
 //!
 //! ```text
-//!        sum over ops of the window of (model FLOPs / peak of the op's data type)
+//!        sum over ops in the window of (model FLOPs / peak of the op's data type)
 //! MFU = --------------------------------------------------------------------------
 //!        sum over devices of the length of the window
 //! ```
 //!
-//! Work of a program that computes all in one type gives the usual definition: model FLOPs of a step over step time, peak and
-//! number of devices. Ops that are computed again to save memory are no part of the model's arithmetic; HFU counts them.
+//! For a program that computes everything in one type this equals the usual definition: model FLOPs of a step divided
+//! by step time, peak and number of devices. Ops that are recomputed to save memory are not part of the model's
+//! arithmetic; HFU counts them.
 
 use super::Peaks;
 use crate::ops::{Op, Ops};
 use base::Ps;
 
-/// A share of 100, or a sentence that says what is missing.
+/// A share in percent, or a sentence that names the missing data.
 pub type Share = Result<f64, &'static str>;
 
 const NO_OPS: &str = "No op ran on a device.";
-const NOT_RECORDED: &str = "Some module runs have no ops: the profiler did not record the work of that time.";
+const NOT_RECORDED: &str = "Some module runs have no ops: the profiler did not record their work.";
 const NO_PEAK: &str = "The device's peak is unknown.";
-const NO_FLOPS: &str = "No FLOPs are known: the profile holds neither costs of ops nor compiled programs, or only elementwise GPU kernels, whose cost is in cycles, and custom calls whose author gives no estimate.";
-const NOT_TOLD: &str = "Neither names nor framework paths show which ops are recomputed.";
+const NO_FLOPS: &str = "No FLOPs are known: the profile contains neither op costs nor compiled programs, or only \
+    elementwise GPU kernels, whose cost is in cycles, and custom calls without an estimate by their author.";
+const RECOMPUTE_UNKNOWN: &str = "Neither names nor framework paths show which ops are recomputed.";
 
-/// What MFU and HFU are.
+/// MFU and HFU of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Utilization {
     /// Model FLOPs utilisation in percent.
@@ -37,7 +40,7 @@ impl Default for Utilization {
     }
 }
 
-/// Seconds at the peak: of the model's arithmetic, and of all.
+/// Seconds at the peak: of the model's arithmetic, and of all arithmetic.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Ideal {
     model: f64,
@@ -50,7 +53,8 @@ impl Ideal {
         self.hardware += other.hardware;
     }
 
-    /// Of all occurrences of an op; `None` where its FLOPs or the peak of their type are unknown.
+    /// Returns the time of all occurrences of an op at the peak. `None` if its FLOPs or the peak of their type are
+    /// unknown.
     fn of(op: &Op, peaks: &Peaks) -> Option<Ideal> {
         let (_, peak) = peaks.reached(op.data_type, op.family)?;
         let flops = op.flops.or(op.model_flops)?;
@@ -60,8 +64,8 @@ impl Ideal {
 }
 
 impl Utilization {
-    /// Measures the ops for which `leaf` gives what counts of them (`None` for a loop, whose ops are separate rows). Nothing is known where
-    /// the capture `lacks_ops`.
+    /// Computes the utilisation. `leaf` returns the part of an op that counts, or `None` for a loop, whose ops are
+    /// separate rows. If the capture `lacks_ops`, the result is unknown.
     pub(super) fn new(
         ops: &Ops,
         lacks_ops: bool,
@@ -76,10 +80,10 @@ impl Utilization {
             return missing(NO_OPS);
         }
         let Some(peaks) = peaks else { return missing(NO_PEAK) };
-        let mut told = false;
+        let mut is_known = false;
         let ideal = |op: &Op| {
             let op = leaf(op)?;
-            told |= op.rematerialized.is_some();
+            is_known |= op.rematerialized.is_some();
             Ideal::of(&op, peaks)
         };
         let ideals: Vec<Option<Ideal>> = ops.rows.iter().map(ideal).collect();
@@ -89,7 +93,10 @@ impl Utilization {
         let mut sum = Ideal::default();
         ideals.iter().flatten().for_each(|&ideal| sum.add(ideal));
         let percent = |seconds: f64| 100.0 * seconds / (ops.device_time.as_ps() as f64 * 1e-12);
-        Utilization { mfu: Ok(percent(sum.model)), hfu: if told { Ok(percent(sum.hardware)) } else { Err(NOT_TOLD) } }
+        Utilization {
+            mfu: Ok(percent(sum.model)),
+            hfu: if is_known { Ok(percent(sum.hardware)) } else { Err(RECOMPUTE_UNKNOWN) },
+        }
     }
 }
 
@@ -118,7 +125,8 @@ mod tests {
         b.build()
     }
 
-    /// Utilization from the second step's start on, for `length_us` microseconds; the active span where none is given.
+    /// Computes the utilisation from the start of the second step, for `length_us` microseconds. Without a length, of
+    /// the active span.
     fn measure(length_us: Option<i64>, cost: fn(&str) -> Option<f64>) -> Utilization {
         let trace = run();
         let all = Devices::of(&trace);
@@ -155,7 +163,7 @@ mod tests {
     #[test]
     fn counted_steps_are_the_window() {
         let found = measure(Some(100), cost);
-        // 25 of 100 us, 35 with what is computed again, whatever the warm-up did.
+        // 25 of 100 us, and 35 with recomputation, regardless of the warm-up.
         close(found.mfu, 25.0);
         close(found.hfu, 35.0);
     }
@@ -176,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_is_said() {
+    fn missing_data_have_a_reason() {
         assert_eq!(measure(Some(100), |_| None).mfu, Err(NO_FLOPS));
         assert_eq!(measure(Some(100), |name| cost(name).filter(|_| name == "warm_up")).mfu, Err(NO_FLOPS));
     }

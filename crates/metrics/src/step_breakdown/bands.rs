@@ -1,13 +1,13 @@
-//! The parts of the steps as stretches of time: what a timeline shows as coloured bands.
+//! Computes the parts of the steps as time ranges, which a timeline shows as coloured bands.
 //!
 //! ```text
 //! step     [                                             )
 //! device   [op 1   )  [all-reduce )                 [op 3)
-//! bands    [compute)-h[communicat.)-compile-|-host--[comp)     the causes of one gap follow each other in the order of the parts
+//! bands    [compute)-h[communicat.)-compile-|-host--[comp)     the causes of a gap are in the order of the parts
 //! ```
 //!
-//! The bands of a part add up to that part of the step exactly. Work is shown in the whole capture, idle time inside steps, where its
-//! causes are known.
+//! The bands of a part add up to that part of the step exactly. Work is shown for the whole capture, idle time only
+//! inside steps, because its causes are unknown elsewhere.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,8 @@ use crate::step_part::{Parts, StepPart};
 use trace::{Interval, Trace};
 
 impl Breakdown {
-    /// The bands of every used device of the whole capture, by ascending start. `times` has one entry a used device.
+    /// Returns the bands of every used device over the whole capture, by ascending start. `times` has one entry per
+    /// used device.
     pub fn bands(
         &self,
         trace: &Trace,

@@ -1,4 +1,5 @@
-//! What happened in a step, one by one: every op with its own time inside, and the idle time before it with its causes.
+//! Lists the events of a step: every op with its self time inside the step, and the idle time before it with its
+//! causes.
 //!
 //! ```text
 //! step        [                                      )
@@ -6,8 +7,8 @@
 //! events      op 1   op 2    idle    op 3 idle  op 4         each clipped to the step
 //! ```
 //!
-//! The idle events of a part add up to that part of the step exactly, and so do the ops where streams do not run beside each other: an
-//! op that another one hides is an event all the same, and its time is not in the part.
+//! The idle events of a part add up to that part of the step exactly. The ops do too, unless streams run in parallel:
+//! an op that overlaps with an op of an earlier part is listed, but the part does not include its time.
 
 use std::collections::BTreeMap;
 
@@ -29,18 +30,18 @@ use trace::{EventId, Interval, Trace};
 pub struct StepEvent {
     /// Index into [`Breakdown::rows`].
     pub row: u32,
-    /// Part of the step that the event is.
+    /// Part of the step that the event belongs to.
     pub part: StepPart,
-    /// When the event begins inside the step; of a gap of several causes each begins with the gap.
+    /// Start of the event inside the step. If a gap has several causes, each starts with the gap.
     pub start: Ps,
-    /// How long the event is inside the step: of an op without those nested in it.
+    /// Time of the event inside the step. For an op, without nested ops.
     pub time: Ps,
-    /// The op; of idle time the op that ended it, where one did.
+    /// The op. For idle time, the op that ended it, if there is one.
     pub op: Option<EventId>,
 }
 
 impl Breakdown {
-    /// The events of the chosen rows in the order of time, at most about `most` of each device's.
+    /// Returns the events of the chosen rows by time, at most about `most` for each device.
     pub fn events(
         &self,
         trace: &Trace,
@@ -79,7 +80,7 @@ impl Breakdown {
     }
 }
 
-/// The ops inside windows, which do not overlap.
+/// Returns the ops inside windows, which must not overlap.
 fn ops(
     trace: &Trace,
     device: &Device,
@@ -88,7 +89,7 @@ fn ops(
     most: usize,
 ) -> Vec<StepEvent> {
     let mut found: Vec<StepEvent> = Vec::new();
-    // An op in which others are nested has its time in pieces.
+    // The time of an op with nested ops is in several intervals.
     let mut places: FxHashMap<(usize, u32), usize> = FxHashMap::default();
     for_each_self_interval(trace, device, |op, interval| {
         let Some((id, event)) = device.ops.get(op).and_then(|&id| Some((id, trace.events.get(id)?))) else { return };
@@ -107,7 +108,7 @@ fn ops(
     found
 }
 
-/// The idle times of a device inside a window.
+/// Returns the idle times of a device inside a window.
 pub(super) fn idle(device: &Device, window: Interval) -> impl Iterator<Item = Interval> {
     let busy = device.busy.parts();
     let first = busy.partition_point(|part| part.end <= window.start);
@@ -121,7 +122,7 @@ pub(super) fn idle(device: &Device, window: Interval) -> impl Iterator<Item = In
     })
 }
 
-/// The first op that begins where a gap ends.
+/// Returns the first op that begins where a gap ends.
 fn ended_by(trace: &Trace, device: &Device, gap: Interval) -> Option<EventId> {
     let start = |id: &EventId| trace.events.get(*id).map(|event| event.start);
     let at = device.ops.partition_point(|id| start(id).is_some_and(|start| start < gap.end));

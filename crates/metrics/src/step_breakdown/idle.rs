@@ -1,24 +1,24 @@
-//! Why a device is idle.
+//! Finds the causes of a device's idle time.
 //!
-//! A gap lies between the end of one op and the start of the next, over all streams of a device. Its cause follows from when the next op
-//! was launched:
+//! A gap is the time between the end of one op and the start of the next, over all streams of a device. Its cause
+//! follows from the time when the next op was launched:
 //!
 //! ```text
-//! device   [op 1     )                       [op 2   )        launched late: the host held it up
+//! device   [op 1     )                       [op 2   )        launched late: the host delayed it
 //! host        [compile       )  [launch 2)
 //! cause               CCCCCCCHHHHHHHHHHHHHHHH                 compile, then host_bound
 //!
-//! device   [op 1     )  [op 2   )                             launched in time: kernel_wait where short, else other
+//! device   [op 1     )  [op 2   )                             launched in time: kernel_wait if short, otherwise other
 //! host      [launch 2)
 //!
-//! device   [op 1     )                       [op 2   )        launched late, and then held up by something else
+//! device   [op 1     )                       [op 2   )        launched late, then delayed by something else
 //! host           [launch 2)
 //! cause               HHHHHOOOOOOOOOOOOOOOOOO                 host_bound until the call ends, then other
 //! ```
 //!
-//! Compilation and input explain idle time only before the launch: what the host does later cannot have held up the op. Where the
-//! trace does not have the launch they explain what they cover, and the rest is `other`. What the device itself says of a
-//! gap (it waits for other devices) comes before all.
+//! Compilation and input explain idle time only before the launch: later work of the host cannot have delayed the op.
+//! If the trace lacks the launch, they explain the time that they cover, and the rest is `other`. Causes that the
+//! device itself records (it waits for other devices) take precedence.
 
 use super::launch_times::{DeviceLaunches, Launch};
 use crate::devices::{Device, Devices};
@@ -27,18 +27,19 @@ use crate::step_part::{Parts, StepPart};
 use base::Ps;
 use trace::{Interval, IntervalSet, LineKind, Trace};
 
-/// A gap before an op that was launched in time is the cost of going from one op to the next up to this length. Longer ones have a
-/// reason, such as an event of another stream, that the trace does not say.
+/// Longest gap that counts as the cost of switching ops, if the next op was launched in time. Longer gaps have a cause
+/// that the trace does not record, such as an event of another stream.
 pub(super) const LONGEST_KERNEL_WAIT: Ps = Ps::new(10_000_000);
 
-/// An op that is launched late starts within this time after its call: the device and its runtime take some microseconds. If it
-/// takes longer, the op waits for something else, such as work of another stream.
+/// Longest time from the call to the start of an op that was launched late: the device and its runtime take some
+/// microseconds. If it takes longer, the op waits for something else, such as work of another stream.
 const LONGEST_START: Ps = Ps::new(1_000_000_000);
 
-/// Marks of a TPU's `XLA TraceMe` line during which a program waits before it runs: for the other chips, for its inputs.
+/// Events of a TPU's `XLA TraceMe` line during which a program waits before it runs: for the other chips, or for its
+/// inputs.
 const BARRIERS: [&str; 2] = ["barrier-cores", "dependency-wait"];
 
-/// What may keep one device idle; these do not overlap.
+/// Times that explain why a device is idle. They do not overlap.
 #[derive(Debug, Default)]
 pub(super) struct Causes {
     barrier: IntervalSet,
@@ -47,7 +48,7 @@ pub(super) struct Causes {
 }
 
 impl Causes {
-    /// Causes of `device`, whose host did what `host` says.
+    /// Finds the causes for `device`. `host` has the activities of its host.
     pub fn new(trace: &Trace, devices: &Devices, device: &Device, host: Option<&HostTime>) -> Causes {
         let barrier = barriers(trace, devices, device);
         let compile =
@@ -60,12 +61,12 @@ impl Causes {
         }
     }
 
-    /// True where no gap can have a cause that others lack.
+    /// Returns true if no gap can have one of these causes.
     pub fn is_empty(&self) -> bool {
         self.barrier.is_empty() && self.compile.is_empty() && self.input.is_empty()
     }
 
-    /// Adds the causes of the part of `gap` that lies inside `window`.
+    /// Adds the causes of the part of `gap` that is inside `window`.
     pub fn add(&self, parts: &mut Parts, gap: Interval, launch: Launch, window: Interval) {
         let Some(inside) = gap.clip(window) else { return };
         let unlaunched = match launch {
@@ -92,17 +93,18 @@ impl Causes {
             parts.add(part, time);
             left = left - time;
         }
-        let held_up = held_up(gap, launch).and_then(|part| part.clip(inside)).map_or(Ps::ZERO, |part| {
+        let delayed = delayed(gap, launch).and_then(|part| part.clip(inside)).map_or(Ps::ZERO, |part| {
             let barrier = self.barrier.length_within(part);
             part.length() - barrier
         });
-        parts.add(StepPart::OtherIdle, held_up);
-        parts.add(rest, left - held_up);
+        parts.add(StepPart::OtherIdle, delayed);
+        parts.add(rest, left - delayed);
     }
 }
 
-/// The end of a gap in which an op that was launched late did not start, although its call had ended long before.
-fn held_up(gap: Interval, launch: Launch) -> Option<Interval> {
+/// Returns the end of a gap in which an op that was launched late did not start, although its call had ended long
+/// before.
+fn delayed(gap: Interval, launch: Launch) -> Option<Interval> {
     let Launch::At(call) = launch else { return None };
     let is_late = call.start > gap.start;
     (is_late && gap.end - call.end > LONGEST_START).then(|| Interval::new(call.end, gap.end))
@@ -119,17 +121,17 @@ fn barriers(trace: &Trace, devices: &Devices, device: &Device) -> IntervalSet {
     )
 }
 
-/// The gaps of a device with the launches that ended them, looked up for one window after the other. Windows must not
-/// begin before an earlier one: those of a device are in order.
+/// The gaps of a device with the launches that ended them. Callers process windows in order: none may begin before an
+/// earlier one.
 pub(super) struct Gaps<'a> {
     busy: &'a [Interval],
     launches: DeviceLaunches<'a>,
     causes: Causes,
-    /// True where every gap has the same cause: none that is known.
+    /// True if the cause of every gap is unknown.
     unexplained: bool,
-    /// The first busy part that ends after the last window's start.
+    /// The first busy interval that ends after the last window's start.
     next: usize,
-    /// The launch of the last gap asked for, which two windows may share.
+    /// The launch of the last requested gap. Two windows may share a gap.
     last: Option<(Interval, Launch)>,
 }
 
@@ -139,7 +141,7 @@ impl<'a> Gaps<'a> {
         Gaps { busy: device.busy.parts(), launches, causes, unexplained, next: 0, last: None }
     }
 
-    /// Adds the causes of all idle time inside `window`; `idle` is how long it is.
+    /// Adds the causes of all idle time inside `window`. `idle` is its length.
     pub fn add(&mut self, parts: &mut Parts, window: Interval, idle: Ps) {
         if self.unexplained || idle == Ps::ZERO {
             parts.add(StepPart::OtherIdle, idle);
@@ -176,7 +178,7 @@ impl<'a> Gaps<'a> {
         }
     }
 
-    /// The launch that ended a gap. Nothing is launched after the last op, and nothing ran before the first.
+    /// Returns the launch that ended a gap. Nothing is launched after the last op, and nothing ran before the first.
     fn launch(&mut self, gap: Interval) -> Launch {
         if gap.end == Ps::MAX {
             return Launch::Unknown;

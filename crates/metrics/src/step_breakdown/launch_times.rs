@@ -1,25 +1,25 @@
-//! When the host launched what a device began to run, gap by gap.
+//! Finds when the host launched the op after each gap of a device.
 //!
-//! On a GPU a launch and its op carry the same correlation id. On a TPU the host enqueues a whole program: its event on the host and
-//! the program's on `XLA Modules` carry the same run id. A CPU backend records neither.
+//! On a GPU, a launch and its op have the same correlation id. On a TPU the host enqueues a whole program: the host's
+//! event and the program's event on `XLA Modules` have the same run id. A CPU backend records neither.
 
 use crate::devices::{Device, Devices};
 use crate::launches::{CallIndex, Scope, scope_of};
 use base::{Ps, sort};
 use trace::{EventColumn, EventId, Interval, LineKind, Platform, Trace};
 
-/// When the first op after a gap was launched.
+/// Launch of the first op after a gap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Launch {
-    /// The trace does not say.
+    /// The trace does not contain the launch.
     Unknown,
-    /// The launch was this call on the host.
+    /// The op was launched by this call on the host.
     At(Interval),
-    /// The launch was with the program that was running already.
+    /// The op was launched with the program that was already running.
     Before,
 }
 
-/// The launches of one device, looked up for one gap after the other.
+/// The launches of one device. Gaps are looked up in order.
 pub(super) struct DeviceLaunches<'a> {
     trace: &'a Trace,
     device: &'a Device,
@@ -27,14 +27,14 @@ pub(super) struct DeviceLaunches<'a> {
     scope: Scope,
     /// Start and run id of each program of a TPU, in order.
     programs: Vec<(Ps, Option<i64>)>,
-    /// End of the last gap asked for; ops and programs before these positions start before it.
+    /// End of the last requested gap. Ops and programs before the positions below start before it.
     asked: Ps,
     op: usize,
     program: usize,
 }
 
 impl<'a> DeviceLaunches<'a> {
-    /// Launches of `device`, whose ops were launched by `calls`.
+    /// Finds the launches of `device`. `calls` launched its ops.
     pub fn new(trace: &'a Trace, devices: &'a Devices, device: &'a Device, calls: &'a CallIndex) -> DeviceLaunches<'a> {
         let mut programs: Vec<(Ps, Option<i64>)> = devices
             .by_line
@@ -48,12 +48,12 @@ impl<'a> DeviceLaunches<'a> {
         DeviceLaunches { trace, device, calls, scope, programs, asked, op: 0, program: 0 }
     }
 
-    /// True where nothing is known of any launch.
+    /// Returns true if no launch is known.
     pub fn is_empty(&self) -> bool {
         self.calls.is_empty()
     }
 
-    /// The launch of what ended `gap`. Cheap where gaps are asked for in order.
+    /// Returns the launch of the op that ended `gap`. Fast if gaps are requested in order.
     pub fn after(&mut self, gap: Interval) -> Launch {
         if gap.end < self.asked {
             (self.op, self.program) = (0, 0);
@@ -68,7 +68,7 @@ impl<'a> DeviceLaunches<'a> {
         }
     }
 
-    /// The launch of the last program that starts before the end of `gap`.
+    /// Returns the launch of the last program that starts before the end of `gap`.
     fn of_program_before(&mut self, gap: Interval) -> Launch {
         while self.programs.get(self.program).is_some_and(|&(start, _)| start <= gap.end) {
             self.program += 1;
@@ -82,7 +82,7 @@ impl<'a> DeviceLaunches<'a> {
         run_id.and_then(|run| self.call(run)).map_or(Launch::Unknown, Launch::At)
     }
 
-    /// The earliest launch of the ops that start at `time`.
+    /// Returns the earliest launch of the ops that start at `time`.
     fn of_op_at(&mut self, time: Ps) -> Option<Interval> {
         let start = |id: EventId| self.trace.events.time(id).map(|(start, _)| start);
         while self.device.ops.get(self.op).is_some_and(|&id| start(id).is_none_or(|start| start < time)) {

@@ -1,33 +1,33 @@
-//! Means over steps.
+//! Computes means over steps.
 
 use super::{StepPart, StepRow};
 use base::Ps;
 
-/// Means over steps and devices, in microseconds: `parts_us` add up to `duration_us`.
+/// Means over steps and devices, in microseconds. `parts_us` add up to `duration_us`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct MeanPart {
-    /// Steps (for a device: rows) in the mean.
+    /// Number of steps (for a device: rows) in the mean.
     pub num_steps: u64,
     /// Length of a step.
     pub duration_us: f64,
     /// One value for each of [`StepPart::ALL`].
     pub parts_us: [f64; StepPart::COUNT],
-    /// Communication in flight, hidden or not.
+    /// Communication in flight, exposed or overlapped.
     pub communication_us: f64,
-    /// Communication in flight that is hidden under computation.
+    /// Communication in flight that overlaps with computation.
     pub hidden_communication_us: f64,
-    /// Copies in flight, hidden or not.
+    /// Copies in flight, exposed or overlapped.
     pub transfer_us: f64,
-    /// Copies in flight that are hidden under computation.
+    /// Copies in flight that overlap with computation.
     pub hidden_transfer_us: f64,
     /// Number of ops.
     pub num_ops: f64,
-    /// Time in which a thread of the host works; absent where the trace has no host thread.
+    /// Time in which a thread of the host works. `None` if the trace has no host thread.
     pub host_busy_us: Option<f64>,
 }
 
 impl MeanPart {
-    /// One of `count` equal parts: of a window in which there are as many steps as the user says.
+    /// Returns one of `count` equal parts of a window, which contains `count` steps according to the user.
     pub(super) fn of_each(&self, count: u64) -> MeanPart {
         let each = |value: f64| value / count.max(1) as f64;
         MeanPart {
@@ -43,47 +43,48 @@ impl MeanPart {
         }
     }
 
-    /// The time in which the device does anything.
+    /// Returns the time in which the device is busy.
     pub fn busy_us(&self) -> f64 {
         StepPart::ALL.into_iter().filter(|part| !part.is_idle()).map(|part| self.part_us(part)).sum()
     }
 
-    /// The time of one part.
+    /// Returns the time of one part.
     pub fn part_us(&self, part: StepPart) -> f64 {
         self.parts_us.get(part as usize).copied().unwrap_or_default()
     }
 
-    /// The time in which the device does nothing.
+    /// Returns the time in which the device is idle.
     pub fn idle_us(&self) -> f64 {
         StepPart::ALL.into_iter().filter(|part| part.is_idle()).map(|part| self.part_us(part)).sum()
     }
 
-    /// A part's share of the step, 0 to 100; absent where the step has no length.
+    /// Returns a part's share of the step in percent, or `None` if the step has no length.
     pub fn percent(&self, part: StepPart) -> Option<f64> {
         share(self.part_us(part), self.duration_us)
     }
 
-    /// Idle cause with the most time, where there is any idle time.
+    /// Returns the idle cause with the most time, or `None` if there is no idle time.
     pub fn biggest_idle_cause(&self) -> Option<StepPart> {
         self.biggest(|part| part.is_idle())
     }
 
-    /// Part with the most time, idle causes included.
+    /// Returns the part with the most time, including idle causes.
     pub fn biggest_part(&self) -> Option<StepPart> {
         self.biggest(|_| true)
     }
 
-    /// Share of the communication in flight that computation hides; absent without communication.
+    /// Returns the overlapped share of the communication in flight in percent, or `None` without communication.
     pub fn communication_overlap_percent(&self) -> Option<f64> {
         share(self.hidden_communication_us, self.communication_us)
     }
 
-    /// Share of the copies in flight that computation hides; absent without copies.
+    /// Returns the overlapped share of the copies in flight in percent, or `None` without copies.
     pub fn transfer_overlap_percent(&self) -> Option<f64> {
         share(self.hidden_transfer_us, self.transfer_us)
     }
 
-    /// The longest of the wanted parts; of equals the first in the order of [`StepPart::ALL`].
+    /// Returns the longest of the wanted parts. If several are equal, returns the first in the order of
+    /// [`StepPart::ALL`].
     fn biggest(&self, wanted: fn(StepPart) -> bool) -> Option<StepPart> {
         let mut best: Option<StepPart> = None;
         for part in StepPart::ALL.into_iter().filter(|&part| wanted(part) && self.part_us(part) > 0.0) {
@@ -125,8 +126,9 @@ impl RowSums {
     }
 }
 
-/// The mean over the `wanted` rows; `None` without one. Every step of every device weighs the same, as it does in the busy share of the window
-/// and in times of ops per step and device: where some devices did not run some steps, their parts would else not be those of one step.
+/// Returns the mean over the `wanted` rows, or `None` if there are none. Every step of every device has the same
+/// weight, as in the busy share of the window and in times of ops per step and device. With other weights, parts would
+/// not add up if some devices did not run some steps.
 pub(super) fn of_rows(rows: &[StepRow], wanted: &dyn Fn(&StepRow) -> bool) -> Option<MeanPart> {
     let mut sums = RowSums::default();
     let mut num_steps = 0u64;
@@ -157,7 +159,7 @@ pub(super) fn of_rows(rows: &[StepRow], wanted: &dyn Fn(&StepRow) -> bool) -> Op
     })
 }
 
-/// `100 * part / whole`.
+/// Returns `100 * part / whole`, or `None` if the whole is 0.
 fn share(part: f64, whole: f64) -> Option<f64> {
     (whole > 0.0).then(|| (100.0 * part / whole).clamp(0.0, 100.0))
 }

@@ -1,4 +1,5 @@
-//! What the hosts do while devices are idle, for the report: a mean over steps, and by name for the steps that stall.
+//! Measures the hosts' activity while devices are idle, for the report: a mean over steps, and the names for the steps
+//! that stall.
 
 use super::{Breakdown, StepRow};
 use crate::devices::Devices;
@@ -8,21 +9,21 @@ use base::sort;
 use report::{HostMeanwhile, HostRangeTime, StepBreakdownStep};
 use trace::{Interval, IntervalSet, Trace};
 
-/// Ranges that are listed.
+/// Number of ranges that are listed.
 const MOST_RANGES: usize = 20;
 
-/// Below this share of idle time nobody asks what the host does in it.
+/// Share of idle time below which the host's activity is not reported.
 const LEAST_IDLE: f64 = 0.005;
 
-/// Steps that name their range, at most: those that are idle longest.
+/// Maximum number of stalled steps that name their range. Those that are idle longest come first.
 const MOST_STALLS: usize = 20;
 
-/// A step stalls where it is idle for longer than the mean by more than this share of it.
+/// Share of the step by which a step's idle time must exceed the mean for a stall.
 const LEAST_STALL: f64 = 0.05;
 
-/// What the hosts do in the idle time that the breakdown is of: that of the counted steps, whatever else is measured in the window, and
-/// without these that of the window. Also names the range of each of `steps` that stalls. `None` without host threads and where devices
-/// are busy. `captured` are the devices over the whole capture.
+/// Measures the hosts' activity in the idle time of the breakdown: that of the counted steps, or without these that of
+/// the window. Also sets the range of each of `steps` that stalls. Returns `None` if there are no host threads or the
+/// devices are busy. `captured` are the devices over the whole capture.
 pub fn meanwhile(
     trace: &Trace,
     breakdown: &Breakdown,
@@ -68,7 +69,7 @@ pub fn meanwhile(
     })
 }
 
-/// The steps that are idle for much longer than the mean, longest first.
+/// Returns the steps that are idle for much longer than the mean, longest first.
 fn stalls(steps: &[StepBreakdownStep], mean_idle_us: f64, step_us: f64) -> Vec<usize> {
     let idle = |at: usize| steps.get(at).map_or(0.0, |step| step.parts.idle_us());
     let mut stalls: Vec<usize> =
@@ -79,7 +80,7 @@ fn stalls(steps: &[StepBreakdownStep], mean_idle_us: f64, step_us: f64) -> Vec<u
 }
 
 impl Breakdown {
-    /// When each used device runs these rows.
+    /// Returns the times when each used device runs the wanted rows.
     fn windows(&self, captured: &Devices, is_wanted: impl Fn(&StepRow) -> bool) -> Vec<IntervalSet> {
         let of_device = |device: usize| {
             let rows = self.rows.iter().filter(|row| row.device as usize == device && is_wanted(row));
@@ -94,7 +95,8 @@ mod tests {
     use crate::{Run, Settings, analyse};
     use trace::TraceBuilder;
 
-    /// Twelve steps of 100 us that compute for 90; the host is in `fetch` before each launch, and in `save` for 50 us of the seventh step.
+    /// Twelve steps of 100 us that compute for 90. The host is in `fetch` before each launch, and in `save` for 50 us
+    /// of the seventh step.
     #[test]
     fn ranges_are_means_over_steps_and_a_stall_has_its_own() {
         let mut b = TraceBuilder::new();
@@ -126,9 +128,9 @@ mod tests {
         assert_eq!(stalls[0].1, "save");
     }
 
-    /// Two steps of 100 us in a capture of 10 ms, most of which the host spends in `setup` before them.
+    /// Two steps of 100 us in a capture of 10 ms. The host spends most of it in `setup` before them.
     #[test]
-    fn whatever_is_measured_they_are_of_the_steps_that_the_breakdown_is_of() {
+    fn ranges_cover_the_steps_of_the_breakdown_in_any_window() {
         let mut b = TraceBuilder::new();
         let python = b.line("/host:CPU", "python");
         let stream = b.line("/device:GPU:0", "Stream #1(Compute)");
@@ -145,8 +147,8 @@ mod tests {
             let settings = Settings { window: window.parse().unwrap(), ..Settings::default() };
             let found = analyse(&run, &settings).profile.step_breakdown.unwrap();
             let meanwhile = found.host_meanwhile.unwrap();
-            let told: f64 = meanwhile.ranges.iter().map(|it| it.time_us).sum();
-            assert!(told + meanwhile.outside_us <= found.duration_us - found.device_busy_us + 1e-9, "{window}");
+            let named_us: f64 = meanwhile.ranges.iter().map(|it| it.time_us).sum();
+            assert!(named_us + meanwhile.outside_us <= found.duration_us - found.device_busy_us + 1e-9, "{window}");
             meanwhile.ranges
         };
         assert_eq!(of("main").iter().map(|it| it.name.as_str()).collect::<Vec<_>>(), ["fetch"]);

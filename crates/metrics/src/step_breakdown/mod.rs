@@ -1,9 +1,9 @@
-//! Where the time of each step goes: parts that add up to the step exactly, on every device.
+//! Splits the time of each step into parts that add up to the step exactly, on every device.
 //!
-//! Reads what the devices do ([`DeviceTime`]), what the hosts do ([`host_times`](super::host_threads::host_times)) and
-//! when what was launched. A step is its window on the device, start to start ([`Steps`]); where steps are unknown, or the user says that
-//! those found are wrong, the active span of each device takes the place of a step. Sums are in picoseconds; the division to
-//! means is last.
+//! Reads the activity of the devices ([`DeviceTime`]) and of the hosts
+//! ([`host_times`](super::host_threads::host_times)), and the times of launches. A step is its window on the device,
+//! start to start ([`Steps`]). If steps are unknown, or the user rejects the steps that were found, the active span of
+//! each device takes the place of a step. Sums are in picoseconds; the division to means comes last.
 
 mod bands;
 mod events;
@@ -36,82 +36,83 @@ use base::{Ps, sort};
 use report::Step;
 use trace::{Platform, Trace};
 
-/// One step on one device; where steps are unknown, the window of a device.
+/// A step on one device. If steps are unknown, the window of a device.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct StepRow {
-    /// Which step, from 0; absent for a window that is no step.
+    /// Index of the step, from 0. `None` for a window that is not a step.
     pub step: Option<u32>,
     /// Index into [`Devices::used`].
     pub device: u32,
-    /// Where the step begins.
+    /// Start of the step.
     pub start: Ps,
     /// Length of the step: the sum of `parts`.
     pub duration: Ps,
-    /// What happened in the step.
+    /// Time of the step by part.
     pub parts: Parts,
-    /// Communication and copies in flight, hidden or not.
+    /// Communication and copies in flight, exposed or overlapped.
     pub overlap: Overlap,
-    /// Ops of the step: those that the host launched in it, else those that start in it.
+    /// Number of ops of the step: those that the host launched in it, or if that is unknown, those that start in it.
     pub num_ops: u64,
-    /// Time in which at least one op of the step runs, whenever that is.
+    /// Time in which at least one op of the step runs, inside or outside the step.
     pub device_work: Ps,
-    /// From the start of the step's annotation on the host to the first op that was launched in it.
+    /// Time from the start of the step's annotation on the host to the first op that was launched in it.
     pub lag: Option<Ps>,
-    /// What the host launched in the step.
+    /// Ops that the host launched in the step.
     pub launched: Option<Launched>,
-    /// Time in which a thread of the host does anything but wait; absent where the trace has no host thread.
+    /// Time in which a thread of the host does anything but wait. `None` if the trace has no host thread.
     pub host_busy: Option<Ps>,
-    /// Whether no next step ended this one on this device.
+    /// True if no next step ended this one on this device.
     pub open: bool,
-    /// Whether the step is cut, and its true length unknown.
+    /// True if the step is cut and its true length is unknown.
     pub partial: bool,
-    /// Whether the step is warm-up.
+    /// True if the step is warm-up.
     pub warm_up: bool,
-    /// Whether the row's length is that of the step: a next step ended it, or none did on any device.
+    /// True if the row's length is that of the step: a next step ended it, or none did on any device.
     pub whole: bool,
-    /// Whether the row is in the means.
+    /// True if the row counts in the means.
     pub counted: bool,
 }
 
-/// The parts of every step on every device, and what else is said of steps.
+/// The parts of every step on every device, and other statistics of steps.
 #[derive(Clone, Debug, Default)]
 pub struct Breakdown {
-    /// Every step of the capture, by step, then by device. Without steps one row for each device: its window.
+    /// Every step of the capture, by step, then by device. Without steps, one row for each device: its window.
     pub rows: Vec<StepRow>,
-    /// True where the rows are steps.
+    /// True if the rows are steps.
     pub has_steps: bool,
-    /// What the means are of.
+    /// Window that the means cover.
     pub window: WindowKind,
-    /// Means over the counted rows of each device, as in [`Devices::used`]; absent for a device without one.
+    /// Means over the counted rows of each device, as in [`Devices::used`]. `None` for a device without one.
     pub mean_of_device: Vec<Option<MeanPart>>,
-    /// Mean over counted steps and their devices; absent where nothing ran.
+    /// Mean over counted steps and their devices. `None` if nothing ran.
     pub mean: Option<MeanPart>,
-    /// Mean number of streams that run an op at once, while one runs, all devices; absent where nothing ran.
+    /// Mean number of streams that run an op at the same time while at least one does, over all devices. `None` if
+    /// nothing ran.
     pub concurrency: Option<f64>,
-    /// The trace states when device work was launched: only then are `host_bound` and `kernel_wait` known.
+    /// True if the trace contains launches of device work. Otherwise `host_bound` and `kernel_wait` are unknown.
     pub knows_launches: bool,
-    /// The devices are TPUs: others have no `barrier` and no infeed.
+    /// True if the devices are TPUs. Other devices have no `barrier` and no infeed.
     is_tpu: bool,
-    /// How busy the chips are by XProf's definition (TPU).
+    /// Duty cycle of the chips by XProf's definition (TPU).
     pub duty_cycle: Option<DutyCycle>,
-    /// What the threads of the hosts do; absent where the trace has none.
+    /// Time of each role of the hosts' threads. `None` if the trace has no host thread.
     pub host_threads: Option<HostThreads>,
 }
 
-/// What a [`Breakdown`] is of.
+/// Input of a [`Breakdown`].
 #[derive(Clone, Copy, Debug)]
 pub struct Measured<'a> {
     /// The steps that were found.
     pub steps: &'a Steps,
-    /// What the report says of each; empty where their windows are not to be used.
+    /// The report's entry for each step. Empty if their windows are not to be used.
     pub judged: &'a [Step],
-    /// What is measured where no step counts.
+    /// The window that is measured if no step counts.
     pub plain: &'a PlainWindow,
 }
 
 impl Breakdown {
-    /// Measures the steps from what the devices do (`times`, as in [`Devices::used`]), what the hosts do and what they launched when
-    /// (`calls`). Means are over the counted ones; where none counts, they are of the plain window.
+    /// Measures the steps from the activity of the devices (`times`, as in [`Devices::used`]) and of the hosts, and
+    /// from the launches (`calls`). Means cover the counted steps, or the plain window if no step counts.
     pub fn new(
         trace: &Trace,
         devices: &Devices,
@@ -162,7 +163,7 @@ impl Breakdown {
         }
     }
 
-    /// Adds what is of the window and of no step: `devices` and their `tallies` are limited to it.
+    /// Adds values that cover the window instead of steps. `devices` and their `tallies` are limited to the window.
     pub fn measure_window(
         &mut self,
         trace: &Trace,
@@ -185,7 +186,8 @@ impl Breakdown {
         self.host_threads = host_threads(hosts, |host| window.of_host(devices, host));
     }
 
-    /// False for a part that this run cannot have or that its trace does not show: its time is 0 and means nothing.
+    /// Returns false for a part that this run cannot have or that its trace does not show. Its time is 0 and
+    /// meaningless.
     pub fn measures(&self, part: StepPart) -> bool {
         match part {
             StepPart::HostBound | StepPart::KernelWait => self.knows_launches,
@@ -195,12 +197,13 @@ impl Breakdown {
         }
     }
 
-    /// The rows of each step, one per device, in order.
+    /// Returns the rows of each step, one per device, in order.
     pub fn steps(&self) -> impl Iterator<Item = &[StepRow]> {
         self.rows.chunk_by(|a, b| a.step == b.step)
     }
 
-    /// The mean over the rows of one step, of one device or of all; `None` where no row has the length of the step.
+    /// Returns the mean over the rows of one step, for one device or for all. `None` if no row has the length of the
+    /// step.
     pub fn mean_of_step(step: &[StepRow], device: Option<u32>) -> Option<MeanPart> {
         mean::of_rows(step, &|row| row.whole && device.is_none_or(|device| device == row.device))
     }

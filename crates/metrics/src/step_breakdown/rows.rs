@@ -1,4 +1,4 @@
-//! One row for each step and device.
+//! Measures one row for each step and device.
 
 use super::StepRow;
 use super::idle::{Causes, Gaps};
@@ -14,7 +14,7 @@ use base::sort;
 use report::Step;
 use trace::{Interval, Trace};
 
-/// The rows of one device's windows before they are measured. `windows` and `judged` have one entry per step.
+/// Returns the rows of one device's windows before they are measured. `windows` and `judged` have one entry per step.
 pub(super) fn of_steps(windows: &[Option<StepWindow>], judged: &[Step]) -> Vec<StepRow> {
     let steps = windows.iter().zip(judged).zip(0u32..);
     steps
@@ -36,12 +36,12 @@ pub(super) fn of_steps(windows: &[Option<StepWindow>], judged: &[Step]) -> Vec<S
         .collect()
 }
 
-/// The one row of a device whose steps are unknown, or do not count.
+/// Returns the single row of a device whose steps are unknown or do not count.
 pub(super) fn of_window(window: Interval) -> StepRow {
     StepRow { start: window.start, duration: window.length(), whole: true, counted: true, ..StepRow::default() }
 }
 
-/// The idle times of a device, with what decides their causes.
+/// Returns the idle times of a device, with the data that determines their causes.
 pub(super) fn gaps<'a>(
     trace: &'a Trace,
     devices: &'a Devices,
@@ -53,7 +53,7 @@ pub(super) fn gaps<'a>(
     Gaps::new(device, DeviceLaunches::new(trace, devices, device, calls), causes)
 }
 
-/// What one device's rows are measured from.
+/// Data from which one device's rows are measured.
 pub(super) struct RowSource<'a> {
     pub trace: &'a Trace,
     pub devices: &'a Devices,
@@ -63,9 +63,10 @@ pub(super) struct RowSource<'a> {
 }
 
 impl RowSource<'_> {
-    /// Fills in the rows. Linear in the number of ops, launches and rows where windows do not overlap, as those of steps do not.
+    /// Measures the rows. Takes time linear in the number of ops, launches and rows if windows do not overlap. Those of
+    /// steps do not.
     pub fn measure(&self, calls: &CallIndex, index: u32, mut rows: Vec<StepRow>) -> Vec<StepRow> {
-        // Steps of odd traces may not begin in their order; gaps are gone through in the order of time.
+        // Steps of unusual traces may not begin in their order, but gaps must be processed in the order of time.
         let mut order: Vec<usize> = (0..rows.len()).collect();
         sort::sort_by_key(&mut order, |&row| rows.get(row).map(|row| row.start));
         let mut gaps = gaps(self.trace, self.devices, self.device, self.host, calls);
@@ -95,8 +96,8 @@ impl RowSource<'_> {
     }
 }
 
-/// Where a next step ended a step on some device, the devices on which none did are not counted: their length is not the step's.
-/// Rows must be grouped by device, as they are measured.
+/// Excludes open rows of steps that a next step ended on some device: their length is not the step's. Rows must be
+/// grouped by device, as they are measured.
 pub(super) fn leave_out_open(rows: &mut [StepRow]) {
     let steps = rows.iter().filter_map(|row| row.step).max().map_or(0, |last| last as usize + 1);
     let mut closed = vec![false; steps];

@@ -1,4 +1,4 @@
-//! The breakdown as a section of the unified profile.
+//! Builds the step breakdown section of the report.
 
 use super::meanwhile::meanwhile;
 use super::{Breakdown, MeanPart, StepPart, StepRow};
@@ -9,10 +9,11 @@ use base::Ps;
 use report::{HostRoleTime, StepBreakdownDevice, StepBreakdownStep, StepParts};
 use trace::Trace;
 
-/// With more steps than this the profile has no row per step: the table has them all.
+/// Maximum number of steps for which the report has rows. The table always has all.
 const MOST_STEPS: usize = 1000;
 
-/// The section; `None` where nothing ran. `captured` are the devices over the whole capture, `devices` those inside the window.
+/// Builds the section. Returns `None` if nothing ran. `captured` are the devices over the whole capture, `devices`
+/// those inside the window.
 pub fn section(
     trace: &Trace,
     breakdown: &Breakdown,

@@ -1,4 +1,5 @@
-//! Where the time of steps goes, on timelines small enough to count by hand, and on random ones. Times are microseconds.
+//! Tests the parts of steps on timelines that are small enough to count by hand, and on random ones. Times are
+//! microseconds.
 
 use proptest::prelude::*;
 
@@ -30,7 +31,7 @@ fn breakdown(trace: &Trace) -> Breakdown {
     breakdown
 }
 
-/// The parts that occur in a row.
+/// Returns the parts that occur in a row.
 fn parts(row: &StepRow) -> Vec<(StepPart, f64)> {
     let all = StepPart::ALL.into_iter().map(|part| (part, row.parts.get(part).as_us()));
     all.filter(|(_, time)| *time != 0.0).collect()
@@ -65,12 +66,12 @@ fn idle_time_is_split_by_what_kept_the_next_op() {
     let devices = Devices::of(&trace);
     let (hosts, calls) = (host_times(&trace, &devices), calls_of(&trace, &devices));
     let events = found.events(&trace, &devices, &hosts, &calls, &|row| row.step == Some(0), usize::MAX);
-    let told = |event: &StepEvent| {
+    let shown = |event: &StepEvent| {
         let name = event.op.and_then(|op| trace.events.get(op)).map_or("", |op| trace.text(op.name));
         (event.part, event.start.as_us(), event.time.as_us(), name)
     };
     assert_eq!(
-        events.iter().map(told).collect::<Vec<_>>(),
+        events.iter().map(shown).collect::<Vec<_>>(),
         [
             (StepPart::HostBound, 0.0, 30.0, "k1"),
             (StepPart::Compute, 30.0, 50.0, "k1"),
@@ -106,7 +107,7 @@ fn a_long_gap_after_a_timely_launch_is_not_the_hosts() {
     b.event(python, "backend_compile", 20, 20);
     let found = breakdown(&b.build());
     assert!(!found.has_steps);
-    // 10 us are short, 11 us are not; the compilation did not hold up what was launched already.
+    // 10 us are short, 11 us are not. The compilation did not delay the op that was already launched.
     assert_eq!(
         parts(&found.rows[0]),
         [(StepPart::Compute, 30.0), (StepPart::KernelWait, 10.0), (StepPart::OtherIdle, 11.0)]
@@ -121,7 +122,7 @@ fn a_long_gap_after_a_timely_launch_is_not_the_hosts() {
 /// cause        HHHHHHHHHHHHHH      IIIIIHHHHHHOOOOOOOOOOOO
 /// ```
 #[test]
-fn what_was_launched_late_and_waits_long_after_its_call_is_not_the_hosts() {
+fn an_op_that_waits_long_after_a_late_launch_is_not_host_bound() {
     let mut b = TraceBuilder::new();
     let python = b.line("/host:CPU", "python");
     let stream = b.line("/device:GPU:0", "stream 2");
@@ -134,8 +135,8 @@ fn what_was_launched_late_and_waits_long_after_its_call_is_not_the_hosts() {
     b.event(other, "k2", 1020, 5).correlation(2);
     b.event(stream, "k3", 4040, 10).correlation(3);
     let found = breakdown(&b.build());
-    // The gap before k2 is 1,010 us, all of it the host's. That before k3 begins at 1,025: 5 us of input before the call, 10 us of
-    // call, 3,000 us in which a launched kernel did not start.
+    // The gap before k2 is 1,010 us, all due to the host. The gap before k3 begins at 1,025: 5 us of input before the
+    // call, 10 us of call, 3,000 us in which a launched kernel did not start.
     assert_eq!(
         parts(&found.rows[0]),
         [
@@ -239,7 +240,8 @@ fn nothing_measured_is_nothing() {
     );
 }
 
-/// `(line, name, start, length, id)` of events at random places: names of every part, ids that tie launches to ops at random.
+/// `(line, name, start, length, id)` of events at random places, with names of every part and ids that connect launches
+/// with ops at random.
 fn events() -> impl Strategy<Value = Vec<(usize, usize, i64, i64, i64)>> {
     prop::collection::vec((0usize..6, 0usize..8, 0i64..400, 0i64..60, 0i64..20), 1..60)
 }
@@ -281,7 +283,7 @@ fn random_trace(events: &[(usize, usize, i64, i64, i64)], tpu: bool) -> Trace {
 }
 
 proptest! {
-    /// Parts add up to the step, none is negative, and no quantity exceeds what it is a part of.
+    /// Parts add up to the step, none is negative, and no part exceeds its whole.
     #[test]
     fn parts_add_up(events in events(), tpu in any::<bool>()) {
         let trace = random_trace(&events, tpu);
@@ -310,14 +312,14 @@ proptest! {
         }
     }
 
-    /// At every whole microsecond a device has the part that the definition says (brute force, no launch known).
+    /// At every whole microsecond a device has the part that the definition gives (brute force, no launch known).
     #[test]
     fn parts_are_those_of_the_definition(events in events()) {
         let mut b = TraceBuilder::new();
         let lines = [1, 2, 3, 4].map(|n| b.line("/device:GPU:0", &format!("Stream #{n}")));
         let python = b.line("/host:CPU", "python");
         let names = ["gemm", "ncclDevKernel_AllReduce", "MemcpyH2D", "MemcpyD2H"];
-        // One kind of op a stream, so that nesting does not matter.
+        // One kind of op per stream, so that nesting does not matter.
         let shown: Vec<(usize, i64, i64)> = events.iter().map(|&(line, _, start, length, _)| (line, start, length)).collect();
         for &(line, start, length) in &shown {
             match line {

@@ -1,4 +1,4 @@
-//! The window that the steps make.
+//! Computes the window that the steps form.
 
 use super::Breakdown;
 use crate::steps::Steps;
@@ -6,8 +6,8 @@ use crate::window::{PlainWindow, Window, WindowChoice, WindowKind};
 use trace::{Interval, IntervalSet};
 
 impl Breakdown {
-    /// The window: the counted steps where it is one of steps, else the `plain` one. `given` is the user's number of steps, where
-    /// it is not the one found.
+    /// Returns the window: the counted steps if steps are chosen and count, or the `plain` window. `given` is the
+    /// user's number of steps, if it differs from the number found.
     pub fn window(&self, choice: &WindowChoice, steps: &Steps, plain: &PlainWindow, given: Option<u64>) -> Window {
         let of_steps = matches!(choice, WindowChoice::Main | WindowChoice::Steps { .. });
         if of_steps && self.has_steps && self.rows.iter().any(|row| row.counted) {

@@ -1,5 +1,5 @@
-//! Which ops of a step are listed. A program of more ops than that has its equal ones summed before the rest is cut: 36 layers have 36
-//! equal fusions, none of which is large.
+//! Selects the ops of a step that are listed. If a program has too many ops, equal ones are summed before the rest is
+//! cut: 36 layers have 36 equal fusions that are all small.
 
 use rustc_hash::FxHashMap;
 
@@ -7,24 +7,24 @@ use crate::ops::{Op, Ops, Text};
 use base::{Ps, framework_path, sort};
 use trace::Trace;
 
-/// Entries of the list: with more, two profiles would no longer fit a report that can be sent around.
+/// Maximum length of the list. With longer lists, reports of two profiles would be too large to share.
 const MOST_OPS: usize = 300;
 
-/// Ops that are looked at for equal ones, those with the most time.
+/// Number of ops that are examined for equal ones, by descending time.
 const MOST_SUMMED: usize = 20_000;
 
 /// An op, or equal ops of repeated layers.
 pub(super) struct ListedOp {
-    /// Rows of [`Ops`], the one with the most time first.
+    /// Rows of [`Ops`], by descending time.
     pub rows: Vec<usize>,
-    /// Framework path of the ops; where they have different ones, with each number as `*`. `None` without one.
+    /// Framework path of the ops. If their paths differ, with each number as `*`. `None` if there is no path.
     pub path: Option<String>,
 }
 
-/// What the section lists, by descending self time.
+/// Returns the ops that the section lists, by descending self time.
 pub(super) fn listed(trace: &Trace, ops: &Ops) -> Vec<ListedOp> {
     let path_of = |op: &Op| path(ops.text(trace, op.framework_path));
-    // Rows stand by their time.
+    // Rows are sorted by time.
     let mut listed: Vec<ListedOp> = Vec::new();
     if ops.rows.len() <= MOST_OPS {
         listed.extend(ops.rows.iter().enumerate().map(|(row, op)| ListedOp { rows: vec![row], path: path_of(op) }));
@@ -54,13 +54,13 @@ fn path(text: &str) -> Option<String> {
     Some(text.trim_end_matches(':').to_owned()).filter(|path| !path.is_empty())
 }
 
-/// What equal ops of repeated layers have in common.
+/// Properties that equal ops of repeated layers share.
 #[derive(PartialEq, Eq, Hash)]
 struct Equal<'a> {
     family: &'static str,
     module: Text,
     layered_path: String,
-    /// Hash of its expression. Where the trace has none, `name` stands for it.
+    /// Hash of the op's expression. If the trace has none, `name` is used instead.
     fingerprint: Option<String>,
     name: &'a str,
 }
@@ -72,7 +72,7 @@ impl<'a> Equal<'a> {
         let fingerprint = (!expression.is_empty()).then(|| hlo::fingerprint(expression));
         let name = match &fingerprint {
             Some(_) => "",
-            // A bare number after a general name is no evidence without a second witness.
+            // A number after a general name is no evidence by itself.
             None if layered_path.is_empty() => name,
             None => framework_path::name_without_number(name),
         };
@@ -85,7 +85,7 @@ mod tests {
     use crate::{Run, Settings, analyse};
     use trace::TraceBuilder;
 
-    /// A program of `layers` layers with three ops each, of 3, 2 and 1 us.
+    /// Builds a program of `layers` layers with three ops each, of 3, 2 and 1 us.
     fn step_ops(layers: i64) -> report::StepOps {
         let mut b = TraceBuilder::new();
         let line = b.line("/device:GPU:0", "Stream #1(Compute)");

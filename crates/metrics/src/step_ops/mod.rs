@@ -1,7 +1,7 @@
-//! What runs in a step: ops, their classes and kernels, as means over the steps of the window and devices.
+//! Lists the ops of a step, their classes and kernels, as means over the steps of the window and devices.
 //!
-//! By default warm-up and cut steps are no part of the window, so that two captures of different length can be compared. Where the
-//! window is none of steps, each device's window takes the place of a step.
+//! By default the window excludes warm-up and cut steps, so that captures of different length can be compared. If the
+//! window does not consist of steps, each device's window takes the place of a step.
 
 mod listed;
 mod noise;
@@ -19,10 +19,10 @@ use base::{Ps, sort};
 use report::{OperandType, StepFamily, StepKernel, StepOp, StepOps};
 use trace::{Platform, StrId, Trace, in_blocks};
 
-/// Kernels that the section lists.
+/// Number of kernels that the section lists.
 const MOST_KERNELS: usize = 200;
 
-/// The section; `None` where no op ran in the window.
+/// Builds the section. Returns `None` if no op ran in the window.
 pub fn section(
     trace: &Trace,
     devices: &Devices,
@@ -75,7 +75,7 @@ pub fn section(
             family: op.family.label().to_owned(),
             module: text(op.module).map(|module| module.split('(').next().unwrap_or(module).to_owned()),
             framework_op: group.path.clone(),
-            source: text(op.source).map(|source| without_folders(source).to_owned()),
+            source: text(op.source).map(without_folders),
             fingerprint: text(op.expression).map(hlo::fingerprint),
             self_time_us: mean.time_us(of(&|_, op| op.self_time)),
             stddev_us: stddevs.get(at).copied(),
@@ -94,13 +94,15 @@ pub fn section(
     })
 }
 
-/// The file and its folder: where a home folder lies is nobody's business who is sent a report.
-fn without_folders(source: &str) -> &str {
+/// Returns the file and its folder. The full path is omitted because it may reveal a home folder to readers of the
+/// report. A home folder itself, which has the name of a user, is `~`.
+fn without_folders(source: &str) -> String {
+    let source = base::home::without_home(source);
     let mut slashes = source.rmatch_indices('/');
-    slashes.nth(1).map_or(source, |(at, _)| source.get(at + 1..).unwrap_or(source))
+    slashes.nth(1).and_then(|(at, _)| source.get(at + 1..)).unwrap_or(&source).to_owned()
 }
 
-/// Operands of the ops by their types, as their expressions say them.
+/// Returns the operands of the ops by type, from their expressions.
 fn operand_types(trace: &Trace, ops: &Ops) -> Vec<OperandType> {
     let mut types: Vec<OperandType> = Vec::new();
     in_blocks(&ops.rows, |op| {
@@ -114,7 +116,7 @@ fn operand_types(trace: &Trace, ops: &Ops) -> Vec<OperandType> {
         }
     });
     types.retain(|it| it.percent > 0.0);
-    // Bytes so far.
+    // At this point `percent` contains bytes.
     let sum: f64 = types.iter().map(|it| it.percent).sum();
     types.iter_mut().for_each(|it| it.percent *= 100.0 / sum);
     sort::sort_by(&mut types, |a, b| b.percent.total_cmp(&a.percent));
@@ -135,7 +137,7 @@ impl Mean {
     }
 }
 
-/// Exposed time of the collectives, by the row of their op.
+/// Returns the exposed time of the collectives, by the row of their op.
 fn exposed(ops: &Ops, collectives: &Collectives) -> FxHashMap<u32, Ps> {
     let mut exposed = FxHashMap::default();
     if collectives.runs.is_empty() {
@@ -151,7 +153,7 @@ fn exposed(ops: &Ops, collectives: &Collectives) -> FxHashMap<u32, Ps> {
     exposed
 }
 
-/// Kernels by name, whatever op they ran for.
+/// Returns the kernels by name, over all their ops.
 fn kernels(trace: &Trace, tallies: &Tallies, mean: Mean) -> Vec<StepKernel> {
     let mut categories = Categorizer::new(trace, &tallies.recognised);
     let mut index: FxHashMap<StrId, usize> = FxHashMap::default();
@@ -176,4 +178,21 @@ fn kernels(trace: &Trace, tallies: &Tallies, mean: Mean) -> Vec<StepKernel> {
         occurrences: mean.count(count),
     };
     sums.iter().map(kernel).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sources_have_their_folder_but_no_user() {
+        for (source, expected) in [
+            ("/home/jo.smith/train.py:42", "~/train.py:42"),
+            ("/home/jo.smith/a/train.py:42", "a/train.py:42"),
+            ("/srv/models/llama/train.py:7", "llama/train.py:7"),
+            ("train.py:7", "train.py:7"),
+        ] {
+            assert_eq!(without_folders(source), expected);
+        }
+    }
 }

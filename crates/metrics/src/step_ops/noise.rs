@@ -1,7 +1,7 @@
-//! How much the time of an op varies from step to step.
+//! Measures how much the time of an op varies from step to step.
 //!
-//! Reads the counted steps of each device and the ops that start in them. Of a step an op has the mean over the devices that ran the
-//! step, for these wait for each other and are no independent measurements.
+//! Reads the counted steps of each device and the ops that start in them. The value of a step is the mean over the
+//! devices that ran it, because these wait for each other and are not independent measurements.
 //!
 //! ```text
 //! step         |  0   |  1   |  2   |
@@ -21,11 +21,11 @@ use crate::step_breakdown::Breakdown;
 use base::Ps;
 use trace::{ArgsId, Interval, StrId, Trace, in_blocks};
 
-/// Steps that are looked at, the first ones: more would not change the result.
+/// Maximum number of steps that are read, from the first. More would not change the result.
 const MOST_STEPS: usize = 200;
 
-/// The sample standard deviation over steps of the self time of each listed op; empty where fewer than two steps count. Linear in the
-/// number of ops.
+/// Returns the sample standard deviation over steps of the self time of each listed op. Empty if fewer than two steps
+/// count. Takes time linear in the number of ops.
 pub(super) fn stddevs_us(
     trace: &Trace,
     devices: &Devices,
@@ -65,9 +65,9 @@ pub(super) fn stddevs_us(
 
 /// The counted steps of each device.
 struct CountedSteps {
-    /// When each step is on each used device, and which it is, in time.
+    /// Time and index of each step on each used device, by time.
     windows: Vec<Vec<(Interval, usize)>>,
-    /// How many devices ran each step.
+    /// Number of devices that ran each step.
     devices_of: Vec<u32>,
 }
 
@@ -96,7 +96,7 @@ impl CountedSteps {
     }
 }
 
-/// Gives the self time of every op of `device` that starts in one of `windows`, with its step.
+/// Calls `add` with the self time of every op of `device` that starts in one of `windows`, and with its step.
 fn add_device(
     trace: &Trace,
     device: &Device,
@@ -119,7 +119,8 @@ mod tests {
     use crate::analyse;
     use trace::TraceBuilder;
 
-    /// The timeline above, with steps of 10 us from 0, and a second op that takes 1, 1 and 4 in two runs on the first device only.
+    /// The timeline above, with steps of 10 us from 0, and a second op that takes 1, 1 and 4 in two runs on the first
+    /// device only.
     #[test]
     fn an_op_varies_by_its_mean_over_the_devices_of_a_step() {
         let mut b = TraceBuilder::new();

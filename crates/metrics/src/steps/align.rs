@@ -1,6 +1,7 @@
-//! Which mark of one device belongs to the same step as which mark of another.
+//! Aligns the marks of several devices: finds the marks that belong to the same step.
 //!
-//! Never by time: the starts of one step can lie further apart on two devices than two steps on one.
+//! Marks are never aligned by time: the starts of one step on two devices can differ by more than two steps on one
+//! device.
 
 use base::sort;
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,8 +11,8 @@ use super::Mark;
 /// Aligned marks: `[device][step]`.
 pub(super) type Aligned = Vec<Vec<Option<Mark>>>;
 
-/// For keys that mean the same on every device (`step_num`, the names of a `Steps` line): the steps are the distinct
-/// keys. Falls back to ranks where a mark has no key or the keys of a device do not ascend.
+/// Aligns marks by keys that mean the same on every device (`step_num`, the names of a `Steps` line): the steps are the
+/// distinct keys. Falls back to ranks if a mark has no key or the keys of a device do not ascend.
 ///
 /// ```text
 /// device 0   4 5 6        step   4 5 6 7
@@ -25,8 +26,8 @@ pub(super) fn by_key(marks: &[Vec<Mark>]) -> Aligned {
     align_keys(marks, &keys)
 }
 
-/// For run ids, which each device may count for itself: the i-th run of one device is the i-th of another where all
-/// have as many; else by id where most ids are shared; else by rank.
+/// Aligns marks by run ids, which each device may count separately. If all devices have the same number of runs, the
+/// i-th runs match. Otherwise runs match by id if most ids are shared, or else by rank.
 pub(super) fn by_rank(marks: &[Vec<Mark>]) -> Aligned {
     let mut counts = marks.iter().map(Vec::len).filter(|&count| count > 0);
     let first = counts.next().unwrap_or(0);
@@ -44,7 +45,7 @@ pub(super) fn by_rank(marks: &[Vec<Mark>]) -> Aligned {
     align_keys(marks, &sort::set(devices_of.into_keys()))
 }
 
-/// True where every mark has a key and the keys of each device ascend.
+/// Returns true if every mark has a key and the keys of each device ascend.
 fn keys_ascend(marks: &[Vec<Mark>]) -> bool {
     marks.iter().all(|row| {
         let mut keys = row.iter().map(|mark| mark.key);
@@ -82,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn global_keys_tell_which_steps_a_device_missed() {
+    fn global_keys_show_the_steps_that_a_device_missed() {
         let aligned = by_key(&[row(&[4, 5, 6]), row(&[5, 6, 7]), row(&[])]);
         let missed = vec![None; 4];
         assert_eq!(
@@ -92,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn run_ids_of_devices_that_count_apart_are_aligned_by_rank() {
+    fn run_ids_of_devices_that_count_separately_are_aligned_by_rank() {
         let aligned = by_rank(&[row(&[6, 7, 8]), row(&[4, 5, 6])]);
         assert_eq!(keys(&aligned), [vec![Some(6), Some(7), Some(8)], vec![Some(4), Some(5), Some(6)]]);
         let aligned = by_rank(&[row(&[100, 101]), row(&[4, 5, 6])]);
@@ -100,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn shared_run_ids_tell_which_run_a_device_missed() {
+    fn shared_run_ids_show_the_run_that_a_device_missed() {
         let aligned = by_rank(&[row(&[1, 2, 3, 4]), row(&[2, 3, 4])]);
         assert_eq!(keys(&aligned)[1], [None, Some(2), Some(3), Some(4)]);
     }

@@ -1,17 +1,17 @@
-//! Steps on the devices from annotations on the host.
+//! Finds the steps on the devices from annotations on the host.
 //!
-//! The best of what ties device work to the annotations decides when a step is on a device:
+//! The first of these that connects device work with the annotations determines the times of a step on a device:
 //!
-//! 1. a `Steps` line with as many steps on every device: the profiler's own tie;
+//! 1. a `Steps` line with the same number of steps on every device: the profiler's own relation;
 //! 2. correlation ids: a kernel belongs to the step in which it was launched (GPU);
 //! 3. the group that XProf gives annotations and device ops;
 //! 4. the calls that dispatch programs, by run id or order (TPU, CPU);
 //! 5. module runs, `k` of them for every annotation;
 //! 6. the annotations' own starts, for all devices of that host.
 //!
-//! A step without device work keeps the time of its annotation. The last step has no next one. Where the capture kit marks its end, or where
-//! annotations follow each other without a pause, it ends with its annotation, its last op or the mark, whichever is latest; else nothing shows
-//! how long it takes.
+//! A step without device work keeps the time of its annotation. The last step has no next one. If the capture kit marks
+//! its end, or if annotations follow each other without a pause, it ends with its annotation, its last op or the mark,
+//! whichever is latest. Otherwise its length is unknown.
 
 use std::collections::BTreeMap;
 
@@ -26,11 +26,12 @@ use crate::statistics::median;
 use base::Ps;
 use trace::{Interval, Trace};
 
-/// The largest pause between annotations, as a share of the step time, after which the last step ends with its annotation or its last op
-/// (ours: it is then less than this too short).
+/// Largest pause between annotations, as a share of the step time, for which the last step ends with its annotation or
+/// its last op (our choice: the step is then too short by less than this).
 const LONGEST_PAUSE: f64 = 0.02;
 
-/// The steps of the annotations `found`. `lines` are the marks of the devices' `Steps` lines, `runs` those of the dominant module.
+/// Finds the steps of the annotations `found`. `lines` are the marks of the devices' `Steps` lines, `runs` those of the
+/// dominant module.
 pub(super) fn steps(
     trace: &Trace,
     devices: &Devices,
@@ -83,7 +84,8 @@ pub(super) fn steps(
 /// Finds the steps that own device ops.
 type FindOwners = fn(&Trace, &Devices, &Annotations) -> Owners;
 
-/// What ties device work to the annotations, and the marks of every used device; the owners of device ops where the tie is one of ops.
+/// Finds the relation between device work and the annotations, and the marks of every used device. Returns the owners
+/// of device ops if the relation is one of ops.
 fn tied(
     trace: &Trace,
     devices: &Devices,
@@ -113,8 +115,8 @@ fn tied(
     }
 }
 
-/// The annotations of its host for every device, but for the steps in which only other devices of that host begin an op: those were
-/// not this device's.
+/// Returns the annotations of its host for every device, without the steps in which only other devices of that host
+/// begin an op: those steps did not run on this device.
 fn own_starts(trace: &Trace, devices: &Devices, found: &Annotations) -> Aligned {
     let annotated = |device: &Device| on_device(device, found);
     let runs = |device: &Device| -> Vec<bool> {
@@ -131,7 +133,7 @@ fn own_starts(trace: &Trace, devices: &Devices, found: &Annotations) -> Aligned 
     devices.used.iter().zip(&runs).map(own).collect()
 }
 
-/// For every host the steps that any device of it runs.
+/// Returns, for every host, the steps that any of its devices runs.
 fn any_of_host(devices: &Devices, runs: &[Vec<bool>]) -> BTreeMap<u16, Vec<bool>> {
     let mut of_host: BTreeMap<u16, Vec<bool>> = BTreeMap::new();
     for (device, runs) in devices.used.iter().zip(runs) {
@@ -141,8 +143,9 @@ fn any_of_host(devices: &Devices, runs: &[Vec<bool>]) -> BTreeMap<u16, Vec<bool>
     of_host
 }
 
-/// Marks the steps in which no device of a host did anything: such a step lasts as long as its annotation, but begins after the work of the
-/// steps before it. A device that still worked for those until the next step began had no such step.
+/// Adds marks for the steps in which no device of a host had work. Such a step lasts as long as its annotation, but
+/// begins after the work of the steps before it. If a device still worked for those steps until the next step began, it
+/// gets no such mark.
 fn fill_empty(devices: &Devices, marks: &mut Aligned, annotated: &[Vec<Option<Mark>>]) {
     let runs: Vec<Vec<bool>> = marks.iter().map(|row| row.iter().map(Option::is_some).collect()).collect();
     let of_host = any_of_host(devices, &runs);
@@ -164,9 +167,9 @@ fn fill_empty(devices: &Devices, marks: &mut Aligned, annotated: &[Vec<Option<Ma
     }
 }
 
-/// Ends the last step of a device with its annotation, its last op or the end that the kit `marked`, whichever is latest. It stays open if
-/// nothing is marked and the annotations pause or mark starts only (`ends` is false), and if no device work is in it although there is in
-/// others: the capture ended in it.
+/// Ends the last step of a device with its annotation, its last op or the end that the kit `marked`, whichever is
+/// latest. The step stays open if nothing is marked and the annotations pause or mark starts only (`ends` is false). It
+/// also stays open if only this step has no device work: the capture ended in it.
 fn close_last(
     row: &mut [Option<StepWindow>],
     annotated: &[Option<Mark>],
@@ -185,7 +188,8 @@ fn close_last(
     last.open = is_stub || !is_shown;
 }
 
-/// True where annotations follow each other without a pause that matters for steps of this length in picoseconds; so does a single one.
+/// Returns true if annotations follow each other without a significant pause for steps of this length in picoseconds. A
+/// single annotation has no pause.
 fn follow_at_once(annotated: &[Option<Mark>], step_ps: f64) -> bool {
     let marks = || annotated.iter().flatten();
     let pauses = marks().zip(marks().skip(1)).map(|(mark, next)| next.interval.start - mark.interval.end);
@@ -193,7 +197,7 @@ fn follow_at_once(annotated: &[Option<Mark>], step_ps: f64) -> bool {
     pause.is_none_or(|pause| pause <= LONGEST_PAUSE * step_ps)
 }
 
-/// The annotations of a device's host, by the device's clock.
+/// Returns the annotations of a device's host, by the device's clock.
 fn on_device(device: &Device, found: &Annotations) -> Vec<Option<Mark>> {
     let of_host = found.by_host.get(&device.host).into_iter().flatten();
     of_host.map(|mark| mark.map(|mark| Mark { interval: device.interval_from_host(mark.interval), ..mark })).collect()

@@ -1,12 +1,12 @@
-//! Step annotations on the host: `jax.profiler.StepTraceAnnotation("train", step_num=i)`, PyTorch's `ProfilerStep#i`
-//! (whose number the decoder takes out of the name).
+//! Finds step annotations on the host: `jax.profiler.StepTraceAnnotation("train", step_num=i)`, PyTorch's
+//! `ProfilerStep#i` (the decoder extracts the number from the name).
 //!
-//! Everything that runs inside an annotation may carry its `step_num` too (nested Python frames, kernel launches), so
-//! the annotation has to be distinguished from them. Its numbers never repeat on a line, and of the names for which that is true it
+//! Events inside an annotation may have its `step_num` too (nested Python frames, kernel launches), so the annotation
+//! must be distinguished from them. Its numbers never repeat on a line. Of the names without repeated numbers, it
 //! covers the most time.
 //!
-//! The numbers of some programs begin again with each epoch, or never change. Their annotations still follow each other on a Python thread
-//! and cover more time than all that carries a number inside them. They are steps, and have no usable numbers.
+//! The numbers of some programs restart with each epoch, or never change. Their annotations still follow each other on
+//! a Python thread and cover more time than all numbered events inside them. They are steps without usable numbers.
 
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
@@ -20,16 +20,17 @@ use base::{Ps, sort};
 use facts::host_spans;
 use trace::{EventColumn, EventId, LineId, LineKind, StrId, Trace};
 
-/// The annotations that are the steps.
+/// The annotations that mark the steps.
 #[derive(Clone, Debug)]
 pub(super) struct Annotations {
     /// Name of the annotations, without number.
     pub name: String,
-    /// Step numbers in order; positions where the numbers of the trace repeat.
+    /// Step numbers in order, or positions if the numbers in the trace repeat.
     pub numbers: Vec<i64>,
-    /// True if the end of the last one is the end of its step, as far as it goes; false for what only marks the start of a step.
+    /// True if the end of the last annotation is the end of its step, unless the capture cuts it. False for annotations
+    /// that only mark the start of a step.
     pub ends: bool,
-    /// How many different numbers there are in the trace, if they repeat.
+    /// Number of distinct numbers in the trace, if they repeat.
     pub distinct_numbers: Option<u64>,
     /// `by_host[host][step]`.
     pub by_host: BTreeMap<u16, Vec<Option<Mark>>>,
@@ -39,9 +40,9 @@ pub(super) struct Annotations {
 #[derive(Debug, Default)]
 struct Candidate {
     by_line: BTreeMap<LineId, Vec<Mark>>,
-    /// The name may be a step's although its numbers repeat.
+    /// True if the name may be a step's although its numbers repeat.
     may_repeat: bool,
-    /// A number came twice on one line.
+    /// True if a number occurred twice on one line.
     repeats: bool,
 }
 
@@ -55,7 +56,8 @@ impl Candidate {
         marks.push(mark);
     }
 
-    /// Sorts each line by start. `None` for what cannot be steps: numbers repeat, and the name is not a user's or its events overlap.
+    /// Sorts each line by start. Returns `None` if the events cannot be steps: their numbers repeat, and the name is
+    /// not a user's or its events overlap.
     fn finish(mut self) -> Option<Candidate> {
         for marks in self.by_line.values_mut() {
             let mut keys: Vec<Option<i64>> = marks.iter().map(|mark| mark.key).collect();
@@ -69,12 +71,12 @@ impl Candidate {
     }
 }
 
-/// True for a name that a user gives to an annotation: no function of Python, no span of a runtime.
+/// Returns true for a name that a user gives to an annotation: no function of Python, no span of a runtime.
 fn is_users(name: &str) -> bool {
     !host_spans::is_frame(name) && !name.contains("::") && host_spans::work(name).is_none()
 }
 
-/// The step annotations of `trace`, or `None` where it has none.
+/// Finds the step annotations of `trace`. Returns `None` if there are none.
 pub(super) fn find(trace: &Trace) -> Option<Annotations> {
     let mut candidates = Candidates::new(trace);
     for (id, number) in trace.events.column(EventColumn::StepNum).iter() {
@@ -105,7 +107,7 @@ pub(super) fn find(trace: &Trace) -> Option<Annotations> {
 
 struct Candidates<'a> {
     trace: &'a Trace,
-    /// Index into `found` of each event name seen. Only looked up, never iterated.
+    /// Index into `found` of each event name. Only looked up, never iterated.
     index: HashMap<StrId, usize, FxBuildHasher>,
     names: BTreeMap<&'a str, usize>,
     found: Vec<Candidate>,
@@ -116,7 +118,7 @@ impl<'a> Candidates<'a> {
         Candidates { trace, index: HashMap::default(), names: BTreeMap::new(), found: Vec::new() }
     }
 
-    /// Adds an event where it is on a host line.
+    /// Adds an event if it is on a host line.
     fn push(&mut self, id: EventId, number: i64) {
         let Some(event) = self.trace.events.get(id) else { return };
         let host = self.trace.lines.get(event.line.index()).is_some_and(|line| line.kind == LineKind::Host);
@@ -136,8 +138,9 @@ impl<'a> Candidates<'a> {
         }
     }
 
-    /// The name that covers most time, with one line for each host; of equals the first by name. The flag is true if its numbers repeat:
-    /// such a name has to cover more time than every name whose numbers do not.
+    /// Returns the name that covers the most time, with one line for each host. If several names are equal, returns the
+    /// first by name. The flag is true if its numbers repeat: such a name must cover more time than every name whose
+    /// numbers do not.
     fn best(mut self) -> Option<(String, bool, BTreeMap<u16, Vec<Mark>>)> {
         let mut best: Option<Best<'_>> = None;
         for (name, index) in std::mem::take(&mut self.names) {
@@ -160,7 +163,7 @@ impl<'a> Candidates<'a> {
 /// Time of the best candidate, whether its numbers repeat, its name, and its marks by host.
 type Best<'a> = (Ps, bool, &'a str, BTreeMap<u16, Vec<Mark>>);
 
-/// Where several threads of a host annotate, the one that annotates the most time counts.
+/// Selects one line for each host. If several threads annotate, selects the one whose annotations cover the most time.
 fn one_line_per_host(trace: &Trace, by_line: BTreeMap<LineId, Vec<Mark>>) -> BTreeMap<u16, Vec<Mark>> {
     let mut hosts: BTreeMap<u16, Vec<Mark>> = BTreeMap::new();
     for (line, marks) in by_line {
@@ -177,7 +180,7 @@ fn total(marks: &[Mark]) -> Ps {
     marks.iter().map(|mark| mark.interval.length()).sum()
 }
 
-/// `ProfilerStep` of `ProfilerStep#7`.
+/// Removes the number of a name: returns `ProfilerStep` for `ProfilerStep#7`.
 fn without_number(name: &str) -> &str {
     match name.rsplit_once('#') {
         Some((stem, number)) if !stem.is_empty() && number.bytes().all(|b| b.is_ascii_digit()) => stem,

@@ -1,8 +1,8 @@
-//! When a step begins on a device: not with its first op, but with what the device waited for.
+//! Finds the start of a step on a device: not its first op, but the time from which the device waits for the step.
 //!
-//! Between the last op of one step and the first op of the next the device waits. Once the host has begun the next step it
-//! waits for that step: for its dispatch, its input, its compilation. A step therefore begins where the host begins it,
-//! but never before the previous step's last op nor after its own first op:
+//! The device waits between the last op of one step and the first op of the next. After the host has begun the next
+//! step, the device waits for that step: for its dispatch, its input or its compilation. So a step begins when the host
+//! begins it, but never before the previous step's last op nor after its own first op:
 //!
 //! ```text
 //! host     [train 4)[train 5: compile           )[train 6)
@@ -14,7 +14,8 @@
 //! step      0--------------1------------2------------
 //! ```
 //!
-//! Where no annotation says when the host began a step, the call that compiled while the device waited does.
+//! If no annotation shows when the host began a step, the step begins with the call that compiled while the device
+//! waited.
 
 use std::collections::BTreeMap;
 
@@ -25,11 +26,11 @@ use base::Ps;
 use facts::host_spans;
 use trace::{Interval, IntervalSet, Trace};
 
-/// Moves the starts of one device's marks to where its host begins the steps (`annotated`, one entry per step). Work from before the
-/// first step may still run when its annotation has begun: the step begins after it.
+/// Moves the starts of one device's marks to the times when its host begins the steps (`annotated`, one entry per
+/// step). If earlier work still runs when the annotation of the first step begins, the step begins after that work.
 ///
-/// An annotation that is followed by the next one while the device still waits for the step has not to do with that device
-/// (another thread feeds it), and is not used.
+/// If an annotation is followed by the next one while the device still waits for the step, another thread feeds the
+/// device. Such an annotation is not used.
 pub(super) fn with_annotations(marks: &mut [Option<Mark>], annotated: &[Option<Mark>], busy: &IntervalSet) {
     let begins: Vec<Option<Ps>> = annotated.iter().map(|mark| mark.map(|mark| mark.interval.start)).collect();
     for_each_wait(marks, |step, ended, first| {
@@ -41,8 +42,9 @@ pub(super) fn with_annotations(marks: &mut [Option<Mark>], annotated: &[Option<M
     });
 }
 
-/// Moves the starts of one device's marks back to the first call that compiled while the device, busy at the times `busy`, ran nothing
-/// before them (`calls`, in order). Nothing says when the first step began, so it stays.
+/// Moves the starts of one device's marks back to the first call that compiled while the device ran nothing before
+/// them. `busy` are the device's busy times; `calls` must be in order. The first step stays, because the trace does not
+/// show when it began.
 pub(super) fn with_compilation(marks: &mut [Option<Mark>], calls: &[Compiled], busy: &IntervalSet) {
     for_each_wait(marks, |_, ended, first| {
         let waits_from = ended?.max(ended_before(busy, first)?);
@@ -52,13 +54,14 @@ pub(super) fn with_compilation(marks: &mut [Option<Mark>], calls: &[Compiled], b
     });
 }
 
-/// When the device last ended an op before `time`.
+/// Returns the end of the device's last op before `time`.
 fn ended_before(busy: &IntervalSet, time: Ps) -> Option<Ps> {
     let before = busy.parts().partition_point(|part| part.start < time);
     before.checked_sub(1).and_then(|last| busy.parts().get(last)).map(|part| part.end)
 }
 
-/// Asks for the new start of every mark, given the end of all marks before it and its own start; later ones are not taken.
+/// Calls `begin` for every mark with the end of all marks before it and its own start, and moves the mark's start to
+/// the result. Later starts are ignored.
 fn for_each_wait(marks: &mut [Option<Mark>], begin: impl Fn(usize, Option<Ps>, Ps) -> Option<Ps>) {
     let mut ended: Option<Ps> = None;
     for (step, slot) in marks.iter_mut().enumerate() {
@@ -71,23 +74,24 @@ fn for_each_wait(marks: &mut [Option<Mark>], begin: impl Fn(usize, Option<Ps>, P
     }
 }
 
-/// Compilation, and the call that asked for it.
+/// A compilation, and the call that caused it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Compiled {
-    /// When XLA compiles the program.
+    /// Time in which XLA compiles the program.
     pub compiling: Interval,
-    /// Start of the outermost launch (`PjitFunction(f)`) around it; of the compilation itself where there is none.
+    /// Start of the outermost launch (`PjitFunction(f)`) around the compilation, or of the compilation if there is
+    /// none.
     pub begins: Ps,
 }
 
 impl Compiled {
-    /// The compilation by the device's clock.
+    /// Converts the compilation to the device's clock.
     pub fn on_device(self, device: &Device) -> Compiled {
         Compiled { compiling: device.interval_from_host(self.compiling), begins: device.time_from_host(self.begins) }
     }
 }
 
-/// The compilations of each host, in order, by the host's clock.
+/// Returns the compilations of each host, in order, by the host's clock.
 pub(super) fn compilations(trace: &Trace, devices: &Devices) -> BTreeMap<u16, Vec<Compiled>> {
     let mut spans: BTreeMap<u16, Vec<Interval>> = BTreeMap::new();
     for_each_named_on(trace, devices, &|name| host_spans::is(HostWork::Compile, name), &mut |host, event| {
@@ -103,7 +107,7 @@ pub(super) fn compilations(trace: &Trace, devices: &Devices) -> BTreeMap<u16, Ve
     }
     for_each_named_on(trace, devices, &|name| host_spans::is(HostWork::Launch, name), &mut |host, event| {
         let Some(compiled) = hosts.get_mut(&host) else { return };
-        // A call compiles what begins inside it: few programs, and far fewer calls that do than calls.
+        // A call compiles the programs whose compilation begins inside it. There are few compilations and many calls.
         let first = compiled.partition_point(|it| it.compiling.start < event.start);
         for it in compiled.iter_mut().skip(first).take_while(|it| it.compiling.start < event.end()) {
             it.begins = it.begins.min(event.start);
@@ -135,7 +139,7 @@ mod tests {
         let annotated = [mark(10, 30), mark(30, 62), mark(50, 80), mark(95, 96), mark(100, 140)];
         with_annotations(&mut marks, &annotated, &busy(&[]));
         assert_eq!(starts(&marks), [Some(10), Some(30), Some(60), None, Some(100)]);
-        // What was launched before the first annotation still runs in it.
+        // Work that was launched before the first annotation still runs in it.
         let mut marks = [mark(15, 20), mark(40, 60)];
         with_annotations(&mut marks, &annotated[..2], &busy(&[(0, 12), (15, 20), (40, 60)]));
         assert_eq!(starts(&marks), [Some(12), Some(30)]);
@@ -163,7 +167,8 @@ mod tests {
         let mut marks = [mark(10, 20), mark(60, 80), mark(90, 100), mark(120, 130), mark(140, 150)];
         let runs = busy(&[(10, 20), (60, 80), (90, 100), (120, 130), (135, 136), (140, 150)]);
         with_compilation(&mut marks, &calls, &runs);
-        // The third call still compiles when step 2 begins, the fifth was for the op at 135: neither held the step up.
+        // The third call still compiles when step 2 begins. The fifth call was for the op at 135. Neither delayed the
+        // step.
         assert_eq!(starts(&marks), [Some(10), Some(21), Some(90), Some(100), Some(140)]);
     }
 }

@@ -1,11 +1,13 @@
-//! Steps from a sequence of ops that repeats on every device from its first op to its last, where nothing else shows what the steps are.
+//! Finds steps from a sequence of ops that repeats on every device from its first op to its last. Used if nothing else
+//! shows the steps.
 //!
 //! ```text
-//! device  a b b c  a b b c  a b b c  a b       the same four ops again and again; the last repeat is cut
+//! device  a b b c  a b b c  a b b c  a b       the same four ops repeat; the last repeat is cut
 //! ```
 //!
-//! All ops of a device must follow the sequence. Layers of one step repeat too, but what comes before and after them does not.
-//! A sequence may begin with any of its ops: the steps begin where the device waits the longest between two ops (median over the repeats).
+//! All ops of a device must follow the sequence. Layers of one step repeat too, but the ops before and after them do
+//! not. The trace does not show which op begins the sequence: the steps begin after the longest wait of the device
+//! between two ops (median over the repeats).
 
 use rustc_hash::FxHashMap;
 
@@ -15,21 +17,21 @@ use crate::statistics::median;
 use base::Ps;
 use trace::{Interval, StrId, Trace, in_blocks};
 
-/// Fewer repeats show no rhythm.
+/// Minimum number of repeats.
 const FEWEST: usize = 4;
-/// One op that repeats is no step: a loop of steps does more.
+/// Minimum length of the sequence: a single op that repeats is not a step.
 const SHORTEST: usize = 2;
 
 /// The repeats on every used device.
 #[derive(Debug)]
 pub(super) struct Repeats {
-    /// Ops in the sequence of the first device.
+    /// Number of ops in the sequence of the first device.
     pub ops: usize,
     /// Marks of each device, in order.
     pub marks: Vec<Vec<Mark>>,
 }
 
-/// Finds the repeats; `None` where some used device has none, or they are irregular.
+/// Finds the repeats. Returns `None` if a used device has none, or if they are irregular.
 pub(super) fn find(trace: &Trace, devices: &Devices) -> Option<Repeats> {
     let found: Option<Vec<(usize, Vec<Mark>)>> = devices.used.iter().map(|device| of_device(trace, device)).collect();
     let found = found.filter(|found| !found.is_empty())?;
@@ -58,8 +60,8 @@ fn of_device(trace: &Trace, device: &Device) -> Option<(usize, Vec<Mark>)> {
     repeats.then_some((period, marks))
 }
 
-/// The shortest period of a sequence by the failure function of Knuth, Morris and Pratt: the length less its longest proper prefix that is
-/// also its suffix.
+/// Returns the shortest period of a sequence by the failure function of Knuth, Morris and Pratt: the length minus the
+/// longest proper prefix that is also a suffix.
 fn period<T: PartialEq>(names: &[T]) -> Option<usize> {
     let mut longest: Vec<u32> = vec![0; names.len()];
     let mut matched = 0usize;
@@ -75,7 +77,8 @@ fn period<T: PartialEq>(names: &[T]) -> Option<usize> {
     Some(names.len() - *longest.last()? as usize)
 }
 
-/// The place in the sequence before which the device waits the longest, median over the repeats; of equals the first.
+/// Returns the position in the sequence before which the device waits the longest, by the median over the repeats. If
+/// several are equal, returns the first.
 fn longest_wait(times: &[Interval], period: usize) -> usize {
     let mut waits: FxHashMap<usize, Vec<f64>> = FxHashMap::default();
     let mut ended = Ps::new(i64::MIN);
@@ -114,7 +117,7 @@ mod tests {
 
     #[test]
     fn steps_begin_where_the_device_waits_the_longest() {
-        // The capture begins with the second op of a step; before each `a` the device waits for 92 us.
+        // The capture begins with the second op of a step. Before each `a` the device waits for 92 us.
         let starts = |at: i64| at * 10 + (at + 1) / 3 * 90;
         assert_eq!(repeats("bcabcabcabcabca", starts), Some((3, vec![110, 230, 350, 470])));
     }
@@ -122,7 +125,7 @@ mod tests {
     #[test]
     fn layers_of_one_step_are_no_steps() {
         assert_eq!(repeats("eabababababh", |at| at * 10), None);
-        // One kernel again and again, too few repeats, and an irregular one.
+        // A single kernel that repeats, too few repeats, and irregular repeats.
         assert_eq!(repeats("aaaaaaaaaaaa", |at| at * 10), None);
         assert_eq!(repeats("abcabcabc", |at| at * 10), None);
         assert_eq!(repeats("abababababab", |at| at * at * at * 100), None);

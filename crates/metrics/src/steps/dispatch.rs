@@ -1,7 +1,7 @@
-//! Ties the runs of compiled programs to annotated steps through their dispatch on the host.
+//! Connects the runs of compiled programs with annotated steps through their dispatch on the host.
 //!
-//! A TPU names the call of a run by the run's id. Where there is none (CPU, traces in JSON), runs of a program follow each other in the order
-//! of the calls that dispatched them:
+//! On a TPU the call of a run has the run's id. Without ids (CPU, traces in JSON), the runs of a program are in the
+//! order of the calls that dispatched them:
 //!
 //! ```text
 //! host     [train 0             ]  [train 1             ]
@@ -10,7 +10,7 @@
 //! call            fwd 1     bwd 1           fwd 2     bwd 2
 //! ```
 //!
-//! Runs of calls from before the capture come first. No run starts before its call: otherwise the order says nothing.
+//! Runs of calls from before the capture come first. If a run starts before its call, the order is not usable.
 
 use std::collections::BTreeMap;
 
@@ -33,7 +33,7 @@ struct OwnedRun {
     step: u32,
 }
 
-/// The step of every device op whose program's run was dispatched in an annotated step.
+/// Finds the step of every device op whose program's run was dispatched in an annotated step.
 pub(super) fn owners(trace: &Trace, devices: &Devices, found: &Annotations) -> Owners {
     let by_module = modules::all(trace, devices);
     let starts = starts_by_host(found);
@@ -52,7 +52,7 @@ pub(super) fn owners(trace: &Trace, devices: &Devices, found: &Annotations) -> O
     owners
 }
 
-/// Gives each op to the step of the run whose id it carries.
+/// Assigns each op to the step of the run whose id it has.
 fn own_by_id(trace: &Trace, device: &Device, runs: &[OwnedRun], owners: &mut Owners) {
     let steps: FxHashMap<i64, u32> = runs.iter().filter_map(|run| Some((run.run_id?, run.step))).collect();
     let ids = trace.events.column(EventColumn::RunId);
@@ -63,7 +63,7 @@ fn own_by_id(trace: &Trace, device: &Device, runs: &[OwnedRun], owners: &mut Own
     }
 }
 
-/// Gives each op to the step of the run in which it starts: programs of one device run one after another.
+/// Assigns each op to the step of the run in which it starts. Programs of one device do not overlap.
 fn own_by_time(trace: &Trace, device: &Device, runs: &mut Vec<OwnedRun>, owners: &mut Owners) {
     sort::sort_by_key(runs, |run: &OwnedRun| run.interval);
     let mut runs = runs.iter().peekable();
@@ -76,7 +76,7 @@ fn own_by_time(trace: &Trace, device: &Device, runs: &mut Vec<OwnedRun>, owners:
     }
 }
 
-/// The runs of each device whose id names a call in an annotated step.
+/// Returns the runs of each device whose id names a call in an annotated step.
 fn by_run_id(
     trace: &Trace,
     devices: &Devices,
@@ -101,7 +101,8 @@ fn by_run_id(
     owned
 }
 
-/// The runs of each device whose place in the order of their program's runs is that of a call in an annotated step.
+/// Returns the runs of each device that match a call in an annotated step by their order among the runs of their
+/// program.
 fn by_order(
     trace: &Trace,
     devices: &Devices,
@@ -127,7 +128,7 @@ fn by_order(
     owned
 }
 
-/// The runs of the calls, in their order; `None` where some run would start before its call. `runs` are in order.
+/// Returns the runs of the calls, in their order. `None` if a run would start before its call. `runs` must be in order.
 fn in_order<'a>(runs: &'a [Mark], calls: &[Ps]) -> Option<&'a [Mark]> {
     let earlier = runs.len().saturating_sub(calls.len());
     let runs = runs.get(earlier..)?;
@@ -152,7 +153,7 @@ mod tests {
         assert_eq!(starts(&[10, 20, 30], &[12, 13]), Some(vec![20, 30]));
         // The last call's run was not captured.
         assert_eq!(starts(&[10, 20], &[1, 2, 3]), Some(vec![10, 20]));
-        // A run before its call: other runs than these were called.
+        // A run before its call: these runs belong to other calls.
         assert_eq!(starts(&[10, 20], &[1, 25]), None);
         assert_eq!(starts(&[], &[1]), None);
     }

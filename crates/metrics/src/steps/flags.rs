@@ -1,50 +1,51 @@
-//! Which steps count: complete ones that are not warm-up.
+//! Decides which steps count: complete ones that are not warm-up.
 
 use crate::statistics::median;
 use base::sort;
 
-/// What is known of one step before it is judged.
+/// Measurements of one step by which it is judged.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct StepFacts {
     /// Mean over devices, in microseconds.
     pub duration_us: f64,
-    /// Whether nothing shows on any device where it ends.
+    /// True if no device shows the end of the step.
     pub open: bool,
     /// Ops per device.
     pub ops: f64,
-    /// Share of it in which the host compiled, 0 to 1.
+    /// Share of the step in which the host compiled, from 0 to 1.
     pub compile_share: f64,
-    /// The only device that runs it, where steps of devices were distinguished: each has its own first step.
+    /// The only device that runs the step, if the steps of devices are separate: each device has its own first step.
     pub only_on: Option<usize>,
 }
 
-/// The judgement.
+/// Result for one step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Flags {
     pub partial: bool,
-    /// The host compiled in it.
+    /// True if the host compiled in the step.
     pub compiles: bool,
     pub warm_up: bool,
     pub counted: bool,
 }
 
-/// A step with more compilation than this is warm-up.
+/// Share of compilation above which a step is warm-up.
 const COMPILE_SHARE: f64 = 0.1;
-/// A leading step that takes this many times the median is warm-up.
+/// Ratio to the median above which a leading step is warm-up.
 const SLOW_START: f64 = 1.5;
-/// At most this many leading steps can be warm-up by their length alone.
+/// Maximum number of leading steps that are warm-up by their length alone.
 const MAX_SLOW_STARTS: usize = 5;
-/// A step at an end of the capture that has less than this share of the usual ops was cut.
+/// Share of the usual ops below which a step at an end of the capture was cut.
 const CUT_SHARE: f64 = 0.5;
 
 /// Judges all steps of a run:
 ///
-/// * *partial*: nothing shows where it ends, or it is the first or the last one and both shorter and much poorer in ops than the
-///   others, so that the capture began or ended inside it;
+/// * *partial*: the end of the step is unknown, or it is the first or last step and both shorter and much poorer in ops
+///   than the others, so that the capture began or ended inside it;
 /// * *compiles*: compilation ran in more than 10 % of it;
-/// * *warm-up*: it compiles, or it is one of the leading steps that each take more than 1.5 times the median of the complete
-///   ones that do not compile;
-/// * *counted*: neither partial nor warm-up. If none is left, all complete ones count, else all.
+/// * *warm-up*: it compiles, or it is one of the leading steps that each take more than 1.5 times the median of the
+///   complete ones that do not compile;
+/// * *counted*: neither partial nor warm-up. If there are none, all complete ones count, or all steps if none is
+///   complete.
 pub(super) fn judge(steps: &[StepFacts]) -> Vec<Flags> {
     let mut flags: Vec<Flags> = vec![Flags::default(); steps.len()];
     let groups = sort::set(steps.iter().map(|step| step.only_on));
@@ -65,7 +66,7 @@ pub(super) fn judge(steps: &[StepFacts]) -> Vec<Flags> {
     flags
 }
 
-/// Judges steps that follow each other, all but whether they count.
+/// Judges steps of one group. The caller decides whether they count.
 fn judge_group(steps: &[StepFacts]) -> Vec<Flags> {
     let judged = |step: &StepFacts| Flags {
         partial: step.open,
@@ -98,7 +99,7 @@ fn judge_group(steps: &[StepFacts]) -> Vec<Flags> {
     flags
 }
 
-/// True for a step at an end of the capture that is shorter than the others and much poorer in ops.
+/// Returns true for a step at an end of the capture that is shorter than the others and much poorer in ops.
 fn is_cut(step: &StepFacts, others: &[StepFacts]) -> bool {
     let whole = || others.iter().filter(|step| !step.open);
     let ops: Vec<f64> = whole().map(|step| step.ops).collect();
@@ -121,7 +122,7 @@ mod tests {
             (true, false, false) => 'p',
             (false, true, false) => 'w',
             (true, true, false) => 'b',
-            _ => '*', // counted although partial or warm-up
+            _ => '*', // counts although it is partial or warm-up
         };
         judge(steps).iter().map(letter).collect()
     }
@@ -130,7 +131,7 @@ mod tests {
     fn an_open_last_step_is_partial_and_slow_first_ones_are_warm_up() {
         let last = StepFacts { open: true, ..step(40.0) };
         assert_eq!(marks(&[step(300.0), step(200.0), step(100.0), step(101.0), step(99.0), last]), "ww...p");
-        // A slow step later is the program's own.
+        // A slow step later is part of the program.
         assert_eq!(marks(&[step(100.0), step(300.0), step(100.0), step(101.0), last]), "....p");
     }
 
@@ -163,7 +164,7 @@ mod tests {
         let cut = StepFacts { ops: 3.0, ..step(30.0) };
         assert_eq!(marks(&[cut, step(100.0), step(100.0)]), "p..");
         assert_eq!(marks(&[step(100.0), StepFacts { ops: 3.0, ..step(30.0) }]), ".p");
-        // As long as the others, it is merely different.
+        // A step as long as the others merely has fewer ops.
         assert_eq!(marks(&[StepFacts { ops: 3.0, ..step(100.0) }, step(100.0), step(100.0)]), "...");
     }
 

@@ -1,17 +1,20 @@
-//! Steps from what repeats on the host, where neither annotations nor device lines mark them.
+//! Finds steps from spans that repeat on the host. Used if neither annotations nor device lines mark the steps.
 //!
-//! A function or range that runs again and again on one Python thread and takes most of the time in which the devices work is the
-//! body of a loop; else a program whose launches give most of the device work. Nothing less is taken for a step:
+//! A function or range is the body of a loop if it runs repeatedly on one Python thread and takes most of the time in
+//! which the devices work. If there is none, a program whose launches cause most of the device work is used. The
+//! requirements are:
 //!
-//! * at least four spans that do not overlap, at regular intervals or with as many device ops from one to the next, which keep the
-//!   devices busy for about as long (`rhythm`);
-//! * if devices ran ops, at least a tenth of their busy time belongs to the spans: waiting for a device is no step of it;
-//! * fewer than four spans are steps if their name says so (`step`, `execute`, ...) and they launch nearly all device work;
-//! * names of steps that differ in their numbers only are one name (`execute_context_3`, `step[DECODE bs=64]`);
+//! * there are at least four spans that do not overlap. They come at regular intervals or with the same number of
+//!   device ops from one to the next, and keep the devices busy for similar times (`rhythm`);
+//! * if devices ran ops, at least a tenth of their busy time belongs to the spans: a wait for a device is not a step;
+//! * fewer than four spans are steps if their name indicates steps (`step`, `execute`, ...) and they launch nearly all
+//!   device work;
+//! * names of steps that differ only in their numbers count as one name (`execute_context_3`, `step[DECODE bs=64]`);
 //! * a Python function or a named range covers at least half of the time from the devices' first op to their last;
-//! * of launches (`PjitFunction(f)`, `jit_f:XLA GPU module`), the ops that they launch make at least half of the busy time;
-//! * a range that PyTorch records once in each step (`Optimizer.zero_grad#SGD.zero_grad`) stands for the time to the next one;
-//! * functions of Python's and JAX's own files, private functions, spans of the runtime and calls of CUDA and HIP are no steps of a user.
+//! * the ops of launches (`PjitFunction(f)`, `jit_f:XLA GPU module`) make up at least half of the busy time;
+//! * a range that PyTorch records once in each step (`Optimizer.zero_grad#SGD.zero_grad`) extends to the next one;
+//! * functions in Python's and JAX's own files, private functions, spans of the runtime and calls of CUDA and HIP are
+//!   no steps.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -26,27 +29,28 @@ use base::{Ps, sort};
 use facts::{host_spans, library_files};
 use trace::{EventColumn, EventKind, Interval, IntervalSet, LineId, LineKind, Trace};
 
-/// Fewer spans show no rhythm.
+/// Minimum number of spans that show a rhythm.
 const FEWEST: usize = 4;
-/// The least share of the time that spans cover, or of the busy time that they launch.
+/// Minimum share of the time that spans cover, or of the busy time that they launch.
 const COVERS: f64 = 0.5;
-/// The least share of the busy time that fewer spans launch if they are steps (ours).
+/// Minimum share of the busy time that fewer spans must launch to be steps (our choice).
 const NEARLY_ALL: f64 = 0.9;
-/// The least share of the devices' busy time that belongs to steps (ours: warm-up and compilation come before them).
+/// Minimum share of the devices' busy time that belongs to steps (our choice: warm-up and compilation come before
+/// them).
 const LEAST_WORK: f64 = 0.1;
-/// Ranges that PyTorch records once in each step of a training loop, by how they begin.
+/// Prefixes of ranges that PyTorch records once in each step of a training loop.
 const ONCE_PER_STEP: [&str; 2] = ["Optimizer.zero_grad#", "Optimizer.step#"];
-/// Names that are looked at closely, those with the most time first: each costs a walk over the launches.
+/// Number of names that are examined in detail, by descending time: each requires a pass over the launches.
 const MOST_ASKED: usize = 6;
 
-/// What a name stands for.
+/// Kind of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Sort {
     /// A function of the user, as the Python tracer names it.
     Function,
     /// A named range, such as those of `jax.profiler.TraceAnnotation`.
     Range,
-    /// A call that a training loop makes once in each step: the step lasts to the next one.
+    /// A call that a training loop makes once in each step. The step lasts until the next call.
     OncePerStep,
     /// The launch of a compiled function.
     Program,
@@ -57,9 +61,10 @@ enum Sort {
 pub(super) struct HostSteps {
     /// The spans, as if they were annotations.
     pub spans: Annotations,
-    /// What the spans are, for people (`calls of train_step`).
+    /// Description of the spans (`calls of train_step`).
     pub marker: String,
-    /// True if `percent` is what they launch of the devices' busy time; else it is what they cover of the devices' active span.
+    /// True if `percent` is the share of the devices' busy time that the spans launch. Otherwise it is the share of the
+    /// devices' active span that they cover.
     pub launches: bool,
     /// The share in percent.
     pub percent: f64,
@@ -69,7 +74,7 @@ pub(super) struct HostSteps {
 pub(super) fn find(trace: &Trace, devices: &Devices) -> Option<HostSteps> {
     let active = active_span(devices)?;
     let mut candidates = spans(trace, devices);
-    // The most time first; of equals the first of the file.
+    // By descending time; of equal ones the first in the file.
     sort::sort_by(&mut candidates, |a, b| b.time().cmp(&a.time()));
     let (candidates, few): (Vec<Candidate>, Vec<Candidate>) =
         candidates.into_iter().partition(|it| it.marks.len() >= FEWEST);
@@ -77,7 +82,7 @@ pub(super) fn find(trace: &Trace, devices: &Devices) -> Option<HostSteps> {
         let inside = it.marks.iter().filter_map(|mark| mark.interval.clip(active)).map(Interval::length).sum::<Ps>();
         inside.as_ps() as f64 / active.length().as_ps().max(1) as f64
     };
-    // Each question costs more than the one before it.
+    // Each filter is more expensive than the one before it.
     let takes_most = |(_, share): &(&Candidate, f64)| *share >= COVERS;
     let bodies = candidates.iter().filter(|it| it.sort != Sort::Program).map(|it| (it, covered(it)));
     let works = |(it, _): &(&Candidate, f64)| it.work_share(trace, devices) >= LEAST_WORK;
@@ -98,14 +103,14 @@ pub(super) fn find(trace: &Trace, devices: &Devices) -> Option<HostSteps> {
     })
 }
 
-/// First op's start to last op's end of all devices; the capture where nothing ran.
+/// Returns the time from the first op's start to the last op's end of all devices, or the capture if nothing ran.
 fn active_span(devices: &Devices) -> Option<Interval> {
     let spans = || devices.used.iter().map(|device| device.span);
     let used = spans().map(|span| span.start).min().zip(spans().map(|span| span.end).max());
     used.map(|(start, end)| Interval::new(start, end)).or(devices.capture)
 }
 
-/// The share of the devices' busy time in which ops run that were launched inside the spans, 0 to 1.
+/// Returns the share of the devices' busy time in which ops run that were launched inside the spans, from 0 to 1.
 fn launched(trace: &Trace, devices: &Devices, candidate: &Candidate) -> f64 {
     let inside = |time: Ps| {
         let next = candidate.marks.partition_point(|mark| mark.interval.start <= time);
@@ -141,7 +146,7 @@ struct Candidate {
     name: String,
     sort: Sort,
     host: u16,
-    /// Marks of the spans in order; they do not overlap.
+    /// Marks of the spans in order. They do not overlap.
     marks: Vec<Mark>,
 }
 
@@ -150,7 +155,7 @@ impl Candidate {
         self.marks.iter().map(|mark| mark.interval.length()).sum()
     }
 
-    /// Lets each span last until the next one begins, and the last one, whose step the capture may have cut, as it is.
+    /// Extends each span to the start of the next one. The last one stays, because the capture may have cut its step.
     fn last_to_the_next(&mut self) {
         let starts: Vec<Ps> = self.marks.iter().map(|mark| mark.interval.start).collect();
         for (mark, &next) in self.marks.iter_mut().zip(starts.iter().skip(1)) {
@@ -158,7 +163,8 @@ impl Candidate {
         }
     }
 
-    /// The marks on a used device: the ops that the spans launch, or the spans themselves if nothing ties ops to launches.
+    /// Returns the marks on each used device: the ops that the spans launch, or the spans themselves if ops cannot be
+    /// connected with launches.
     fn marks_on(&self, trace: &Trace, devices: &Devices) -> Vec<Vec<Mark>> {
         let found = self.as_annotations();
         match launches::owners(trace, devices, &found).marks(trace, devices, self.marks.len()) {
@@ -167,8 +173,8 @@ impl Candidate {
         }
     }
 
-    /// Share of the busy time of the host's devices from the first span's start on each device to the last one's end, 0 to 1; 1 where
-    /// no device is used.
+    /// Returns the share of the busy time of the host's devices from the first span's start on each device to the last
+    /// one's end, from 0 to 1. Returns 1 if no device is used.
     fn work_share(&self, trace: &Trace, devices: &Devices) -> f64 {
         let marks = self.marks_on(trace, devices);
         let (mut own, mut all) = (Ps::ZERO, Ps::ZERO);
@@ -181,8 +187,9 @@ impl Candidate {
         if all > Ps::ZERO { own.as_ps() as f64 / all.as_ps() as f64 } else { 1.0 }
     }
 
-    /// As the body of a loop does: regularly or with as many ops from one to the next, which keep the devices busy for about as
-    /// long. The ops of a GPU run after their launch: they are tied to it where the trace does.
+    /// Returns true if the spans repeat like the body of a loop: regularly, or with the same number of ops from one to
+    /// the next, and with similar busy times of the devices. The ops of a GPU run after their launch, so they are
+    /// assigned to their launches if the trace has them.
     fn repeats(&self, trace: &Trace, devices: &Devices) -> bool {
         let marks = self.marks_on(trace, devices);
         let fed = || devices.used.iter().zip(&marks).filter(|(device, _)| device.host == self.host);
@@ -212,13 +219,14 @@ impl Candidate {
     }
 }
 
-/// `f` of `PjitFunction(f)`, `jit_f` of `jit_f:XLA GPU module`.
+/// Returns `f` for `PjitFunction(f)`, and `jit_f` for `jit_f:XLA GPU module`.
 fn program(name: &str) -> Option<&str> {
     let call = name.strip_prefix("PjitFunction(").and_then(|rest| rest.strip_suffix(')'));
     call.or_else(|| name.strip_suffix(":XLA GPU module"))
 }
 
-/// The starts of the calls of every compiled function, in order, by host and module: JAX calls the module of `<lambda>` `jit__lambda_`.
+/// Returns the starts of the calls of every compiled function, in order, by host and module. JAX names the module of
+/// `<lambda>` `jit__lambda_`.
 pub(super) fn program_calls(trace: &Trace, devices: &Devices) -> BTreeMap<(u16, String), Vec<Ps>> {
     let mut calls: BTreeMap<(u16, String), Vec<Ps>> = BTreeMap::new();
     for candidate in spans(trace, devices).into_iter().filter(|it| it.sort == Sort::Program) {
@@ -237,7 +245,8 @@ pub(super) fn program_calls(trace: &Trace, devices: &Devices) -> BTreeMap<(u16, 
     calls
 }
 
-/// True for the names of calls of the CUDA and HIP runtimes and drivers (`cudaFree`, `cuLaunchKernel`, `hipMemcpyAsync`).
+/// Returns true for the names of calls of the CUDA and HIP runtimes and drivers (`cudaFree`, `cuLaunchKernel`,
+/// `hipMemcpyAsync`).
 fn is_api_call(name: &str) -> bool {
     ["cuda", "cu", "hip", "nccl", "rccl"]
         .iter()
@@ -249,14 +258,14 @@ const STEP_WORDS: [&str; 6] = ["step", "iter", "execute", "decode", "prefill", "
 /// Words in the names of parts of a step, which are numbered too.
 const PART_WORDS: [&str; 4] = ["layer", "block", "stage", "micro"];
 
-/// True for the names of steps and batches.
+/// Returns true for the names of steps and batches.
 fn names_a_step(name: &str) -> bool {
     let lower = name.to_ascii_lowercase();
     let has = |words: &[&str]| words.iter().any(|word| lower.contains(word));
     has(&STEP_WORDS) && !has(&PART_WORDS)
 }
 
-/// The name of a numbered step with every number in it as `#`; any other name as it is.
+/// Replaces every number in the name of a numbered step with `#`. Returns any other name unchanged.
 fn without_numbers(name: &str) -> Cow<'_, str> {
     if !name.bytes().any(|byte| byte.is_ascii_digit()) || !names_a_step(name) {
         return Cow::Borrowed(name);
@@ -272,7 +281,7 @@ fn without_numbers(name: &str) -> Cow<'_, str> {
     Cow::Owned(masked)
 }
 
-/// What a span of this name can be; `None` for what is no step of a user.
+/// Returns the kind of a span with this name, or `None` if it cannot be a user's step.
 fn sort_of(name: &str) -> Option<Sort> {
     if host_spans::is_frame(name) {
         return library_files::is_users(name).then_some(Sort::Function);
@@ -286,15 +295,15 @@ fn sort_of(name: &str) -> Option<Sort> {
     (!name.contains("::") && !is_api_call(name) && host_spans::work(name).is_none()).then_some(Sort::Range)
 }
 
-/// True for a thread that runs Python, or that has no name but its number and so may.
+/// Returns true for a thread that runs Python, or whose name is only a number, so that it may run Python.
 fn may_run_python(trace: &Trace, line: &trace::Line) -> bool {
     let name = trace.text(line.name);
     let is_number = name.strip_prefix("thread ").unwrap_or(name).bytes().all(|byte| byte.is_ascii_digit());
     line.kind == LineKind::Host && (is_number || HostRole::of_thread(name) == HostRole::Python)
 }
 
-/// The spans of every name on every Python thread, but those that nest in themselves. Around a program's launch there may be a
-/// second span of its name, of which the outer one counts.
+/// Returns the spans of every name on every Python thread, except those that nest in themselves. A program's launch may
+/// be enclosed by a second span of its name; then the outer one counts.
 fn spans(trace: &Trace, devices: &Devices) -> Vec<Candidate> {
     let python: Vec<bool> = trace.lines.iter().map(|line| may_run_python(trace, line)).collect();
     let mut sorts: Vec<Option<Option<Sort>>> = vec![None; trace.strings.len()];
@@ -307,7 +316,7 @@ fn spans(trace: &Trace, devices: &Devices) -> Vec<Candidate> {
         if trace.args.set(kind.args.index()).is_some_and(|args| !args.hlo_op.is_empty()) {
             return None;
         }
-        // Functions are told apart by their lines, programs by their names.
+        // Functions are distinguished by their lines, programs by their names.
         let masked = if sort == Sort::Range { without_numbers(name) } else { Cow::Borrowed(name) };
         Some(*index.entry((kind.line, masked.clone())).or_insert_with(|| {
             let host = trace.plane_of(line).map_or(0, |plane| plane.host);

@@ -1,10 +1,11 @@
-//! The marks of the capture kit.
+//! Reads the marks of the capture kit.
 //!
-//! `crossprof.capture` marks where the last step ends, after the devices have done everything: in short steps the pauses between annotations
-//! matter, and no op shows what the host does after the last one.
+//! `crossprof.capture` marks the end of the last step, after the devices have finished all work. In short steps the
+//! pauses between annotations are significant, and no op shows the host's work after the last annotation.
 //!
-//! `crossprof.trace` marks where the block begins, and where it ends after the devices have done everything. If a program ran once in the
-//! block, the block is the step: its run alone lacks what the host does before it, and nothing shows its end.
+//! `crossprof.trace` marks the start of the block, and its end after the devices have finished all work. If a program
+//! ran once in the block, the block is the step: the run alone lacks the host's work before it, and its end is not
+//! recorded.
 //!
 //! ```text
 //! host    b      [PjitFunction(f))                 e         b begin, e end
@@ -24,10 +25,10 @@ use trace::{Interval, Trace};
 /// Names of the marks, as `python/crossprof/_trace.py` writes them.
 const BEGIN: &str = "crossprof.begin";
 const END: &str = "crossprof.end";
-/// Name of the mark of `_capture.py`.
+/// Name of the mark that `_capture.py` writes.
 const END_OF_STEPS: &str = "crossprof.steps_end";
 
-/// When the last annotated step of each host ends, by the host's clock.
+/// Returns the end of the last annotated step of each host, by the host's clock.
 pub(super) fn ends_of_steps(trace: &Trace, devices: &Devices) -> BTreeMap<u16, Ps> {
     let mut ends = BTreeMap::new();
     for_each_named_on(trace, devices, &|name| name == END_OF_STEPS, &mut |host, event| {
@@ -36,7 +37,7 @@ pub(super) fn ends_of_steps(trace: &Trace, devices: &Devices) -> BTreeMap<u16, P
     ends
 }
 
-/// The block as an annotation; `None` where its marks are not in the trace.
+/// Returns the block as an annotation, or `None` if the trace does not have its marks.
 pub(super) fn block(trace: &Trace, devices: &Devices) -> Option<Annotations> {
     let mut marks: BTreeMap<u16, (Option<Ps>, Option<Ps>)> = BTreeMap::new();
     for_each_named_on(trace, devices, &|name| [BEGIN, END].contains(&name), &mut |host, event| {
@@ -67,7 +68,8 @@ mod tests {
     use crate::steps::{StepSource, Steps};
     use trace::TraceBuilder;
 
-    /// Annotations of 2 us that pause for 2 us, and what the kit marks 20 us after the first of them.
+    /// Finds the steps of annotations of 2 us that pause for 2 us, with a mark of the kit 20 us after the first of
+    /// them.
     fn annotated(mark: Option<i64>) -> Steps {
         let mut b = TraceBuilder::new();
         let python = b.line("/host:CPU", "python");
@@ -92,7 +94,7 @@ mod tests {
         assert!(last(Some(3)).open, "a mark before the step is of another window");
     }
 
-    /// A block from 10 to 90 us in which a program runs at these times for 5 us.
+    /// Finds the steps of a block from 10 to 90 us in which a program runs at these times for 5 us.
     fn steps(runs: &[i64]) -> Steps {
         let mut b = TraceBuilder::new();
         let python = b.line("/host:CPU", "python");

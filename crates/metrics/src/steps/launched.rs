@@ -1,4 +1,4 @@
-//! The device work of each step: what the host launched in it, whenever a device comes to run it.
+//! Assigns device work to steps: the work that the host launched in a step, whenever a device runs it.
 //!
 //! A device runs behind its host, so work of step 4 may still run when the host annotates step 5:
 //!
@@ -10,11 +10,11 @@
 //! step                 4-------5-------6------
 //! ```
 //!
-//! A step begins on a device with its first op. If ops of earlier steps still run then (a copy that is ahead of the computation), it begins
-//! with its first op on the line that does most of the work: ops of one line run in order.
+//! A step begins on a device with its first op. If ops of earlier steps still run then (a copy may run ahead of the
+//! computation), it begins with its first op on the line that does most of the work: ops of one line run in order.
 //!
-//! So ops without a known launch that come first on their line were launched before the capture, and belong to no step. Others belong to the
-//! step in whose window they start.
+//! So ops without a known launch that come first on their line were launched before the capture, and belong to no step.
+//! Other ops without a launch belong to the step in whose window they start.
 
 use super::{Mark, StepWindow, align::Aligned};
 use crate::devices::{Device, Devices};
@@ -26,11 +26,12 @@ use trace::{EventId, Interval, Trace, in_blocks};
 pub struct Launched {
     /// Number of ops.
     pub ops: u64,
-    /// Time in which at least one of them runs.
+    /// Time in which at least one of the ops runs.
     pub work: Ps,
-    /// Start of the first one by the device's clock, without those that run ahead while earlier steps still run; meaningless without ops.
+    /// Start of the first op by the device's clock, without those that run ahead while earlier steps still run.
+    /// Meaningless without ops.
     pub first: Ps,
-    /// End of the last one.
+    /// End of the last op.
     pub last: Ps,
 }
 
@@ -54,12 +55,12 @@ pub(super) struct Owners {
 }
 
 impl Owners {
-    /// No event belongs to a step yet.
+    /// Creates owners without any assignment.
     pub fn new(trace: &Trace) -> Owners {
         Owners { step_of: vec![0; trace.events.len()] }
     }
 
-    /// Gives an event to a step.
+    /// Assigns an event to a step.
     pub fn set(&mut self, id: EventId, step: u32) {
         if let Some(slot) = self.step_of.get_mut(id.get() as usize) {
             *slot = step.saturating_add(1);
@@ -70,7 +71,7 @@ impl Owners {
         self.step_of.get(id.get() as usize)?.checked_sub(1).map(|step| step as usize)
     }
 
-    /// Marks of every used device; `None` if fewer than half of the `count` steps have an op.
+    /// Returns the marks of every used device. `None` if fewer than half of the `count` steps have an op.
     pub fn marks(&self, trace: &Trace, devices: &Devices, count: usize) -> Option<Aligned> {
         let marks: Aligned = devices.used.iter().map(|device| self.marks_of(trace, device, count)).collect();
         let tied =
@@ -86,7 +87,7 @@ impl Owners {
             }
         });
         let first_on_line = self.first_on_lines(trace, device);
-        // Of equals the first line.
+        // If several lines have equal times, the first is used.
         let lines = time_of_line.iter().enumerate().rev();
         let main = lines.max_by_key(|(_, time)| **time).map_or(0, |(line, _)| line);
         let mut steps: Vec<(Launched, Option<Ps>)> = vec![Default::default(); count];
@@ -109,7 +110,8 @@ impl Owners {
         steps.into_iter().map(&mut mark).collect()
     }
 
-    /// Start of the first op on each line that belongs to a step; the earliest time on lines without any, whose order says nothing.
+    /// Returns the start of the first op on each line that belongs to a step. For lines without such ops, returns the
+    /// earliest possible time, because their order is not usable.
     fn first_on_lines(&self, trace: &Trace, device: &Device) -> Vec<Ps> {
         let mut first = vec![Ps::new(i64::MIN); trace.lines.len()];
         self.for_each(trace, device, |_, line, op| {
@@ -120,7 +122,7 @@ impl Owners {
         first
     }
 
-    /// When the ops that were launched before the capture have ended.
+    /// Returns the end of the ops that were launched before the capture.
     fn ended_before(&self, trace: &Trace, device: &Device, first_on_line: &[Ps]) -> Ps {
         let mut ended = Ps::new(i64::MIN);
         in_blocks(&device.ops, |&id| {
@@ -132,7 +134,8 @@ impl Owners {
         ended
     }
 
-    /// Calls `visit` with step, line and time of every op of `device` that belongs to a step, in the order of their starts.
+    /// Calls `visit` with step, line and time of every op of `device` that belongs to a step, in the order of their
+    /// starts.
     fn for_each(&self, trace: &Trace, device: &Device, mut visit: impl FnMut(usize, usize, Interval)) {
         in_blocks(&device.ops, |&id| {
             let Some(step) = self.step(id) else { return };
@@ -142,7 +145,8 @@ impl Owners {
         });
     }
 
-    /// Notes in the windows of a device what was launched in each. `marks` are those of [`Owners::marks`]. Returns how many ops belong to a step by time alone.
+    /// Sets the launched ops in the windows of a device. `marks` come from [`Owners::marks`]. Returns the number of ops
+    /// that were assigned to a step only by their time.
     pub fn note(
         &self,
         trace: &Trace,

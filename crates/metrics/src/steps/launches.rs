@@ -1,5 +1,5 @@
-//! Ties device ops to annotated steps through their launches: a launch on the host and what it started on the device
-//! carry the same correlation id.
+//! Connects device ops with annotated steps through their launches: a launch on the host and its ops on the device have
+//! the same correlation id.
 //!
 //! ```text
 //! host     [train 0      ]  [train 1      ]
@@ -15,7 +15,7 @@ use crate::devices::Devices;
 use base::{Ps, sort};
 use trace::{EventColumn, LineKind, Trace};
 
-/// The step of every device op whose launch lies in an annotated step.
+/// Finds the step of every device op whose launch is inside an annotated step.
 pub(super) fn owners(trace: &Trace, devices: &Devices, found: &Annotations) -> Owners {
     let launches = launches_by_host(trace, found);
     let mut owners = Owners::new(trace);
@@ -30,7 +30,8 @@ pub(super) fn owners(trace: &Trace, devices: &Devices, found: &Annotations) -> O
     owners
 }
 
-/// The step of every device op that has the group of an annotation: XProf gives both the same number where it post-processes a capture.
+/// Finds the step of every device op that has the group of an annotation: when XProf post-processes a capture, it gives
+/// both the same number.
 pub(super) fn grouped(trace: &Trace, devices: &Devices, found: &Annotations) -> Owners {
     let mut owners = Owners::new(trace);
     let groups = trace.events.column(EventColumn::GroupId);
@@ -58,7 +59,7 @@ pub(super) fn grouped(trace: &Trace, devices: &Devices, found: &Annotations) -> 
     owners
 }
 
-/// The host of each line that holds ops of a used device.
+/// Returns the host of each line that has ops of a used device.
 fn host_of_device_lines(trace: &Trace, devices: &Devices) -> Vec<Option<u16>> {
     let by_plane = devices.by_plane();
     let of_line = |line: &trace::Line| {
@@ -74,7 +75,7 @@ fn host_of_device_lines(trace: &Trace, devices: &Devices) -> Vec<Option<u16>> {
 struct Launches {
     /// `(correlation id, step)`, by id.
     sorted: Vec<(i64, u32)>,
-    /// Where the ids are dense: the step + 1 by `id - first`, 0 for none.
+    /// Lookup table if the ids are dense: the step plus one by `id - first`, 0 for none.
     dense: Vec<u32>,
 }
 
@@ -89,7 +90,7 @@ impl Launches {
             return;
         }
         self.dense = vec![0; span as usize + 1];
-        // From the last to the first, so that of several launches with one id the first step wins, as in the search.
+        // Backwards, so that the first of several launches with one id takes precedence, as in the search.
         for &(id, step) in self.sorted.iter().rev() {
             if let Some(slot) = self.dense.get_mut(id.abs_diff(first) as usize) {
                 *slot = step + 1;
@@ -108,8 +109,8 @@ impl Launches {
     }
 }
 
-/// The launches inside annotated steps: by their own `step_num` where they have one, else by the annotation that
-/// started last before them. After the last annotation's end nothing is tied to it.
+/// Returns the launches inside annotated steps: by their own `step_num` if they have one, otherwise by the last
+/// annotation that started before them. Launches after the end of the last annotation belong to no step.
 fn launches_by_host(trace: &Trace, found: &Annotations) -> BTreeMap<u16, Launches> {
     let host_of_line: Vec<Option<u16>> = trace
         .lines
@@ -137,7 +138,7 @@ fn launches_by_host(trace: &Trace, found: &Annotations) -> BTreeMap<u16, Launche
     hosts
 }
 
-/// The annotations of each host, to be searched.
+/// Returns the starts of each host's annotations, ready for lookups.
 pub(super) fn starts_by_host(found: &Annotations) -> BTreeMap<u16, Starts> {
     sort::map(found.by_host.iter().map(|(&host, marks)| (host, Starts::new(marks))))
 }
@@ -156,7 +157,7 @@ impl Starts {
         Starts { starts, end: present().map(|(interval, _)| interval.end).max().unwrap_or_default() }
     }
 
-    /// The step that has begun last at `time`; `None` before the first annotation and after the last one's end.
+    /// Returns the step that has begun last at `time`. `None` before the first annotation and after the last one's end.
     pub fn step_at(&self, time: Ps) -> Option<u32> {
         let after = self.starts.partition_point(|&(start, _)| start <= time);
         let (_, step) = self.starts.get(after.checked_sub(1)?)?;

@@ -1,4 +1,4 @@
-//! What happened in each step: sums over the devices that ran it.
+//! Measures each step: sums over the devices that ran it.
 
 use super::flags::StepFacts;
 use super::{StepWindow, Steps};
@@ -8,45 +8,45 @@ use crate::step_part::StepPart;
 use base::Ps;
 use trace::{Interval, IntervalSet, Trace};
 
-/// Sums over the windows of one step, in exact picoseconds. Where a next step ended it on some device, the devices on
-/// which none did are left out.
+/// Sums over the windows of one step, in exact picoseconds. If a next step ended it on some device, open windows of
+/// other devices are left out.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Measured {
-    /// Windows added up.
+    /// Number of windows in the sums.
     pub windows: u64,
     /// Earliest start.
     pub start: Option<Ps>,
     pub duration: Ps,
     pub busy: Ps,
-    /// Time in which at least one op of the step runs, whenever that is.
+    /// Time in which at least one op of the step runs, inside or outside the windows.
     pub device_work: Ps,
     pub compute: Ps,
     pub communication: Ps,
     pub transfer: Ps,
     pub compile: Ps,
     pub ops: u64,
-    /// Sum of the times from the annotation to the first op, and how many there are.
+    /// Sum of the times from the annotation to the first op. Their number is `lags`.
     pub lag: Ps,
     pub lags: u64,
     /// The earliest annotation, by its device's clock.
     pub annotation: Option<Interval>,
     pub open: bool,
-    /// The device of the last window added up.
+    /// The device of the last window in the sums.
     pub device: usize,
 }
 
 impl Measured {
-    /// Mean over the windows, in microseconds.
+    /// Returns the mean over the windows, in microseconds.
     pub fn mean_us(&self, sum: Ps) -> f64 {
         if self.windows == 0 { 0.0 } else { sum.as_us() / self.windows as f64 }
     }
 
-    /// Ops per device.
+    /// Returns the number of ops per device.
     pub fn mean_ops(&self) -> f64 {
         if self.windows == 0 { 0.0 } else { self.ops as f64 / self.windows as f64 }
     }
 
-    /// What the step is judged by; `apart`: it is a step of one device only.
+    /// Returns the measurements by which the step is judged. `apart` is true if the step belongs to one device only.
     pub fn seen(&self, apart: bool) -> StepFacts {
         let duration = self.duration.as_ps() as f64;
         StepFacts {
@@ -119,7 +119,7 @@ fn add(
     }
 }
 
-/// Number of ops of `device` that start inside `window`.
+/// Returns the number of ops of `device` that start inside `window`.
 pub(crate) fn ops_starting_in(trace: &Trace, device: &Device, window: Interval) -> u64 {
     let before =
         |time: Ps| device.ops.partition_point(|&id| trace.events.time(id).is_some_and(|(start, _)| start < time));

@@ -1,21 +1,21 @@
-//! The steps of a run: where each begins and ends on every device, and what happened in it.
+//! Finds the steps of a run: the start and end of each on every device, and its work.
 //!
-//! Sources, best first (the report says which was used):
+//! Sources by descending precedence (the report names the one that was used):
 //!
 //! 1. `step_num` annotations on host lines (`annotations`);
 //! 2. a `Steps` line on the devices (`steps_line`);
-//! 3. runs of the module that takes most time, where it dominates and repeats (`modules`, `rhythm`); of one run the block around it, where
-//!    the kit recorded one (`kit_marks`);
-//! 4. what repeats on the host and takes most of the time (`host_spans`);
+//! 3. runs of the module that takes the most time, if it dominates and repeats (`modules`, `rhythm`). For a single run,
+//! the block around it, if the kit recorded one (`kit_marks`);
+//! 4. spans that repeat on the host and take most of the time (`host_spans`);
 //! 5. a sequence of ops that repeats on every device (`device_sequence`);
 //! 6. none: the number of steps is unknown, and nothing is guessed.
 //!
-//! The user's own count is applied on top of what was found (`report`).
+//! The user's own count is applied afterwards (`report`).
 //!
 //! A step lasts from its start to the next step's start *on the same device*: a host annotation covers only the
-//! dispatch of asynchronous work, and devices may run a step more than a whole step apart. It starts when the host begins
-//! it, at the earliest with the end of the previous step's ops, at the latest with its own first op (`begin`). Device work belongs to the
-//! step that launched it, whenever it runs (`launched`).
+//! dispatch of asynchronous work, and the same step on two devices may differ by more than a step. It starts when the
+//! host begins it, but not before the end of the previous step's ops and not after its own first op (`begin`). Device
+//! work belongs to the step that launched it, whenever it runs (`launched`).
 //!
 //! ```text
 //! host     [train 0]  [train 1]  [train 2]
@@ -53,12 +53,12 @@ pub use windows::StepWindow;
 use crate::devices::Devices;
 use trace::{Interval, Trace};
 
-/// How the steps were found.
+/// Source of the steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StepSource {
-    /// The user gave their number.
+    /// The user gave the number of steps.
     User,
-    /// Host events that carry `step_num`.
+    /// Host events that have a `step_num`.
     StepNum,
     /// The `Steps` line of the devices.
     StepsLine,
@@ -68,12 +68,12 @@ pub enum StepSource {
     HostSpans,
     /// A sequence of ops that repeats on every device.
     DeviceOps,
-    /// Nothing in the trace says what the steps are.
+    /// No source in the trace.
     Unknown,
 }
 
 impl StepSource {
-    /// The report's spelling.
+    /// Returns the name that the report uses.
     pub fn label(self) -> &'static str {
         match self {
             StepSource::User => "user",
@@ -87,10 +87,10 @@ impl StepSource {
     }
 }
 
-/// What ties device work to the host's annotations.
+/// Relation by which device work is assigned to the host's annotations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tie {
-    /// A `Steps` line with as many steps: the profiler's own tie.
+    /// A `Steps` line with the same number of steps: the profiler's own relation.
     StepsLine,
     /// Correlation ids of launches and ops.
     Correlation,
@@ -98,14 +98,14 @@ pub enum Tie {
     Group,
     /// The calls that dispatched the runs of programs, by id or order.
     Dispatch,
-    /// As many runs of one program in each step.
+    /// The same number of runs of one program in each step.
     ModuleRuns,
     /// Time alone.
     Time,
 }
 
 impl Tie {
-    /// The report's spelling.
+    /// Returns the name that the report uses.
     pub fn label(self) -> &'static str {
         match self {
             Tie::StepsLine => "steps_line",
@@ -118,50 +118,51 @@ impl Tie {
     }
 }
 
-/// What marks one step on one device or host: the mark's own start and end.
+/// A mark of one step on one device or host: its own start and end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Mark {
     interval: Interval,
-    /// Number by which the trace tells this step from others (`step_num`, `run_id`).
+    /// Number by which the trace distinguishes this step from others (`step_num`, `run_id`).
     key: Option<i64>,
 }
 
 /// The steps of a run.
 #[derive(Clone, Debug)]
 pub struct Steps {
-    /// How the steps were found.
+    /// Source of the steps.
     pub source: StepSource,
-    /// What the steps are, for people (`train annotations`).
+    /// Description of the steps (`train annotations`).
     pub marker: Option<String>,
-    /// One entry per step: the number the trace gives it.
+    /// Number of each step in the trace. `None` if the step has none.
     pub names: Vec<Option<String>>,
-    /// `windows[device][step]`, devices as in [`Devices::used`]; one row for the host alone where no device was used.
-    /// `None` where a device did not run a step.
+    /// `windows[device][step]`, with devices as in [`Devices::used`]. If no device was used, one row for the host.
+    /// `None` if a device did not run a step.
     pub windows: Vec<Vec<Option<StepWindow>>>,
-    /// How device work is tied to annotated steps; absent where the steps are the device's own.
+    /// Relation between device work and annotated steps. `None` if the steps come from the devices.
     pub tie: Option<Tie>,
-    /// How several devices run the steps together; absent before [`Steps::related`] and for one device.
+    /// Relation between the steps of several devices. `None` before [`Steps::related`] and for a single device.
     pub relation: Option<Relation>,
-    /// What the reader should know of where they come from: the rest of a sentence after why nothing better was found; empty for
-    /// annotations and lines.
+    /// Details for warnings about the source of the steps. Empty for annotations and lines.
     remarks: Remarks,
 }
 
-/// Why the better sources gave no steps, and what the chosen one rests on.
+/// Reasons why better sources gave no steps, and the evidence for the chosen source.
 #[derive(Clone, Debug, Default)]
 struct Remarks {
-    /// Why the runs of the module that takes most time are no steps.
+    /// Reason why the runs of the module that takes the most time are not steps.
     modules: Option<String>,
-    /// Share in percent that the host's spans cover of the time or, if true, launch of the device work.
+    /// Share in percent: of the device work that the host's spans launch if the flag is true, otherwise of the time
+    /// that they cover.
     host_share: Option<(f64, bool)>,
-    /// Ops in the steps, all devices, and those of them whose launch is not in the trace.
+    /// Number of ops in the steps over all devices, and of those whose launch is not in the trace.
     by_time: Option<[u64; 2]>,
-    /// How many different numbers the annotations have, where they repeat.
+    /// Number of distinct numbers of the annotations, if they repeat.
     distinct_numbers: Option<u64>,
 }
 
 impl Steps {
-    /// For a capture that was cut: what lies beyond a device's last op may be missing, so no window that goes on after it is whole.
+    /// Marks windows as open if the capture was cut: after a device's last op, data may be missing, so a window that
+    /// continues after it is incomplete.
     pub fn open_where_cut(&mut self, devices: &Devices) {
         for (device, windows) in devices.used.iter().zip(&mut self.windows) {
             let last = device.span.end;
@@ -173,11 +174,11 @@ impl Steps {
         }
     }
 
-    /// The index of the step of this name, else of this index.
+    /// Returns the index of the step with this name, or the step with this index if no step has the name.
     pub fn find_step(&self, name: &str) -> Option<usize> {
         let named = self.names.iter().position(|known| known.as_deref() == Some(name));
         let is_named = |index: &usize| self.names.get(*index).is_some_and(Option::is_some);
-        // Where steps have names these are shown, and an index would mean another step.
+        // If steps have names, users see these, and an index would refer to another step.
         named.or_else(|| name.parse().ok().filter(|index| *index < self.len() && !is_named(index)))
     }
 
@@ -213,7 +214,7 @@ impl Steps {
                     let calls: Vec<begin::Compiled> = calls.map(|call| call.on_device(device)).collect();
                     begin::with_compilation(row, &calls, &device.busy);
                 }
-                // A run's id is no number of a step.
+                // A run's id is not the number of a step.
                 marks.iter_mut().flatten().flatten().for_each(|mark| mark.key = None);
                 Steps::new(StepSource::ModuleRuns, marker, &marks)
             }
@@ -221,8 +222,8 @@ impl Steps {
         }
     }
 
-    /// Steps from what repeats on the host, else on the devices; unknown where nothing does. `objection`: why the runs of no module are
-    /// steps.
+    /// Finds steps from repeats on the host, or on the devices if there are none. The steps are unknown if nothing
+    /// repeats. `objection` is the reason why the runs of no module are steps.
     fn from_repeats(trace: &Trace, devices: &Devices, objection: Option<String>) -> Steps {
         let remarks = Remarks { modules: objection, ..Remarks::default() };
         if let Some(found) = host_spans::find(trace, devices) {
@@ -246,17 +247,17 @@ impl Steps {
         Steps { remarks, ..Steps::new(StepSource::Unknown, String::new(), &[]) }
     }
 
-    /// Number of steps.
+    /// Returns the number of steps.
     pub fn len(&self) -> usize {
         self.names.len()
     }
 
-    /// True where no step was found.
+    /// Returns true if no step was found.
     pub fn is_empty(&self) -> bool {
         self.names.is_empty()
     }
 
-    /// Steps from aligned marks: `marks[device][step]`. A step is named where all its marks have the same key.
+    /// Creates steps from aligned marks: `marks[device][step]`. A step gets a name if all its marks have the same key.
     fn new(source: StepSource, marker: String, marks: &[Vec<Option<Mark>>]) -> Steps {
         let count = marks.iter().map(Vec::len).max().unwrap_or(0);
         let name = |step: usize| {

@@ -1,8 +1,8 @@
-//! Runs of the module (compiled program) that takes most device time.
+//! Finds the runs of the module (compiled program) that takes the most device time.
 //!
-//! Read from the `XLA Modules` line of a device; where devices have none (CPU backend), from the ops that carry both
-//! `hlo_module` and `run_id`. Kernels of a GPU name their module but not its run: nothing sound distinguishes one run from the
-//! next there, so they give no runs.
+//! Reads the `XLA Modules` line of a device. If devices have none (CPU backend), reads the ops that have both
+//! `hlo_module` and `run_id`. Kernels of a GPU name their module but not its run. Nothing reliable distinguishes one
+//! run from the next there, so they give no runs.
 
 use std::collections::BTreeMap;
 
@@ -17,15 +17,15 @@ use trace::{EventColumn, Interval, LineKind, PlaneKind, Trace};
 pub(super) struct Runs {
     /// Name of the module, without fingerprint.
     pub module: String,
-    /// `marks[device]`, by start; the key is the run id.
+    /// `marks[device]`, by start. The key is the run id.
     pub marks: Vec<Vec<Mark>>,
-    /// Share of this module in the time of all modules while it repeats, 0 to 1.
+    /// Share of this module in the time of all modules while it repeats, from 0 to 1.
     share: f64,
 }
 
 impl Runs {
-    /// The runs as marks of `count` annotated steps: each step has the same number of runs on every device that has
-    /// any. `None` where the numbers do not fit.
+    /// Returns the runs as marks of `count` annotated steps. Each step has the same number of runs on every device that
+    /// has any. `None` if the numbers do not fit.
     pub fn per_step(&self, count: usize) -> Option<Aligned> {
         let fits = |runs: &Vec<Mark>| count > 0 && runs.len().is_multiple_of(count);
         if !self.marks.iter().all(fits) {
@@ -48,11 +48,12 @@ impl Runs {
     }
 }
 
-/// Runs of each module by used device, without the modules' fingerprints: most modules of many run on few devices.
+/// Runs of each module by used device, without the modules' fingerprints. If there are many modules, most run on few
+/// devices.
 pub(super) type ByModule<'a> = BTreeMap<&'a str, BTreeMap<usize, Vec<Mark>>>;
 
-/// The runs of the dominant module: the one with the largest summed run time over all devices. A module that ran once
-/// (an initialisation) gives way to one that ran repeatedly and took at least a tenth of its time.
+/// Returns the runs of the dominant module: the one with the largest sum of run times over all devices. If it ran only
+/// once (an initialisation), a module that ran repeatedly and took at least a tenth of its time is used instead.
 ///
 /// Programs that differ only in their fingerprint (`jit_f(123)`, `jit_f(456)`) are one module: a function that was
 /// compiled for several shapes.
@@ -61,7 +62,7 @@ pub(super) fn runs(trace: &Trace, devices: &Devices) -> Option<Runs> {
     let total = |marks: &BTreeMap<usize, Vec<Mark>>| -> Ps {
         marks.values().flatten().map(|mark| mark.interval.length()).sum()
     };
-    // Of equals the first by name is kept: `max_by_key` would keep the last.
+    // If several are equal, the first by name is kept: `max_by_key` would keep the last.
     let longest = |candidates: &mut dyn Iterator<Item = (&'_ str, Ps)>| {
         candidates.fold(None, |best: Option<(String, Ps)>, (name, time)| match best {
             Some(best) if best.1 >= time => Some(best),
@@ -79,7 +80,7 @@ pub(super) fn runs(trace: &Trace, devices: &Devices) -> Option<Runs> {
     Some(Runs { module, marks, share })
 }
 
-/// The runs of all modules, in order.
+/// Returns the runs of all modules, in order.
 pub(super) fn all<'a>(trace: &'a Trace, devices: &Devices) -> ByModule<'a> {
     let mut by_module = from_lines(trace, devices);
     if by_module.is_empty() {
@@ -91,8 +92,8 @@ pub(super) fn all<'a>(trace: &'a Trace, devices: &Devices) -> ByModule<'a> {
     by_module
 }
 
-/// The share that `module` has of the time of all runs that lie between its own first and last run, 0 to 1, all devices
-/// together: what ran before and after (initialisation, evaluation) does not count.
+/// Returns the share of `module` in the time of all runs between its own first and last run, from 0 to 1, over all
+/// devices. Runs before and after (initialisation, evaluation) do not count.
 fn share_while_running(by_module: &ByModule<'_>, module: &str) -> f64 {
     let Some(own) = by_module.get(module) else { return 0.0 };
     let (mut of_module, mut of_all) = (Ps::ZERO, Ps::ZERO);
@@ -106,18 +107,18 @@ fn share_while_running(by_module: &ByModule<'_>, module: &str) -> f64 {
     if of_all > Ps::ZERO { of_module.as_ps() as f64 / of_all.as_ps() as f64 } else { 1.0 }
 }
 
-/// The least share of a program whose runs are steps.
+/// Minimum share of a program whose runs are steps.
 const DOMINANT: f64 = 0.5;
 
 impl Runs {
-    /// True if the module ran once on each device that ran it.
+    /// Returns true if the module ran once on each device that ran it.
     pub fn is_single(&self) -> bool {
         self.marks.iter().all(|row| row.len() <= 1)
     }
 
-    /// Why these runs are not the steps of a loop; `None` where they are: the module takes at least half of the time of all that
-    /// runs between its first and last run, and on every device the runs follow each other at regular intervals or with the
-    /// same work from one to the next.
+    /// Returns the reason why these runs are not the steps of a loop, or `None` if they are. For that the module must
+    /// take at least half of the time of all runs between its first and last run. On every device the runs must follow
+    /// each other at regular intervals or with the same work from one to the next.
     pub fn objection(&self, trace: &Trace, devices: &Devices) -> Option<String> {
         let module = shorten(&self.module, 60);
         if self.share < DOMINANT {
@@ -151,7 +152,7 @@ fn from_lines<'a>(trace: &'a Trace, devices: &Devices) -> ByModule<'a> {
     by_module
 }
 
-/// A run is the time from the first to the last op that carries its id.
+/// Finds runs from ops: a run lasts from the first to the last op that has its id.
 fn from_ops<'a>(trace: &'a Trace, devices: &Devices) -> ByModule<'a> {
     let key = |(index, device): (usize, &Device)| ((device.host, i64::from(device.ordinal)), index);
     let device_index = sort::map(devices.used.iter().enumerate().map(key));
@@ -174,7 +175,7 @@ fn from_ops<'a>(trace: &'a Trace, devices: &Devices) -> ByModule<'a> {
     by_module
 }
 
-/// `jit_f` of `jit_f(12190760917235803885)`.
+/// Removes the fingerprint: returns `jit_f` for `jit_f(12190760917235803885)`.
 fn without_fingerprint(name: &str) -> &str {
     let Some((stem, rest)) = name.rsplit_once('(') else { return name };
     match rest.strip_suffix(')') {

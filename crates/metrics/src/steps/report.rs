@@ -1,4 +1,4 @@
-//! The step sections of the report: timing, one row per step, and the means that utilisation is made of.
+//! Builds the step sections of the report: timing, one row per step, and the means on which utilisation is based.
 
 use super::measure::{measure, ops_starting_in};
 use super::{Relation, StepSource, Steps, StepsTogether, Tie, flags};
@@ -9,19 +9,19 @@ use base::{Ps, Warning, WarningCode, format};
 use report::{Step, StepTiming};
 use trace::{Interval, IntervalSet, Trace};
 
-/// Everything that is said of the steps.
+/// The report's data about the steps.
 #[derive(Clone, Debug, Default)]
 pub struct StepReport {
     /// `step_timing`.
     pub timing: StepTiming,
-    /// `steps`: empty where no device op shows what happened in them, or where the user's count proves them wrong.
+    /// `steps`. Empty if no device op shows the work in the steps, or if the user's count contradicts them.
     pub rows: Vec<Step>,
-    /// What the reader should know about the steps.
+    /// Warnings about the steps.
     pub warnings: Vec<Warning>,
 }
 
-/// Reports on `steps`, with the user's own count `num_steps` where given; `times` is what the devices do, `compile` when the
-/// host compiled. Where the user chose which steps count, `chosen` says it of each.
+/// Reports on `steps`. `num_steps` is the user's own count; `times` is the activity of the devices; `compile` are the
+/// times when the host compiled. If the user chose which steps count, `chosen` has one flag per step.
 pub fn report(
     trace: &Trace,
     devices: &Devices,
@@ -37,7 +37,7 @@ pub fn report(
             let mut report = found();
             report.warnings.push(Warning::new(
                 WarningCode::NumStepsIgnored,
-                "The given number of steps is 0, which no capture has; it was ignored.",
+                "The given number of steps is 0, which is invalid. It was ignored.",
             ));
             report
         }
@@ -134,14 +134,15 @@ fn found(
     }
 }
 
-/// Mean time between the starts of annotations that follow each other, over the counted steps; `None` where no counted step has a next one.
+/// Returns the mean time between the starts of consecutive annotations, over the counted steps. `None` if no counted
+/// step has a next one.
 fn host_step_time_us(rows: &[Step]) -> Option<f64> {
     let following = rows.iter().zip(rows.iter().skip(1)).filter(|(row, _)| row.counted);
     let times: Vec<f64> = following.filter_map(|(row, next)| Some(next.host_start_us? - row.host_start_us?)).collect();
     statistics::mean(&times)
 }
 
-/// What the reader should know of where the steps come from, and of how the devices run them.
+/// Returns the warnings about the source of the steps, and about the way in which the devices run them.
 fn remarks(trace: &Trace, steps: &Steps, devices: &Devices) -> Vec<Warning> {
     let mut warnings = match steps.source {
         StepSource::Unknown => unknown_steps(trace, steps),
@@ -172,8 +173,8 @@ fn from_host(trace: &Trace, steps: &Steps) -> Vec<Warning> {
 fn from_devices(trace: &Trace, steps: &Steps) -> Vec<Warning> {
     let why = steps.remarks.modules.as_ref().map(|why| format!(" and {why}")).unwrap_or_default();
     let message = format!(
-        "No step markers found{why}. The steps are {}: every device runs the same sequence of ops again and again. A step is taken to \
-         begin after the longest pause in it.",
+        "No step markers found{why}. The steps are {}: every device repeats the same sequence of ops. Each step is \
+         assumed to begin after the longest pause in the sequence.",
         steps.marker.as_deref().unwrap_or_default()
     );
     vec![Warning::new(WarningCode::StepsFromDeviceOps, message).with_remedy(mark_steps(trace))]
@@ -182,7 +183,8 @@ fn from_devices(trace: &Trace, steps: &Steps) -> Vec<Warning> {
 fn repeating_numbers(steps: &Steps) -> Option<Warning> {
     let distinct = steps.remarks.distinct_numbers?;
     let message = format!(
-        "The numbers of the steps begin again: {} {} have {} different {}. Each annotation is a step, and steps are numbered by their position.",
+        "The step numbers repeat: {} {} have {} different {}. Each annotation is a step, and steps are numbered by \
+         their position.",
         format::count(steps.len() as u64),
         steps.marker.as_deref().unwrap_or("annotations"),
         format::count(distinct),
@@ -191,20 +193,20 @@ fn repeating_numbers(steps: &Steps) -> Option<Warning> {
     Some(Warning::new(WarningCode::StepNumbersRepeat, message))
 }
 
-/// The least share of ops without a known launch that is worth a warning (ours), in percent.
+/// Minimum share of ops without a known launch for a warning, in percent (our choice).
 const UNTIED_PERCENT: f64 = 1.0;
 
-/// What is to be known where device work cannot be tied to the steps that launched it.
+/// Warns if device work cannot be assigned to the steps that launched it.
 fn untied(steps: &Steps) -> Option<Warning> {
     let message = match (steps.tie?, steps.remarks.by_time) {
         (Tie::Time, _) => {
-            "Nothing in the trace ties device work to the steps that launched it: no correlation ids, no run ids, and not as many runs of a \
-             program as calls. Ops belong to the step in which they run. If devices run behind the host, that is a later step than the one \
-             that launched them."
+            "The trace does not connect device work with the steps that launched it: it has no correlation ids and no \
+             run ids, and the runs of a program do not match its calls. Each op is assigned to the step in which it \
+             runs. If devices run behind the host, that is a later step than the one that launched it."
                 .to_owned()
         }
         (_, Some([ops, by_time])) if 100.0 * by_time as f64 >= UNTIED_PERCENT * ops as f64 && by_time > 0 => format!(
-            "{} of {} ops in the steps have no launch in the trace. They belong to the step in which they run.",
+            "{} of {} ops in the steps have no launch in the trace. They are assigned to the step in which they run.",
             format::count(by_time),
             format::count(ops)
         ),
@@ -213,35 +215,36 @@ fn untied(steps: &Steps) -> Option<Warning> {
     Some(Warning::new(WarningCode::StepsTiedByTime, message))
 }
 
-/// What is to be known where a step is not one of all devices.
+/// Warns if a step does not run on all devices together.
 fn apart(relation: &Relation, devices: &Devices) -> Option<Warning> {
     let count = format::count(devices.used.len() as u64);
     let skew = relation.start_skew.map(|skew| format::time_us(skew.as_us()));
     let first = skew.as_ref().map_or_else(String::new, |skew| format!(", and the first steps start {skew} apart"));
     let skew = skew.unwrap_or_default();
     let rate = relation.steps_per_sec().map_or_else(String::new, |rate| {
-        format!(" While any of them runs a step, all together finish {} steps/s.", format::number(rate))
+        format!(" Together they finish {} steps/s while any of them runs a step.", format::number(rate))
     });
     match relation.together {
         StepsTogether::StepsTogether => None,
         StepsTogether::Independent => Some(Warning::new(
             WarningCode::StepsIndependent,
             format!(
-                "The {count} devices do not run their steps together: no collective ties them, and the same step \
-                 starts {skew} apart on them, more than a step. Step time and steps/s are means over the devices, of one device each.{rate}"
+                "The {count} devices do not run their steps together: no collective connects them, and the starts of \
+                 the same step differ by {skew}, more than a step. Step time and steps/s are per device, averaged \
+                 over the devices.{rate}"
             ),
         )),
         StepsTogether::OneAfterAnother => Some(Warning::new(
             WarningCode::StepsOneAfterAnother,
             format!(
-                "The {count} devices run their steps one after another: no collective ties them{first}. Each \
-                 step is of one device only; step time and steps/s are those of one device.{rate}"
+                "The {count} devices run their steps one after another: no collective connects them{first}. \
+                 Each step belongs to one device; step time and steps/s are those of one device.{rate}"
             ),
         )),
     }
 }
 
-/// How a capture of this framework comes to have steps.
+/// Returns the instruction for marking steps in captures of this framework.
 pub fn mark_steps(trace: &Trace) -> String {
     format!("{} when capturing, or give the number of steps on the Model page.", trace.framework.words().mark_steps)
 }
@@ -249,14 +252,14 @@ pub fn mark_steps(trace: &Trace) -> String {
 fn unknown_steps(trace: &Trace, steps: &Steps) -> Vec<Warning> {
     let modules = steps.remarks.modules.as_deref().unwrap_or("there are no module runs");
     let message = format!(
-        "No steps found: there are no step annotations and no Steps line, {modules}, and nothing on the host repeats over most of \
-         the time."
+        "No steps found: there are no step annotations and no Steps line, {modules}, and no span on the host repeats \
+         for most of the time."
     );
     vec![Warning::new(WarningCode::StepsUnknown, message).with_remedy(mark_steps(trace))]
 }
 
-/// The user's count where the trace says otherwise: only means can be given, over the time in which the found steps (or
-/// else all ops) ran.
+/// Reports the user's count if it differs from the steps that were found. Only means are available, over the time in
+/// which the found steps (or all ops if none were found) ran.
 fn overridden(trace: &Trace, devices: &Devices, steps: &Steps, count: u64) -> StepReport {
     let extents = extents(devices, steps);
     let total_us = mean_length_us(&extents);
@@ -285,7 +288,8 @@ fn overridden(trace: &Trace, devices: &Devices, steps: &Steps, count: u64) -> St
     StepReport { timing, rows: Vec::new(), warnings: vec![Warning::new(WarningCode::NumStepsOverridden, message)] }
 }
 
-/// First step's start to last step's end of every device; its active span where no step was found.
+/// Returns the time from the first step's start to the last step's end on every device. If no step was found, returns
+/// each device's active span.
 pub fn extents(devices: &Devices, steps: &Steps) -> Vec<Option<Interval>> {
     if steps.is_empty() {
         return devices.used.iter().map(|device| Some(device.span)).collect();

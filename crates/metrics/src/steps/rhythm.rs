@@ -1,4 +1,4 @@
-//! Whether marks repeat as the body of a loop does: in time, or in the work that they give a device.
+//! Checks whether marks repeat like the body of a loop: in time, or in the work that they give a device.
 
 use super::Mark;
 use super::measure::ops_starting_in;
@@ -7,13 +7,14 @@ use crate::statistics::median;
 use base::sort;
 use trace::{Interval, IntervalSet, Trace};
 
-/// Times from start to start are near each other within this factor of their median (ours: pauses and warm-up are longer).
+/// Largest factor between a time and the median for which they count as similar (our choice: pauses and warm-up are
+/// longer).
 const FACTOR: f64 = 2.0;
-/// At least this share of the windows of a loop's body hold the usual number of ops (ours).
+/// Minimum share of the windows of a loop's body with the usual number of ops (our choice).
 const SAME_WORK: f64 = 0.75;
 
-/// True where more than half of the times from start to start are within a factor of two of their median. One time alone is
-/// regular. `marks` are in order.
+/// Returns true if more than half of the times from start to start are within a factor of two of their median. A single
+/// time is regular. `marks` must be in order.
 pub(super) fn regular(marks: &[Mark]) -> bool {
     let periods: Vec<f64> = windows(marks).map(|window| window.length().as_ps() as f64).collect();
     let Some(median) = median(&periods) else { return true };
@@ -21,7 +22,8 @@ pub(super) fn regular(marks: &[Mark]) -> bool {
     near * 2 > periods.len()
 }
 
-/// True where as many ops of `device` start from one mark's start to the next one's in at least three quarters of the cases.
+/// Returns true if the number of ops of `device` that start from one mark's start to the next one's is the same in at
+/// least three quarters of the cases.
 pub(super) fn same_work(trace: &Trace, device: &Device, marks: &[Mark]) -> bool {
     let mut counts: Vec<u64> = windows(marks).map(|window| ops_starting_in(trace, device, window)).collect();
     sort::sort_by(&mut counts, Ord::cmp);
@@ -29,8 +31,9 @@ pub(super) fn same_work(trace: &Trace, device: &Device, marks: &[Mark]) -> bool 
     most.is_some_and(|most| most as f64 >= SAME_WORK * counts.len() as f64)
 }
 
-/// True where the time in which a device is busy from one mark's start to the next one's is within a factor of two of its median in at
-/// least three quarters of the cases, or there is no such time: a function that is called with ever other sizes is no loop's body.
+/// Returns true if the busy time of a device from one mark's start to the next one's is within a factor of two of its
+/// median in at least three quarters of the cases, or if there is no such time. A function that is called with varying
+/// sizes is not a loop's body.
 pub(super) fn even(busy: &IntervalSet, marks: &[Mark]) -> bool {
     let times: Vec<f64> = windows(marks).map(|window| busy.length_within(window).as_ps() as f64).collect();
     let Some(median) = median(&times) else { return true };
@@ -38,7 +41,7 @@ pub(super) fn even(busy: &IntervalSet, marks: &[Mark]) -> bool {
     near as f64 >= SAME_WORK * times.len() as f64
 }
 
-/// Intervals from each mark's start to the next one's.
+/// Returns the intervals from each mark's start to the next one's.
 fn windows(marks: &[Mark]) -> impl Iterator<Item = Interval> {
     let starts = marks.iter().map(|mark| mark.interval.start);
     starts.clone().zip(starts.skip(1)).map(|(start, next)| Interval::new(start, next.max(start)))
@@ -60,7 +63,7 @@ mod tests {
     fn regular_runs_may_pause_and_warm_up() {
         assert!(regular(&marks(&[])) && regular(&marks(&[0, 10])));
         assert!(regular(&marks(&[0, 900, 910, 921, 930, 2000])));
-        // Periods 1, 1, 40, 3, 100, 7: of a median of 5 only 3 and 7 are near.
+        // Periods 1, 1, 40, 3, 100, 7: the median is 5, and only 3 and 7 are similar to it.
         assert!(!regular(&marks(&[0, 1, 2, 42, 45, 145, 152])));
         // Half is not enough.
         assert!(!regular(&marks(&[0, 1000, 1100])));

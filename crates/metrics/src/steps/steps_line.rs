@@ -1,11 +1,12 @@
-//! Steps from the `Steps` line of the devices.
+//! Reads steps from the `Steps` line of the devices.
 
 use super::Mark;
 use crate::devices::{Devices, interval};
 use base::sort;
 use trace::{EventColumn, LineKind, Trace};
 
-/// The marks of every used device, by start. The key is the event's `step_num`, else its name where that is a number.
+/// Returns the marks of every used device, by start. The key is the event's `step_num`, or its name if that is a
+/// number.
 pub(super) fn marks(trace: &Trace, devices: &Devices) -> Vec<Vec<Mark>> {
     let of_plane = |plane: usize| {
         let mut marks = Vec::new();

@@ -1,4 +1,4 @@
-//! Steps from each source, on timelines small enough to count by hand. Times are microseconds.
+//! Tests steps from each source on timelines that are small enough to count by hand. Times are microseconds.
 
 use super::report::StepReport;
 use super::*;
@@ -90,7 +90,7 @@ fn names_that_hold_the_step_number_are_one_annotation() {
     assert_eq!(durations(&report), [600.0, 590.0]);
 }
 
-/// Device 1 runs every step two steps later than device 0, and each counts its runs for itself.
+/// Device 1 runs every step two steps later than device 0, and each counts its runs separately.
 ///
 /// ```text
 ///          0    10   20   30   40   50   60
@@ -134,13 +134,13 @@ fn a_long_single_run_is_not_the_step_of_a_loop() {
 }
 
 #[test]
-fn runs_of_a_cpu_backend_are_told_by_the_ops() {
+fn ops_identify_runs_of_a_cpu_backend() {
     let mut b = TraceBuilder::new();
     let python = b.line("/host:CPU", "python");
     let lines = [b.line("/host:CPU", "tf_XLAEigen/1"), b.line("/host:CPU", "tf_XLAEigen/2")];
     for run in 0..3 {
         let at = run * 50;
-        // Dispatch is asynchronous: the annotation is over before the ops start.
+        // Dispatch is asynchronous: the annotation ends before the ops start.
         b.event(python, "train", at / 10, 2).step_num(run);
         for (line, start) in [(lines[0], 10), (lines[1], 15)] {
             b.event(line, "dot.1", at + start, 20).hlo_op("dot.1").hlo_module("jit_step").run_id(70 + run);
@@ -215,7 +215,7 @@ fn compilation_marks_warm_up() {
 #[test]
 fn the_users_count_wins() {
     let trace = annotated_gpu().build();
-    // As found: the steps stay.
+    // The count equals the number found, so the steps stay.
     let (_, same) = report_of(&trace, Some(3));
     assert_eq!((same.timing.step_count_source.as_str(), same.rows.len(), same.warnings.len()), ("user", 3, 0));
     // Two instead of three: 290 us in two steps, each with 3 ops and 45 us of work.
@@ -224,7 +224,7 @@ fn the_users_count_wins() {
     assert_eq!((other.timing.kernels_per_step, other.rows.len()), (Some(3.0), 0));
     let warning = &other.warnings[0];
     assert!(warning.code == "num_steps_overridden" && warning.message.contains("3 (train annotations)"), "{warning:?}");
-    // Zero is no count.
+    // Zero is not a valid count.
     assert_eq!(report_of(&trace, Some(0)).1.warnings[0].code, "num_steps_ignored");
 }
 
@@ -308,7 +308,7 @@ fn compilation_belongs_to_the_step_that_compiles() {
     assert_eq!(flags, [(false, false, true), (true, true, false), (false, false, false)]);
 }
 
-/// Runs of a TPU without annotations: the call that compiles begins at 25, in the pause before the third run.
+/// Runs of a TPU without annotations. The call that compiles begins at 25, in the pause before the third run.
 #[test]
 fn without_annotations_a_run_begins_with_the_call_that_compiled_for_it() {
     let mut b = TraceBuilder::new();
@@ -325,9 +325,9 @@ fn without_annotations_a_run_begins_with_the_call_that_compiled_for_it() {
     assert_eq!(durations(&report), [10.0, 15.0, 45.0, 9.0]);
 }
 
-/// Two devices of four runs each, the second when the first is through.
+/// Two devices of four runs each. The second device starts after the first has finished.
 #[test]
-fn steps_of_devices_that_run_one_after_another_are_told_apart() {
+fn steps_of_devices_that_run_one_after_another_are_separated() {
     let mut b = TraceBuilder::new();
     for device in 0..2 {
         let modules = b.line(&format!("/device:TPU:{device}"), "XLA Modules");
@@ -358,7 +358,7 @@ fn steps_of_devices_that_run_one_after_another_are_told_apart() {
 
 /// Devices whose steps start more than a step apart, with and without a collective in them.
 #[test]
-fn a_collective_ties_devices_whatever_their_clocks_say() {
+fn a_collective_connects_devices_with_any_clocks() {
     let relation = |op: &str| {
         let mut b = TraceBuilder::new();
         for device in 0..2 {
@@ -379,7 +379,8 @@ fn a_collective_ties_devices_whatever_their_clocks_say() {
     assert_eq!(relation("fusion"), Some(StepsTogether::Independent));
 }
 
-/// Five programs of 3 runs each: none has half of the time. One of 60 % that runs now and then, between others.
+/// Five programs of 3 runs each: none has half of the time. Another program has 60 % of the time and runs between
+/// others.
 #[test]
 fn runs_of_a_program_that_does_not_dominate_are_no_steps() {
     let source = |runs: &[(&str, i64, i64)]| {
@@ -397,7 +398,7 @@ fn runs_of_a_program_that_does_not_dominate_are_no_steps() {
     let small: Vec<(&str, i64, i64)> = (0..15).map(|run| (names[run % 5], run as i64 * 10, 5)).collect();
     let (found, why) = source(&small);
     assert_eq!(found, StepSource::Unknown);
-    // From its first run to its last there are 11 runs, of which 3 are its own.
+    // There are 11 runs from its first run to its last; 3 are its own.
     assert!(why.contains("no program dominates: jit_a") && why.contains("27.3 %"), "{why}");
     let rare = [("jit_a(1)", 0, 60), ("jit_b(2)", 100, 9), ("jit_b(2)", 110, 9), ("jit_a(1)", 900, 60)];
     let rare = [&rare[..], &[("jit_c(3)", 1000, 5), ("jit_a(1)", 1010, 60)]].concat();
@@ -437,10 +438,10 @@ fn ranges_that_repeat_on_the_host_are_the_steps_where_nothing_else_is() {
         assert_eq!((steps.source, steps.marker.as_deref()), (StepSource::HostSpans, Some(marker)));
         assert_eq!(durations(&report), [100.0, 100.0, 100.0, 100.0, 90.0]);
         assert_eq!(report.warnings[0].code, "steps_from_host_spans");
-        // As much work in each, whatever the host does between.
+        // The work in each is the same, whatever the host does between.
         assert_eq!(report_of(&trace(body, &[100, 900, 100, 3000, 100]), None).0.source, StepSource::HostSpans);
     }
-    // Three are no rhythm; functions and spans of libraries are no steps of a user.
+    // Three spans show no rhythm. Functions and spans of libraries are not steps of a user.
     assert_eq!(report_of(&trace("update", &[100; 3]), None).0.source, StepSource::Unknown);
     for body in ["$api.py:3105 block_until_ready", "$train.py:3 _inner", "PjRtClient::Execute", "np.asarray(jax.Array)"]
     {
@@ -454,7 +455,8 @@ fn ranges_that_repeat_on_the_host_are_the_steps_where_nothing_else_is() {
     assert_eq!(report.timing.avg_step_time_us, Some(100.0));
 }
 
-/// One loop after the other over two devices, all in annotations of ascending numbers; nothing ties ops to launches.
+/// Two loops run in turn on two devices, all in annotations with ascending numbers. Ops cannot be connected
+/// with launches.
 #[test]
 fn an_annotation_is_no_step_of_a_device_that_runs_nothing_in_it() {
     let mut b = TraceBuilder::new();

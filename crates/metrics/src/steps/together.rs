@@ -1,18 +1,19 @@
-//! Whether the devices run their steps together: as parts of one program, or each for itself.
+//! Finds whether the devices run their steps together, as parts of one program, or separately.
 //!
-//! The steps of devices are aligned by number or rank, never by time (`align`), which says nothing about whether the i-th step of
-//! one device has to do with the i-th of another. Collectives tie devices. Where none runs in the steps, time decides:
+//! The steps of devices are aligned by number or rank, never by time (`align`). The alignment does not show whether the
+//! i-th steps of two devices are related. Devices that communicate through collectives run their steps together. If no
+//! collective runs in the steps, the times decide:
 //!
 //! ```text
 //! together            device 0  [=0==][=1==][=2==]          same step at about the same time
 //!                     device 1   [=0==][=1==][=2==]
 //! independent         device 0  [=0==][=1==][=2==][=3==]    a step starts more than a step apart
 //!                     device 1        [=0==][=1==][=2==]
-//! one after another   device 0  [=0==][=1==]                the devices hardly ever run steps at once
+//! one after another   device 0  [=0==][=1==]                the devices rarely run steps at the same time
 //!                     device 1                [=2==][=3==]
 //! ```
 //!
-//! Devices that run one after another have no step in common: each step of each device is then a step for itself.
+//! Devices that run one after another have no step in common: each step of each device is then a separate step.
 
 use super::{StepWindow, Steps};
 use crate::device_time::DeviceTime;
@@ -21,19 +22,19 @@ use crate::step_part::StepPart;
 use base::{Ps, sort};
 use trace::{Interval, IntervalSet};
 
-/// How the steps of several devices lie to each other.
+/// Relation between the steps of several devices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StepsTogether {
-    /// A step is one of all devices.
+    /// All devices run each step together.
     StepsTogether,
-    /// The devices run at the same time, but each for itself.
+    /// The devices run at the same time, but separately.
     Independent,
     /// The devices run one after another.
     OneAfterAnother,
 }
 
 impl StepsTogether {
-    /// The report's spelling.
+    /// Returns the name that the report uses.
     pub fn label(self) -> &'static str {
         match self {
             StepsTogether::StepsTogether => "together",
@@ -43,23 +44,23 @@ impl StepsTogether {
     }
 }
 
-/// How the devices run their steps.
+/// Statistics of the relation between the devices' steps.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Relation {
-    /// How the devices' steps lie to each other.
+    /// Relation between the devices' steps.
     pub together: StepsTogether,
-    /// Latest minus earliest start of the same step, median over the steps that several devices ran, before they were
-    /// distinguished; absent where no step is of several.
+    /// Latest minus earliest start of the same step, before steps of devices were separated. Median over the steps that
+    /// several devices ran. `None` if there are no such steps.
     pub start_skew: Option<Ps>,
-    /// Steps that a next one ended, all devices.
+    /// Number of steps that a next one ended, over all devices.
     pub ended: u64,
     /// Time in which at least one device runs such a step.
     pub running: Ps,
 }
 
 impl Relation {
-    /// Ended steps of all devices per second of the time in which one runs; absent where none ended and where a step is one of all
-    /// devices.
+    /// Returns the number of ended steps of all devices per second of the time in which one runs. `None` if none ended,
+    /// or if devices run their steps together.
     pub fn steps_per_sec(&self) -> Option<f64> {
         (self.running > Ps::ZERO && self.together != StepsTogether::StepsTogether)
             .then(|| self.ended as f64 / (self.running.as_us() / 1e6))
@@ -67,8 +68,8 @@ impl Relation {
 }
 
 impl Steps {
-    /// Finds how the devices run the steps together ([`Steps::relation`]), and separates the steps of devices that run one after
-    /// another. `times` are as [`Devices::used`](crate::devices::Devices::used).
+    /// Finds the relation between the devices' steps ([`Steps::relation`]), and separates the steps of devices that run
+    /// one after another. `times` are as [`Devices::used`](crate::devices::Devices::used).
     #[must_use]
     pub fn related(mut self, times: &[DeviceTime]) -> Steps {
         let extents: Vec<Interval> = self.windows.iter().filter_map(|row| extent(row)).collect();
@@ -88,11 +89,11 @@ impl Steps {
         let ended = || self.windows.iter().flatten().flatten().filter(|window| !window.open);
         let running = IntervalSet::union_of(ended().map(|window| window.interval)).length();
         self.relation = Some(Relation { together, start_skew, ended: ended().count() as u64, running });
-        if together == StepsTogether::OneAfterAnother { self.told_apart() } else { self }
+        if together == StepsTogether::OneAfterAnother { self.separated() } else { self }
     }
 
-    /// One step for each window, in time.
-    fn told_apart(mut self) -> Steps {
+    /// Makes a separate step of each window, by time.
+    fn separated(mut self) -> Steps {
         let windows = self.windows.iter().enumerate().flat_map(|(device, row)| {
             row.iter().enumerate().filter_map(move |(step, window)| window.map(|window| (window, device, step)))
         });
@@ -110,7 +111,7 @@ fn extent(row: &[Option<StepWindow>]) -> Option<Interval> {
     Some(Interval::new(windows().map(|w| w.start).min()?, windows().map(|w| w.end).max()?))
 }
 
-/// True where collectives run in the steps of at least two devices.
+/// Returns true if collectives run in the steps of at least two devices.
 fn tied(windows: &[Vec<Option<StepWindow>>], times: &[DeviceTime]) -> bool {
     let communicates = |(row, time): &(&Vec<Option<StepWindow>>, &DeviceTime)| {
         let sets = || time.parts().filter(|(part, _)| *part == StepPart::Communication).map(|(_, set)| set);
@@ -122,7 +123,7 @@ fn tied(windows: &[Vec<Option<StepWindow>>], times: &[DeviceTime]) -> bool {
     windows.iter().zip(times).filter(communicates).count() > 1
 }
 
-/// True where the time in which all devices run steps is less than half of the shortest device's.
+/// Returns true if the time in which all devices run steps is less than half of the shortest device's.
 fn barely_meet(extents: &[Interval]) -> bool {
     let starts = extents.iter().map(|extent| extent.start);
     let ends = extents.iter().map(|extent| extent.end);

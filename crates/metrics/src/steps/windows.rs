@@ -1,4 +1,4 @@
-//! From marks to windows: a step lasts until the next one starts.
+//! Converts marks to windows: a step lasts until the next one starts.
 
 use super::Mark;
 use super::launched::Launched;
@@ -10,43 +10,47 @@ use trace::{Interval, Trace};
 /// The time of one step on one device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StepWindow {
-    /// From the start of the step to the next step's start.
+    /// Time from the start of the step to the next step's start.
     pub interval: Interval,
-    /// True if nothing shows where the step ends: it lasts to the end of its own mark, and its true length is unknown.
+    /// True if the end of the step is unknown. Then it lasts until the end of its own mark, and its true length is
+    /// unknown.
     pub open: bool,
-    /// What the host launched in the step, whenever it ran; absent where nothing ties device work to launches.
+    /// Ops that the host launched in the step, whenever they ran. `None` if device work cannot be connected with
+    /// launches.
     pub launched: Option<Launched>,
     /// The step's annotation on the host, by the device's clock.
     pub annotation: Option<Interval>,
 }
 
 impl StepWindow {
-    /// A window that nothing but time ties to the device.
+    /// Creates a window that only its time connects with the device's ops.
     pub fn new(interval: Interval, open: bool) -> StepWindow {
         StepWindow { interval, open, launched: None, annotation: None }
     }
 
-    /// Number of ops of the step: those that the host launched in it, else those that start in it.
+    /// Returns the number of ops of the step: those that the host launched in it, or if that is unknown, those that
+    /// start in it.
     pub fn num_ops(&self, trace: &Trace, device: &Device) -> u64 {
         self.launched.map_or_else(|| ops_starting_in(trace, device, self.interval), |launched| launched.ops)
     }
 
-    /// Time in which at least one op of the step runs: of those that the host launched in it, else of those in its window.
+    /// Returns the time in which at least one op of the step runs: of the ops that the host launched in it, or if that
+    /// is unknown, of those in its window.
     pub fn device_work(&self, device: &Device) -> Ps {
         self.launched.map_or_else(|| device.busy.length_within(self.interval), |launched| launched.work)
     }
 
-    /// How far the device runs behind the host: from the start of the annotation to the first op that was launched in it, without those that run
-    /// ahead while earlier steps still run; absent where either is unknown, and where the clocks
-    /// of host and device contradict each other.
+    /// Returns the time by which the device runs behind the host: from the start of the annotation to the first op that
+    /// was launched in it, without ops that run ahead while earlier steps still run. `None` if either is unknown, or if
+    /// the clocks of host and device contradict each other.
     pub fn lag(&self) -> Option<Ps> {
         let (launched, annotation) = (self.launched.filter(|it| it.ops > 0)?, self.annotation?);
         Some(launched.first - annotation.start).filter(|&lag| lag >= Ps::ZERO)
     }
 }
 
-/// Windows of one device's marks (`marks[step]`). A step whose successor is missing on this device, or does not start
-/// after it, stays open.
+/// Returns the windows of one device's marks (`marks[step]`). If the next step is missing on this device, or does not
+/// start later, the window stays open.
 ///
 /// ```text
 /// marks    [==0==]     [==1==]            [==3==]
@@ -80,7 +84,7 @@ mod tests {
             start_to_start(&[mark(0, 5), mark(10, 15), None, mark(30, 35)]),
             [window(0, 10, false), window(10, 15, true), None, window(30, 35, true)]
         );
-        // A successor that starts earlier cannot end a step.
+        // A next step that starts earlier cannot end a step.
         assert_eq!(start_to_start(&[mark(5, 8), mark(5, 9)])[0], window(5, 8, true));
     }
 }

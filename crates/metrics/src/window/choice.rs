@@ -1,4 +1,4 @@
-//! Which part of a run its numbers are of, as the user says it.
+//! Defines the user's choice of the part of a run that is measured.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,41 +6,43 @@ use std::str::FromStr;
 use base::format::shorten;
 use base::number;
 
-/// The part of a run that is measured. As text: `main`, `all`, `active`, `steps:3-98`, `steps:7`, `1500-2500` (microseconds).
+/// The part of a run that is measured. As text: `main`, `all`, `active`, `steps:3-98`, `steps:7`, `1500-2500`
+/// (microseconds).
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub enum WindowChoice {
-    /// The counted steps; where steps are unknown, the active span of each device.
+    /// The counted steps. If steps are unknown, the active span of each device.
     #[default]
     Main,
     /// The whole capture.
     All,
     /// From the first op of each device to its last.
     Active,
-    /// From one step to another, both included, whether they count or not.
+    /// From one step to another, including both, whether they count or not.
     Steps {
-        /// Name of the first one, else its index.
+        /// Name of the first step, or its index if steps have no names.
         first: String,
-        /// Name of the last one, else its index.
+        /// Name of the last step, or its index if steps have no names.
         last: String,
     },
     /// A time range of all devices.
     Range {
-        /// Start of the range, in microseconds from the capture's.
+        /// Start of the range, in microseconds from the start of the capture.
         from_us: f64,
-        /// End of the range, in microseconds from the capture's start.
+        /// End of the range, in microseconds from the start of the capture.
         to_us: f64,
     },
 }
 
-/// What a choice may be.
-const EXPECTED: &str = "A window is main, all, active, steps:FIRST-LAST (or steps:N), or FROM-TO in microseconds from the start of the capture.";
+/// Description of valid choices, for error messages.
+const EXPECTED: &str = "A window is main, all, active, steps:FIRST-LAST (or steps:N), or FROM-TO in microseconds from \
+    the start of the capture.";
 
 impl FromStr for WindowChoice {
     type Err = String;
 
     fn from_str(text: &str) -> Result<WindowChoice, String> {
-        let wrong = || format!("\"{}\" is no window. {EXPECTED}", shorten(text, 60));
+        let wrong = || format!("\"{}\" is not a window. {EXPECTED}", shorten(text, 60));
         match text {
             "main" => return Ok(WindowChoice::Main),
             "all" => return Ok(WindowChoice::All),
@@ -64,7 +66,7 @@ impl FromStr for WindowChoice {
     }
 }
 
-/// Parted at the first `-` that is no sign.
+/// Splits a text at the first `-` that is not a sign.
 fn pair(text: &str) -> Option<(&str, &str)> {
     let (at, _) = text.char_indices().skip(1).find(|(_, c)| *c == '-')?;
     let (first, rest) = text.split_at(at);
@@ -113,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_window_is_refused() {
+    fn an_invalid_window_is_refused() {
         for text in ["", "steps", "steps:", "steps:3-", "7-3", "3-3", "-3-7", "3", "inf-inf", "a-b", "steps:3 -4"] {
             assert!(text.parse::<WindowChoice>().is_err(), "{text}");
         }

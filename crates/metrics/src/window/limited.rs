@@ -1,4 +1,4 @@
-//! The devices inside a window, and the events of which only a part lies in it.
+//! Limits the devices to a window, and cuts the events at its edges.
 //!
 //! ```text
 //! window            [                    )     [        )
@@ -6,8 +6,8 @@
 //! left              [=a=)  [b)        [=c)     [c)  [d)            c is two events here, and counts where it starts
 //! ```
 //!
-//! Whatever sums over the ops that are left adds up to the busy time in the window exactly. Events keep their indices; those that an
-//! edge cuts have other times in a copy of the trace, which shares all blocks of events but theirs.
+//! Sums over the remaining ops equal the busy time in the window exactly. Events keep their indices. Those that an edge
+//! cuts have other times in a copy of the trace, which shares all other blocks of events.
 
 use std::sync::Arc;
 
@@ -18,15 +18,15 @@ use trace::{EventId, Interval, IntervalSet, Trace};
 /// A run inside its window.
 #[derive(Clone, Debug)]
 pub struct Limited {
-    /// The events, where an edge of the window cuts some of them; else those of the run are right.
+    /// The trace with cut events. `None` if no edge of the window cuts an event, so that the run's own trace is valid.
     pub trace: Option<Trace>,
     /// All used devices, with the ops in their windows.
     pub devices: Devices,
 }
 
 impl Limited {
-    /// `devices` inside `windows`, one for each used device. It costs nothing where a window holds all that its device did, and
-    /// else little: only the ops near an edge are looked at.
+    /// Limits `devices` to `windows`, one for each used device. Takes no time if a window covers all work of its
+    /// device, and little time otherwise: only the ops near an edge are examined.
     pub fn new(trace: &Trace, devices: &Devices, windows: &[IntervalSet]) -> Limited {
         let mut limited = Limited { trace: None, devices: devices.clone() };
         for (device, window) in limited.devices.used.iter_mut().zip(windows) {
@@ -48,7 +48,7 @@ fn limit(trace: &Trace, cut: &mut Option<Trace>, device: &mut Device, window: &I
         let mut places: Vec<usize> = Vec::new();
         let before = |time: Ps| starts_before(trace, &device.ops, time);
         let (first, last) = (before(part.start), before(part.end));
-        // An op that an edge cuts lies in the busy part that the edge cuts.
+        // An op that an edge cuts is inside the busy part that the edge cuts.
         let from = |edge: Ps| busy_at(&device.busy, edge).map(|busy| before(busy.start));
         let open = from(part.start).unwrap_or(first);
         for (at, &id) in (open..).zip(device.ops.get(open..first).unwrap_or_default()) {
@@ -61,7 +61,7 @@ fn limit(trace: &Trace, cut: &mut Option<Trace>, device: &mut Device, window: &I
         left.extend_from_slice(device.ops.get(first..last).unwrap_or_default());
         if let Nesting::ByOp(all) = &device.nesting {
             places.extend(first..last);
-            // Of the ops left, in their order: where the one that each runs in is among them.
+            // Index of the enclosing op among the remaining ops, if it is one of them.
             let place = |op: u32| places.binary_search(&(op as usize)).map_or(u32::MAX, |at| (first_left + at) as u32);
             let parent = |&op: &usize| all.get(op).map_or(u32::MAX, |&parent| place(parent));
             parents.extend(places.iter().map(parent));
@@ -92,7 +92,7 @@ fn starts_before(trace: &Trace, ops: &[EventId], time: Ps) -> usize {
     ops.partition_point(|&id| trace.events.time(id).is_some_and(|(start, _)| start < time))
 }
 
-/// The busy part that goes on through `edge`.
+/// Returns the busy part that contains `edge` in its interior.
 fn busy_at(busy: &IntervalSet, edge: Ps) -> Option<Interval> {
     let parts = busy.parts();
     let after = parts.partition_point(|part| part.start < edge);
@@ -147,10 +147,10 @@ mod tests {
     }
 
     proptest! {
-        /// At every whole microsecond of the window, exactly those ops run that run there in the whole trace; of each stream the
-        /// latest started one has the time; an op counts where it starts.
+        /// At every whole microsecond of the window, the same ops run as in the whole trace. On each stream the last
+        /// started op has the time. An op counts if it starts in the window.
         #[test]
-        fn what_is_left_is_what_lies_in_the_window(
+        fn the_ops_in_the_window_are_left(
             events in prop::collection::vec((0usize..2, 0i64..60, 0i64..25), 1..40),
             parts in prop::collection::vec((0i64..90, 1i64..20), 0..4),
         ) {

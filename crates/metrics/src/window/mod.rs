@@ -1,4 +1,4 @@
-//! The window: the part of a run that its numbers are of.
+//! Finds the window: the part of a run that the numbers cover.
 //!
 //! ```text
 //! capture   |.......[warm-up][=3==][=4==][compile][=6==][cut.|
@@ -6,10 +6,11 @@
 //! active            |========================================|      first op to last op
 //! ```
 //!
-//! There is one for all sections, tables, pages and findings: the counted steps of each device, and where steps are unknown the
-//! active span of each device, unless the user chose another. Steps themselves are found and judged in the whole capture first; then
-//! everything else is measured inside ([`Limited`]): times of ops are those of the parts that lie in the window, and an op counts
-//! where it starts. What is of the whole capture by its nature (compilation, the list of all steps, losses) says so.
+//! All sections, tables, pages and findings use the same window: the counted steps of each device, or if steps are
+//! unknown, the active span of each device, unless the user chose another window. Steps are found and judged in the
+//! whole capture first. Then everything else is measured inside the window ([`Limited`]): the time of an op is that of
+//! its part inside the window, and an op counts if it starts there. Values that cover the whole capture by their nature
+//! (compilation, the list of all steps, losses) are documented as such.
 
 mod choice;
 mod limited;
@@ -25,12 +26,12 @@ use base::format::shorten;
 use base::{Ps, Warning, WarningCode};
 use trace::{Interval, IntervalSet};
 
-/// What a window is.
+/// Kind of a window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WindowKind {
     /// Steps of the trace.
     Steps,
-    /// The number of steps that the user says, from the first to the last.
+    /// As many steps as the user gave, from the first to the last.
     GivenSteps,
     /// From the first op of each device to its last.
     #[default]
@@ -42,7 +43,7 @@ pub enum WindowKind {
 }
 
 impl WindowKind {
-    /// The report's spelling.
+    /// Returns the name that the report uses.
     pub fn label(self) -> &'static str {
         match self {
             WindowKind::Steps => "steps",
@@ -54,7 +55,7 @@ impl WindowKind {
     }
 }
 
-/// A time for every device, which is measured where no step is.
+/// A time for every device, which is measured if no step is.
 #[derive(Clone, Debug)]
 pub struct PlainWindow {
     /// Kind of the window.
@@ -68,18 +69,19 @@ pub struct PlainWindow {
 pub struct Window {
     /// Kind of the window.
     pub kind: WindowKind,
-    /// When the window is on each used device.
+    /// Times of the window on each used device.
     pub of_device: Vec<IntervalSet>,
-    /// Steps in the window; `None` where it is none of steps.
+    /// Number of steps in the window. `None` if it does not consist of steps.
     pub num_steps: Option<u64>,
-    /// Windows of steps on devices, which means per step and device are over; devices where it is none of steps.
+    /// Divisor of means per step and device: the number of windows of steps on devices, or of devices if the window
+    /// does not consist of steps.
     pub device_steps: u64,
-    /// Names of the first and the last step, else their indices.
+    /// Names of the first and the last step, or their indices if they have no names.
     pub ends: Option<(String, String)>,
 }
 
-/// Which steps a choice counts, in place of those that are judged to count: those that it names, or that lie in its range. `given` is
-/// the user's number of steps. `Err` says why the choice cannot be followed.
+/// Returns which steps a choice counts: those that it names, or that are inside its range. Returns `None` if the judged
+/// steps count. `given` is the user's number of steps. Returns a warning with the reason if the choice is impossible.
 pub fn chosen_steps(
     choice: &WindowChoice,
     devices: &Devices,
@@ -88,7 +90,7 @@ pub fn chosen_steps(
 ) -> Result<Option<Vec<bool>>, Box<Warning>> {
     match choice {
         WindowChoice::Steps { .. } if given.is_some_and(|given| given > 0 && given != steps.len() as u64) => {
-            Err(ignored("With a number of steps given by hand it is not known where one begins."))
+            Err(ignored("If the number of steps is given by hand, their starts are unknown."))
         }
         WindowChoice::Steps { first, last } => {
             let (first_step, last_step) = (steps.find_step(first), steps.find_step(last));
@@ -103,7 +105,7 @@ pub fn chosen_steps(
         }
         WindowChoice::Range { .. } => {
             let Some(range) = range(choice, devices) else {
-                return Err(ignored("Its range lies outside of the capture."));
+                return Err(ignored("Its range is outside the capture."));
             };
             let is_inside = |step: usize| {
                 let mut windows = steps.windows.iter().filter_map(|row| row.get(step).copied().flatten()).peekable();
@@ -117,7 +119,7 @@ pub fn chosen_steps(
 }
 
 fn ignored(reason: &str) -> Box<Warning> {
-    let message = format!("The chosen window was not used. {reason} Numbers are of the main window.");
+    let message = format!("The chosen window was not used. {reason} Numbers cover the main window.");
     Box::new(Warning::new(WarningCode::WindowIgnored, &message))
 }
 
@@ -129,7 +131,8 @@ fn range(choice: &WindowChoice, devices: &Devices) -> Option<Interval> {
     Interval::new(at(from_us), at(to_us)).clip(capture)
 }
 
-/// What is measured of each device where no step is. `given` is the extent of the steps whose number the user gives.
+/// Returns the measured time of each device if no step counts. `given` is the extent of the steps if the user gave
+/// their number.
 pub fn plain(choice: &WindowChoice, devices: &Devices, given: Option<&[Option<Interval>]>) -> PlainWindow {
     let all = |kind, interval| PlainWindow { kind, of_device: vec![interval; devices.used.len()] };
     match (choice, given, range(choice, devices)) {
@@ -147,7 +150,7 @@ pub fn plain(choice: &WindowChoice, devices: &Devices, given: Option<&[Option<In
 }
 
 impl Window {
-    /// The `plain` window. `given` is the user's number of steps, where it is not the one found.
+    /// Returns the `plain` window. `given` is the user's number of steps, if it differs from the number found.
     pub fn of_plain(plain: &PlainWindow, given: Option<u64>) -> Window {
         let num_steps = given.filter(|_| plain.kind == WindowKind::GivenSteps);
         let devices = plain.of_device.iter().filter(|window| window.length() > Ps::ZERO).count() as u64;
@@ -160,13 +163,14 @@ impl Window {
         }
     }
 
-    /// From the window's first instant on any device to its last; `None` where it is empty.
+    /// Returns the time from the window's start on any device to its end on any device. `None` if the window is empty.
     pub fn hull(&self) -> Option<Interval> {
         let spans = self.of_device.iter().filter_map(IntervalSet::span);
         spans.reduce(|a, b| Interval::new(a.start.min(b.start), a.end.max(b.end)))
     }
 
-    /// What of a host is measured: from the window's first instant on a device of it to the last, or on any device where it has none.
+    /// Returns the measured time of a host: from the start of the window on any of its devices to the end, or the hull
+    /// of all devices if the host has none.
     pub fn of_host(&self, devices: &Devices, host: u16) -> Interval {
         let on_host = |at: usize| {
             let (device, span) = (devices.used.get(at)?, self.of_device.get(at)?.span()?);
@@ -178,13 +182,13 @@ impl Window {
         hull.or_else(|| self.hull()).or(capture).unwrap_or(Interval::new(Ps::ZERO, Ps::ZERO))
     }
 
-    /// What is measured of all hosts together.
+    /// Returns the measured time of all hosts together.
     pub fn of_hosts(&self, devices: &Devices) -> Interval {
         self.hull().or(devices.capture).unwrap_or(Interval::new(Ps::ZERO, Ps::ZERO))
     }
 
-    /// Length of the window on a device: the mean over those that it covers, since a counted step may run on some
-    /// devices only.
+    /// Returns the length of the window on a device: the mean over the devices that it covers, since a counted step may
+    /// run on some devices only.
     pub fn mean_length_us(&self) -> f64 {
         let lengths = self.of_device.iter().map(IntervalSet::length).filter(|&length| length > Ps::ZERO);
         super::statistics::mean(&lengths.map(Ps::as_us).collect::<Vec<f64>>()).unwrap_or(0.0)

@@ -1,4 +1,4 @@
-//! The window as the report has it.
+//! Builds the window section of the report.
 
 use super::{Window, WindowChoice, WindowKind};
 use crate::devices::Devices;
@@ -7,12 +7,13 @@ use base::{Ps, format};
 use report::MainWindow;
 use trace::{Interval, IntervalSet};
 
-/// A capture whose active span is less of it is said to be mostly something else.
+/// Share of the active span in the capture below which the section has a caution.
 const MOSTLY_ACTIVE_PERCENT: f64 = 50.0;
-/// A window that holds less of what the devices did is said to leave most of it out. Of two steps one is often cut: half is usual.
+/// Share of the devices' work in the window below which the section has a caution. A window with half of the work is
+/// usual: one of two steps is often cut.
 const LEAST_WORK_PERCENT: f64 = 25.0;
 
-/// The section; `None` where no device was used. `captured` are the devices over the whole capture.
+/// Builds the section. Returns `None` if no device was used. `captured` are the devices over the whole capture.
 pub fn section(window: &Window, choice: &WindowChoice, captured: &Devices) -> Option<MainWindow> {
     let capture = captured.capture.filter(|_| !captured.used.is_empty())?;
     let hull = window.hull().unwrap_or(Interval::new(capture.start, capture.start));
@@ -45,7 +46,7 @@ pub fn section(window: &Window, choice: &WindowChoice, captured: &Devices) -> Op
     })
 }
 
-/// Share of the devices' busy time that lies in the window; `None` where they did nothing.
+/// Returns the share of the devices' busy time that is inside the window. `None` if they were never busy.
 fn work_percent(window: &Window, captured: &Devices) -> Option<f64> {
     let (mut all, mut inside) = (Ps::ZERO, Ps::ZERO);
     for (device, of_device) in captured.used.iter().zip(&window.of_device) {
@@ -55,10 +56,11 @@ fn work_percent(window: &Window, captured: &Devices) -> Option<f64> {
     (all > Ps::ZERO).then(|| (100.0 * inside.as_ps() as f64 / all.as_ps() as f64).clamp(0.0, 100.0))
 }
 
-/// What the window leaves out, where that is most of the capture: `active` and `work` are the shares that are too small.
+/// Describes the work that the window leaves out if that is most of it. `active` and `work` are the shares that are too
+/// small.
 fn caution(active: Option<f64>, work: Option<f64>, active_time: &str, captured_time: &str) -> Option<String> {
     let active = active.map(|_| format!("The devices worked for {active_time} of {captured_time} captured."));
-    let work = work.map(|share| format!("Only {} of what the devices did lies in the window.", format::percent(share)));
+    let work = work.map(|share| format!("Only {} of the devices' work is inside the window.", format::percent(share)));
     let said: Vec<String> = active.into_iter().chain(work).collect();
     (!said.is_empty()).then(|| said.join(" "))
 }
@@ -75,7 +77,7 @@ fn sentence(window: &Window, choice: &WindowChoice, captured: &Devices, captured
             format!("{counted}s {first} to {last}: {}, {length} of {captured_time} captured.", steps(count))
         }
         (WindowKind::GivenSteps, _, Some(count)) => {
-            format!("{}, as you said: {length} of {captured_time} captured.", steps(count))
+            format!("{} (given): {length} of {captured_time} captured.", steps(count))
         }
         (WindowKind::Capture, ..) => format!("The whole capture: {captured_time}."),
         (WindowKind::Range, ..) => format!("The chosen time range: {length} of {captured_time} captured."),

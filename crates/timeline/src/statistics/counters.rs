@@ -1,29 +1,30 @@
-//! What a counter shows in a range.
+//! Values of a counter in a range.
 
 use trace::{CounterTrack, Interval};
 
-/// The values of a counter that are in force in a range: a sample holds until the next one.
+/// Statistics of a counter in a range. A sample holds until the next one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CounterValues {
-    /// Samples in the range.
+    /// Number of samples in the range.
     pub samples: u64,
-    /// Mean over the part of the range in which there is a value, weighted by time.
+    /// Time-weighted mean over the part of the range that has a value.
     pub mean: f64,
-    /// The smallest value.
+    /// Smallest value in the range.
     pub min: f64,
-    /// The largest value.
+    /// Largest value in the range.
     pub max: f64,
-    /// Value at the start of the range; of a counter that begins in the range, its first value.
+    /// Value at the start of the range. If the counter starts inside the range, its first value.
     pub first: f64,
-    /// Value before the end of the range.
+    /// Value just before the end of the range.
     pub last: f64,
 }
 
-/// The values of a counter in `[start, end)`; none where its first sample comes later. Linear in the samples of the range.
+/// Returns the statistics of a counter in `[start, end)`. Returns `None` if its first sample is later. Takes linear
+/// time in the samples of the range.
 pub fn counter_in(track: &CounterTrack, range: Interval) -> Option<CounterValues> {
     let before = |edge| track.times.partition_point(|time| *time < edge);
     let (start, end) = (before(range.start), before(range.end));
-    // Of samples of one time the last is in force.
+    // Of several samples at the same time, the last one counts.
     let from = range.start.max(*track.times.first()?);
     let in_force = track.times.partition_point(|time| *time <= from).saturating_sub(1);
     let times = track.times.get(in_force..end)?;

@@ -1,4 +1,4 @@
-//! The events of a line in a range of time, without a look at those before it.
+//! Finds the events of a line in a range of time, without reading those before it.
 
 use std::cmp::Reverse;
 use std::ops::Range;
@@ -7,22 +7,22 @@ use base::Ps;
 use trace::{EventId, Interval, LineEvents, LineId, Trace};
 
 use crate::Source;
-use crate::order::{partition_point, starting_before};
+use crate::search::{partition_point, starting_before};
 
-/// The events of a line of which a part lies in a range, by ascending start, longest first.
+/// Events of a line that overlap a range, by ascending start, longest first.
 #[derive(Clone, Debug)]
 pub struct EventsIn<'a> {
     trace: &'a Trace,
     events: Option<&'a LineEvents>,
     range: Interval,
-    /// Events that are under way at the start of the range.
+    /// Events that run at the start of the range and started before it.
     under_way: Vec<EventId>,
-    /// Events that start in the range, as places in the order of the line.
+    /// Events that start in the range, as positions in the order of the line.
     starting: Range<usize>,
 }
 
 impl<'a> EventsIn<'a> {
-    /// The events of `line` in `range`. Looks for them by halves.
+    /// Finds the events of `line` in `range`, by binary search.
     pub fn new(source: Source<'a>, line: LineId, range: Interval) -> EventsIn<'a> {
         let trace = source.trace;
         let events = source.by_line.events.get(line.index());
@@ -32,7 +32,8 @@ impl<'a> EventsIn<'a> {
         }
         let starts_before = |time: Ps| events.map_or(0, |events| starting_before(trace, events, time));
         let starting = starts_before(range.start)..starts_before(range.end);
-        // Events of a lane do not overlap: of each at most one is under way. Where nothing started before, no lane is needed.
+        // Events of a lane do not overlap, so at most one per lane is running. If no event started earlier, no lanes
+        // are needed.
         let lanes = if starting.start == 0 { &[][..] } else { source.lanes(line) };
         let mut under_way: Vec<EventId> = Vec::new();
         for lane in lanes {
@@ -44,17 +45,17 @@ impl<'a> EventsIn<'a> {
         EventsIn { trace, events, range, under_way, starting }
     }
 
-    /// Number of the events.
+    /// Returns the number of the events.
     pub fn len(&self) -> usize {
         self.under_way.len() + self.starting.len()
     }
 
-    /// True where there is none.
+    /// Returns true if there is none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Places in the order of the line from the first of them to the last that starts before `time`.
+    /// Returns the positions in the order of the line, from the first event to the last that starts before `time`.
     pub(super) fn places_until(&self, time: Ps) -> Range<usize> {
         let (trace, events) = (self.trace, self.events);
         let key = |id: EventId| trace.events.time(id).map(|(start, length)| (start, Reverse(length), id));
@@ -65,7 +66,8 @@ impl<'a> EventsIn<'a> {
             ..self.starting.end.max(events.map_or(0, |events| starting_before(trace, events, time)))
     }
 
-    /// Calls `visit` with what each is, as an index into [`Events::kinds`](trace::Events::kinds), and with its part in the range.
+    /// Calls `visit` with the kind of each event, as an index into [`Events::kinds`](trace::Events::kinds), and its
+    /// part inside the range.
     pub fn for_each(&self, mut visit: impl FnMut(usize, Interval)) {
         let range = self.range;
         let mut clip = |kind: usize, at: Interval| {
@@ -79,7 +81,7 @@ impl<'a> EventsIn<'a> {
         }
     }
 
-    /// Calls `visit` with which each is and when, as a whole.
+    /// Calls `visit` with the id, the kind and the full interval of each event.
     pub fn for_each_whole(&self, mut visit: impl FnMut(EventId, usize, Interval)) {
         for &id in &self.under_way {
             self.trace.occupied(id).into_iter().for_each(|(kind, at)| visit(id, kind, at));

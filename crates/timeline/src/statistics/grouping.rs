@@ -1,4 +1,4 @@
-//! What events of an area have in common: a name, an op, a category, a name scope, a line.
+//! Groups events by a property: name, op, category, name scope, line.
 
 use rustc_hash::FxHashMap;
 
@@ -7,19 +7,19 @@ use trace::{ArgsId, END_MARKER, EventKind, LineKind, StrId, Trace, is_op_cat};
 
 use crate::lines::line_labels;
 
-/// By what events are grouped.
+/// Property that events are grouped by.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum GroupBy {
-    /// The name of the event.
+    /// Name of the event.
     #[default]
     Name,
-    /// The op that the event is of, as the table of ops names it; of other events the HLO op that they name.
+    /// Op of the event, with the name in the table of ops. For other events, the HLO op in their arguments.
     Op,
-    /// The category of the event's op.
+    /// Category of the event's op.
     Category,
-    /// The path of name scopes in the framework of the event's op.
+    /// Framework path (name scopes) of the event's op.
     Scope,
-    /// The line that the event is on.
+    /// Line of the event.
     Line,
 }
 
@@ -27,7 +27,7 @@ impl GroupBy {
     /// All values.
     pub const ALL: [GroupBy; 5] = [GroupBy::Name, GroupBy::Op, GroupBy::Category, GroupBy::Scope, GroupBy::Line];
 
-    /// Word of the value.
+    /// Returns the key of the value.
     pub fn key(self) -> &'static str {
         match self {
             GroupBy::Name => "name",
@@ -38,12 +38,12 @@ impl GroupBy {
         }
     }
 
-    /// The value with this word; `Name` for any other word.
+    /// Parses a key. Any unknown key gives `Name`.
     pub fn from_key(key: &str) -> GroupBy {
         GroupBy::ALL.into_iter().find(|by| by.key() == key).unwrap_or_default()
     }
 
-    /// What the group of those events is called that have none.
+    /// Returns the name of the group of events without the property.
     fn none(self) -> &'static str {
         match self {
             GroupBy::Op => "no HLO op",
@@ -54,28 +54,28 @@ impl GroupBy {
     }
 }
 
-/// The group of each kind of event. Groups have numbers: those of texts of the run ([`Texts::number`]), and behind them
-/// others.
+/// Group of each kind of event. Groups have numbers: first those of the run's texts ([`Texts::number`]), then those
+/// of other names.
 #[derive(Clone, Debug)]
 pub struct Grouping<'a> {
-    /// Index: the kind.
+    /// Group of each kind, indexed by the kind.
     of_kinds: Vec<u32>,
     texts: Option<&'a Texts>,
-    /// How many numbers the texts have.
+    /// Number of texts of the run.
     of_texts: u32,
-    /// Names behind those of the texts: one after the other, and where each ends.
+    /// Other names: the concatenated text, and the end of each.
     others: (String, Vec<usize>),
 }
 
 impl<'a> Grouping<'a> {
-    /// Groups events by name: needs no analysis.
+    /// Groups events by name. Needs no analysis.
     pub fn by_name(trace: &Trace) -> Grouping<'a> {
         let of_kinds = trace.events.kinds().iter().map(|kind| kind.name.index() as u32).collect();
         let of_texts = u32::try_from(trace.strings.len()).unwrap_or(u32::MAX);
         Grouping { of_kinds, texts: None, of_texts, others: Default::default() }
     }
 
-    /// Groups events by line: needs no analysis.
+    /// Groups events by line. Needs no analysis.
     pub fn by_line(trace: &Trace) -> Grouping<'a> {
         let of_texts = u32::try_from(trace.strings.len()).unwrap_or(u32::MAX);
         let of_kind = |kind: &EventKind| of_texts.saturating_add(kind.line.get());
@@ -85,7 +85,7 @@ impl<'a> Grouping<'a> {
         grouping
     }
 
-    /// Groups events as `by` says.
+    /// Groups events by the property `by`.
     pub fn new(context: &Context<'a>, by: GroupBy) -> Grouping<'a> {
         let trace = context.captured_trace();
         match by {
@@ -123,7 +123,7 @@ impl<'a> Grouping<'a> {
         Grouping { of_kinds, ..grouping }
     }
 
-    /// The number of a name that is none of the texts: there are few.
+    /// Returns the number of a name that is not among the texts. A linear search is enough: there are few.
     fn other(&mut self, name: &str) -> u32 {
         let count = self.others.1.len();
         let at = (0..count).find(|&at| self.other_name(at) == name).unwrap_or(count);
@@ -144,29 +144,29 @@ impl<'a> Grouping<'a> {
         self.others.1.push(self.others.0.len());
     }
 
-    /// Numbers of groups: none is as large.
+    /// Returns an upper bound of the group numbers: all are smaller.
     pub fn len(&self) -> usize {
         self.of_texts as usize + self.others.1.len()
     }
 
-    /// True without any group.
+    /// Returns true if there are no groups.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The number of the group of each kind of event; index: the [kind](trace::Events::kinds).
+    /// Returns the group number of each kind of event, indexed by the [kind](trace::Events::kinds).
     pub fn of_kinds(&self) -> &[u32] {
         &self.of_kinds
     }
 
-    /// Names by number, in tables of texts one after another, and where each of them ends.
+    /// Returns the names by number, as tables of concatenated texts and the end of each.
     pub fn names<'t>(&'t self, trace: &'t Trace) -> Vec<(&'t str, &'t [usize])> {
         let (text, ends) = &self.others;
         let own = self.texts.map(|texts| texts.tables(trace)[1]);
         std::iter::once(trace.strings.parts()).chain(own).chain([(text.as_str(), ends.as_slice())]).collect()
     }
 
-    /// The name of a group.
+    /// Returns the name of a group.
     pub fn name<'t>(&'t self, trace: &'t Trace, number: u32) -> &'t str {
         match (number.checked_sub(self.of_texts), self.texts) {
             (None, Some(texts)) => texts.of_number(trace, number),
@@ -176,8 +176,8 @@ impl<'a> Grouping<'a> {
     }
 }
 
-/// The row of the table of ops that a name and arguments have. Nearly all arguments are of one name: these need no hashing, which takes long for a
-/// million ops.
+/// Looks up the row in the table of ops for a name and arguments. Nearly every argument set has only one name and
+/// needs no hashing, which would take long for a million ops.
 struct RowOf<'a> {
     entries: &'a [((StrId, ArgsId), u32)],
     /// Index of the first entry of each argument set.
@@ -205,8 +205,8 @@ impl<'a> RowOf<'a> {
     }
 }
 
-/// Does the event occupy a device, as [`metrics::Devices`] sees it? Lines that repeat the ops have events of the same
-/// names.
+/// Returns true if the event occupies a device, as defined by [`metrics::Devices`]. Lines that repeat the ops have
+/// events with the same names.
 fn is_device_op(trace: &Trace, kind: &EventKind) -> bool {
     let Some(args) = trace.args.set(kind.args.index()) else { return false };
     match trace.lines.get(kind.line.index()).map(|line| line.kind) {
@@ -224,7 +224,7 @@ fn of_op(op: &Op, by: GroupBy) -> metrics::Text {
     }
 }
 
-/// What an event says itself, which is none of an op in the tables.
+/// Returns the property from the arguments of an event that is not an op in the tables.
 fn of_event(trace: &Trace, kind: &EventKind, by: GroupBy) -> metrics::Text {
     let Some(args) = trace.args.set(kind.args.index()) else { return metrics::Text::default() };
     Texts::of_trace(match by {

@@ -1,4 +1,4 @@
-//! The events of an area one by one, each as a whole: whatever a range cuts of it.
+//! Lists the events of an area. Each is listed in full, even if the range cuts it.
 
 use std::cmp::Reverse;
 
@@ -10,19 +10,19 @@ use super::{Area, EventsIn};
 use crate::nesting::Nesting;
 use crate::source::Source;
 
-/// An event with what its line says of it.
+/// An event with its depth and self time on its line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ListedEvent {
     /// Id of the event.
     pub id: EventId,
-    /// How deep the event is nested: 0 in nothing.
+    /// Nesting depth of the event. Zero at the top level.
     pub depth: u32,
-    /// Self time of the event, inside and outside of the range.
+    /// Self time of the event, inside and outside the range.
     pub self_time: Ps,
 }
 
-/// The events of which a part lies in the area, by ascending start, the longest first, then by line. Linear in their number and that of
-/// the events that run beside them, but for the order of several lines.
+/// Returns the events that overlap the area, by ascending start, longest first, then by line. Takes linear time in
+/// their number and in the number of events that run at the same time, apart from sorting if there are several lines.
 pub fn events(source: Source<'_>, area: &Area) -> Vec<ListedEvent> {
     let mut listed: Vec<ListedEvent> = Vec::new();
     for &line in &area.lines {
@@ -36,8 +36,9 @@ pub fn events(source: Source<'_>, area: &Area) -> Vec<ListedEvent> {
     listed
 }
 
-/// What is known of an event depends on those that run when it does, and these are on its line from the first that is under way at the
-/// start of the range to the last that starts before the last of the range ends.
+/// Adds the events of one line. Depth and self time depend on the events that run at the same time. These are on the
+/// same line, from the first that runs at the start of the range to the last that starts before the end of the last
+/// listed event.
 fn add_line(source: Source<'_>, line: LineId, range: Interval, listed: &mut Vec<ListedEvent>) {
     let trace = source.trace;
     let inside = EventsIn::new(source, line, range);

@@ -1,19 +1,20 @@
-//! What is in an area of the timeline, a range of time and some lines: exact sums over all events, of which the range cuts off what lies
-//! outside.
+//! Statistics of an area of the timeline, which is a range of time on some lines. Sums are exact and cover all
+//! events, clipped to the range.
 //!
 //! ```text
 //! range            [             )
 //! a        [----------)                    counts, with the part inside
-//! b           [---------------------)      counts, with all of the range; self time: where a does not run
+//! b           [---------------------)      counts, with the whole range; self time: after a has ended
 //! c                |                       length zero, at the start: counts, with 0
 //! d                              |         length zero, at the end: does not count
 //! ```
 //!
-//! An event counts where a part of it lies in the range; one of length zero where it lies in `[start, end)`. So ranges that touch add up
-//! to the range that they make together: their times do, and the counts but for the events that the edges cut.
+//! An event counts if part of it is in the range. An event of length zero counts if it is in `[start, end)`. So
+//! adjacent ranges add up to the range that they form together: in their times, and in their counts except for events
+//! that the edges cut.
 //!
-//! Of which group an event is, is asked of its [kind](trace::Events::kinds), once for all events of the kind; then one walk adds them up, past the
-//! stretches whose sums are known.
+//! The group of an event depends only on its [kind](trace::Events::kinds), so it is looked up once per kind. Then one
+//! pass adds up the events and skips the stretches whose sums are known.
 
 mod counters;
 mod events_in;
@@ -38,33 +39,33 @@ use trace::{Interval, LineId, Trace};
 use crate::Source;
 use stretches::StretchSums;
 
-/// A part of the timeline.
+/// A range of time on some lines.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Area {
-    /// Time of the area, from its start up to and without its end; see [`Area::EVERYTHING`].
+    /// Half-open range of time. See [`Area::EVERYTHING`] for no limits.
     pub range: Interval,
-    /// Lines of the area, each once.
+    /// Lines of the area, without duplicates.
     pub lines: Vec<LineId>,
 }
 
 impl Area {
-    /// A range that cuts no event and leaves none out.
+    /// Range that cuts no event and leaves none out.
     pub const EVERYTHING: Interval = Interval { start: Ps::new(i64::MIN), end: Ps::MAX };
 
-    /// All events of a trace.
+    /// Returns the area with all events of a trace.
     pub fn everything(trace: &Trace) -> Area {
         Area { range: Area::EVERYTHING, lines: trace.line_ids().collect() }
     }
 }
 
-/// Count and times of some events, of each the part in the range.
+/// Count and times of some events, clipped to the range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sums {
-    /// Number of the events.
+    /// Number of events.
     pub count: u64,
-    /// Sum of the events' durations.
+    /// Sum of the durations.
     pub total: Ps,
-    /// Sum of the events' self times: an instant of a line is self time of the latest started event that still runs.
+    /// Sum of the self times. Each instant of a line is self time of the running event that started last.
     pub self_time: Ps,
     /// The shortest duration.
     pub min: Ps,
@@ -73,10 +74,10 @@ pub struct Sums {
 }
 
 impl Sums {
-    /// Sums of no event.
+    /// Sums of no events.
     pub const NONE: Sums = Sums { count: 0, total: Ps::ZERO, self_time: Ps::ZERO, min: Ps::MAX, max: Ps::ZERO };
 
-    /// Adds an event, of which so much lies in the range; its self time comes extra.
+    /// Adds an event with its length inside the range. Its self time is added separately.
     #[inline]
     fn add(&mut self, length: Ps) {
         self.count += 1;
@@ -85,7 +86,7 @@ impl Sums {
         self.max = self.max.max(length);
     }
 
-    /// Adds the sums of more events.
+    /// Adds the sums of other events.
     fn add_all(&mut self, other: &Sums) {
         self.count += other.count;
         self.total += other.total;
@@ -94,23 +95,23 @@ impl Sums {
         self.max = self.max.max(other.max);
     }
 
-    /// Mean duration in microseconds; absent for no event.
+    /// Returns the mean duration in microseconds, or `None` if there are no events.
     pub fn mean_us(&self) -> Option<f64> {
         (self.count > 0).then(|| self.total.as_us() / self.count as f64)
     }
 }
 
-/// The events of one group.
+/// Events of one group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Group {
-    /// What the events have in common: a number of the [`Grouping`].
+    /// Number of the group in its [`Grouping`].
     pub number: u32,
     /// Sums of the events.
     pub sums: Sums,
 }
 
-/// The groups that have events in an area, in the order in which they are met. Linear in the events of the area, but for those of
-/// stretches whose sums are made.
+/// Returns the groups with events in an area, in the order of their first event. Takes linear time in the events of
+/// the area, except for stretches with known sums.
 pub fn groups(source: Source<'_>, area: &Area, grouping: &Grouping) -> Vec<Group> {
     let mut found = Gathered { grouping, groups: Vec::new(), places: vec![u32::MAX; grouping.len()] };
     for &line in &area.lines {
@@ -130,16 +131,16 @@ pub fn groups(source: Source<'_>, area: &Area, grouping: &Grouping) -> Vec<Group
     found.groups
 }
 
-/// The groups that were met so far.
+/// Groups found so far.
 struct Gathered<'a> {
     grouping: &'a Grouping<'a>,
     groups: Vec<Group>,
-    /// Place in `groups` by number.
+    /// Position in `groups`, by group number.
     places: Vec<u32>,
 }
 
 impl Gathered<'_> {
-    /// The place of a kind's group.
+    /// Returns the position of the group of a kind. Adds the group if it is new.
     #[inline]
     fn place(&mut self, kind: usize) -> Option<usize> {
         let number = *self.grouping.of_kinds().get(kind)?;
@@ -164,17 +165,17 @@ impl Gathered<'_> {
 
 /// A part of the area on one line.
 enum Part<'a> {
-    /// The sums of the part are known.
+    /// A stretch with known sums.
     Sums(StretchSums<'a>),
-    /// The sums of the part are not known.
+    /// Events without known sums.
     Events(EventsIn<'a>),
 }
 
-/// Calls `visit` with the parts of a range of a line, by time: no event is in two of them.
+/// Calls `visit` with the parts of a range of a line, in order of time. No event is in two of them.
 fn for_each_part(source: Source<'_>, line: LineId, range: Interval, mut visit: impl FnMut(Part<'_>)) {
     let mut from = range.start;
     let events = |from, to| Part::Events(EventsIn::new(source, line, Interval::new(from, to)));
-    source.made.stretches.for_each_in(line, range, |time, stretch| {
+    source.caches.stretches.for_each_in(line, range, |time, stretch| {
         if from < time.start {
             visit(events(from, time.start));
         }

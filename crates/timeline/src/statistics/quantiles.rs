@@ -1,5 +1,5 @@
-//! Medians and percentiles of an area, which no sums give: the durations of each group stand beside one another, and are put in order as
-//! far as is needed.
+//! Medians and percentiles of an area, which cannot be computed from sums. The durations of each group are stored
+//! contiguously and partially sorted.
 
 use base::Ps;
 use metrics::{Percentiles, percentiles};
@@ -10,11 +10,12 @@ use super::{Area, Group, Grouping, Part, for_each_part};
 use crate::Source;
 use crate::lane::Lane;
 
-/// Median and 95th percentile of each of these groups, which [`groups`](super::groups) found in the area. Linear in the events of the
-/// groups, and in those of the area that are in no stretch whose sums are made. Takes 4 bytes for each event of the groups; of those
-/// whose 95th percentile is longer than 4 ms 8 more.
+/// Returns median and 95th percentile of each of these groups, which [`groups`](super::groups) found in the area.
+/// Takes linear time in the events of the groups, and in the events of the area that are in no stretch with known
+/// sums. Takes 4 bytes per event of the groups, and 8 more for groups whose 95th percentile exceeds 4 ms.
 pub fn percentiles_of(source: Source<'_>, area: &Area, grouping: &Grouping, groups: &[Group]) -> Vec<Percentiles> {
-    // Half the memory takes half the time. What is too long counts as the longest: it matters only where the 95th percentile is one of these.
+    // Half the memory takes half the time. Durations that do not fit count as the longest value, which matters only
+    // if the 95th percentile is one of them.
     const LONGEST: u32 = u32::MAX;
     let short = |length: Ps| u32::try_from(length.as_ps()).unwrap_or(LONGEST);
     let mut found = by_length(source, area, grouping, groups, short, |length| Ps::new(i64::from(length)));
@@ -28,7 +29,7 @@ pub fn percentiles_of(source: Source<'_>, area: &Area, grouping: &Grouping, grou
     found
 }
 
-/// The percentiles of each group, its lengths kept as `T`.
+/// Returns the percentiles of each group, with lengths stored as `T`.
 fn by_length<T: Copy + Default + Ord>(
     source: Source<'_>,
     area: &Area,
@@ -54,11 +55,11 @@ fn by_length<T: Copy + Default + Ord>(
     groups.iter().map(of_group).collect()
 }
 
-/// The durations of some groups, while they are gathered.
+/// Durations of some groups while they are collected.
 struct Lengths<T, F> {
-    /// Place of the group of each kind.
+    /// Position of the group of each kind.
     of_kinds: Vec<u32>,
-    /// Place of the next duration of each group.
+    /// Position of the next duration of each group.
     next: Vec<usize>,
     lengths: Vec<T>,
     short: F,
@@ -87,11 +88,11 @@ impl<T: Copy + Default, F: Fn(Ps) -> T> Lengths<T, F> {
         *next += 1;
     }
 
-    /// A call for each stretch: see [`trace::in_blocks`].
+    /// Adds the durations of a stretch. A separate call per stretch: see [`trace::in_blocks`].
     #[inline(never)]
     fn add_stretch(&mut self, source: Source<'_>, line: LineId, stretch: &StretchSums<'_>) {
-        // The only lane of a line has its events in the same order, and their lengths side by side.
-        let lane = source.made.lanes.known(line).and_then(|lanes| if let [lane] = lanes { Some(lane) } else { None });
+        // If the line has only one lane, the lane has its events in the same order, with contiguous lengths.
+        let lane = source.caches.lanes.known(line).and_then(|lanes| if let [lane] = lanes { Some(lane) } else { None });
         let events = source.by_line.events.get(line.index());
         for (kind, places) in stretch.places() {
             let length = |place: &u16| {

@@ -1,17 +1,19 @@
-//! What the events of a line add up to, stretch by stretch, made once: an area looks at the events at its edges only.
+//! Precomputed sums of the events of a line, stretch by stretch, so that statistics of an area read only the events
+//! at its edges.
 //!
-//! A stretch begins and ends where nothing of the line runs. So no edge cuts an event, and the sums of stretches add up like those of
-//! ranges that touch:
+//! A stretch starts and ends when nothing on the line runs. So its edges cut no event, and the sums of stretches add
+//! up like those of adjacent ranges:
 //!
 //! ```text
 //! line       [--a--)[-b-)   [--a--)[-b-)   [----c----)
-//! stretches  [              )[             )[              the next begins where an event does
+//! stretches  [              )[             )[              the next starts with an event
 //! range          [                              )
-//! looked at      (  events  )(    sums     )(e. )
+//! read           (  events  )(    sums     )(e. )
 //! ```
 //!
-//! A stretch has so many events of each kind that the sums of all take 1.2 bytes per event at most; with the order of the events by kind, which percentiles
-//! need, it is 3.2. What is too varied or never ends in time is in no stretch, and its events are looked at as before.
+//! A stretch has enough events of each kind that all sums take at most 1.2 bytes per event. The order of the events
+//! by kind, which percentiles need, raises that to 3.2 bytes. Stretches with too many kinds or without a timely end
+//! are not stored, and their events are read individually.
 
 use std::sync::OnceLock;
 
@@ -22,14 +24,14 @@ use trace::{ByLine, Interval, LineEvents, LineId, Trace};
 
 use super::Sums;
 
-/// What a stretch must have.
+/// Requirements for a stretch.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
-    /// Events of each kind, on average at least.
+    /// Minimum average number of events per kind.
     pub of_a_kind: usize,
-    /// Events at least: fewer are looked at in no time.
+    /// Minimum number of events. Reading fewer is fast anyway.
     pub fewest: usize,
-    /// Events at most: their places in the stretch are numbers of 16 bits.
+    /// Maximum number of events, whose positions in the stretch are 16-bit numbers.
     pub most: usize,
 }
 
@@ -37,46 +39,46 @@ impl Limits {
     pub const USUAL: Limits = Limits { of_a_kind: 40, fewest: 1024, most: 1 << 16 };
 }
 
-/// The stretches of all lines of a trace, of each made once.
+/// Stretches of all lines of a trace. Those of a line are built once.
 #[derive(Debug)]
 pub(crate) struct Stretches {
     limits: Limits,
-    /// Index: the line.
+    /// Stretches of each line, indexed by the line.
     of_lines: Vec<OnceLock<LineStretches>>,
 }
 
-/// The stretches of a line, by time.
+/// Stretches of a line, in order of time.
 #[derive(Debug, Default)]
 struct LineStretches {
     list: Vec<Stretch>,
-    /// Sums of one stretch after the other, in the order in which the kinds are met.
+    /// Sums of all stretches, concatenated. In each stretch they are in the order of the first event of each kind.
     sums: Vec<(u32, Sums)>,
-    /// The events of one stretch after the other, as places in it: kind by kind.
+    /// Events of all stretches, concatenated, as positions in the stretch, grouped by kind.
     by_kind: Vec<u16>,
 }
 
 #[derive(Debug)]
 struct Stretch {
-    /// Time in which the events of the stretch start and end, and no others of the line do.
+    /// Time from the start of the first event to the end of the last. No other event of the line overlaps it.
     time: Interval,
-    /// Place of the first in the order of the line.
+    /// Position of the first event in the order of the line.
     first: usize,
-    /// Where the sums and the places of this stretch begin; they end where those of the next begin.
+    /// Index of the stretch's first sum. Its sums end at the first sum of the next stretch.
     sums: usize,
     by_kind: usize,
 }
 
-/// One stretch, ready to be added up.
+/// One stretch with its sums.
 pub(super) struct StretchSums<'a> {
-    /// Place of its first event in the order of the line.
+    /// Position of its first event in the order of the line.
     pub first: usize,
-    /// Sums by kind, in the order in which the kinds are met.
+    /// Sums by kind, in the order of the first event of each kind.
     pub sums: &'a [(u32, Sums)],
     by_kind: &'a [u16],
 }
 
 impl<'a> StretchSums<'a> {
-    /// Each kind with its sums and with the places of its events, counted from `first`.
+    /// Returns each kind with the positions of its events, relative to `first`.
     pub fn places(&self) -> impl Iterator<Item = (usize, &'a [u16])> + use<'a> {
         let mut rest = self.by_kind;
         self.sums.iter().map(move |(kind, sums)| {
@@ -88,12 +90,13 @@ impl<'a> StretchSums<'a> {
 }
 
 impl Stretches {
-    /// Stretches of `lines` lines, none of them made.
+    /// Creates unbuilt stretches for `lines` lines.
     pub fn new(lines: usize, limits: Limits) -> Stretches {
         Stretches { limits, of_lines: (0..lines).map(|_| OnceLock::new()).collect() }
     }
 
-    /// Makes the stretches of some lines that have none yet, of about `events` events; false where none was left.
+    /// Builds the stretches of some lines, until about `events` events are done. Returns false if all were built
+    /// already.
     pub fn make_some(&self, trace: &Trace, by_line: &ByLine, events: usize) -> bool {
         let mut made = 0;
         for (stretches, of_line) in self.of_lines.iter().zip(&by_line.events).filter(|(made, _)| made.get().is_none()) {
@@ -106,8 +109,8 @@ impl Stretches {
         made > 0
     }
 
-    /// Calls `visit` with the stretches of a line that lie in `range`, by time, each with its time; with none of a line whose are not
-    /// made.
+    /// Calls `visit` with the stretches of a line inside `range`, in order, each with its time. If the stretches of
+    /// the line are not built, there are no calls.
     pub(super) fn for_each_in(&self, line: LineId, range: Interval, mut visit: impl FnMut(Interval, StretchSums<'_>)) {
         let Some(of_line) = self.of_lines.get(line.index()).and_then(OnceLock::get) else { return };
         let first = of_line.list.partition_point(|stretch| stretch.time.start < range.start);
@@ -123,7 +126,7 @@ impl Stretches {
         }
     }
 
-    /// Bytes of memory held.
+    /// Returns the allocated memory, in bytes.
     pub fn memory_bytes(&self) -> usize {
         self.of_lines.iter().filter_map(OnceLock::get).map(LineStretches::memory_bytes).sum()
     }
@@ -131,11 +134,11 @@ impl Stretches {
 
 impl LineStretches {
     fn new(trace: &Trace, events: &LineEvents, limits: Limits) -> LineStretches {
-        let mut making = Making::new(limits);
-        trace.for_each_on_thread(events, |kind, at| making.add(kind as u32, at));
-        // What is left ends a picosecond after its events: a moment at their end is inside then.
-        making.end(making.until + Ps::new(1));
-        let mut made = making.made;
+        let mut builder = StretchBuilder::new(limits);
+        trace.for_each_on_thread(events, |kind, at| builder.add(kind as u32, at));
+        // The last stretch ends a picosecond after its events, so that an event of length 0 at their end is inside.
+        builder.end(builder.until + Ps::new(1));
+        let mut made = builder.made;
         made.list.shrink_to_fit();
         made.sums.shrink_to_fit();
         made.by_kind.shrink_to_fit();
@@ -147,32 +150,32 @@ impl LineStretches {
     }
 }
 
-/// The stretch that is being made, while the events of a line go by.
+/// A stretch that is being built from the events of a line.
 #[derive(Debug)]
-struct Making {
+struct StretchBuilder {
     limits: Limits,
     made: LineStretches,
-    /// Place of the next event in the order of the line.
+    /// Position of the next event in the order of the line.
     place: usize,
-    /// The latest end, and the latest start.
+    /// Latest end so far. `started` is the latest start.
     until: Ps,
     started: Ps,
     /// Start of the stretch.
     start: Ps,
-    /// Which of `sums` is of a kind.
+    /// Index in `sums` of each kind.
     of_kinds: FxHashMap<u32, u16>,
     sums: Vec<(u32, Sums)>,
-    /// Which of `sums` each event is of.
+    /// Index in `sums` of each event.
     events: Vec<u16>,
     running: SelfTime,
-    /// Whether the stretch became too long: what follows is in no stretch until nothing runs.
+    /// True if the stretch became too long. The following events are then in no stretch until nothing runs.
     is_given_up: bool,
 }
 
-impl Making {
-    fn new(limits: Limits) -> Making {
+impl StretchBuilder {
+    fn new(limits: Limits) -> StretchBuilder {
         let before = Ps::new(i64::MIN);
-        Making {
+        StretchBuilder {
             limits,
             made: LineStretches::default(),
             place: 0,
@@ -187,7 +190,7 @@ impl Making {
         }
     }
 
-    /// The next event of the line.
+    /// Adds the next event of the line.
     #[inline]
     fn add(&mut self, kind: u32, at: Interval) {
         if at.start >= self.until && at.start > self.started && (self.is_given_up || self.is_whole()) {
@@ -218,12 +221,12 @@ impl Making {
         self.running.start(slot, at, &mut |slot, own| give(sums, slot, own));
     }
 
-    /// Are there enough events of each kind?
+    /// Returns true if there are enough events of each kind.
     fn is_whole(&self) -> bool {
         self.events.len() >= self.limits.fewest.max(self.limits.of_a_kind * self.sums.len())
     }
 
-    /// Keeps the stretch, which ends at `end`, where it is whole.
+    /// Stores the stretch, which ends at `end`, if it has enough events.
     fn end(&mut self, end: Ps) {
         if self.is_whole() {
             let sums = &mut self.sums;

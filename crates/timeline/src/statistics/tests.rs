@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 
 use super::*;
-use crate::source::Made;
+use crate::source::Caches;
 use metrics::Percentiles;
 use proptest::prelude::*;
 use trace::{ByLine, TraceBuilder};
@@ -25,28 +25,28 @@ fn trace(events: &[Given]) -> Trace {
 
 fn with_source<T>(trace: &Trace, ask: impl Fn(Source<'_>) -> T) -> T {
     let by_line = ByLine::new(trace);
-    let made = Made::new(trace);
-    ask(Source::new(trace, &by_line, &made))
+    let caches = Caches::new(trace);
+    ask(Source::new(trace, &by_line, &caches))
 }
 
-/// The answer beside stretches of a few events.
+/// Returns the result computed with stretches of a few events.
 fn with_stretches<T>(trace: &Trace, ask: impl Fn(Source<'_>) -> T) -> T {
     let by_line = ByLine::new(trace);
     let stretches = Stretches::new(trace.lines.len(), Limits { of_a_kind: 2, fewest: 3, most: 12 });
-    let mut made = Made::new(trace);
-    made.stretches = stretches;
-    while made.stretches.make_some(trace, &by_line, 1) {}
-    ask(Source::new(trace, &by_line, &made))
+    let mut caches = Caches::new(trace);
+    caches.stretches = stretches;
+    while caches.stretches.make_some(trace, &by_line, 1) {}
+    ask(Source::new(trace, &by_line, &caches))
 }
 
 fn range(from: i64, to: i64) -> Interval {
     Interval::new(Ps::new(from * US), Ps::new(to * US))
 }
 
-/// Count, total, self, min, max, durations in ascending order, in microseconds.
+/// Count, total, self time, min, max and durations in ascending order, in microseconds.
 type Expected = (u64, i64, i64, Vec<i64>);
 
-/// Count and times by name, worked out microsecond by microsecond.
+/// Computes count and times by name, microsecond by microsecond.
 fn brute(events: &[Given], lines: &[usize], range: Option<(i64, i64)>) -> BTreeMap<&'static str, Expected> {
     let mut found: BTreeMap<&str, Expected> = BTreeMap::new();
     let (from, to) = range.unwrap_or((-1_000, 10_000));
@@ -116,7 +116,7 @@ proptest! {
         check(&events, &lines, asked.map(|(from, length)| (from, from + length)));
     }
 
-    /// One after the other with pauses, so that many stretches end.
+    /// Events in sequence with pauses, so that many stretches end.
     #[test]
     fn stretches_change_no_sum(
         steps in prop::collection::vec((0usize..2, 0i64..6, prop_oneof![Just(0i64), 0i64..3, 0i64..25]), 1..80),
@@ -133,7 +133,7 @@ proptest! {
         check(&events, &[0], asked.map(|(from, length)| (from, from + length)));
     }
 
-    /// A part of the list is the list of the whole without the rest.
+    /// Checks that the list of a part equals the list of the whole without the rest.
     #[test]
     fn listed_events_are_whole(
         events in prop::collection::vec((0usize..3, 0usize..4, 0i64..120, prop_oneof![Just(0i64), 0i64..10, 0i64..90]), 1..60),
@@ -156,7 +156,7 @@ proptest! {
         let covered: i64 = (0..3).map(|line| (0..300).filter(|now| events.iter().any(|e| e.0 == line && e.2 <= *now && *now < e.2 + e.3)).count() as i64).sum();
         prop_assert_eq!(own, Ps::new(covered * US));
         for event in &whole {
-            // Those of its line that stand before it in the list, and hold it: the latest of them is one level above it.
+            // Of the events on its line that precede it in the list and contain it, the latest is one level above it.
             let at = trace.events.get(event.id).unwrap();
             let before = whole.iter().take_while(|other| other.id != event.id);
             let around = before.filter(|other| {
@@ -167,7 +167,7 @@ proptest! {
         }
     }
 
-    /// Whatever cuts the time into ranges: these hold the time of the whole.
+    /// Checks that ranges add up to the whole, wherever time is cut.
     #[test]
     fn ranges_that_touch_add_up(
         events in prop::collection::vec((0usize..3, 0usize..4, 0i64..120, 0i64..60), 1..60),
@@ -194,7 +194,8 @@ fn what_ends_with_the_capture_counts_where_there_is_no_range() {
     assert_eq!(found(&trace(&events), &Area::everything(&trace(&events))).len(), 2);
 }
 
-/// In the middle of this line most of the events are in stretches, at its edges and under the long one they are not.
+/// Checks that most events in the middle of a line are in stretches, and that events at its edges and under a long
+/// event are not.
 #[test]
 fn stretches_are_where_nothing_is_cut() {
     let short = (0..100).map(|at| (0, at as usize % 2, 10 * at, 5));
@@ -211,13 +212,14 @@ fn stretches_are_where_nothing_is_cut() {
             counts
         })
     };
-    // Four make a stretch. The three before the long one and the twenty beside it are in none, nor is the last of all.
+    // Four events make a stretch. The three before the long event, the twenty during it and the last of all are in
+    // none.
     assert_eq!(of_stretches(-5, 2_000), [28 + 48, 3 + 1 + 20 + 1]);
     assert_eq!(of_stretches(12, 98), [4, 5]);
     check(&events, &[0], Some((12, 98)));
 }
 
-/// Durations beyond 32 bits of picoseconds, among short ones and alone.
+/// Checks durations beyond 32 bits of picoseconds, among short ones and alone.
 #[test]
 fn percentiles_of_long_events_are_exact() {
     let ms = |at: i64| (0, 0, 20_000 * at, 1_000 * (at + 1));
@@ -226,11 +228,12 @@ fn percentiles_of_long_events_are_exact() {
     let trace = trace(&events);
     let found = found(&trace, &Area::everything(&trace));
     assert_eq!(found["a"].1, Percentiles { median_us: 8_500.0, p95: Ps::new(16_000 * US) });
-    // 196 short ones without the multiples of 50, then the four long ones.
+    // There are 196 short events (without the multiples of 50), then the four long ones.
     assert_eq!(found["b"].1, Percentiles { median_us: 102.5, p95: Ps::new(193 * US) });
 }
 
-/// XProf's viewer lost events whose times overlap: here each counts, and each instant is self time of one.
+/// XProf's viewer lost events whose times overlap. Here each event counts, and each instant is self time of exactly
+/// one.
 #[test]
 fn overlapping_times_lose_no_event() {
     let events = [(0, 0, 0, 10), (0, 1, 5, 10), (0, 2, 5, 10), (0, 0, 0, 10), (0, 3, 7, 1)];
@@ -240,7 +243,8 @@ fn overlapping_times_lose_no_event() {
     assert_eq!(found.values().map(|(sums, _)| sums.self_time).sum::<Ps>(), Ps::new(15 * US));
 }
 
-/// XProf's viewer took the time of a grandchild from the self time twice, or not at all where a child stuck out.
+/// XProf's viewer subtracted a grandchild's time from the self time twice, or not at all if a child extended past its
+/// parent.
 #[test]
 fn self_time_is_what_nested_events_leave() {
     let events = [(0, 0, 0, 100), (0, 1, 10, 50), (0, 2, 20, 30), (0, 3, 55, 20)];
@@ -249,7 +253,7 @@ fn self_time_is_what_nested_events_leave() {
     assert_eq!(["a", "b", "c", "d"].map(own), [35, 15, 30, 20]);
 }
 
-/// XProf's viewer summed over the events that were drawn: here a million that no pixel would show all count.
+/// XProf's viewer summed only the events that were drawn. Here a million events that are too short to draw all count.
 #[test]
 fn sums_are_over_all_events_however_short() {
     let mut b = TraceBuilder::new();

@@ -1,4 +1,4 @@
-//! Which lines of a device a picture of its step shows, and the marks that their events become.
+//! Selects the lines of a device for a picture of its step, and turns their events into marks.
 
 use base::{Ps, sort};
 use metrics::Device;
@@ -7,35 +7,35 @@ use trace::{Interval, LineId, LineKind};
 use crate::lane::Lane;
 use crate::source::Source;
 
-/// Lines that are shown: the busiest.
+/// Maximum number of lines. The busiest are shown.
 const MOST_LINES: usize = 5;
-/// Lanes of a line that are shown: events that lie deeper are inside of what is shown.
+/// Maximum number of lanes per line. Deeper events are inside the ones that are shown.
 const MOST_LANES_OF_LINE: usize = 3;
-/// Lanes inside others are shown where they are busy for at least one part in this many of the step.
+/// An inner lane is shown only if it is busy for at least one part in this many of the step.
 const LEAST_SHARE: i64 = 50;
-/// Lanes that are shown, of all lines.
+/// Maximum number of lanes of all lines together.
 const MOST_LANES: usize = 8;
 
-/// A mark while its neighbours are looked at.
+/// A mark that may still be merged with its neighbours.
 #[derive(Clone, Copy, Debug)]
 pub struct Gathered {
-    /// From the start of the mark's first event to the end of its last.
+    /// Time from the start of the mark's first event to the end of its last.
     pub time: Interval,
-    /// How much of the mark is busy.
+    /// Busy time in the mark.
     pub busy: Ps,
-    /// The kind of the longest event.
+    /// Kind of the longest event.
     pub kind: usize,
     /// Length of the longest event.
     pub longest: Ps,
-    /// Whether the mark may take in its neighbours.
+    /// True if the mark may be merged with its neighbours.
     pub is_short: bool,
 }
 
-/// The lanes of the busiest lines with ops of a device, each with the name of its line, in the order of the file. Events shorter
-/// than `finest` are merged.
+/// Returns the lanes of the busiest lines with ops of a device, each with the name of its line, in file order. Events
+/// shorter than `finest` are merged.
 pub fn lanes(source: Source<'_>, device: &Device, range: Interval, finest: Ps) -> Vec<(String, Vec<Gathered>)> {
     let trace = source.trace;
-    // A CPU's ops are on threads, beside which others only wait.
+    // The ops of a CPU are on threads, and other threads next to them only wait.
     let mut busy = vec![Ps::ZERO; trace.lines.len()];
     for &op in device.ops.iter() {
         let Some((kind, time)) = trace.occupied(op) else { continue };
@@ -77,7 +77,7 @@ pub fn lanes(source: Source<'_>, device: &Device, range: Interval, finest: Ps) -
     shown
 }
 
-/// The parts of a lane's events in a range; moments are none.
+/// Returns the events of a lane, clipped to a range. Leaves out events of length 0.
 pub fn events<'a>(source: Source<'a>, lane: &'a Lane, range: Interval) -> impl Iterator<Item = Gathered> + 'a {
     let first = lane.first_from(source.trace, range.start);
     let found = (first..lane.len()).map_while(move |place| source.event(lane.event(place)?));
@@ -89,7 +89,7 @@ pub fn events<'a>(source: Source<'a>, lane: &'a Lane, range: Interval) -> impl I
     found.filter_map(part)
 }
 
-/// The marks with those shorter than `finest` merged where they begin within `finest` of each other.
+/// Merges marks shorter than `finest` that start within `finest` of each other.
 pub fn merged(marks: &mut dyn Iterator<Item = Gathered>, finest: Ps) -> Vec<Gathered> {
     let mut merged: Vec<Gathered> = Vec::new();
     for mark in marks {

@@ -1,12 +1,12 @@
-//! A step of a run as a small record: it is taken while the events of the run are at hand, and drawn later beside those of other runs, when
-//! the longest of the steps is known, which they all have the scale of.
+//! A compact record of a step. It is taken while the events of the run are loaded, and drawn later next to the steps
+//! of other runs. All are drawn to the same scale, which requires the length of the longest step.
 //!
 //! ```text
 //! events   [======a======)  [b)[c)  [d)        [======e======)
-//! marks    a                b: 75 %            e                a mark knows its time and how much of it is busy
+//! marks    a                b: 75 %            e                a mark has its time and its busy share
 //! ```
 //!
-//! The busy times of the marks of a lane add up to what the lane is busy in the step, to the picosecond.
+//! The busy times of the marks of a lane add up to the time that the lane is busy in the step, to the picosecond.
 
 mod gathering;
 mod text;
@@ -20,68 +20,68 @@ use crate::step_range::{busy_device, median_step};
 use crate::timeline::Timeline;
 use gathering::{Gathered, lanes, merged};
 
-/// Events shorter than this part of the step become one mark with those near them.
+/// Events shorter than this fraction of the step are merged with those near them.
 const FINEST: i64 = 1_000;
-/// Marks of a picture: of more, longer events are merged.
+/// Maximum number of marks in a picture. If there are more, longer events are merged, too.
 const MOST_MARKS: usize = 2_000;
 
 /// A step of a run on the first of its busy devices.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StepPicture {
-    /// Name of the step, else its number.
+    /// Name of the step, or its number if it has no name.
     pub step: String,
-    /// The name of the device.
+    /// Name of the device.
     pub device: String,
     /// Length of the step.
     pub length: Ps,
-    /// What marks are called.
+    /// Names of the marks.
     pub names: Vec<MarkName>,
-    /// The lanes of its busiest lines, from top to bottom.
+    /// Lanes of the busiest lines, from top to bottom.
     pub lanes: Vec<StepLane>,
 }
 
-/// What a mark is called.
+/// Name and op of a mark.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MarkName {
-    /// The name of the event.
+    /// Name of the event.
     pub name: String,
-    /// The HLO instruction that it runs; empty where the file does not say.
+    /// HLO instruction of the event. Empty if the file does not record it.
     pub op: String,
-    /// The label of the op's family; empty of what is no op.
+    /// Label of the op's family. Empty if the event is not an op.
     pub family: String,
 }
 
-/// A lane.
+/// Marks of a lane, and the name of its line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StepLane {
-    /// The name of its line; empty where the lane above is of the same line.
+    /// Name of the line. Empty if the lane above belongs to the same line.
     pub line: String,
-    /// Marks from left to right; they do not overlap.
+    /// Marks from left to right, without overlap.
     pub marks: Vec<StepMark>,
 }
 
-/// An event, or several short ones.
+/// An event, or several short ones merged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StepMark {
     /// Start of the mark, from the start of the step.
     pub start: Ps,
     /// Length of the mark.
     pub length: Ps,
-    /// How much of the mark is busy.
+    /// Busy time in the mark.
     pub busy: Ps,
-    /// Index of the name of what takes the most of the mark.
+    /// Index of the name of the event that covers most of the mark.
     pub name: usize,
 }
 
 impl StepPicture {
-    /// The median step of a run; none where it has no steps, or no device ran them.
+    /// Records the median step of a run. Returns `None` if the run has no steps, or if no device ran them.
     pub fn of_median_step(context: Context<'_>, timeline: &Timeline) -> Option<StepPicture> {
         let step = median_step(context)?;
         let (device, range) = busy_device(context, step)?;
         let source = timeline.source(context, Origin::Captured);
         let mut finest = range.length().as_ps() / FINEST;
         let mut lanes = lanes(source, device, range, Ps::new(finest));
-        // In the end each lane has one mark.
+        // The loop ends, at the latest with one mark per lane.
         while lanes.iter().map(|(_, gathered)| gathered.len()).sum::<usize>() > MOST_MARKS {
             finest = finest.saturating_mul(2).max(1);
             for (_, gathered) in &mut lanes {
@@ -109,7 +109,7 @@ impl StepPicture {
         Some(picture).filter(|picture| !picture.lanes.is_empty())
     }
 
-    /// The index of the name of a mark; `kinds` are the names and the ops of those that there are.
+    /// Returns the index of the name of a mark. `kinds` contains the names and the ops of the existing ones.
     fn name_of(
         &mut self,
         source: crate::Source<'_>,

@@ -1,5 +1,5 @@
 use super::*;
-use crate::source::{Made, Source};
+use crate::source::{Caches, Source};
 use gathering::{events, merged};
 use proptest::prelude::*;
 use trace::{ByLine, Interval, Trace, TraceBuilder};
@@ -22,8 +22,8 @@ proptest! {
         start in 0i64..2_000, length in 1i64..500, finest in 0i64..400,
     ) {
         let trace = trace(&given);
-        let (by_line, made) = (ByLine::new(&trace), Made::new(&trace));
-        let source = Source::new(&trace, &by_line, &made);
+        let (by_line, caches) = (ByLine::new(&trace), Caches::new(&trace));
+        let source = Source::new(&trace, &by_line, &caches);
         let line = trace.events.iter().next().unwrap().line;
         let range = Interval::new(Ps::new(start * US), Ps::new((start + length) * US));
         for lane in source.lanes(line) {
@@ -33,7 +33,7 @@ proptest! {
             for mark in marks {
                 prop_assert!(mark.time.start >= range.start && mark.time.end <= range.end);
                 prop_assert!(mark.longest <= mark.busy && mark.busy <= mark.time.length());
-                // What is not short is one event, at its own time.
+                // A mark that is not short is one event, at its own time.
                 prop_assert!(mark.is_short || mark.busy == mark.time.length());
             }
         }

@@ -1,10 +1,10 @@
-//! The text of a picture of a step, as it is passed on and kept in reports.
+//! Text form of a picture of a step, for messages and reports.
 //!
 //! ```text
-//! step, length in ps, device                   between fields stands a tab
+//! step, length in ps, device                   fields are separated by tabs
 //! =name, op, family                            one line per name
 //! #line                                        one line per lane; then its marks:
-//! gap before it, length, name[, busy time]     in ps, but for the name, which is an index; busy where it is less than the length
+//! gap before it, length, name[, busy time]     times in ps; name is an index; busy time only if less than the length
 //! ```
 
 use std::fmt;
@@ -36,7 +36,7 @@ impl fmt::Display for StepPicture {
 }
 
 impl StepPicture {
-    /// What a text says; none where it is damaged.
+    /// Parses a text. Returns `None` if it is damaged.
     pub fn parse(text: &str) -> Option<StepPicture> {
         let mut lines = text.lines();
         let mut head = lines.next()?.split('\t');
@@ -71,7 +71,7 @@ impl StepPicture {
     }
 }
 
-/// A time that is not negative, and small enough to be added to another.
+/// Parses a time. Returns `None` if it is negative or so large that a sum could overflow.
 fn time(text: &str) -> Option<Ps> {
     text.parse().ok().filter(|ps| (0..=i64::MAX / 4).contains(ps)).map(Ps::new)
 }

@@ -1,10 +1,10 @@
-//! The straight line by which a chip's clock is placed against the host's: found where most event times agree, since those between
-//! two alignments of the profiler may be late or early, half of them and more.
+//! Fits the straight line that maps a chip's clock to the host's. Between two alignments by the profiler, half of the
+//! event times or more may be late or early, so the line is the one that most event times agree with.
 //!
 //! ```text
 //! late  |       /|        /|
-//!       |      / |       / |  /|      event times that ran away until they were aligned again
-//!       |_____/__|______/__|_/_|__    the line: the narrowest band that holds 3 of 8 of all
+//!       |      / |       / |  /|      event times that drift until the next alignment
+//!       |_____/__|______/__|_/_|__    the line: the narrowest band with 3/8 of the samples
 //!       +------------------------ chip time
 //! ```
 //!
@@ -13,50 +13,51 @@
 use super::knots::{Knot, Knots, narrow};
 use base::sort;
 
-/// Drifts are in units of 2^-40.
+/// Number of fraction bits of a drift: drifts are in units of 2^-40.
 pub(super) const DRIFT_BITS: u32 = 40;
 
-/// The largest drift that is believed: a thousandth. Oscillators are off by less than a tenth of that.
+/// Largest plausible drift: one thousandth. Oscillators are off by less than a tenth of that.
 const MOST_DRIFT: i128 = (1 << DRIFT_BITS) / 1_000;
 
-/// Samples through each two of which a line is tried.
+/// Number of anchor samples. A line is tried through each pair of anchors.
 const ANCHORS: usize = 32;
 
-/// The share of the samples that has to lie in the band. Half of the event times of a capture were seen to be wrong.
+/// Share of the samples that the band must contain. Captures exist in which half of the event times are wrong.
 const SUPPORT: (usize, usize) = (3, 8);
 
-/// From fewer samples than this no drift is worked out.
+/// Fewest samples from which a drift is computed.
 const LEAST_FOR_DRIFT: usize = 8;
 
-/// Over less chip time than this (a second) no drift is worked out: it would make less of a difference than the
-/// placement is exact.
+/// Shortest chip time (one second) over which a drift is computed. Over less time a drift would change the result by
+/// less than the precision of the placement.
 const LEAST_REACH: u64 = 1_000_000_000_000;
 
-/// Clocks that keep their distance up to this (a microsecond) are placed by its median.
+/// Largest spread (one microsecond) at which the clocks count as constant. Such clocks are placed by the median
+/// difference.
 const AGREEMENT: u64 = 1_000_000;
 
-/// Event time less chip time, as a line over chip time.
+/// Event time minus chip time, as a linear function of chip time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Line {
-    /// Value of the line at `reference`.
+    /// Value of the line at `reference`, in picoseconds.
     pub shift: i64,
-    /// Slope of the line, in 2^-40.
+    /// Slope of the line, in units of 2^-40.
     pub drift: i64,
-    /// Chip time.
+    /// Chip time at which the line has the value `shift`, in picoseconds.
     pub reference: i64,
-    /// Half the width of the band of those that decided it.
+    /// Half the width of the band around the line, in picoseconds.
     pub uncertainty: i64,
 }
 
-/// An event time less its chip time (`late`), at a chip time from the reference (`at`).
+/// Event time minus chip time (`late`), at a chip time relative to the reference (`at`).
 #[derive(Clone, Copy, Debug)]
 struct Sample {
     at: i64,
     late: i64,
 }
 
-/// The line of ops with these chip times and by how much their events are later, referred to event time `middle`. Without any, event
-/// times are chip times.
+/// Fits the line to `samples`, each the chip time of an op and the lateness of its event. The reference of the line
+/// is the chip time of the event time `middle`. Without samples, event times are taken as chip times.
 pub(super) fn line(samples: &[(i64, i64)], middle: i64) -> Line {
     let median = median_of(samples);
     let reference = middle.saturating_sub(median);
@@ -72,13 +73,13 @@ pub(super) fn line(samples: &[(i64, i64)], middle: i64) -> Line {
     sort::sort_by_key(&mut samples, |it| (it.at, it.late));
     let flat = Tilted::new(&samples).tightest(0);
     let steep = if samples.len() >= LEAST_FOR_DRIFT { steepest_support(&samples) } else { None };
-    // A drift is believed where it explains twice as much.
+    // A drift is used only if it makes the band less than half as wide.
     let band = steep.filter(|steep| steep.width.saturating_mul(2) < flat.width).unwrap_or(flat);
     let band = band.refined(&samples);
     Line { drift: band.drift, ..constant(band.late, narrow(i128::from(band.width.div_ceil(2)))) }
 }
 
-/// How far event times lie from a line: the 95th percentile over ops' starts, and the largest distance.
+/// Returns the distance of event times from a line: the 95th percentile over the starts of ops, and the maximum.
 pub(super) fn distances(knots: &Knots, shift: i64, drift: i64, reference: i64) -> (i64, i64) {
     let off = |knot: &Knot, event: i64| {
         let at = event.saturating_sub(knot.delta).saturating_sub(reference);
@@ -97,29 +98,29 @@ pub(super) fn distances(knots: &Knots, shift: i64, drift: i64, reference: i64) -
     (p95.map_or(0, |it| it.0), all.last().map_or(0, |it| it.0))
 }
 
-/// What a clock with this drift gains in `time`.
+/// Returns the time that a clock with this drift gains in `time`.
 pub(super) fn gain(drift: i64, time: i64) -> i64 {
     narrow((i128::from(drift) * i128::from(time)) >> DRIFT_BITS)
 }
 
-/// The median difference of the clocks.
+/// Returns the median difference between the clocks.
 fn median_of(samples: &[(i64, i64)]) -> i64 {
     let mut lates: Vec<i64> = samples.iter().map(|it| it.1).collect();
     sort::numbers(&mut lates);
     lates.get(lates.len() / 2).copied().unwrap_or(0)
 }
 
-/// A band of one slope.
+/// A band around a line with a given slope.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Band {
     drift: i64,
     width: u64,
-    /// Middle of the band at the reference.
+    /// Centre of the band at the reference.
     late: i64,
 }
 
 impl Band {
-    /// The samples in it and as far around it as it is wide.
+    /// Returns the samples in the band, or within its own width around it.
     fn inside(self, samples: &[Sample]) -> Vec<Sample> {
         let near = |it: &&Sample| {
             it.late.saturating_sub(gain(self.drift, it.at)).abs_diff(self.late) <= self.width.max(AGREEMENT)
@@ -127,7 +128,8 @@ impl Band {
         samples.iter().filter(near).copied().collect()
     }
 
-    /// The line of those in the band: the median slope between its first and its second half, and the median distance.
+    /// Returns the line of the samples in the band. Its slope is the median slope between the first and the second
+    /// half of the samples, its offset is the median offset.
     fn refined(self, samples: &[Sample]) -> Band {
         let inside = self.inside(samples);
         let half = inside.len() / 2;
@@ -147,7 +149,7 @@ impl Band {
     }
 }
 
-/// Samples in the order of how late they are beside a line of some slope.
+/// Samples sorted by their distance from a line with some slope.
 struct Tilted {
     /// Samples, each with its distance from the line.
     samples: Vec<(i64, Sample)>,
@@ -158,8 +160,9 @@ impl Tilted {
         Tilted { samples: samples.iter().map(|it| (it.late, *it)).collect() }
     }
 
-    /// The narrowest band of slope `drift` that holds enough of the samples. Fast where slopes are asked for in ascending order: two
-    /// samples change places once in all then, so few do from one slope to the next, and an insertion sort passes over all others.
+    /// Returns the narrowest band of slope `drift` that contains enough of the samples. Fast if called with ascending
+    /// slopes: then each pair of samples swaps only once in total, so the insertion sort has little to move from one
+    /// slope to the next.
     fn tightest(&mut self, drift: i64) -> Band {
         for (left, sample) in &mut self.samples {
             *left = sample.late.saturating_sub(gain(drift, sample.at));
@@ -184,7 +187,8 @@ impl Tilted {
     }
 }
 
-/// The narrowest band among lines through two samples; `None` where no two lie far enough apart.
+/// Returns the narrowest band among the lines through two samples. Returns `None` if no two samples are far enough
+/// apart.
 fn steepest_support(samples: &[Sample]) -> Option<Band> {
     let reach = samples.last()?.at.abs_diff(samples.first()?.at);
     if reach < LEAST_REACH {
@@ -203,7 +207,7 @@ fn steepest_support(samples: &[Sample]) -> Option<Band> {
     drifts.into_iter().map(|drift| tilted.tightest(drift)).min_by_key(|band| (band.width, band.drift.unsigned_abs()))
 }
 
-/// Slope between two samples; `None` where it is unreliable.
+/// Returns the slope between two samples. Returns `None` if it is implausible.
 fn slope(a: &Sample, b: &Sample) -> Option<i64> {
     let run = i128::from(b.at) - i128::from(a.at);
     let rise = i128::from(b.late) - i128::from(a.late);

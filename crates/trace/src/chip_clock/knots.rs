@@ -1,41 +1,42 @@
-//! How event times follow the chip's clock: what an event time is later than the chip's, as a few steps over the capture.
+//! Event time minus chip time over the capture, as a function with a few steps.
 
 use std::cmp::Reverse;
 
 use base::sort;
 
-/// Stretches that are kept: a capture has a few for each moment at which the profiler aligned the clocks.
+/// Maximum number of stretches. A capture has a few for each time that the profiler aligned the clocks.
 const MOST: usize = 1 << 14;
 
-/// Differences up to this (in ps) make no new stretch: clocks of about a nanosecond do not show them.
+/// Differences up to this (in ps) start no new stretch: clocks with a resolution of about a nanosecond do not show
+/// them.
 const TOLERANCE: u64 = 1_000;
 
-/// A stretch of event time in which the event times are later than the chip's by one amount.
+/// A stretch of event time in which event times differ from chip times by one amount.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Knot {
     /// Event time at which the stretch begins, in ps.
     pub first: i64,
-    /// Event time at which the stretch was seen last.
+    /// Last event time seen in the stretch, in ps.
     pub last: i64,
-    /// Event time less chip time.
+    /// Event time minus chip time, in ps.
     pub delta: i64,
-    /// Ops that start in the stretch.
+    /// Number of ops that start in the stretch.
     pub ops: u64,
 }
 
-/// Ops that are kept as samples at most.
+/// Maximum number of ops that are kept as samples.
 const MOST_SAMPLES: usize = 256;
 
-/// The stretches of one line, while its ops go by.
+/// Stretches of one line, built op by op.
 #[derive(Clone, Debug)]
 pub(super) struct Knots {
     list: Vec<Knot>,
     tolerance: u64,
-    /// Start by the chip's clock and by how much its event is later, of one op in every `stride`.
+    /// Samples, one op in every `stride`: the start by the chip's clock, and event time minus chip time.
     samples: Vec<(i64, i64)>,
     stride: u64,
     ops: u64,
-    /// The latest end so far, and by how much its event time is later: known to matter when the next op starts after it.
+    /// Latest end so far, with event time minus chip time. Added as a stretch only once the next op starts after it.
     held: Option<(i64, i64)>,
 }
 
@@ -46,7 +47,7 @@ impl Default for Knots {
 }
 
 impl Knots {
-    /// Adds an op from `start` to `end` of event time, which are later than the chip's by `deltas`.
+    /// Adds an op from `start` to `end` of event time. `deltas` are event time minus chip time at both.
     #[inline]
     pub fn add(&mut self, [start, end]: [i64; 2], deltas: [i64; 2]) {
         let [at_start, at_end] = deltas;
@@ -64,7 +65,7 @@ impl Knots {
         }
     }
 
-    /// No op follows.
+    /// Ends the list: no op follows.
     pub fn finish(&mut self) {
         if let Some((held, delta)) = self.held.take() {
             self.push(held, delta, 0);
@@ -104,7 +105,7 @@ impl Knots {
         }
     }
 
-    /// Joins neighbours that differ by little, and from then on new ones, too.
+    /// Merges adjacent stretches whose differences are close, and raises the tolerance for later ones.
     #[cold]
     fn thin(&mut self) {
         self.in_order();
@@ -121,33 +122,34 @@ impl Knots {
         }
     }
 
-    /// First and last event time.
+    /// Returns the first and the last event time.
     pub fn extent(&self) -> Option<(i64, i64)> {
         Some((self.list.first()?.first, self.list.iter().map(|knot| knot.last).max()?))
     }
 
-    /// Start by the chip's clock and by how much its event is later, of ops at even distances in their order.
+    /// Returns the samples: the start by the chip's clock and event time minus chip time, of ops at regular
+    /// distances.
     pub fn samples(&self) -> &[(i64, i64)] {
         &self.samples
     }
 
-    /// The stretches; in order once [`finish`](Knots::finish) was called.
+    /// Returns the stretches. They are sorted once [`finish`](Knots::finish) was called.
     pub fn list(&self) -> &[Knot] {
         &self.list
     }
 
-    /// A copy of the stretches, to map other events by.
+    /// Returns a copy of the stretches, for mapping other events.
     pub fn sorted(&self) -> Warp {
         Warp(self.list.clone())
     }
 }
 
-/// Order of knots: by event time, and where ops were squeezed into one, by chip time.
+/// Sort key of stretches: event time, and for ops that were squeezed into one event time, chip time.
 fn order(knot: &Knot) -> (i64, Reverse<i64>) {
     (knot.first, Reverse(knot.delta))
 }
 
-/// Maps event times of a device that carry no chip time to its chip's clock, through the ops around them.
+/// Maps event times without a chip time to the clock of the chip, using the ops around them.
 ///
 /// ```text
 /// event times   ...op a    )  .  [op b ...       before the end of a: as a; after the start of b: as b; between them, a
@@ -157,8 +159,8 @@ fn order(knot: &Knot) -> (i64, Reverse<i64>) {
 pub(crate) struct Warp(pub Vec<Knot>);
 
 impl Warp {
-    /// Chip time of `start` and `end`, event times of one event. Where several ops start at one event time (they
-    /// were squeezed), the event begins with the first of them and ends with the last.
+    /// Returns the chip times of `start` and `end`, the event times of one event. If several ops start at one event
+    /// time (because they were squeezed), the event begins with the first of them and ends with the last.
     pub fn map(&self, start: i64, end: i64) -> (i64, i64) {
         let first = self.0.partition_point(|knot| knot.first < start);
         let is_tie = self.0.get(first).is_some_and(|knot| knot.first == start);
@@ -167,7 +169,7 @@ impl Warp {
         (mapped_start, mapped_end.max(mapped_start))
     }
 
-    /// Chip time of `time`, which is not before the stretch that precedes `after`.
+    /// Returns the chip time of `time`, which is not before the stretch that precedes `after`.
     fn at(&self, time: i64, after: usize) -> i64 {
         let next = self.0.get(after);
         let Some(knot) = after.checked_sub(1).and_then(|before| self.0.get(before)) else {
@@ -185,7 +187,7 @@ impl Warp {
     }
 }
 
-/// Into 64 bits; what is too large becomes the largest.
+/// Converts to 64 bits, saturating.
 pub(super) fn narrow(value: i128) -> i64 {
     i64::try_from(value).unwrap_or(if value < 0 { i64::MIN } else { i64::MAX })
 }

@@ -1,19 +1,21 @@
-//! One clock per device: a TPU's events are kept on the clock of the chip that ran them.
+//! Clock of each device: events of a TPU are kept on the clock of the chip that ran them.
 //!
-//! The profiler gives an op of a TPU two times: that of the chip's own counter (`device_offset_ps`, `device_duration_ps`), and the
-//! event's time, which the profiler aligned with the host. The alignment may be redone while the capture runs; between two
-//! such moments the event times are early or late by up to hundreds of milliseconds, and the ops around a moment are stretched or squeezed:
+//! The profiler gives an op of a TPU two times. One is from the chip's own counter (`device_offset_ps`,
+//! `device_duration_ps`). The other is the event's time, which the profiler aligned with the host. The profiler may
+//! redo the alignment during the capture. Between two alignments, event times are early or late by up to hundreds of
+//! milliseconds, and ops around an alignment are stretched or squeezed:
 //!
 //! ```text
-//! chip    [a  )[b  )[c  )[d  )[e  )[f  )     what ran
+//! chip    [a  )[b  )[c  )[d  )[e  )[f  )     actual execution
 //! event   [a  )[b         )[c  )[d )|[f  )   stretched b, late c and d, squeezed e
-//! row     [a  )[b  )[c  )[d  )[e  )[f  )     the chip's times, moved as one onto the host's clock
+//! row     [a  )[b  )[c  )[d  )[e  )[f  )     the chip's times, all shifted to the host's clock
 //! ```
 //!
-//! So rows hold chip times while a file is decoded (`Trace::push_event`), and at its end all of a plane are moved by one shift
-//! (`Trace::settle_clocks`): that of the straight line which fits the event times best (`fit`). Events of the plane that carry no chip
-//! time (programs, marks) are mapped through the ops around them (`knots`). How far the event times lie from the
-//! line is kept in [`ChipClock`], for those who compare a device with the host.
+//! So rows hold chip times while a file is decoded (`Trace::push_event`). At its end, all rows of a plane are moved
+//! by one shift (`Trace::settle_clocks`), which comes from the straight line that fits the event times best (`fit`).
+//! Events of the plane without a chip time (programs, marks) are mapped using the ops around them (`knots`).
+//! [`ChipClock`] records the distance of the event times from the line, for comparisons between a device and the
+//! host.
 
 mod fit;
 mod knots;
@@ -35,34 +37,36 @@ use fit::Line;
 use knots::Knots;
 use track::Track;
 
-/// How the clock of a device was placed against the host's.
+/// Alignment of a device's clock with the host's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ChipClock {
-    /// Added to the chip's times to get the trace's.
+    /// Shift that converts the chip's times to the trace's, in picoseconds.
     pub shift: Ps,
-    /// What the host's clock gains on the chip's, in 2^-40 of the time; 0 where the two keep a constant distance as far as can be seen.
+    /// Time that the host's clock gains on the chip's, in units of 2^-40 of the elapsed time. Zero if no drift is
+    /// measurable.
     pub drift: i64,
-    /// Time of the trace at which device and host are exactly aligned. Away from it they drift apart.
+    /// Time of the trace at which device and host are exactly aligned. They drift apart before and after it.
     pub reference: Ps,
-    /// Half the width of the band in which those event times lie that decided the shift: what the placement may be wrong by.
+    /// Uncertainty of the shift: half the width of the band that contains the event times it was computed from.
     pub uncertainty: Ps,
-    /// Events whose chip time is used.
+    /// Number of events whose chip time is used.
     pub events: u64,
-    /// Events with a chip time that does not continue those before (the chip's clock was reset, or the value is damaged).
+    /// Number of events whose chip time does not continue the preceding ones, because the chip's clock was reset or
+    /// the value is damaged.
     pub refused: u64,
-    /// How far event times are from the placed chip times: 95th percentile over the ops' starts.
+    /// Distance of event times from the placed chip times: the 95th percentile over the starts of ops.
     pub off_p95: Ps,
-    /// How far event times are from the placed chip times at most.
+    /// Largest distance of an event time from its placed chip time.
     pub off_max: Ps,
 }
 
 impl ChipClock {
-    /// The host's time at `time` of the device.
+    /// Converts `time` of the device to time of the host.
     pub fn to_host(&self, time: Ps) -> Ps {
         time + Ps::new(fit::gain(self.drift, (time - self.reference).as_ps()))
     }
 
-    /// The device's time at `time` of the host.
+    /// Converts `time` of the host to time of the device.
     pub fn time_from_host(&self, time: Ps) -> Ps {
         if self.drift == 0 {
             return time;
@@ -72,43 +76,43 @@ impl ChipClock {
         self.reference + Ps::new(knots::narrow(since))
     }
 
-    /// The drift in parts per million.
+    /// Returns the drift in parts per million.
     pub fn drift_ppm(&self) -> f64 {
         self.drift as f64 * 1e6 / (1i64 << fit::DRIFT_BITS) as f64
     }
 
-    /// The clock of a trace whose times are moved `shift` later.
+    /// Returns the clock for a trace whose times are moved `shift` later.
     pub(super) fn moved(self, shift: Ps) -> ChipClock {
         ChipClock { shift: self.shift + shift, reference: self.reference + shift, ..self }
     }
 }
 
-/// When an event ran by the clock of its chip.
+/// Time of an event by the clock of its chip.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ChipTime {
-    /// Start, from that clock's zero.
+    /// Start, from the zero of that clock.
     pub start: Ps,
-    /// Duration; where the file does not give it, the event's.
+    /// Duration. `None` if the file does not give it: then the event's duration counts.
     pub duration: Option<Ps>,
 }
 
-/// What is known of the chips' clocks while a trace is decoded, and what is to be done to its rows then.
+/// State of the chips' clocks while a trace is decoded, and the changes that its rows still need.
 #[derive(Clone, Debug, Default)]
 pub struct ChipClocks {
-    /// Place in `tracks` of each line plus one, 0 for a line without chip times.
+    /// For each line, one plus its index in `tracks`. Zero for a line without chip times.
     of_line: Vec<u32>,
     tracks: Vec<Track>,
-    /// What is to be done to rows that were handed over before it was known.
+    /// Changes that rows still need if they were handed over before the clocks were settled.
     pub(super) unplaced: Vec<Unplaced>,
 }
 
 impl ChipClocks {
-    /// Lines with chip times so far.
+    /// Returns the number of lines with chip times so far.
     pub fn lines(&self) -> usize {
         self.tracks.len()
     }
 
-    /// True where events of `line` were seen to carry chip times.
+    /// Returns true if events of `line` had chip times so far.
     #[inline]
     pub fn has(&self, line: LineId) -> bool {
         self.of_line.get(line.index()).is_some_and(|&place| place > 0)
@@ -131,7 +135,8 @@ impl ChipClocks {
 }
 
 impl Trace {
-    /// Appends an event; `chip` is when it ran by the clock of its chip, where the file has that time. `None` past 2^32 - 1 events.
+    /// Appends an event. `chip` is its time by the clock of its chip, if the file has one. Returns `None` past 2^32 -
+    /// 1 events.
     #[inline]
     pub fn push_event(&mut self, event: Event, chip: Option<ChipTime>) -> Option<EventId> {
         let line = event.line;
@@ -154,8 +159,8 @@ impl Trace {
         events.push(Event { start, duration, ..event })
     }
 
-    /// Puts all events of the devices onto one clock each: to be called when all events were pushed. Rows that were
-    /// taken out before are moved by [`place_rows`](Trace::place_rows) of the trace that they were put into.
+    /// Puts all events of each device onto one clock. Call it after the last event was pushed. Rows that were already
+    /// taken out are moved by [`place_rows`](Trace::place_rows) of the trace that receives them.
     pub fn settle_clocks(&mut self) {
         let ChipClocks { mut tracks, .. } = std::mem::take(&mut self.clocks);
         let mut by_plane: BTreeMap<usize, Vec<Track>> = BTreeMap::new();
@@ -166,7 +171,7 @@ impl Trace {
             let Some(line) = self.lines.get(track.line.index()) else { continue };
             by_plane.entry(line.plane.index()).or_default().push(track);
         }
-        // One moment for all planes, so that drifts move devices apart from the host but not from each other.
+        // One reference for all planes, so that drift moves devices relative to the host but not to each other.
         let extents = by_plane.values().flatten().filter_map(|track| track.knots.extent());
         let extent = extents.reduce(|(start, end), other| (start.min(other.0), end.max(other.1)));
         let Some((start, end)) = extent else { return };
@@ -182,7 +187,7 @@ impl Trace {
 
     fn settle_plane(&mut self, index: usize, tracks: Vec<Track>, middle: i64) -> Option<Unplaced> {
         let plane = self.planes.get_mut(index)?;
-        // The line with most ops says most of the clock; of equals the first.
+        // The line with the most ops determines the clock; if there are several, the first of them.
         let main = tracks.iter().rev().max_by_key(|track| track.clocked)?;
         let Line { shift, drift, reference, uncertainty } = fit::line(main.knots.samples(), middle);
         let (off_p95, off_max) = fit::distances(&main.knots, shift, drift, reference);

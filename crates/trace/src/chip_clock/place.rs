@@ -1,4 +1,4 @@
-//! Moves the rows of the devices onto their one clock, when all of it is known.
+//! Moves the rows of devices onto their clock once it is known.
 
 use rustc_hash::FxHashMap;
 
@@ -7,16 +7,16 @@ use super::track::Track;
 use crate::{EventId, Trace};
 use base::Ps;
 
-/// What is to be done to the rows of one plane.
+/// Changes that the rows of one plane still need.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Unplaced {
     /// Index of the plane.
     pub plane: u32,
-    /// Added to chip times.
+    /// Shift added to chip times, in picoseconds.
     pub shift: i64,
-    /// By which event times become chip times; without stretches they stay as they are.
+    /// Mapping from event times to chip times. Without stretches, event times stay unchanged.
     pub warp: Warp,
-    /// The lines with chip times.
+    /// Lines with chip times.
     pub lines: Vec<UnplacedLine>,
 }
 
@@ -25,9 +25,9 @@ pub(crate) struct Unplaced {
 pub(crate) struct UnplacedLine {
     /// Index of the line.
     pub line: u32,
-    /// Rows of the line before this one hold event times.
+    /// Rows of the line before this event hold event times.
     pub first: EventId,
-    /// Later rows that hold event times, ascending.
+    /// Later rows that hold event times, in ascending order.
     pub without: Vec<EventId>,
 }
 
@@ -42,7 +42,7 @@ impl Unplaced {
         }
     }
 
-    /// The trace's time of an event with these event times.
+    /// Returns the trace's start and duration of an event with these event times.
     fn map(&self, start: Ps, duration: Ps) -> (Ps, Ps) {
         if self.warp.0.is_empty() {
             return (start, duration);
@@ -52,26 +52,26 @@ impl Unplaced {
     }
 }
 
-/// What becomes of the rows of a kind.
+/// Change to the rows of a kind.
 #[derive(Clone, Copy)]
 enum Change {
-    /// The rows stay.
+    /// The rows stay as they are.
     None,
-    /// The rows hold event times, all of them: of this entry of the unplaced planes.
+    /// All rows hold event times. The number is the index of their entry among the unplaced planes.
     Map(usize),
-    /// The rows hold chip times, but for those that the line names.
+    /// The rows hold chip times, except for those that the line lists.
     Shift(usize, usize),
 }
 
 impl Trace {
-    /// Moves rows onto the clocks that [`settle_clocks`](Trace::settle_clocks) found. Linear in the rows, and nothing where no
-    /// device has a separate clock.
+    /// Moves rows onto the clocks that [`settle_clocks`](Trace::settle_clocks) found. Takes linear time, and does
+    /// nothing if no device has a clock of its own.
     pub(crate) fn place_rows(&mut self) {
         let unplaced = std::mem::take(&mut self.clocks.unplaced);
         if unplaced.is_empty() {
             return;
         }
-        // By its last entry backwards, so that the first entry of a plane is the one that counts.
+        // Iterates in reverse, so that the first entry of a plane wins.
         let places: FxHashMap<u32, usize> = unplaced.iter().enumerate().rev().map(|(at, it)| (it.plane, at)).collect();
         let of_line: Vec<Change> = (0u32..)
             .zip(&self.lines)
@@ -84,7 +84,7 @@ impl Trace {
         let kinds = self.events.kinds().iter();
         let changes: Vec<Change> =
             kinds.map(|kind| of_line.get(kind.line.index()).copied().unwrap_or(Change::None)).collect();
-        // How many of the rows without a chip time went by, for each line.
+        // Number of rows without a chip time seen so far, for each line.
         let mut passed: Vec<Vec<usize>> = unplaced.iter().map(|it| vec![0; it.lines.len()]).collect();
         self.events.change_times(|id, kind, (start, duration)| {
             let (plane, line) = match changes.get(kind) {

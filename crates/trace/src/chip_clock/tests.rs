@@ -39,7 +39,8 @@ fn clock(trace: &Trace) -> ChipClock {
     trace.planes[0].clock.expect("the device has a clock")
 }
 
-/// Ops of 700 us every millisecond of the chip's clock, which starts at 5 s; `late` says by how much an event at that time is later.
+/// Returns ops of 700 us, one every millisecond of the chip's clock, which starts at 5 s. `late` gives the delay of
+/// an event at a time.
 fn every_ms(count: i64, late: impl Fn(i64) -> i64) -> Vec<Op> {
     let op = |n: i64| {
         let (start, end) = (5 * S + n * MS, 5 * S + n * MS + 700 * US);
@@ -66,7 +67,7 @@ fn clocks_that_agree_change_nothing() {
     assert_eq!(clock(&trace), expected);
 }
 
-/// Late by nothing for 450 ms, then by more and more for 550 ms until the profiler aligns the clocks again.
+/// Delay of 0 for 450 ms, which then grows for 550 ms until the profiler aligns the clocks again.
 fn saw(chip: i64) -> i64 {
     let phase = chip.rem_euclid(1_000 * MS);
     if phase < 450 * MS { 0 } else { (phase - 450 * MS) / 5 }
@@ -79,22 +80,22 @@ fn a_warp_of_more_than_half_of_the_events_does_not_move_the_clock() {
     let found = clock(&trace);
     assert_eq!((found.shift, found.drift), (Ps::new(300 * US), 0));
     assert!(times(&trace).into_iter().eq(ops.iter().map(|op| (op.1.0 + 300 * US, op.1.1))));
-    // The ops whose events are late are those of the last 550 of each 1,000 ms: the latest by a fifth of 549 ms, and 5 % of
-    // all by more than a fifth of 500 ms.
+    // Events are late in the last 550 of each 1,000 ms: the latest by a fifth of 549 ms, and 5 % of all by more than
+    // a fifth of 500 ms.
     assert_eq!((found.off_max.as_ps() / US, found.off_p95.as_ps() / US), (109_800, 99_800));
     assert!(found.uncertainty <= Ps::new(US));
 }
 
 #[test]
 fn a_drift_is_found_under_a_warp_and_moves_no_op_against_another() {
-    // 15 millionths, as on a real chip, aligned about once a second.
+    // A drift of 15 millionths, as on a real chip, which is aligned about once a second.
     let late = |chip: i64| (chip - chip.rem_euclid(900 * MS)) / 1_000_000 * 15 + saw(chip);
     let ops = every_ms(20_000, late);
     let trace = of_ops(&ops);
     let found = clock(&trace);
     assert!((found.drift_ppm() - 15.0).abs() < 0.4, "{}", found.drift_ppm());
     assert!(found.uncertainty < Ps::new(15 * US), "{found:?}");
-    // At the middle of the capture the shift is the line's, less half of what it drifts between alignments.
+    // At the middle of the capture, the shift is that of the line minus half of the drift between alignments.
     let line = (15 * S) / 1_000_000 * 15 - 900 * MS / 1_000_000 * 15 / 2;
     assert!(found.shift.as_ps().abs_diff(line) < 5 * US as u64, "{found:?}");
     assert!(times(&trace).into_iter().eq(ops.iter().map(|op| (op.1.0 + found.shift.as_ps(), op.1.1))));
@@ -119,8 +120,8 @@ fn events_without_a_chip_time_follow_the_ops_around_them() {
     let modules = b.line("/device:TPU:0", "XLA Modules");
     let ops = b.line("/device:TPU:0", "XLA Ops");
     let host = b.line("/host:CPU", "python");
-    // A program of two ops, 20 times; in every tenth the first op's event is stretched by 9 ms, and the second late by that. The
-    // program's event covers both.
+    // A program of two ops, 20 times. In every tenth run, the first op's event is stretched by 9 ms, so the second is
+    // late by 9 ms. The program's event covers both.
     let late = |n: i64| if n % 10 == 9 { 9 * MS } else { 0 };
     for n in 0..20 {
         push(&mut b, modules, "jit_f", (n * 40 * MS, 20 * MS + late(n)), None);
@@ -128,7 +129,7 @@ fn events_without_a_chip_time_follow_the_ops_around_them() {
     for n in 0..20 {
         let at = n * 40 * MS;
         push(&mut b, ops, "a", (at, 10 * MS + late(n)), Some((at, 10 * MS)));
-        // One op in five says nothing of the chip.
+        // One op in five has no chip time.
         let chip = (n % 5 != 3).then_some((at + 10 * MS, 10 * MS));
         push(&mut b, ops, "b", (at + 10 * MS + late(n), 10 * MS), chip);
     }
@@ -146,14 +147,14 @@ fn events_without_a_chip_time_follow_the_ops_around_them() {
 }
 
 #[test]
-fn squeezed_ops_are_told_apart_and_their_program_holds_them() {
+fn squeezed_ops_are_distinguished_and_stay_inside_their_program() {
     let mut b = TraceBuilder::new();
     let modules = b.line("/device:TPU:0", "XLA Modules");
     let ops = b.line("/device:TPU:0", "XLA Ops");
     push(&mut b, modules, "jit_f", (0, 30 * MS), None);
     push(&mut b, modules, "jit_f", (40 * MS, 10 * MS), None);
     push(&mut b, ops, "a", (0, 30 * MS), Some((0, 30 * MS)));
-    // The clocks were aligned in d: a file has the longest of those that start together first.
+    // The clocks were aligned during d. Of events that start together, a file has the longest first.
     push(&mut b, ops, "d", (40 * MS, 10 * MS), Some((34 * MS, 16 * MS)));
     push(&mut b, ops, "b", (40 * MS, 0), Some((32 * MS, MS)));
     push(&mut b, ops, "c", (40 * MS, 0), Some((33 * MS, MS)));
@@ -181,7 +182,7 @@ fn damaged_values_are_refused_wherever_they_stand() {
 #[test]
 fn after_a_reset_of_the_chip_s_clock_event_times_are_used() {
     let mut ops = every_ms(3000, |_| US);
-    // It starts again at 0 before the op at 6 s, whose event stays where it was.
+    // The clock restarts at 0 before the op at 6 s. The op's event time is unchanged.
     ops.iter_mut().skip(1000).for_each(|op| op.1.0 -= 6 * S);
     let trace = of_ops(&ops);
     assert_eq!((clock(&trace).events, clock(&trace).refused), (1000, 2000));
@@ -197,7 +198,7 @@ fn all_lines_of_a_device_are_moved_by_one_shift_and_devices_each_by_their_own() 
         push(&mut b, lines[0], "op", (n * MS, US), Some((S + n * MS, US)));
         push(&mut b, other, "op", (n * MS + 7, US), Some((3 * S + n * MS, US)));
     }
-    // Its event time is wrong by 40 us, which one line more cannot decide.
+    // Its event time is wrong by 40 us. A single event on another line must not change the shift.
     push(&mut b, lines[1], "jit_f", (40 * US, 9 * MS), Some((S, 10 * MS)));
     let trace = b.build();
     assert_eq!(times(&trace)[20], (0, 10 * MS));
@@ -244,14 +245,15 @@ fn a_host_s_clock_that_was_moved_moves_the_device_s() {
     assert_eq!(moved.to_host(Ps::new(9 * S)) - Ps::new(S), here.to_host(Ps::new(8 * S)));
 }
 
-/// Stretches of a capture: how many ops each, how late its events are, and how much later they get from op to op.
+/// Returns stretches of a capture: the number of ops in each, the delay of its events, and the growth of the delay
+/// per op.
 fn stretches() -> impl Strategy<Value = Vec<(i64, i64, i64)>> {
     prop::collection::vec((1..60i64, -200 * MS..200 * MS, 0..2 * US), 1..20)
 }
 
 proptest! {
-    /// However event times are warped, ops keep the distances and durations of the chip, and are moved by no more than
-    /// event times say.
+    /// Ops keep the distances and durations of the chip however event times are warped. They move by no more than the
+    /// event times do.
     #[test]
     fn the_chip_s_distances_are_kept(stretches in stretches(), gaps in prop::collection::vec(0..3 * MS, 60)) {
         let mut ops: Vec<Op> = Vec::new();
@@ -273,7 +275,7 @@ proptest! {
         prop_assert!(found.off_p95 <= found.off_max);
     }
 
-    /// No value makes it panic, and a row is never lost.
+    /// Checks that no value causes a panic or loses a row.
     #[test]
     fn any_values_are_survived(
         events in prop::collection::vec((0..3usize, any::<i64>(), 0..i64::MAX, prop::option::of((any::<i64>(), any::<i64>()))), 0..60),
@@ -294,7 +296,7 @@ proptest! {
         }
     }
 
-    /// A clock is the same wherever the stretches are cut for want of room.
+    /// Checks that a clock is the same wherever its stretches are merged for lack of room.
     #[test]
     fn a_clock_of_many_steps_takes_little_room(steps in 20_000..40_000i64) {
         let mut knots = Knots::default();

@@ -1,43 +1,44 @@
-//! One line of a device while its events are decoded: which of them are kept on the chip's clock.
+//! Chip times of one line of a device: decides which of its events are kept on the chip's clock.
 
 use super::knots::Knots;
 use super::{ChipTime, LineId};
 use crate::{EventId, Events};
 use base::{Ps, sort};
 
-/// Events that together decide by what the two clocks differ: one damaged value among the first decides nothing.
+/// Number of events that together decide the difference of the clocks, so that one damaged value among the first has
+/// no effect.
 const VOTERS: usize = 15;
 
-/// By how much the difference of the clocks may change from one event to the next (ours: 10 times the largest seen). More is a chip
-/// whose clock was reset, or a damaged value.
+/// Largest change in the difference of the clocks from one event to the next (10 times the largest that was
+/// measured). A larger change means that the chip's clock was reset or that the value is damaged.
 const MOST_CHANGE: u64 = 2_000_000_000_000;
 
-/// See the module.
+/// Chip times of one line while it is decoded. See the [module](self).
 #[derive(Clone, Debug)]
 pub(super) struct Track {
     pub line: LineId,
-    /// Event with the first chip time. Rows of the line before it hold event times.
+    /// First event with a chip time. Rows of the line before it hold event times.
     pub first: EventId,
-    /// Later ones that hold event times, ascending.
+    /// Later events that hold event times, in ascending order.
     pub without: Vec<EventId>,
-    /// Events that hold chip times.
+    /// Number of events that hold chip times.
     pub clocked: u64,
-    /// Events whose chip time was not used.
+    /// Number of events whose chip time was not used.
     pub refused: u64,
     pub knots: Knots,
     waiting: Vec<Waiting>,
-    /// Event time less chip time of the latest op; `None` while events wait.
+    /// Event time minus chip time of the latest op. `None` while events wait.
     latest: Option<i64>,
 }
 
-/// An event that waits for the decision; its row holds the event's time.
+/// An event that waits for the decision. Its row holds the event's time.
 #[derive(Clone, Copy, Debug)]
 struct Waiting {
     id: EventId,
     event: (Ps, Ps),
-    /// `None` where it has no chip time that could be used.
+    /// Chip time. `None` if the event has no usable one.
     chip: Option<(Ps, Ps)>,
-    /// Whether the file gives it one.
+    /// True if the file gives the event a chip time.
     is_given: bool,
 }
 
@@ -55,7 +56,8 @@ impl Track {
         }
     }
 
-    /// Takes the event `id`, with start and duration of its event time and of its chip, and returns those that its row is to hold.
+    /// Takes the event `id` with the start and duration of its event time and of its chip time. Returns the time that
+    /// its row must hold.
     #[inline]
     pub fn add(&mut self, events: &mut Events, id: EventId, event: (Ps, Ps), chip: ChipTime) -> (Ps, Ps) {
         let chip = fitting((chip.start, chip.duration.unwrap_or(event.1)));
@@ -87,12 +89,12 @@ impl Track {
         if self.latest.is_some() {
             self.without.push(id);
         } else {
-            // In the list of those without, it may not come before those that wait.
+            // The list of events without chip times is ascending, so this one cannot precede those that wait.
             self.waiting.push(Waiting { id, event: (Ps::ZERO, Ps::ZERO), chip: None, is_given: false });
         }
     }
 
-    /// All events were taken.
+    /// Settles the line after all events were taken.
     pub fn settle(&mut self, events: &mut Events) {
         self.settle_waiting(events);
         self.knots.finish();
@@ -108,7 +110,7 @@ impl Track {
         }
         for Waiting { id, event, chip, is_given } in waiting {
             let chip = chip.filter(|chip| self.continues(event, *chip));
-            // A row that was handed over already keeps its event time.
+            // A row that was already handed over keeps its event time.
             match chip.filter(|chip| events.set_time(id, chip.0, chip.1)) {
                 Some(chip) => self.accept(event, chip),
                 None => {
@@ -119,7 +121,7 @@ impl Track {
         }
     }
 
-    /// Whether a chip's time follows those before.
+    /// Returns true if a chip time continues the preceding ones.
     #[inline]
     fn continues(&self, event: (Ps, Ps), chip: (Ps, Ps)) -> bool {
         let delta = event.0.as_ps().checked_sub(chip.0.as_ps());
@@ -136,7 +138,7 @@ impl Track {
     }
 }
 
-/// Start and duration where both are possible.
+/// Returns start and duration if both are possible.
 fn fitting(chip: (Ps, Ps)) -> Option<(Ps, Ps)> {
     let (start, duration) = chip;
     (duration >= Ps::ZERO && start.as_ps().checked_add(duration.as_ps()).is_some()).then_some(chip)

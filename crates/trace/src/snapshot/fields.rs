@@ -1,4 +1,4 @@
-//! The small parts of an image: planes, lines, argument sets, times of the capture.
+//! Small parts of a serialized trace: planes, lines, argument sets, times of the capture.
 
 use crate::chip_clock::{Knot, Unplaced, UnplacedLine, Warp};
 use crate::classify::{LineKind, PlaneKind, Platform};
@@ -46,7 +46,7 @@ fn put_text(out: &mut Vec<u8>, text: &str) {
     out.extend_from_slice(text.as_bytes());
 }
 
-/// The place of a value in a list of all of them.
+/// Returns the position of a value in the list of all values.
 fn code<T: PartialEq>(all: &[T], value: &T) -> u8 {
     all.iter().position(|it| it == value).and_then(|at| u8::try_from(at).ok()).unwrap_or(0)
 }
@@ -160,7 +160,7 @@ pub(super) fn put_flow_point(out: &mut Vec<u8>, point: &FlowPoint) {
     put_i64(out, time.as_ps());
 }
 
-/// Texts and numbers of a set, each in the order of the declaration; numbers that are there are known by a mask.
+/// Writes the texts and numbers of a set in the order of the declaration. A mask records which numbers are present.
 pub(super) fn put_args(out: &mut Vec<u8>, args: &Args) {
     let mut args = *args;
     TextArg::ALL.iter().for_each(|&text| put_u32(out, args.text_mut(text).0));
@@ -175,7 +175,7 @@ pub(super) fn put_args(out: &mut Vec<u8>, args: &Args) {
     }
 }
 
-/// The fields that are left of a payload.
+/// Fields of a payload that were not read yet.
 pub(super) struct Fields<'a>(pub(super) &'a [u8]);
 
 impl Fields<'_> {
@@ -233,7 +233,7 @@ impl Fields<'_> {
         Some(texts)
     }
 
-    /// Everything that is left, one after another.
+    /// Reads all remaining items.
     pub(super) fn all<T>(&mut self, one: fn(&mut Self) -> Option<T>) -> Option<Vec<T>> {
         let mut all = Vec::new();
         while !self.0.is_empty() {

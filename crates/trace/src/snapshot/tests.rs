@@ -53,7 +53,7 @@ fn events(trace: &Trace) -> Vec<Event> {
     trace.events.iter().collect()
 }
 
-/// The events and the frames of an image.
+/// Returns the event blocks and the frames of a serialized trace.
 fn image(trace: Trace, notes: &[u8]) -> (Vec<RowBlock>, Vec<Vec<u8>>) {
     let (mut rows, mut frames) = (Vec::new(), Vec::new());
     for piece in Writer::new(trace, notes.to_vec()) {
@@ -86,7 +86,7 @@ fn a_trace_comes_back_whatever_the_chunks() {
         assert!(after.strings.iter().eq(before.strings.iter()));
         assert_eq!(after.strings.find("fusion.699"), before.strings.find("fusion.699"));
         assert!((0..=before.args.len()).all(|index| after.args.set(index) == before.args.set(index)));
-        // Debug text distinguishes NaN from NaN, which compares unequal.
+        // Compares debug text, in which NaN equals NaN.
         let small = |trace: &Trace| {
             let marks = (&trace.counters, &trace.instants, &trace.flows, &trace.far_off);
             format!("{:?}", (&trace.planes, &trace.lines, &trace.capture, &trace.hosts, &trace.hlo, marks))
@@ -157,7 +157,7 @@ fn damage_never_panics() {
             let mut bad = image.clone();
             bad[at] ^= flip;
             if let Ok((trace, _)) = read(&rows, &bad, 64) {
-                // Whatever was accepted can be walked.
+                // A trace that the reader accepted can be traversed.
                 let by_line = ByLine::new(&trace).events;
                 let all = by_line.iter().flat_map(|events| events.iter()).filter_map(|id| trace.events.get(id));
                 all.for_each(|event| assert!(trace.text(event.name).len() < image.len()));

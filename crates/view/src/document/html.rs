@@ -3,7 +3,7 @@
 use super::{Section, is_empty, title, value};
 use crate::export::html::page::{Align, Px, Table, WIDTH, colour, drawing};
 use crate::export::value::display;
-use crate::pages::{Bars, Block, ColourClass, FindingBlock, Grid, Stack, TableBlock, Waterfall};
+use crate::pages::{Bars, Block, CellStatus, ColourClass, FindingBlock, Grid, Stack, TableBlock, Waterfall};
 use crate::table::{Cell, Unit};
 use base::format;
 use maud::{Markup, html};
@@ -23,6 +23,16 @@ pub(crate) fn render(sections: &[Section]) -> Markup {
                     (self::block(block))
                 }
             }
+        }
+    }
+}
+
+/// Renders blocks below each other, each under its title.
+pub(crate) fn blocks(blocks: &[Block]) -> Markup {
+    html! {
+        @for block in blocks.iter().filter(|block| !is_empty(block)) {
+            @if let Some(title) = title(block) { h3 { (title) } }
+            (self::block(block))
         }
     }
 }
@@ -48,11 +58,14 @@ fn block(block: &Block) -> Markup {
         Block::Grid(grid) => of_grid(grid),
         Block::Waterfall(waterfall) => of_waterfall(waterfall),
         Block::Findings { findings } => html! { ol { @for finding in findings { (self::finding(finding)) } } },
-        Block::Note { text } => html! { p.note { (text) } },
+        Block::Note { text } if text.lines().count() > 1 => {
+            html! { ol { @for sentence in text.lines() { li { (sentence) } } } }
+        }
+        Block::Note { text } => html! { p { (text) } },
         Block::Heading { note, .. } => html! { @if let Some(note) = note { p.note { (note) } } },
         Block::Empty { reason, .. } => html! { p.note { (reason) } },
         Block::Fold { title, blocks } => html! {
-            details {
+            details.folded {
                 summary { (title) }
                 @for block in blocks { (self::block(block)) }
             }
@@ -127,7 +140,7 @@ fn of_table(table: &TableBlock) -> Markup {
 }
 
 fn of_grid(grid: &Grid) -> Markup {
-    let align = |at: usize| if at == 0 { Align::Name } else { Align::Right };
+    let align = |at: usize| if at == 0 { Align::Left } else { Align::Right };
     let columns: Vec<(&str, Align)> =
         grid.columns.iter().enumerate().map(|(at, title)| (title.as_str(), align(at))).collect();
     let mut out = Table::new(&columns);
@@ -135,8 +148,15 @@ fn of_grid(grid: &Grid) -> Markup {
         let cells: Vec<Markup> = row
             .iter()
             .map(|cell| {
-                let status = cell.status.map(|status| status.word());
-                html! { (cell.text) @if !cell.note.is_empty() { small class=[status] { (cell.note) } } }
+                let class = match cell.status {
+                    Some(CellStatus::Better) => "good",
+                    Some(CellStatus::Worse) => "bad",
+                    _ => "even",
+                };
+                html! {
+                    span class=(class) { (cell.text) }
+                    @if !cell.note.is_empty() { small class=(class) { (cell.note) } }
+                }
             })
             .collect();
         out.row_of(&cells);

@@ -19,12 +19,19 @@ pub(crate) fn render(sections: &[Section]) -> String {
         if !section.title.is_empty() && shown.first().is_none_or(|block| title(block).is_none()) {
             text.push_str(&format!("\n### {}\n\n", escape(&section.title)));
         }
-        for block in shown {
-            if let Some(title) = title(block) {
-                text.push_str(&format!("\n### {}\n\n", escape(title)));
-            }
-            text.push_str(&self::block(block));
+        shown.into_iter().for_each(|block| text.push_str(&blocks(std::slice::from_ref(block))));
+    }
+    text
+}
+
+/// Renders blocks below each other.
+pub(crate) fn blocks(blocks: &[Block]) -> String {
+    let mut text = String::new();
+    for block in blocks.iter().filter(|block| !is_empty(block)) {
+        if let Some(title) = title(block) {
+            text.push_str(&format!("\n### {}\n\n", escape(title)));
         }
+        text.push_str(&self::block(block));
     }
     text
 }
@@ -48,7 +55,10 @@ fn block(block: &Block) -> String {
         }
         Block::Table(table) => of_table(table),
         Block::Grid(it) => {
-            let cell = |cell: &GridCell| escape(format!("{} {}", cell.text, cell.note).trim_end());
+            let cell = |cell: &GridCell| match cell.note.as_str() {
+                "" => escape(&cell.text),
+                note => format!("{}, {}", escape(&cell.text), escape(note)),
+            };
             let rows: Vec<Vec<String>> = it.rows.iter().map(|row| row.iter().map(cell).collect()).collect();
             let headings: Vec<String> = it.columns.iter().map(|column| escape(column)).collect();
             let right: Vec<bool> = (0..headings.len()).map(|at| at > 0).collect();
@@ -69,9 +79,16 @@ fn block(block: &Block) -> String {
             let first = findings.iter().filter(is_rule).take(FINDINGS);
             first.chain(findings.iter().filter(|it| !is_rule(it))).map(finding).collect()
         }
+        Block::Note { text } if text.lines().count() > 1 => {
+            text.lines().map(|sentence| format!("- {}\n", escape(sentence))).collect()
+        }
         Block::Note { text } => format!("{}\n", escape(text)),
         Block::Heading { note, .. } => note.as_deref().map_or_else(String::new, |note| format!("{}\n", escape(note))),
         Block::Empty { reason, .. } => format!("{}\n", escape(reason)),
+        Block::Fold { title, blocks: inside } => {
+            let body = blocks(inside);
+            format!("\n<details>\n<summary>{}</summary>\n\n{body}\n</details>\n", escape(title))
+        }
         Block::Stack(stack) if stack.rows.is_empty() => format!("{}\n", escape(&stack.note)),
         _ => String::new(),
     }

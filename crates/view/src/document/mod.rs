@@ -74,3 +74,38 @@ pub(crate) fn title(block: &Block) -> Option<&str> {
 pub(crate) fn value(value: Option<f64>, unit: Unit) -> String {
     value.map_or_else(|| format::DASH.to_owned(), |value| display(&Cell::Float(value), unit))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pages::{Block, CellStatus, Grid, GridCell};
+
+    /// Every form has each word of a section, and escapes what it has to.
+    #[test]
+    fn a_section_is_the_same_in_every_form() {
+        let cell = GridCell {
+            note: "▼ 2.00x slower".to_owned(),
+            status: Some(CellStatus::Worse),
+            ..GridCell::text("2.00 ms")
+        };
+        let grid = Grid {
+            title: "Times".to_owned(),
+            columns: vec![String::new(), "a|b".to_owned()],
+            rows: vec![vec![GridCell::text("<b>op</b>"), cell]],
+        };
+        let blocks = [
+            Block::Note { text: "One.\nTwo.".to_owned() },
+            Block::Heading { text: "More".to_owned(), note: Some("Why.".to_owned()) },
+            Block::Grid(grid),
+        ];
+        let text = terminal::blocks(&blocks);
+        let (markdown, html) = (markdown::blocks(&blocks), html::blocks(&blocks).0);
+        for form in [&text, &markdown, &html] {
+            for word in ["One.", "Two.", "More", "Why.", "Times", "2.00 ms", "▼ 2.00x slower"] {
+                assert!(form.contains(word), "{word}: {form}");
+            }
+        }
+        assert!(!markdown.contains("<b>") && !html.contains("<b>"), "{markdown}\n{html}");
+        assert!(markdown.contains(r"a\|b"), "{markdown}");
+    }
+}

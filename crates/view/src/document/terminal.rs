@@ -15,6 +15,10 @@ pub(crate) const WIDTH: usize = 100;
 const ROWS: usize = 8;
 /// Findings; `crossprof table findings` prints all.
 const FINDINGS: usize = 3;
+/// Sentences of a note.
+const SENTENCES: usize = 8;
+/// Characters of a cell of a grid, and of its note.
+const CELL: usize = 44;
 /// Characters of a name at most.
 const NAME: usize = 60;
 /// Least width of the labels of figures, so that those of all sections are one column.
@@ -33,6 +37,11 @@ pub(crate) fn render(sections: &[Section]) -> String {
     text
 }
 
+/// Renders blocks below each other.
+pub(crate) fn blocks(blocks: &[Block]) -> String {
+    blocks.iter().filter(|block| !is_empty(block)).map(block).collect()
+}
+
 fn block(block: &Block) -> String {
     let body = match block {
         Block::Figures { figures } => figures_text(figures),
@@ -42,7 +51,7 @@ fn block(block: &Block) -> String {
         Block::Grid(grid) => grid_text(grid),
         Block::Waterfall(waterfall) => waterfall_text(waterfall),
         Block::Findings { findings } => findings_text(findings),
-        Block::Note { text } => sentence(text, 2),
+        Block::Note { text } => note_text(text),
         Block::Heading { note, .. } => note.as_deref().map_or_else(String::new, |note| sentence(note, 2)),
         Block::Empty { reason, .. } => sentence(reason, 2),
         // The rows of a chart of steps are columns of a picture; folds hold details for those who ask.
@@ -135,8 +144,8 @@ fn table_text(table: &TableBlock) -> String {
 fn grid_text(grid: &Grid) -> String {
     let row = |row: &Vec<crate::pages::GridCell>| {
         let cell = |cell: &crate::pages::GridCell| {
-            let note = if cell.note.is_empty() { String::new() } else { format!(" ({})", cell.note) };
-            shorten(&printable(&format!("{}{note}", cell.text)), NAME)
+            let [text, note] = [&cell.text, &cell.note].map(|text| printable(&shorten(text, CELL)));
+            format!("{text} {note}").trim_end().to_owned()
         };
         row.iter().map(cell).collect::<Vec<_>>()
     };
@@ -154,6 +163,24 @@ fn waterfall_text(waterfall: &Waterfall) -> String {
     });
     let rows: Vec<_> = [ends(&waterfall.start)].into_iter().chain(parts).chain([ends(&waterfall.end)]).collect();
     aligned(&rows, &[false, true])
+}
+
+/// One sentence per line of the note. Several are a list.
+fn note_text(note: &str) -> String {
+    let count = note.lines().count();
+    if count < 2 {
+        return sentence(note, 2);
+    }
+    let mut text = String::new();
+    for line in note.lines().take(SENTENCES) {
+        for (at, line) in wrapped(&shorten(&printable(line), SENTENCE), WIDTH.saturating_sub(2)).iter().enumerate() {
+            text.push_str(&format!("{} {line}\n", if at == 0 { "*" } else { " " }));
+        }
+    }
+    if let Some(left @ 1..) = count.checked_sub(SENTENCES) {
+        text.push_str(&format!("  and {left} more: --format json, --output report.html\n"));
+    }
+    text
 }
 
 /// The first findings, each with what was seen; remedies are a command away.

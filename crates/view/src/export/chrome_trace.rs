@@ -14,6 +14,7 @@
 use std::fmt::Write as _;
 
 use base::Ps;
+use base::home::shared;
 use rustc_hash::FxHashSet;
 use timeline::Source;
 use trace::{
@@ -48,7 +49,7 @@ pub fn write(source: Source<'_>, zero: Ps, range: Interval, chosen: Option<&[Lin
     }
     writer.marks();
     writer.text.push_str("\n]}\n");
-    (writer.out)(&writer.text);
+    writer.hand_over();
 }
 
 struct Writer<'a> {
@@ -64,11 +65,15 @@ struct Writer<'a> {
 }
 
 impl Writer<'_> {
+    /// Hands over what is written, which ends with a whole event.
+    fn hand_over(&mut self) {
+        (self.out)(&shared(std::mem::take(&mut self.text)));
+    }
+
     /// A new event of this phase, process and, where it has one, thread: its closing brace is still to be written.
     fn begin(&mut self, phase: &str, plane: Option<PlaneId>, line: Option<LineId>) {
         if self.text.len() >= CHUNK {
-            (self.out)(&self.text);
-            self.text.clear();
+            self.hand_over();
         }
         self.text.push_str(if std::mem::take(&mut self.is_first) { "\n{\"ph\":\"" } else { ",\n{\"ph\":\"" });
         self.text.push_str(phase);

@@ -7,6 +7,7 @@
 
 use crate::table::{Cell, Table};
 use base::format::printable;
+use base::home::shared;
 
 /// The whole table.
 pub fn to_csv(table: &Table) -> String {
@@ -16,7 +17,7 @@ pub fn to_csv(table: &Table) -> String {
     for row in &table.rows {
         push_record(&mut csv, row.iter().map(field));
     }
-    csv
+    shared(csv)
 }
 
 fn push_record(csv: &mut String, fields: impl Iterator<Item = String>) {

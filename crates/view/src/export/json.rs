@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use crate::table::Table;
+use base::home::shared;
 use base::json_text;
 use report::UnifiedProfile;
 use report::v1::SCHEMA_VERSION;
@@ -38,7 +39,7 @@ pub fn generate_schema() -> String {
 pub(super) fn pretty(value: &impl Serialize) -> String {
     let mut text = json_text::pretty(value);
     text.push('\n');
-    text
+    shared(text)
 }
 
 #[cfg(test)]

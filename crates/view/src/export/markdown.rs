@@ -6,6 +6,7 @@ use crate::document;
 use crate::pages::sections::sections;
 use crate::table::{Cell, Table, Unit};
 use base::format;
+use base::home::shared;
 use report::UnifiedProfile;
 
 /// A table with a heading row; numbers as people read them, right-aligned.
@@ -28,12 +29,12 @@ pub fn to_markdown(table: &Table) -> String {
             .collect();
         push_row(&mut text, &cells);
     }
-    text
+    shared(text)
 }
 
 /// The headline figures and the main tables of a run.
 pub fn report(profile: &UnifiedProfile) -> String {
-    format!("## {}\n\n{}", escape(&text::title(profile)), document::markdown::render(&sections(profile)))
+    shared(format!("## {}\n\n{}", escape(&text::title(profile)), document::markdown::render(&sections(profile))))
 }
 
 /// Appends a row of cells that are Markdown already.

@@ -1,5 +1,8 @@
 //! The report in other shapes: JSON and its schema, tables (CSV, Markdown, text), the terminal's one screen, a web page; a
 //! comparison of reports as text, Markdown, JSON and a web page; a range of the timeline as a trace.
+//!
+//! What is exported is made to be shared: each exporter ends with [`shared`](base::home::shared), which writes home folders as `~`. A line of a
+//! source file is still found by that.
 
 pub mod chrome_trace;
 pub mod columns;
@@ -11,3 +14,58 @@ pub mod json;
 pub mod markdown;
 pub mod text;
 pub(crate) mod value;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::table::{Cell, Table, Unit, column};
+
+    /// A profile whose files, findings and warnings name a user's folder.
+    fn profile() -> report::UnifiedProfile {
+        let mut profile = report::example::profile();
+        profile.metadata.run_name = Some("/home/jo.smith/runs/a".to_owned());
+        profile.metadata.trace_file = "/Users/jo.smith/runs/a.xplane.pb".to_owned();
+        profile.warnings.push(base::Warning::new(
+            base::WarningCode::NoDeviceOps,
+            r"C:\Users\jo.smith\a.json holds none.".to_owned(),
+        ));
+        for op in profile.op_statistics.iter_mut().flat_map(|ops| &mut ops.top_ops) {
+            op.source = Some("/home/jo.smith/train.py:42".to_owned());
+        }
+        profile
+    }
+
+    #[test]
+    fn nothing_that_leaves_names_the_home_folder_of_a_user() {
+        let profile = profile();
+        let subjects: Vec<compare::Subject> =
+            [&profile, &profile].map(|profile| compare::Subject::new(profile.clone())).into();
+        let compared = compare::compare(&subjects, &compare::Options::default());
+        let texts = ["/home/jo.smith/train.py:42", r"C:\Users\jo.smith\train.py:7"]
+            .map(|text| vec![Cell::Text(text.to_owned())]);
+        let table = Table::new("t", vec![column("source", "Source", Unit::Text, "")], texts.to_vec());
+        let exported = [
+            ("json", json::profile(&profile)),
+            ("json of several", json::profiles(std::slice::from_ref(&profile))),
+            ("markdown", markdown::report(&profile)),
+            ("text", text::report(&profile)),
+            ("texts", text::reports(std::slice::from_ref(&profile))),
+            ("html", html::report(&profile)),
+            ("card", html::card(&profile, None)),
+            ("comparison as json", comparison::json(&compared)),
+            ("comparison as text", comparison::text(&compared)),
+            ("comparison as markdown", comparison::markdown(&compared)),
+            ("comparison as html", comparison::html(&compared, &subjects)),
+            ("csv", csv::to_csv(&table)),
+            ("table as json", json::table(&table)),
+            ("table as markdown", markdown::to_markdown(&table)),
+            ("table as text", text::table_text(&table, false)),
+        ];
+        for (name, text) in exported {
+            assert!(!text.contains("jo.smith"), "{name}: {text}");
+            assert!(text.contains('~'), "{name}");
+        }
+        let source = |text: &str| text.contains("~/train.py:42");
+        assert!(source(&html::report(&profile)) && source(&json::profile(&profile)) && source(&csv::to_csv(&table)));
+    }
+}

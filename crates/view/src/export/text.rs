@@ -8,6 +8,7 @@ use crate::pages::sections::sections;
 use crate::table::{Cell, Column, Table, Unit};
 use crate::tables::TableName;
 use base::format::{self, printable, shorten};
+use base::home::shared;
 use base::{Severity, Warning};
 use report::{UnifiedProfile, distinct_names};
 
@@ -19,13 +20,13 @@ const PADDED: usize = 300;
 
 /// The report of one run.
 pub fn report(profile: &UnifiedProfile) -> String {
-    format::with_plain_spaces(&report_called(profile, &title(profile)))
+    shared(format::with_plain_spaces(&report_called(profile, &title(profile))))
 }
 
 /// The reports of several runs, each under a name that no other has.
 pub fn reports(profiles: &[UnifiedProfile]) -> String {
     let reports = profiles.iter().zip(titles(profiles)).map(|(profile, title)| report_called(profile, &title));
-    format::with_plain_spaces(&reports.collect::<Vec<_>>().join("\n"))
+    shared(format::with_plain_spaces(&reports.collect::<Vec<_>>().join("\n")))
 }
 
 fn report_called(profile: &UnifiedProfile, title: &str) -> String {
@@ -46,7 +47,7 @@ pub fn table_text(table: &Table, for_terminal: bool) -> String {
         "warnings" => aligned(table, "", SENTENCE),
         _ => aligned(table, "", if for_terminal { NAME } else { usize::MAX }),
     };
-    format::with_plain_spaces(&text)
+    shared(format::with_plain_spaces(&text))
 }
 
 /// Name, device and origin of a run in one line.
@@ -85,7 +86,7 @@ fn title_called(profile: &UnifiedProfile, name: &str) -> String {
 
 /// Columns side by side; numbers to the right, names of more than `most` characters cut in the middle.
 fn aligned(table: &Table, indent: &str, most: usize) -> String {
-    let cell = |column: &Column, cell: &Cell| shorten(&display(cell, column.unit), most);
+    let cell = |column: &Column, cell: &Cell| shorten(&shared(display(cell, column.unit)), most);
     let mut lines: Vec<Vec<String>> = vec![table.columns.iter().map(|column| column.title.to_owned()).collect()];
     for row in &table.rows {
         lines.push(table.columns.iter().zip(row).map(|(column, value)| cell(column, value)).collect());

@@ -8,8 +8,9 @@ use super::{
     Block, CellStatus, ColourClass, Figure, Grid, GridCell, Line, Page, Point, Scatter, Status, Waterfall,
     WaterfallPart,
 };
+use crate::export::comparison::front::{self, status};
 use crate::export::comparison::words::Judgement;
-use crate::export::comparison::{check_title, scaled as scaled_cells, words};
+use crate::export::comparison::{scaled as scaled_cells, words};
 use crate::table::{Filter, Unit};
 use base::format;
 use base::number::decimal;
@@ -31,14 +32,8 @@ const MOST_WATERFALLS: usize = 2;
 /// folded below.
 pub fn page(comparison: &Comparison, filter: &str) -> Page {
     let filter = Filter::parse(filter);
-    let mut blocks = Vec::new();
-    if !comparison.step_time.is_empty() {
-        blocks.push(Block::Figures { figures: figures(comparison) });
-    }
-    // Which conditions differ stands with them.
-    let conditions = compare::conditions(comparison);
-    let mut answer = comparison.summary.clone();
-    answer.retain(|sentence| conditions.as_ref() != Some(sentence));
+    let mut blocks = front::blocks(comparison);
+    let mut further = Vec::new();
     // Of a series the chart is the answer.
     let mut charts: Vec<Block> = Vec::new();
     charts.extend(comparison.scaling.iter().map(|scaling| Block::Scatter(speed_up(scaling, comparison))));
@@ -49,9 +44,14 @@ pub fn page(comparison: &Comparison, filter: &str) -> Page {
         let changes = trend.change_points.iter().map(|change| &change.text);
         let texts = changes.chain(trend.drift.iter().map(|drift| &drift.text));
         let texts = texts.chain(trend.outliers.iter().map(|outlier| &outlier.text)).filter(|_| !is_in_summary);
-        answer.extend(texts.cloned());
+        further.extend(texts.cloned());
     }
-    blocks.push(Block::Note { text: answer.join("\n") });
+    if !further.is_empty() {
+        blocks.push(Block::Note { text: further.join("\n") });
+    }
+    if !comparison.step_time.is_empty() {
+        blocks.insert(1, Block::Figures { figures: figures(comparison) });
+    }
     let is_series = !charts.is_empty();
     blocks.extend(charts);
     let mut by_part = Vec::new();
@@ -65,8 +65,7 @@ pub fn page(comparison: &Comparison, filter: &str) -> Page {
     }
     let folded = by_part.split_off(if is_series { 0 } else { MOST_WATERFALLS.min(by_part.len()) });
     blocks.extend(by_part);
-    let conditions = conditions.map(|text| Block::Note { text });
-    let fairness: Vec<Block> = conditions.into_iter().chain([Block::Grid(fairness(comparison))]).collect();
+    let fairness = vec![Block::Grid(fairness(comparison))];
     if comparison.is_of_memory_alone() {
         // Files about memory alone have no steps whose conditions could differ.
         blocks.extend(memory::blocks(comparison));
@@ -83,7 +82,7 @@ pub fn page(comparison: &Comparison, filter: &str) -> Page {
         comparison.scaling.as_ref().map(|scaling| scaled(scaling, comparison)),
         comparison.scaling.as_ref().map(excess_ops),
         comparison.scaling.as_ref().map(forecast),
-        Some(causes(comparison)),
+        (comparison.causes.len() > comparison.answer.causes.len()).then(|| causes(comparison)),
         Some(changes(
             words::of_steps(comparison, "Time by class of op, per step and device", "Time by class of op, per device"),
             &comparison.categories,
@@ -100,8 +99,6 @@ pub fn page(comparison: &Comparison, filter: &str) -> Page {
     ];
     let lists = lists.into_iter().flatten().filter(|grid| !grid.rows.is_empty());
     blocks.extend(lists.flat_map(|grid| fold(&grid.title.clone(), vec![Block::Grid(grid)])));
-    let limits = comparison.warnings.iter().map(|text| Block::Note { text: text.clone() }).collect();
-    blocks.extend(fold("Limits of this comparison", limits));
     Page { blocks }
 }
 
@@ -134,15 +131,6 @@ fn run_columns(comparison: &Comparison) -> impl Iterator<Item = String> {
     comparison.runs.iter().enumerate().map(|(index, run)| {
         if index == comparison.baseline as usize { format!("◆ {} (baseline)", run.name) } else { run.name.clone() }
     })
-}
-
-/// How a judgement is coloured.
-fn status(judgement: Judgement) -> Option<CellStatus> {
-    match judgement {
-        Judgement::Better => Some(CellStatus::Better),
-        Judgement::Worse => Some(CellStatus::Worse),
-        Judgement::Same | Judgement::Noise | Judgement::Unknown => None,
-    }
 }
 
 /// A time beside the baseline's: less is better.
@@ -193,7 +181,6 @@ fn figures(comparison: &Comparison) -> Vec<Figure> {
 fn metrics(title: &str, metrics: &[ComparedMetric], comparison: &Comparison) -> Grid {
     let mut columns = vec!["Metric".to_owned()];
     columns.extend(run_columns(comparison));
-    columns.push("Conditions".to_owned());
     let row = |metric: &ComparedMetric| {
         let direction = match metric.direction {
             Direction::Higher => "higher is better",
@@ -214,7 +201,6 @@ fn metrics(title: &str, metrics: &[ComparedMetric], comparison: &Comparison) -> 
                 ..GridCell::default()
             });
         }
-        row.push(caveat(metric, comparison));
         row
     };
     Grid { title: title.to_owned(), columns, rows: metrics.iter().map(row).collect() }
@@ -227,23 +213,6 @@ fn judged(metric: &ComparedMetric, run: u32) -> (String, Option<CellStatus>) {
         return (crown.to_owned(), (!crown.is_empty()).then_some(CellStatus::Better));
     };
     (format!("{} {said} {crown}", judgement.symbol()).trim_end().to_owned(), status(judgement))
-}
-
-/// What spoils a number, by the names of the checks.
-fn caveat(metric: &ComparedMetric, comparison: &Comparison) -> GridCell {
-    let titles =
-        |checks: &[String]| checks.iter().map(|check| check_title(comparison, check)).collect::<Vec<_>>().join(", ");
-    let unknown = titles(&metric.unknown);
-    let note = if unknown.is_empty() { String::new() } else { format!("? unknown: {unknown}") };
-    match metric.spoiled_by.is_empty() {
-        true => GridCell { note, ..GridCell::default() },
-        false => GridCell {
-            text: format!("≠ differs: {}", titles(&metric.spoiled_by)),
-            status: Some(CellStatus::Warning),
-            note,
-            ..GridCell::default()
-        },
-    }
 }
 
 fn fairness(comparison: &Comparison) -> Grid {
@@ -355,7 +324,7 @@ fn changes(title: &str, changes: &[Change], comparison: &Comparison, filter: Opt
         vec![
             GridCell {
                 note: how,
-                ..GridCell::text(&if is_class { words::class(&change.name) } else { change.name.clone() })
+                ..GridCell::text(&if is_class { words::class(&change.name) } else { change.title() })
             },
             GridCell::text(&name(comparison, change.run)),
             GridCell { note: often, ..GridCell::text(&words::change(change)) },

@@ -2,6 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use base::format::{printable, shorten, time_us};
+
+use crate::table::terms;
 use crate::views::View;
 
 /// Another view of the same run, filtered.
@@ -17,16 +20,62 @@ pub struct Link {
     /// Key of the event that is selected there, whose thread is in sight then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub event: Option<String>,
+    /// What is in sight there with some room around it, if the event alone is selected: as `range_ps`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub around_ps: Option<(i64, i64)>,
 }
 
 impl Link {
     /// A link to a view under a filter.
     pub fn to(view: View, filter: &str) -> Link {
-        Link { view, filter: filter.to_owned(), range_ps: None, event: None }
+        Link { view, filter: filter.to_owned(), range_ps: None, event: None, around_ps: None }
     }
 
     /// To the rows whose column `key` is `value`; `None` for a value that no filter can write.
     pub fn equal(view: View, key: &str, value: &str) -> Option<Link> {
         (!value.contains('"')).then(|| Link::to(view, &format!("{key}=\"{value}\"")))
+    }
+
+    /// Says what the link shows: `Ops: fusion.3`, `Timeline: 1.20 ms from 3.40 ms`.
+    pub fn title(&self) -> String {
+        let view = self.view.title();
+        match self.range_ps {
+            Some((start, end)) => {
+                let us = |ps: i64| time_us(ps as f64 / 1e6);
+                format!("{view}: {} from {}", us(end.saturating_sub(start)), us(start))
+            }
+            None if self.filter.is_empty() => view.to_owned(),
+            None => format!("{view}: {}", shorten(&printable(&self.shown()), LONGEST)),
+        }
+    }
+
+    /// The filter as a person reads it: the value alone of a single `key="value"`.
+    fn shown(&self) -> String {
+        let value = match terms(&self.filter).as_slice() {
+            [term] if !term.starts_with('-') => {
+                term.split_once("=\"").and_then(|(_, value)| value.strip_suffix('"')).map(str::to_owned)
+            }
+            _ => None,
+        };
+        value.unwrap_or_else(|| self.filter.clone())
+    }
+}
+
+/// Characters of the filter in a title.
+const LONGEST: usize = 60;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_link_is_named_by_what_it_shows() {
+        let of = |filter: &str| Link::to(View::Ops, filter).title();
+        assert_eq!(of("hlo_op_name=\"fusion.3\""), "Ops: fusion.3");
+        assert_eq!(of("category=copy -x"), "Ops: category=copy -x");
+        assert_eq!(of(""), "Ops");
+        assert!(of(&"x".repeat(1000)).chars().count() < 80);
+        let range = Link { range_ps: Some((3_400_000_000, 4_600_000_000)), ..Link::to(View::Timeline, "") };
+        assert_eq!(range.title(), "Timeline: 1.20 ms from 3.40 ms");
     }
 }

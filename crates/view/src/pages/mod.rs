@@ -25,6 +25,7 @@ mod overview;
 mod roofline;
 mod row;
 mod run_facts;
+mod search;
 pub(crate) mod sections;
 mod source;
 mod steps;
@@ -42,6 +43,7 @@ pub use colour::ColourClass;
 pub use columns::option as columns_option;
 pub use link::Link;
 pub use row::row;
+pub use search::{Found, FoundKind, search};
 pub use source::Source;
 pub use table_block::{ColumnBlock, RowName, TableBlock};
 

@@ -65,6 +65,6 @@ mod tests {
         assert_eq!(why("kernel=conv"), "No row passes kernel=conv.");
         assert_eq!(why("conv"), "No row passes conv.");
         assert_eq!(why("self>1ms"), "There is no column self in this table.");
-        assert_eq!(why("avg>1%"), "There is no column avg in this table. Did you mean avg_us?");
+        assert_eq!(why("avg>1%"), "There is no column avg in this table. Did you mean Mean (avg_us)?");
     }
 }

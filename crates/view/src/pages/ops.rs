@@ -169,9 +169,11 @@ fn figures(context: &Context<'_>, passing: Option<&[bool]>) -> Vec<Figure> {
         note,
         ..Figure::default()
     };
+    if passing.is_some() && sums.count == 0 {
+        return vec![figure("Ops", Some(0.0), Unit::Count, "no op passes the filter".to_owned())];
+    }
     let known = coverage.cost_known;
     let cost_note = match percent(coverage.cost_from_shapes, whole) {
-        None if passing.is_some() => "no op passes the filter".to_owned(),
         Some(share) if share > 0.0 => {
             format!("{of_busy}; {} worked out from library calls' shapes", format::percent(share))
         }
@@ -384,6 +386,25 @@ mod tests {
     use super::*;
     use metrics::{Run, Settings, analyse};
     use trace::TraceBuilder;
+
+    #[test]
+    fn figures_of_nothing_say_that_nothing_passes() {
+        let mut b = TraceBuilder::new();
+        let line = b.line("/device:TPU:0", "XLA Ops");
+        b.event(line, "fusion.1", 0, 30).hlo_category("loop fusion");
+        let run = Run { trace: b.build(), ..Run::default() };
+        let examined = analyse(&run, &Settings::default());
+        let of = |filter: &str| {
+            let query = PageQuery { filter: filter.to_owned(), ..PageQuery::default() };
+            match blocks(Source::Trace(examined.context(&run)), &query).remove(0) {
+                Block::Figures { figures } => figures,
+                other => panic!("{other:?}"),
+            }
+        };
+        assert!(of("").len() > 3);
+        let none = of("zzz");
+        assert_eq!((none.len(), none[0].value, none[0].note.as_str()), (1, Some(0.0), "no op passes the filter"));
+    }
 
     /// A scope that is called like the time in which nothing runs is shown with its time, with and without that time.
     #[test]

@@ -6,6 +6,41 @@ use report::UnifiedProfile;
 
 use super::Unit;
 
+/// Type of a column's values, which no run changes. A value may be absent in any of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Texts.
+    Text,
+    /// Whole numbers; differences may be less than 0.
+    Int,
+    /// Real numbers.
+    Float,
+    /// Yes or no.
+    Flag,
+}
+
+impl Kind {
+    /// Name of the type in Arrow.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Text => "large_string",
+            Kind::Int => "int64",
+            Kind::Float => "double",
+            Kind::Flag => "bool",
+        }
+    }
+
+    /// The type of values in this unit, unless the column states another.
+    const fn of(unit: Unit) -> Kind {
+        match unit {
+            Unit::Text => Kind::Text,
+            Unit::Flag => Kind::Flag,
+            Unit::Count | Unit::Bytes => Kind::Int,
+            _ => Kind::Float,
+        }
+    }
+}
+
 /// A column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Column {
@@ -15,6 +50,8 @@ pub struct Column {
     pub title: &'static str,
     /// What the column's values are.
     pub unit: Unit,
+    /// Type of the values.
+    pub kind: Kind,
     /// What the values mean, in one sentence, with the formula where there is one.
     pub definition: &'static str,
     /// Where the values come from, where the table's introduction does not say it. Empty in the page's program, as are
@@ -28,7 +65,7 @@ pub struct Column {
 
 /// A column with the sentence that defines it.
 pub const fn column(key: &'static str, title: &'static str, unit: Unit, definition: &'static str) -> Column {
-    Column { key, title, unit, definition, source: "", caveat: "", xprof: "" }
+    Column { key, title, unit, kind: Kind::of(unit), definition, source: "", caveat: "", xprof: "" }
 }
 
 /// The columns of a list that says of each how its cells are made.
@@ -41,6 +78,11 @@ impl Column {
     pub const fn of_field(key: &'static str, title: &'static str, unit: Unit, path: &str) -> Column {
         let Definition { sentence, more } = definition::<UnifiedProfile>(path);
         column(key, title, unit, sentence).caveat(more)
+    }
+
+    /// The column with real numbers in a unit that usually has whole ones.
+    pub const fn real(self) -> Column {
+        Column { kind: Kind::Float, ..self }
     }
 
     /// The column with its source.

@@ -40,7 +40,7 @@ impl Condition {
     }
 }
 
-/// `There is no column self here. Did you mean total_self_time_us or avg_self_time_us?`
+/// `There is no column self here. Did you mean Self time (total_self_time_us)?`
 fn unknown(columns: &[Column], name: &str) -> String {
     format!("There is no column {name} in this table.{}", suggest::question(&similar(columns, name)))
 }
@@ -57,12 +57,15 @@ fn similar(columns: &[Column], name: &str) -> Vec<String> {
             (0..words.len()).any(|from| words.get(from..).unwrap_or_default().concat().starts_with(&wanted))
         })
     };
-    let keys: Vec<String> = columns.iter().filter(begins).take(MOST).map(|column| column.key.to_owned()).collect();
-    if !keys.is_empty() && !wanted.is_empty() {
-        return keys;
+    // As the heading is on the screen, and as commands and exports call it.
+    let named = |column: &Column| format!("{} ({})", column.title, column.key);
+    let found: Vec<String> = columns.iter().filter(begins).take(MOST).map(named).collect();
+    if !found.is_empty() && !wanted.is_empty() {
+        return found;
     }
     let keys: Vec<&str> = columns.iter().map(|column| column.key).collect();
-    suggest::words(name, &keys)
+    let near = suggest::words(name, &keys).into_iter();
+    near.map(|key| columns.iter().find(|column| column.key == key).map_or(key, named)).collect()
 }
 
 /// Why no cell of the column can pass.
@@ -150,9 +153,12 @@ mod tests {
     #[test]
     fn a_filter_that_nothing_can_pass_says_why() {
         for (filter, said) in [
-            ("self>1ms", "There is no column self in this table. Did you mean total_self_time_us or avg_self_time_us?"),
-            ("bound:HBM", "There is no column bound in this table. Did you mean bound_by?"),
-            ("ocurrences>5", "There is no column ocurrences in this table. Did you mean occurrences?"),
+            (
+                "self>1ms",
+                "There is no column self in this table. Did you mean Self time (total_self_time_us) or Mean self time (avg_self_time_us)?",
+            ),
+            ("bound:HBM", "There is no column bound in this table. Did you mean Bound by (bound_by)?"),
+            ("ocurrences>5", "There is no column ocurrences in this table. Did you mean Occurrences (occurrences)?"),
             ("share>5", "There is no column share in this table."),
             ("selftime>5%", "total_self_time_us is a time: give it in ns, us, ms or s."),
             ("selftime>30days", "total_self_time_us is a time: give it in ns, us, ms or s."),

@@ -13,7 +13,7 @@ mod shared;
 mod sorts;
 pub mod unit;
 
-pub use column::{Column, column, columns};
+pub use column::{Column, Kind, column, columns};
 pub use filter::{Filter, has_column, is_called, terms};
 pub use query::{Query, Sort, asked_rows, query, query_indexed, query_passing};
 pub use shared::{SharedColumn, SharedTexts};
@@ -122,8 +122,8 @@ impl Cell {
     }
 }
 
-/// A table that gives any of its cells on request, to several threads at once. The values of a column are texts, numbers or flags, not some of
-/// each. Rows are in the table's own order, which a query without a sort keeps.
+/// A table that gives any of its cells on request, to several threads at once. The values of a column are of its
+/// [kind](Column::kind). Rows are in the table's own order, which a query without a sort keeps.
 pub trait Rows: Sync {
     /// Word of the command line and of file names.
     fn name(&self) -> &'static str;

@@ -1,4 +1,4 @@
-//! Units of values, and how a number with one looks: three digits in sight, every digit on hover.
+//! Units of values, and how a number with one looks: three digits in sight, four on hover, every digit in exports.
 
 use base::format;
 
@@ -59,6 +59,25 @@ pub fn short(value: f64, unit: Unit) -> String {
     }
 }
 
+/// Four significant digits with the unit, for tips; counts and bytes whole.
+pub fn precise(value: f64, unit: Unit) -> String {
+    let si = |value: f64, unit: &str| format::si_of_digits(value, unit, PRECISE_DIGITS);
+    match unit {
+        Unit::TimeUs => si(value / 1e6, "s"),
+        Unit::Percent => format::percent_of_decimals(value, 2),
+        Unit::Count | Unit::Bytes if is_whole(value) => full(value, unit),
+        Unit::Bytes => short(value, unit),
+        Unit::GigabytesPerSecond => si(value * 1e9, "B/s"),
+        Unit::GibibytesPerSecond => si(value * (1u64 << 30) as f64, "B/s"),
+        Unit::GigaflopsPerSecond => si(value * 1e9, "FLOP/s"),
+        Unit::Flops => si(value, "FLOP"),
+        _ => format!("{} {}", format::number_of_digits(value, PRECISE_DIGITS), word(unit)).trim_end().to_owned(),
+    }
+}
+
+/// Significant digits of [`precise`].
+const PRECISE_DIGITS: usize = 4;
+
 /// The value with every digit and the unit.
 pub fn full(value: f64, unit: Unit) -> String {
     match unit {
@@ -99,6 +118,11 @@ mod tests {
     fn units_are_always_there() {
         assert_eq!(short(33_123.456, Unit::TimeUs), "33.1 ms");
         assert_eq!(short(3.2, Unit::GigaflopsPerSecond), "3.20 GFLOP/s");
+        assert_eq!(precise(33_123.456_789_012_34, Unit::TimeUs), "33.12 ms");
+        assert_eq!(precise(12.345_678_901, Unit::Percent), "12.35 %");
+        assert_eq!(precise(4_936.123_456_789, Unit::GibibytesPerSecond), "5.300 TB/s");
+        assert_eq!(precise(1.234_567_890_123_45, Unit::Number), "1.235");
+        assert_eq!(precise(1_234_567.0, Unit::Bytes), "1\u{202f}234\u{202f}567 bytes");
         assert_eq!(full(3.25, Unit::GibibytesPerSecond), "3.25 GiB/s");
         assert_eq!(short(4936.0, Unit::GibibytesPerSecond), "5.30 TB/s");
         assert_eq!(short(2048.0, Unit::Bytes), "2.00 KiB");

@@ -22,7 +22,8 @@ pub(super) static COLUMNS: [(Column, CellOf); 12] = [
     (column("shape", "Shape per device", Unit::Text, "Shape on one device."), |it| CellRef::text(&it.argument.shape)),
     (
         column("bytes_per_device", "Bytes per device", Unit::Bytes, "Elements on one device times the size of the type.")
-            .caveat("Padding of tiles is not counted."),
+            .caveat("Padding of tiles is not counted.")
+            .real(),
         |it| CellRef::Float(it.argument.bytes_per_device),
     ),
     (
@@ -59,7 +60,8 @@ pub(super) static COLUMNS: [(Column, CellOf); 12] = [
             "Bytes of the whole",
             Unit::Bytes,
             "`bytes_per_device` times the number of different parts.",
-        ),
+        )
+        .real(),
         |it| CellRef::float(it.argument.whole_bytes()),
     ),
     (column("sharding", "Sharding", Unit::Text, "Sharding as HLO text writes it."), |it| {

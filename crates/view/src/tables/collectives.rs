@@ -83,6 +83,22 @@ pub fn columns() -> Vec<Column> {
     [OP, KIND].into_iter().chain(SUMS).chain(BY_OP).chain(BY_RUN).chain(APART).collect()
 }
 
+/// The columns of one form; those by op for an unknown one.
+pub fn columns_of_form(form: &str) -> Vec<Column> {
+    match form {
+        "kind" => std::iter::once(KIND).chain(SUMS).collect(),
+        "run" => {
+            let ([device, start, duration], [.., exposed, wait, _]) = (BY_RUN, SUMS);
+            vec![OP, KIND, device, start, duration, exposed, wait]
+        }
+        "apart" => {
+            let ([name, track, bytes, bandwidth], [count, time, mean, _, _, exposed, ..]) = (APART, SUMS);
+            vec![name, KIND, track, count, time, mean, exposed, bytes, bandwidth]
+        }
+        _ => [OP, KIND].into_iter().chain(SUMS).chain(BY_OP).collect(),
+    }
+}
+
 /// The table of a run; an unknown variant is that by op.
 pub fn table(context: &Context<'_>, variant: &str) -> Table {
     let (form, pair) = match variant.split_once(':') {
@@ -124,18 +140,16 @@ fn sums(sums: &CollectiveSums) -> Vec<Cell> {
 }
 
 fn by_kind(context: &Context<'_>) -> Table {
-    let columns = std::iter::once(KIND).chain(SUMS).collect();
     let kinds = context.analysis.collectives.kinds();
     let rows = kinds.iter().map(|(kind, of)| std::iter::once(Cell::Text((*kind).to_owned())).chain(sums(of)).collect());
-    Table::new("collectives", columns, rows.collect())
+    Table::new("collectives", columns_of_form("kind"), rows.collect())
 }
 
 fn by_op(context: &Context<'_>, pair: Option<(u32, u32)>) -> Table {
-    let columns = [OP, KIND].into_iter().chain(SUMS).chain(BY_OP).collect();
     let all = &context.analysis.collectives;
     let ops = all.ops.iter().filter(|op| sends(all, op, pair));
     let rows = ops.map(|op| op_row(context, op));
-    Table::new("collectives", columns, rows.collect())
+    Table::new("collectives", columns_of_form("op"), rows.collect())
 }
 
 fn op_row(context: &Context<'_>, op: &CollectiveOp) -> Vec<Cell> {
@@ -177,8 +191,6 @@ fn groups_text(groups: &[Vec<u32>]) -> String {
 
 /// What is part of no sum: see `communication.apart`.
 fn apart(context: &Context<'_>) -> Table {
-    let ([name, track, bytes, bandwidth], [count, time, mean, _, _, exposed, ..]) = (APART, SUMS);
-    let columns = vec![name, KIND, track, count, time, mean, exposed, bytes, bandwidth];
     let rows = context.analysis.collectives.apart.iter().map(|one| {
         let seconds = one.total.as_ps() as f64 * 1e-12;
         let speed = one.bytes.filter(|_| seconds > 0.0).map(|bytes| bytes as f64 / seconds * 1e-9);
@@ -194,14 +206,12 @@ fn apart(context: &Context<'_>) -> Table {
             speed.map_or(Cell::Absent, Cell::Float),
         ]
     });
-    Table::new("collectives", columns, rows.collect())
+    Table::new("collectives", columns_of_form("apart"), rows.collect())
 }
 
 fn by_run(context: &Context<'_>, pair: Option<(u32, u32)>) -> Table {
     let (all, trace) = (&context.analysis.collectives, context.trace());
     let origin = context.analysis.devices.capture.map_or(base::Ps::ZERO, |capture| capture.start);
-    let ([device, start, duration], [.., exposed, wait, _]) = (BY_RUN, SUMS);
-    let columns = vec![OP, KIND, device, start, duration, exposed, wait];
     let rows = all.runs.iter().filter_map(|run| {
         let op = all.ops.get(run.op as usize)?;
         if !sends(all, op, pair) || pair.is_some_and(|(from, _)| from != run.device) {
@@ -218,5 +228,5 @@ fn by_run(context: &Context<'_>, pair: Option<(u32, u32)>) -> Table {
             run.wait.map_or(Cell::Absent, |wait| Cell::Float(wait.as_us())),
         ])
     });
-    Table::new("collectives", columns, rows.collect())
+    Table::new("collectives", columns_of_form("run"), rows.collect())
 }

@@ -56,11 +56,11 @@ pub(crate) const COUNTER: &str = "counter";
 /// made of the run where it is there, with all its columns. A table of an area of the timeline is made by [`rows_of_area`], one of memory by
 /// [`rows_of_memory`]: a program that calls neither has none of their code.
 macro_rules! tables {
-    ($($(#[$doc:meta])+ $name:ident $key:literal [$($form:literal),*] with $columns:expr, from $source:ident $make:expr $(, or $of_report:path)?;)+) => {
+    ($($(#[doc = $doc:literal])+ $name:ident $key:literal [$($form:literal),*] with $columns:expr, from $source:ident $make:expr $(, or $of_report:path)?;)+) => {
         /// Which table of a run.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum TableName {
-            $($(#[$doc])+ $name,)+
+            $($(#[doc = $doc])+ $name,)+
         }
 
         impl TableName {
@@ -71,6 +71,13 @@ macro_rules! tables {
             pub fn key(self) -> &'static str {
                 match self {
                     $(TableName::$name => $key,)+
+                }
+            }
+
+            /// What the table lists, in one line.
+            pub fn about(self) -> &'static str {
+                match self {
+                    $(TableName::$name => concat!($($doc),+).trim_ascii(),)+
                 }
             }
 
@@ -93,6 +100,13 @@ macro_rules! tables {
         pub fn columns_of(name: TableName) -> Vec<Column> {
             match name {
                 $(TableName::$name => $columns,)+
+            }
+        }
+
+        /// The columns of a table all of whose forms have the same ones, or that is of memory.
+        fn columns_of_plain_form(name: TableName, variant: &str) -> Vec<Column> {
+            match name {
+                $(TableName::$name => made!(form_columns $source $make, $columns, variant),)+
             }
         }
 
@@ -152,6 +166,12 @@ macro_rules! made {
     };
     (is_of_memory $source:ident) => {
         false
+    };
+    (form_columns memory $make:expr, $columns:expr, $variant:ident) => {
+        Rows::columns(&$make(&Recorded::default(), $variant)).to_vec()
+    };
+    (form_columns $source:ident $make:expr, $columns:expr, $variant:ident) => {
+        $columns
     };
     (columns memory $columns:expr) => {
         Vec::new()
@@ -260,6 +280,15 @@ impl TableName {
     /// The table of that word.
     pub fn from_key(key: &str) -> Option<TableName> {
         TableName::ALL.into_iter().find(|name| name.key() == key)
+    }
+}
+
+/// The columns of a table in one of its [forms](TableName::forms), whatever the run is; empty for the usual form.
+pub fn columns_of_form(name: TableName, variant: &str) -> Vec<Column> {
+    match name {
+        TableName::Collectives => collectives::columns_of_form(variant),
+        TableName::Range => range::columns_of_form(variant),
+        _ => columns_of_plain_form(name, variant),
     }
 }
 

@@ -166,7 +166,7 @@ pub(super) static COLUMNS: [(Column, OpValue); 39] = [
         OpValue::Cell(|_, _, op| CellRef::float(op.flops)),
     ),
     (
-        column("bytes_accessed", "Bytes", Unit::Bytes, "Bytes read and written by all executions."),
+        column("bytes_accessed", "Bytes", Unit::Bytes, "Bytes read and written by all executions.").real(),
         OpValue::Cell(|_, _, op| CellRef::float(op.bytes)),
     ),
     (op_columns::DATA_TYPE, OpValue::Label(OpLabel::DataType)),

@@ -92,6 +92,11 @@ pub(super) fn all_columns() -> Vec<Column> {
     columns(&COLUMNS).into_iter().chain(counters::COLUMNS).collect()
 }
 
+/// The columns of one form.
+pub(super) fn columns_of_form(variant: &str) -> Vec<Column> {
+    if variant == super::COUNTER { counters::COLUMNS.to_vec() } else { columns(&COLUMNS) }
+}
+
 /// The groups of an area, most time first, then in the order in which they are met.
 pub(super) struct RangeRows<'a> {
     of: AreaOf<'a>,

@@ -37,6 +37,24 @@ fn columns_are_those_of_all_forms() {
 }
 
 #[test]
+fn the_columns_of_a_form_are_those_of_its_table() {
+    let run = Run::default();
+    let examined = analyse(&run, &Settings::default());
+    let context = examined.context(&run);
+    let recorded = Recorded::default();
+    for name in TableName::ALL {
+        assert!(name.about().ends_with('.') && name.about().len() < 120, "{}", name.about());
+        for form in name.forms().iter().chain(&[""]) {
+            let rows = rows_of_memory(&recorded, name, form).unwrap_or_else(|| rows(&context, name, form));
+            // A table of an area is made by another function.
+            if !name.is_of_area() {
+                assert_eq!(rows.columns(), columns_of_form(name, form), "{} by {form}", name.key());
+            }
+        }
+    }
+}
+
+#[test]
 fn every_column_says_in_one_sentence_what_it_is() {
     let all: Vec<Column> = TableName::ALL.into_iter().flat_map(columns_of).collect();
     assert!(all.len() > 300, "{}", all.len());

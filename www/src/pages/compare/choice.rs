@@ -15,6 +15,10 @@ pub struct Chosen {
     pub file: String,
     /// What the user calls it; empty for its own name.
     pub called: String,
+    /// Sequences of a step.
+    pub batch: String,
+    /// Tokens of a sequence.
+    pub seq: String,
     /// Watts of a device.
     pub watts: String,
     /// Dollars of a device and hour.
@@ -50,13 +54,15 @@ impl Choice {
     pub fn read(state: State) -> Choice {
         let option = |key: &str| state.route.with(|route| route.query.options.get(key).cloned().unwrap_or_default());
         let list = |key: &str| option(key).split('\n').map(str::to_owned).collect::<Vec<_>>();
-        let [names, files, called, watts, dollars, groups] =
-            ["runs", "files", "called", "watts", "dollars", "groups"].map(list);
+        let [names, files, called, batch, seq, watts, dollars, groups] =
+            ["runs", "files", "called", "batch", "seq", "watts", "dollars", "groups"].map(list);
         let at = |list: &[String], index: usize| list.get(index).cloned().unwrap_or_default();
         let chosen = |(index, name): (usize, String)| Chosen {
             name,
             file: at(&files, index),
             called: at(&called, index),
+            batch: at(&batch, index),
+            seq: at(&seq, index),
             watts: at(&watts, index),
             dollars: at(&dollars, index),
             group: at(&groups, index),
@@ -78,6 +84,8 @@ impl Choice {
             ("runs", list(|it| &it.name)),
             ("files", list(|it| &it.file)),
             ("called", list(|it| &it.called)),
+            ("batch", list(|it| &it.batch)),
+            ("seq", list(|it| &it.seq)),
             ("watts", list(|it| &it.watts)),
             ("dollars", list(|it| &it.dollars)),
             ("groups", list(|it| &it.group)),
@@ -107,6 +115,8 @@ impl Choice {
                     name: metadata.name().to_owned(),
                     file: metadata.trace_file.clone(),
                     called: String::new(),
+                    batch: String::new(),
+                    seq: String::new(),
                     watts: text(metadata.compared.watts_per_device),
                     dollars: text(metadata.compared.dollars_per_device_hour),
                     group: metadata.compared.comparison_group.clone().unwrap_or_default(),

@@ -1,4 +1,4 @@
-//! Oddities and damage: what each file gives, and which warning it raises.
+//! Tests of odd and damaged files: the resulting events and warnings.
 
 use proptest::prelude::*;
 
@@ -12,7 +12,7 @@ const FUSION: (&str, i64, i64) = ("fusion.1", 1_500_000, 2_250_000);
 type Times = Vec<(String, i64, i64)>;
 type Counts = Vec<(String, Option<u64>)>;
 
-/// One more event beside the good one: the events and warnings of the trace.
+/// Decodes a valid event and one more event. Returns the events and warnings of the trace.
 fn beside(event: &str) -> (Times, Counts) {
     let trace = decode(format!("{HEAD}{event},{OP}]}}")).unwrap();
     let owned = events(&trace).into_iter().map(|(name, start, duration)| (name.to_owned(), start, duration)).collect();
@@ -20,7 +20,7 @@ fn beside(event: &str) -> (Times, Counts) {
 }
 
 #[test]
-fn shapes_of_the_list_that_are_complete_raise_no_warning() {
+fn complete_lists_of_any_form_raise_no_warning() {
     let shapes = [
         format!("{HEAD}{OP}]}}"),
         format!("{HEAD}{OP},{{}}]}}"),
@@ -47,7 +47,7 @@ fn shapes_of_the_list_that_are_complete_raise_no_warning() {
 }
 
 #[test]
-fn a_list_without_its_end_is_kept_up_to_there() {
+fn a_list_without_its_end_is_kept() {
     let unterminated = decode(format!("[{OP},{OP},")).unwrap();
     assert_eq!(warnings(&unterminated), [("json_unterminated", None)]);
     assert_eq!(unterminated.warnings.first().map(|warning| warning.severity), Some(Severity::Note));
@@ -83,7 +83,7 @@ fn every_truncation_keeps_the_events_before_it() {
 }
 
 #[test]
-fn times_that_are_none_are_counted() {
+fn invalid_times_are_counted() {
     let cases = [
         (r#"{"ph":"X","ts":NaN,"dur":1,"name":"a"}"#, "time_not_a_number"),
         (r#"{"ph":"X","ts":1,"dur":Infinity,"name":"a"}"#, "time_not_a_number"),
@@ -115,7 +115,7 @@ fn times_that_are_none_are_counted() {
 }
 
 #[test]
-fn events_that_mean_nothing_here_are_passed_over_in_silence() {
+fn irrelevant_events_are_skipped_without_a_warning() {
     for event in [
         r#"{"ph":"i","ts":1,"s":"t","name":"x"}"#,
         r#"{"ph":"C","ts":1,"name":"x","args":{"a":1}}"#,
@@ -132,7 +132,7 @@ fn events_that_mean_nothing_here_are_passed_over_in_silence() {
 #[test]
 fn times_are_kept_to_the_picosecond_and_may_be_negative() {
     let cases = [
-        // XLA's way to write none.
+        // XLA's way to write zero.
         (r#"{"ph":"X","ts":1.0000001,"dur":9.9999999999999995e-07,"name":"a"}"#, (1_000_000, 0)),
         (r#"{"ph":"X","ts":1.0000001,"dur":2.0000000000000001e-06,"name":"a"}"#, (1_000_000, 2)),
         (r#"{"ph":"X","ts":2,"dur":0.0006,"name":"a"}"#, (2_000_000, 600)),
@@ -166,8 +166,8 @@ fn text_is_decoded_and_bad_bytes_replaced() {
 }
 
 #[test]
-fn one_broken_event_does_not_take_the_next_ones_with_it() {
-    // A lost quote turns strings inside out: the event after it goes too, the third is found again.
+fn one_broken_event_does_not_hide_the_next_ones() {
+    // A missing quote turns strings inside out. The next event is lost too, and the third one is found again.
     let broken = OP.replace("\"fusion.1\",\"args", "\"fusion.1,\"args");
     let trace = decode(format!("{HEAD}{broken},{OP},{OP},{OP}]}}")).unwrap();
     assert!(trace.events.len() >= 2, "{} events", trace.events.len());
@@ -175,10 +175,10 @@ fn one_broken_event_does_not_take_the_next_ones_with_it() {
 }
 
 #[test]
-fn what_is_no_trace_is_refused_with_what_it_is() {
+fn other_files_are_refused_with_their_kind() {
     let cases = [
         ("<html>not found</html>", "neither a JSON object nor a JSON array"),
-        ("   \n", "text without any content"),
+        ("   \n", "an empty text"),
         ("{}", "an empty JSON object"),
         ("[]", "a JSON array without trace events"),
         (r#"[1,2,{"a":1}]"#, "a JSON array without trace events"),
@@ -186,7 +186,7 @@ fn what_is_no_trace_is_refused_with_what_it_is() {
             r#"{"$schema":"x","shared":{"frames":[{"name":"A"}]},"profiles":[]}"#,
             "\"$schema\", \"shared\", \"profiles\"",
         ),
-        (r#"{"shared":{"frames":["#, "cut off"),
+        (r#"{"shared":{"frames":["#, "truncated"),
         (r#"{"traceEvents":7}"#, "without \"traceEvents\""),
     ];
     for (text, part) in cases {
@@ -209,7 +209,7 @@ fn one_absurd_time_does_not_stretch_the_capture() {
 }
 
 #[test]
-fn a_broken_last_event_is_one_loss_and_no_cut() {
+fn a_broken_last_event_is_one_loss_and_not_a_cut() {
     let trace = decode(format!(r#"{HEAD}{OP},{{"ph":"X" "ts":1}}]}}"#)).unwrap();
     assert_eq!((events(&trace), warnings(&trace)), (vec![FUSION], vec![("event_unreadable", Some(1))]));
     let cut = decode(format!(r#"{HEAD}{OP},{{"ph":"X" "ts":1}},{{"na"#)).unwrap();
@@ -220,7 +220,7 @@ fn a_broken_last_event_is_one_loss_and_no_cut() {
 }
 
 #[test]
-fn text_that_is_not_needed_is_not_held() {
+fn irrelevant_text_is_not_buffered() {
     let mut decoder = ChromeJsonDecoder::new("test.json");
     let push = |decoder: &mut ChromeJsonDecoder, piece: &str| {
         for _ in 0..1000 {
@@ -241,7 +241,7 @@ fn text_that_is_not_needed_is_not_held() {
 }
 
 #[test]
-fn ids_that_occur_once_do_not_stay() {
+fn ids_that_occur_once_are_dropped() {
     let pair = |id: u32| {
         format!(
             r#"{{"ph":"b","cat":"c","id":{id},"ts":{id},"name":"a"}},{{"ph":"e","cat":"c","id":{id},"ts":{id}.5}},"#
@@ -250,13 +250,13 @@ fn ids_that_occur_once_do_not_stay() {
     let mut decoder = ChromeJsonDecoder::new("test.json");
     decoder.push(HEAD.as_bytes()).unwrap();
     (0..10_000).for_each(|id| decoder.push(pair(id).as_bytes()).unwrap());
-    // The end of the last pair may still wait in the tail.
+    // The end of the last pair may still be in the tail.
     assert!(decoder.events() > 9_000 && decoder.scanner.store.pairs.open_tracks() <= 1);
     assert_eq!(decoder.finish().unwrap().events.len(), 10_000);
 }
 
 #[test]
-fn nesting_and_length_are_bounded_by_nothing_but_counters() {
+fn nesting_and_length_are_unlimited() {
     let deep = format!("{}{}", "[{\"a\":".repeat(100_000), "}]".repeat(100_000));
     let long = "x".repeat(super::super::scanner::MAX_EVENT + 10);
     let event = |args: &str| OP.replace(r#"{"hlo_op":"fusion.1"}"#, args);
@@ -271,7 +271,7 @@ fn nesting_and_length_are_bounded_by_nothing_but_counters() {
     assert_eq!(warnings(&decode_in(unclosed.as_bytes(), 4096).unwrap()), [("json_cut_off", None)]);
 }
 
-/// A trace of several shapes of events, for mutation.
+/// A trace with several shapes of events, for mutation.
 fn specimen() -> String {
     let mut text = String::from(HEAD);
     for step in 0..6 {

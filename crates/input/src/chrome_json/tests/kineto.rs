@@ -1,9 +1,9 @@
-//! What other writers than JAX do: categories, absolute times, pairs, names that come late.
+//! Tests of writers other than JAX: categories, absolute times, pairs, and names that come late.
 
 use super::{decode, describe, events, values, warnings};
 use trace::{EventColumn, Framework, LineKind, PlaneKind, Platform, StatValue};
 
-/// Without metadata a process is called by what ran on it.
+/// A process without metadata is named after the work that ran on it.
 #[test]
 fn a_nameless_process_with_kernels_is_a_gpu() {
     let trace = decode(
@@ -67,7 +67,7 @@ fn kineto_is_understood() {
     let (host, gpu) = (trace.planes.first().unwrap(), trace.planes.get(1).unwrap());
     assert_eq!(trace.plane_stat(gpu, "memory_size"), Some(StatValue::Int(85_899_345_920)));
     assert_eq!(trace.plane_stat(host, "rank"), Some(StatValue::Int(2)));
-    // All processes are called by the program's name; the label says which device it is.
+    // All processes have the program's name. Only the label identifies the device.
     assert_eq!((trace.text(host.name), trace.text(gpu.name)), ("python3", "GPU 3"));
     for (stat, text) in [("labels", "GPU 3"), ("gpu_device_name", "Made-Up 9000")] {
         let id = trace.strings.find(text).unwrap();
@@ -76,7 +76,7 @@ fn kineto_is_understood() {
 }
 
 #[test]
-fn kineto_tells_what_a_collective_moves() {
+fn kineto_records_the_sizes_of_collectives() {
     let kernel = |args: &str| {
         format!(
             r#"[{{"ph":"X","cat":"kernel","name":"ncclDevKernel_AllReduce","pid":0,"tid":7,"ts":1,"dur":10,"args":{{{args}}}}}]"#
@@ -93,7 +93,7 @@ fn kineto_tells_what_a_collective_moves() {
         ),
         "collective:allreduce in_elements:1024 out_elements:1024 group_size:2 dtype:BFloat16 ranks:0,1 grid:24,1,1"
     );
-    // A list that was cut, and words that mean something else where nothing is launched.
+    // A truncated list, and keys that have another meaning in events that are not launches.
     assert_eq!(
         details(r#""Collective name":"allgather","Process Group Ranks":"[0, 1, ..., 7]""#),
         "collective:allgather"
@@ -158,7 +158,7 @@ fn names_may_come_late_and_twice() {
 }
 
 #[test]
-fn the_writer_is_told_by_what_only_it_writes() {
+fn the_writer_is_detected_by_unique_events() {
     let event = |name: &str| format!(r#"{{"ph":"X","pid":3,"tid":2,"ts":1,"dur":1,"name":"{name}"}}"#);
     let xla = |name: &str| format!(r#"{{"metadata":{{"highres-ticks":true}},"traceEvents":[{}]}}"#, event(name));
     assert_eq!(decode(xla("train")).unwrap().framework, Framework::Jax);

@@ -1,4 +1,5 @@
-//! Counters, instants, flows and the order of threads: kept, on the trace's clock, and of no influence on anything else.
+//! Tests of counters, instants, flows and the order of threads: kept, on the trace's clock, and without effect on the
+//! rest.
 
 use super::decode;
 use base::Ps;
@@ -74,7 +75,7 @@ fn points_of_flows_are_joined_by_category_name_and_id() {
 
 /// Neither planes nor lines, nor warnings.
 #[test]
-fn they_add_nothing_else() {
+fn marks_add_nothing_else() {
     let [with, without] = [MARKS, ""].map(|marks| decode(file(marks)).unwrap());
     let rest =
         |trace: &trace::Trace| (trace.planes.len(), trace.lines.len(), trace.events.len(), trace.warnings.clone());

@@ -1,11 +1,11 @@
-//! Events that repeat each other: read among others, an event must say what it says when it is alone in its file.
+//! Tests of events that repeat each other: an event must give the same result as if it were alone in its file.
 
 use proptest::prelude::*;
 
 use super::{decode, decode_in, events};
 use trace::{Args, EventColumn, EventId, Trace};
 
-/// All that the event at `id` says, with text in place of handles.
+/// Formats everything about the event at `id`, with text in place of handles.
 fn said(trace: &Trace, id: EventId) -> String {
     let event = trace.events.get(id).unwrap();
     let args = trace.args_of(&event);
@@ -41,8 +41,8 @@ fn said(trace: &Trace, id: EventId) -> String {
     format!("{:?} {numbers:?} {ids:?} {:?} {:?}", texts.map(|text| trace.text(text)), event.start, event.duration)
 }
 
-/// An event of a few names, threads and arguments, so that many differ in one place only: written as profilers do, and
-/// with its keys in another order.
+/// Generates an event with few names, threads and arguments, so that many events differ in only one place. Returns it
+/// as profilers write it, and with its keys in another order.
 fn event() -> impl Strategy<Value = [String; 2]> {
     let names = prop::sample::select(vec!["fusion.1", "fusion.2", r"a\\b", "ProfilerStep#3"]);
     let cats = prop::sample::select(vec!["", r#""cat":"kernel","#, r#""cat":"cpu_op","#]);
@@ -118,7 +118,7 @@ proptest! {
 }
 
 #[test]
-fn of_a_repeated_key_the_last_counts() {
+fn the_last_of_repeated_keys_counts() {
     let event = |name: &str, more: &str| {
         format!(r#"{{"ph":"X","tid":1,"ts":1,"dur":1,"name":"{name}","args":{{"hlo_op":"x","run_id":"5"}}{more}}}"#)
     };
@@ -147,7 +147,7 @@ fn of_a_repeated_key_the_last_counts() {
 
 #[test]
 fn more_names_than_are_remembered_lose_nothing() {
-    // Two rounds over far more names than there are slots: each name's neighbours push it out again and again.
+    // Two rounds over far more names than slots, so that each name is replaced by its neighbours many times.
     let count = 20_000;
     let text: String = (0..2 * count)
         .map(|index| {

@@ -1,4 +1,4 @@
-//! A synthetic JAX trace whose totals are summed while it is written: the decoder must come to the same picoseconds.
+//! Writes a synthetic JAX trace and sums its durations. The decoder must give the same totals to the picosecond.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -6,7 +6,7 @@ use std::fmt::Write;
 use super::{decode, decode_in, warnings};
 use trace::{EventColumn, Trace};
 
-/// Microseconds as XLA's writer prints them: 17 significant digits.
+/// Formats microseconds as XLA's writer prints them, with 17 significant digits.
 fn us(ps: i64) -> String {
     let text = format!("{:.16e}", ps as f64 / 1e6);
     let (digits, exponent) = text.split_once('e').unwrap();
@@ -20,7 +20,8 @@ fn us(ps: i64) -> String {
     }
 }
 
-/// `count` op events over a few lines, with every kind of id varying, and the total of each op in picoseconds.
+/// Writes `count` op events on a few lines, with all kinds of ids. Returns the text and the total of each op in
+/// picoseconds.
 fn synthetic(count: i64) -> (String, BTreeMap<String, i64>) {
     let mut text = String::from(r#"{"displayTimeUnit":"ns","metadata":{"highres-ticks":true},"traceEvents":["#);
     let mut totals = BTreeMap::new();

@@ -1,29 +1,29 @@
-//! Names of C++ kernels for people: `_Z11flip_filterIffEvPT0_PKT_iiii` is `void flip_filter<float, float>(float*, ...)`.
+//! Demangles names of C++ kernels: `_Z11flip_filterIffEvPT0_PKT_iiii` is `void flip_filter<float, float>(float*, ...)`.
 //!
 //! Reads the subset of the Itanium C++ ABI's mangling that kernels use: nested and local names, templates with their
-//! literals and packs, substitutions, builtin, pointer, function and array types, lambdas. Expressions in template arguments
-//! and what is rarer still are not read: the name is shown as it stands then. The form is that of `c++filt`, which is also
-//! what the collectors that demangle print.
+//! literals and packs, substitutions, builtin, pointer, function and array types, lambdas. Expressions in template
+//! arguments and rarer forms are not supported; such names stay as they are. The output format is that of `c++filt`,
+//! which the collectors that demangle also use.
 
 mod names;
 mod types;
 
-/// Longer names are shown as they stand.
+/// Maximum length of a name. Longer names stay as they are.
 const MAX_INPUT: usize = 8 * 1024;
 
-/// A name that gets longer than this by its substitutions is shown as it stands.
+/// Maximum length of a demangled name. Names that substitutions make longer stay as they are.
 const MAX_OUTPUT: usize = 32 * 1024;
 
-/// Names that nest deeper are shown as they stand.
+/// Maximum nesting depth. Names that nest deeper stay as they are.
 const MAX_DEPTH: u32 = 96;
 
-/// All text that may be written while one name is read: substitutions can double it at every step.
+/// Maximum amount of text that is written while one name is read: substitutions can double it at every step.
 const MAX_WORK: usize = 4 * 1024 * 1024;
 
-/// The name as C++ writes it; `None` where it is not mangled, or not in a way that is known here.
+/// Demangles a name. Returns `None` if it is not mangled or uses an unsupported form.
 pub fn demangle(name: &str) -> Option<String> {
     let mangled = name.strip_prefix("_Z")?;
-    // Compilers append what they cloned the function for: `.kd` of ROCm, `.part.0`.
+    // Compilers append the reason for which they cloned the function: `.kd` of ROCm, `.part.0`.
     let (mangled, clone) = mangled.split_at(mangled.find('.').unwrap_or(mangled.len()));
     if mangled.len() > MAX_INPUT || !mangled.is_ascii() {
         return None;
@@ -36,7 +36,7 @@ pub fn demangle(name: &str) -> Option<String> {
     Some(if clone.is_empty() { text } else { format!("{text} [clone {clone}]") })
 }
 
-/// The name without return type, template arguments and parameters: `tensorflow::functor::ApplyAdamKernel`.
+/// Returns the name without return type, template arguments and parameters: `tensorflow::functor::ApplyAdamKernel`.
 pub fn short_name(name: &str) -> String {
     let name = name.strip_suffix(".kd").unwrap_or(name);
     let name = name.split(" [clone ").next().unwrap_or(name);
@@ -60,12 +60,12 @@ pub fn short_name(name: &str) -> String {
         }
     }
     let short = short.trim();
-    // Templates are written with their return type, and those of kernels return nothing.
+    // The names of templates include the return type, which is void for kernels.
     let short = short.strip_prefix("void ").unwrap_or(short);
     if short.is_empty() { name.to_owned() } else { short.to_owned() }
 }
 
-/// A type or a name, as what stands before a declared thing and after it: `void (*` and `)(int)`.
+/// A type or a name, split into the text before and after the declared name: `void (*` and `)(int)`.
 #[derive(Clone, Debug, Default)]
 struct Text {
     left: String,
@@ -93,9 +93,9 @@ struct Parser<'a> {
     bytes: &'a [u8],
     at: usize,
     substitutions: Vec<Text>,
-    /// What `T_`, `T0_` ... stand for.
+    /// Arguments that `T_`, `T0_` ... refer to.
     arguments: Vec<Argument>,
-    /// Which element of packs is read while a pack is expanded, and how many there are.
+    /// Index of the current element while a pack is expanded.
     pack_index: Option<usize>,
     pack_length: usize,
     depth: u32,
@@ -136,7 +136,7 @@ impl<'a> Parser<'a> {
         Some(byte)
     }
 
-    /// A decimal number without sign.
+    /// Parses a decimal number without sign.
     fn number(&mut self) -> Option<usize> {
         let start = self.at;
         while self.peek().is_some_and(|byte| byte.is_ascii_digit()) {
@@ -145,7 +145,7 @@ impl<'a> Parser<'a> {
         std::str::from_utf8(self.bytes.get(start..self.at)?).ok()?.parse().ok()
     }
 
-    /// `_` is 0, `0_` is 1, ... in the base given (36 for substitutions, 10 for the rest).
+    /// Parses a sequence number: `_` is 0, `0_` is 1, ... in the given base (36 for substitutions, 10 otherwise).
     fn sequence(&mut self, base: u32) -> Option<usize> {
         let mut value: Option<usize> = None;
         loop {
@@ -161,7 +161,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// Counts what is written, so that a name of a few bytes cannot grow without end.
+    /// Limits the length of a text and the total work, so that a name of a few bytes cannot grow without end.
     fn bounded(&mut self, text: Text) -> Option<Text> {
         let length = text.left.len() + text.right.len();
         self.work += length;
@@ -183,7 +183,7 @@ impl<'a> Parser<'a> {
     }
 }
 
-/// Elements separated by commas; those of empty packs are left out.
+/// Joins elements with commas. Omits those of empty packs.
 fn join(texts: &[Text]) -> String {
     let texts: Vec<String> = texts.iter().map(Text::whole).filter(|text| !text.is_empty()).collect();
     texts.join(", ")

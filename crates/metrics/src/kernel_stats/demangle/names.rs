@@ -1,15 +1,15 @@
-//! Names: nested, local, templates, operators, lambdas.
+//! Parses names: nested, local, templates, operators, lambdas.
 
 use super::{Argument, Parser, Text, join};
 
-/// A name, and what decides how the function's type follows it.
+/// A name, and properties that determine the text of the function's type.
 pub(super) struct Name {
     pub text: Text,
-    /// Whether the last part of the name has template arguments: the function's return type is written then.
+    /// True if the last part of the name has template arguments. Then the function's return type is written.
     template: bool,
-    /// Constructors and destructors have no return type.
+    /// True for constructors and destructors, which have no return type.
     structor: bool,
-    /// ` const` of a member function.
+    /// Qualifiers of a member function: ` const`.
     qualifiers: String,
 }
 
@@ -37,8 +37,8 @@ const OPERATORS: &[(&str, &str)] = &[
 ];
 
 impl Parser<'_> {
-    /// A function with its type, or the name of data. `with_return`: a template's return type too, which is left out of
-    /// names inside of names.
+    /// Parses a function with its type, or the name of data. `with_return` adds a template's return type, which is
+    /// omitted for names inside of names.
     pub(super) fn encoding(&mut self, with_return: bool) -> Option<String> {
         self.nested(|parser| {
             let name = parser.name(true)?;
@@ -62,7 +62,8 @@ impl Parser<'_> {
         })
     }
 
-    /// `outermost`: the name of the function itself, whose template arguments its type refers to.
+    /// Parses a name. `outermost` is true for the name of the function itself, because its type refers to its template
+    /// arguments.
     pub(super) fn name(&mut self, outermost: bool) -> Option<Name> {
         self.nested(|parser| match parser.peek()? {
             b'N' => parser.nested_name(outermost),
@@ -90,7 +91,7 @@ impl Parser<'_> {
         })
     }
 
-    /// `N3foo3barIiEE`: each prefix can be substituted later.
+    /// Parses `N3foo3barIiEE`. Each prefix is a candidate for later substitutions.
     fn nested_name(&mut self, outermost: bool) -> Option<Name> {
         self.at += 1;
         let mut qualifiers = String::new();
@@ -110,7 +111,7 @@ impl Parser<'_> {
             match self.peek()? {
                 b'E' => {
                     self.at += 1;
-                    // The whole name is no prefix: what stands for it is remembered where it is a type.
+                    // The whole name is not a prefix. If it is a type, `any_type` remembers it.
                     self.substitutions.pop();
                     return Some(Name { qualifiers, ..name });
                 }
@@ -121,7 +122,7 @@ impl Parser<'_> {
                 }
                 b'S' => {
                     name = Name { text: self.substitution()?, ..Name::plain("") };
-                    // Not remembered again; a later pop must not take another's place.
+                    // A substitution is not remembered again. A later pop must not remove another entry.
                     if self.peek()? == b'E' {
                         return None;
                     }
@@ -141,10 +142,10 @@ impl Parser<'_> {
         }
     }
 
-    /// `Z<function>E<name>`: something inside a function.
+    /// Parses `Z<function>E<name>`: an entity inside a function.
     fn local_name(&mut self) -> Option<Name> {
         self.at += 1;
-        // The function's own template arguments hold inside it only.
+        // The function's own template arguments are valid only inside it.
         let outer = std::mem::take(&mut self.arguments);
         let function = self.encoding(false)?;
         if !self.eat("E") {
@@ -159,7 +160,7 @@ impl Parser<'_> {
         Some(Name { text, ..entity })
     }
 
-    /// The name with its template arguments, which follow.
+    /// Appends the template arguments, which follow, to a name.
     fn template(&mut self, name: Name, outermost: bool) -> Option<Name> {
         let arguments = self.template_arguments()?;
         let mut texts = Vec::new();
@@ -178,9 +179,9 @@ impl Parser<'_> {
         Some(Name { text, template: true, ..name })
     }
 
-    /// One part of a name. `scope` is what stands before it: a constructor repeats its last part.
+    /// Parses one part of a name. `scope` is the text before it: a constructor repeats its last part.
     fn unqualified(&mut self, scope: &str) -> Option<Name> {
-        // Internal linkage leaves no trace in the name.
+        // Internal linkage does not appear in the demangled name.
         self.eat("L");
         let name = match self.peek()? {
             b'0'..=b'9' => Name::plain(self.source_name()?),
@@ -228,7 +229,7 @@ impl Parser<'_> {
         Some(if anonymous { "(anonymous namespace)" } else { text }.to_owned())
     }
 
-    /// `S_`, `S0_`, ... and the abbreviations of the standard library.
+    /// Parses `S_`, `S0_`, ... and the abbreviations of the standard library.
     pub(super) fn substitution(&mut self) -> Option<Text> {
         self.at += 1;
         let standard = match self.peek()? {

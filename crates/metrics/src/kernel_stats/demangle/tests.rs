@@ -1,6 +1,6 @@
 use super::*;
 
-/// Mangled names of real kernels, and what GNU c++filt makes of them.
+/// Mangled names of real kernels, with the output of GNU c++filt.
 const NAMES: &str = include_str!("names.tsv");
 
 #[test]
@@ -16,7 +16,7 @@ fn names_are_those_of_cppfilt() {
 }
 
 #[test]
-fn what_is_not_mangled_or_not_known_stays_as_it_is() {
+fn unmangled_and_unsupported_names_stay() {
     for name in [
         "",
         "loop_add_fusion",
@@ -45,7 +45,7 @@ fn every_cut_and_every_changed_byte_is_survived() {
             let _ = demangle(std::str::from_utf8(&changed).unwrap());
         }
     }
-    // Each pair doubles the text: stopped by the limits instead of filling the memory.
+    // Each pair doubles the text. The limits stop it before it fills the memory.
     let doubling = format!("_Z1fI1A{}EvT_", "1BIS_S_E".repeat(200));
     let _ = demangle(&doubling);
     assert_eq!(demangle(&format!("_Z1f{}i", "P".repeat(5_000))), None, "too deep");

@@ -1,4 +1,4 @@
-//! Types, template arguments and literals.
+//! Parses types, template arguments and literals.
 
 use super::{Argument, Parser, Text, join};
 
@@ -41,7 +41,7 @@ const LONGER_BUILTINS: &[(&str, &str)] = &[
 ];
 
 impl Parser<'_> {
-    /// Any type.
+    /// Parses any type.
     pub(super) fn data_type(&mut self) -> Option<Text> {
         self.nested(Parser::any_type)
     }
@@ -68,7 +68,7 @@ impl Parser<'_> {
             b'D' if self.eat("Dp") => return self.pack_expansion(),
             b'T' => {
                 let text = self.template_parameter()?;
-                // A template template parameter with separate arguments.
+                // A template template parameter with separate arguments is not supported.
                 if self.peek() == Some(b'I') {
                     return None;
                 }
@@ -97,7 +97,7 @@ impl Parser<'_> {
     fn pointer(&mut self, sign: &str) -> Option<Text> {
         self.at += 1;
         let mut text = self.data_type()?;
-        // A reference to what is a reference by substitution stays one.
+        // References to references collapse. They occur through substitutions.
         if sign != "*" && text.left.ends_with('&') {
             let collapsed = text.left.trim_end_matches('&').to_owned();
             let both = sign == "&&" && text.left.ends_with("&&");
@@ -115,14 +115,14 @@ impl Parser<'_> {
     fn qualified(&mut self, qualifier: &str) -> Option<Text> {
         self.at += 1;
         let mut text = self.data_type()?;
-        // Qualifiers of references and functions say nothing; the same one twice is one.
+        // Qualifiers of references and functions have no effect, and a repeated qualifier counts once.
         if !text.left.ends_with('&') && !text.left.ends_with(qualifier) {
             text.left.push_str(qualifier);
         }
         Some(text)
     }
 
-    /// `FvPiE`: the return type, then the parameters.
+    /// Parses `FvPiE`: the return type, then the parameters.
     fn function(&mut self) -> Option<Text> {
         self.at += 1;
         self.eat("Y");
@@ -148,7 +148,7 @@ impl Parser<'_> {
         Some(Text { left: element.left, right: format!(" [{size}]{}", element.right) })
     }
 
-    /// `T_`, `T0_`, ...
+    /// Parses `T_`, `T0_`, ...
     pub(super) fn template_parameter(&mut self) -> Option<Text> {
         self.at += 1;
         let index = self.sequence(10)?;
@@ -165,7 +165,7 @@ impl Parser<'_> {
         self.bounded(text)
     }
 
-    /// `Dp<pattern>`: the pattern once for each element of the pack that it names.
+    /// Parses `Dp<pattern>`: repeats the pattern for each element of the pack that it names.
     fn pack_expansion(&mut self) -> Option<Text> {
         let (start, before) = (self.at, self.substitutions.len());
         let outer = self.pack_index.replace(0);
@@ -188,7 +188,7 @@ impl Parser<'_> {
         Some(text)
     }
 
-    /// `I<arguments>E`.
+    /// Parses `I<arguments>E`.
     pub(super) fn template_arguments(&mut self) -> Option<Vec<Argument>> {
         self.at += 1;
         let mut arguments = Vec::new();
@@ -212,13 +212,13 @@ impl Parser<'_> {
     fn template_argument(&mut self) -> Option<Text> {
         match self.peek()? {
             b'L' => self.literal(),
-            // Expressions are not read.
+            // Expressions are not supported.
             b'X' => None,
             _ => self.data_type(),
         }
     }
 
-    /// `Li256E`, `Lb1E`, `LN3foo4KindE2E`, `LDnE`.
+    /// Parses `Li256E`, `Lb1E`, `LN3foo4KindE2E`, `LDnE`.
     fn literal(&mut self) -> Option<Text> {
         self.at += 1;
         if self.eat("_Z") {

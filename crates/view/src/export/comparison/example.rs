@@ -87,6 +87,22 @@ pub(crate) fn comparison() -> Comparison {
         comparison_version: COMPARISON_VERSION.to_owned(),
         kind: ComparisonKind::SamePlatform,
         summary: vec!["new is twice as fast as main.".to_owned(), "Compute explains it.".to_owned()],
+        answer: Answer {
+            verdict: vec!["new is twice as fast as main.".to_owned()],
+            caveats: vec!["The sequence length of new is unknown.".to_owned()],
+            causes: vec!["Compute explains it.".to_owned()],
+        },
+        costs: vec![ComparedMetric {
+            metric: "efficiency.dollars_per_million_tokens".to_owned(),
+            title: "Cost per million tokens".to_owned(),
+            unit: "$".to_owned(),
+            direction: Direction::Lower,
+            values: vec![Some(0.5), Some(0.25)],
+            ratios: vec![Some(1.0), Some(2.0)],
+            verdicts: vec![None, Some(MetricVerdict::Better)],
+            ..ComparedMetric::default()
+        }],
+        phases: Vec::new(),
         runs: vec![run("main"), run("new")],
         baseline: 0,
         fairness: vec![

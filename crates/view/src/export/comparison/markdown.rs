@@ -2,9 +2,11 @@
 //! screen; everything else is folded behind.
 
 use super::words::{self, Judgement};
-use super::{check_title, chosen, name_of, others, scaled, unfair};
+use super::{chosen, front, is_told, name_of, others, scaled, unfair};
+use crate::document;
 use crate::export::markdown::escape;
 use base::format;
+use base::home::shared;
 use compare::{Cause, Change, ComparedMetric, Comparison, FairnessStatus};
 
 /// Rows of a table of ops.
@@ -13,7 +15,7 @@ const OPS: usize = 10;
 const CAUSES: usize = 5;
 /// Numbers that are not folded; of each line the first one that a run has.
 const KEY_NUMBERS: [&[&str]; 5] = [
-    &["step_timing.avg_step_time_us"],
+    &["step_time.typical_us"],
     &["throughput.tokens_per_sec", "throughput.samples_per_sec", "throughput.steps_per_sec"],
     &["compute_utilization.compute_util_percent"],
     &["step_breakdown.parts.communication_us"],
@@ -28,9 +30,7 @@ pub fn markdown(comparison: &Comparison) -> String {
         Some(chosen) => format!("## {} runs\n\n{}\n\n", names.len(), escape(chosen)),
         None => format!("## {}\n\n", names.join(" and ")),
     };
-    for sentence in &comparison.summary {
-        text.push_str(&format!("- {}\n", escape(sentence)));
-    }
+    text.push_str(&document::markdown::blocks(&front::blocks(comparison)));
     // Tables with a column for each run.
     let has_columns = chosen.is_none();
     if has_columns {
@@ -49,11 +49,7 @@ pub fn markdown(comparison: &Comparison) -> String {
         push_changes(&mut text, comparison, run, "Ops", &comparison.ops);
         push_changes(&mut text, comparison, run, "Kernels", &comparison.kernels);
     }
-    if !comparison.warnings.is_empty() {
-        let warnings: String = comparison.warnings.iter().map(|it| format!("- {}\n", escape(it))).collect();
-        push_folded(&mut text, "Warnings", &warnings);
-    }
-    text
+    shared(text)
 }
 
 /// What fills the memory of the runs, and which buffers came and went.
@@ -150,10 +146,6 @@ fn push_numbers(text: &mut String, comparison: &Comparison, names: &[String], sh
     for (index, name) in names.iter().enumerate() {
         titles.push(if index == comparison.baseline as usize { &baseline } else { name });
     }
-    let is_spoiled = shown.iter().any(|metric| !metric.spoiled_by.is_empty());
-    if is_spoiled {
-        titles.push("Spoiled by");
-    }
     let right: Vec<bool> = (0..titles.len()).map(|column| column > 0 && column <= names.len()).collect();
     push_head(text, &titles, &right);
     for metric in shown {
@@ -165,18 +157,13 @@ fn push_numbers(text: &mut String, comparison: &Comparison, names: &[String], sh
             }
             row.push(if metric.winner == Some(run) { format!("**{cell}**") } else { cell });
         }
-        if is_spoiled {
-            let spoiled: Vec<String> =
-                metric.spoiled_by.iter().map(|check| escape(check_title(comparison, check))).collect();
-            row.push(spoiled.join(", "));
-        }
         push_row(text, &row);
     }
 }
 
 /// What explains a run's difference; the causes that the summary has left out.
 fn push_causes(text: &mut String, comparison: &Comparison, run: u32) {
-    let is_said = |cause: &&Cause| comparison.summary.iter().any(|sentence| sentence.contains(&cause.text));
+    let is_said = |cause: &&Cause| is_told(comparison, cause);
     let mut left = comparison.causes.iter().filter(|cause| cause.run == run && !is_said(cause)).take(CAUSES).peekable();
     if left.peek().is_none() {
         return;
@@ -248,7 +235,7 @@ fn push_changes(text: &mut String, comparison: &Comparison, run: u32, what: &str
             &[
                 format!("{} {}", Judgement::of_change(change).symbol(), words::delta_us(delta)),
                 escape(&words::change(change)),
-                escape(&format::shorten(&change.name, 80)),
+                escape(&format::shorten(&change.title(), 80)),
                 escape(&words::class(&change.family)),
                 format::time_us(change.time_us[1]),
                 format::time_us(change.time_us[0]),

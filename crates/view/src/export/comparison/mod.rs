@@ -1,6 +1,7 @@
 //! A comparison in other shapes: one screen for people, Markdown for a pull request, JSON for programs, and a web page that stands
 //! for itself. All are made from [`Comparison`]; only the web page looks into the profiles too, for what belongs to one run.
 
+pub(crate) mod front;
 mod html;
 mod json;
 mod markdown;
@@ -17,7 +18,7 @@ pub use json::{generate_schema, json, schema};
 pub use markdown::markdown;
 pub use text::text;
 
-use compare::{Comparison, FairnessCheck, FairnessStatus};
+use compare::{Cause, Comparison, FairnessCheck, FairnessStatus};
 
 /// Indices of the runs other than the baseline that are compared in detail.
 fn others(comparison: &Comparison) -> impl Iterator<Item = u32> {
@@ -41,6 +42,11 @@ fn many(comparison: &Comparison) -> bool {
     comparison.runs.len() > 5
 }
 
+/// Whether the answer has a cause already.
+fn is_told(comparison: &Comparison, cause: &Cause) -> bool {
+    comparison.summary.iter().any(|sentence| sentence.contains(&cause.text))
+}
+
 /// The name of a run.
 fn name_of(comparison: &Comparison, run: u32) -> &str {
     comparison.runs.get(run as usize).map_or("", |run| run.name.as_str())
@@ -50,9 +56,4 @@ fn name_of(comparison: &Comparison, run: u32) -> &str {
 fn unfair(comparison: &Comparison) -> impl Iterator<Item = &FairnessCheck> {
     let of = |status| comparison.fairness.iter().filter(move |check| check.status == status);
     of(FairnessStatus::Differs).chain(of(FairnessStatus::Unknown))
-}
-
-/// What a fairness check is called where other parts of the comparison name it.
-pub(crate) fn check_title<'a>(comparison: &'a Comparison, check: &'a str) -> &'a str {
-    comparison.fairness.iter().find(|found| found.check == check).map_or(check, |found| found.title.as_str())
 }

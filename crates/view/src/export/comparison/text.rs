@@ -2,23 +2,22 @@
 //! difference comes from.
 
 use super::words::{self, Judgement};
-use super::{check_title, chosen, name_of, others, scaled, unfair};
-use crate::document::terminal::wrapped;
+use super::{chosen, front, name_of, others, scaled};
+use crate::document::terminal;
 use crate::export::columns::aligned;
 use base::format::{self, printable, shorten};
+use base::home::shared;
 use compare::{Change, ComparedMetric, Comparison, FairnessStatus, MatchedBy};
 
 /// Columns of the terminal that this is made for.
 const WIDTH: usize = 100;
 /// More runs than this stand below each other, not beside.
 const BESIDE: usize = 3;
-/// Runs that are introduced, and sentences that are reported.
+/// Runs that are introduced.
 const NAMED: usize = 8;
-const SENTENCES: usize = 8;
 /// Rows of the parts on the one screen; the JSON and the web page have all.
 const METRICS: usize = 12;
 const OPS: usize = 6;
-const WARNINGS: usize = 4;
 /// The longest bar of the waterfall.
 const BAR: f64 = 24.0;
 
@@ -36,13 +35,7 @@ pub fn text(comparison: &Comparison) -> String {
         text.push_str(&format!("and {left} more runs\n"));
     }
     text.push('\n');
-    for sentence in comparison.summary.iter().take(SENTENCES) {
-        push_item(&mut text, sentence);
-    }
-    let left = comparison.summary.len().saturating_sub(SENTENCES);
-    if left > 0 {
-        text.push_str(&format!("  and {left} more: --format json, --output report.html\n"));
-    }
+    text.push_str(&terminal::blocks(&front::blocks(comparison)));
     push_fairness(&mut text, comparison);
     if comparison.runs.len() <= BESIDE {
         push_metrics(&mut text, comparison);
@@ -65,8 +58,7 @@ pub fn text(comparison: &Comparison) -> String {
     }
     push_scaling(&mut text, comparison);
     push_trend(&mut text, comparison);
-    push_warnings(&mut text, comparison);
-    format::with_plain_spaces(&text)
+    shared(format::with_plain_spaces(&text))
 }
 
 fn clean(name: &str, width: usize) -> String {
@@ -74,35 +66,17 @@ fn clean(name: &str, width: usize) -> String {
 }
 
 fn push_wrapped(text: &mut String, before: &str, sentence: &str) {
-    for line in wrapped(&printable(sentence), WIDTH.saturating_sub(before.len())) {
+    for line in terminal::wrapped(&printable(sentence), WIDTH.saturating_sub(before.len())) {
         text.push_str(&format!("{before}{line}\n"));
     }
 }
 
-/// A sentence whose later lines stand under its first.
-fn push_item(text: &mut String, sentence: &str) {
-    for (index, line) in wrapped(&printable(sentence), WIDTH.saturating_sub(2)).iter().enumerate() {
-        text.push_str(&format!("{} {line}\n", if index == 0 { "*" } else { " " }));
-    }
-}
-
-/// Only what is not the same; the rest is counted.
+/// How many conditions are the same: the caveats say which are not.
 fn push_fairness(text: &mut String, comparison: &Comparison) {
-    if comparison.fairness.is_empty() {
-        return;
-    }
-    text.push_str("\nFairness\n");
-    let rows: Vec<Vec<String>> = unfair(comparison)
-        .map(|check| {
-            let values =
-                check.values.iter().map(|value| value.as_deref().map_or(format::DASH.to_owned(), |it| clean(it, 24)));
-            let values: Vec<String> = values.take(BESIDE + 1).collect();
-            vec![words::fairness(check.status).to_owned(), printable(&check.title), values.join(" | ")]
-        })
-        .collect();
-    text.push_str(&aligned(&rows, &[]));
     let same = comparison.fairness.iter().filter(|check| check.status == FairnessStatus::Same).count();
-    text.push_str(&format!("  = {same} of {} conditions are the same\n", comparison.fairness.len()));
+    if !comparison.fairness.is_empty() {
+        text.push_str(&format!("\nFairness: {same} of {} conditions are the same\n", comparison.fairness.len()));
+    }
 }
 
 /// One row per number, one column per run.
@@ -161,11 +135,6 @@ fn judged(comparison: &Comparison, metric: &ComparedMetric) -> String {
     }
     if let Some(winner) = metric.winner.filter(|_| several) {
         parts.push(format!("best: {}", clean(name_of(comparison, winner), 16)));
-    }
-    // A single value is not compared, so nothing spoils it.
-    if !metric.spoiled_by.is_empty() && metric.values.iter().flatten().count() > 1 {
-        let checks: Vec<&str> = metric.spoiled_by.iter().map(|check| check_title(comparison, check)).collect();
-        parts.push(format!("differs: {}", printable(&checks.join(", "))));
     }
     parts.join(", ")
 }
@@ -230,7 +199,7 @@ fn push_changes(text: &mut String, comparison: &Comparison, run: u32, what: &str
             vec![
                 format!("{} {}", Judgement::of_change(change).symbol(), words::delta_us(change.delta_us_per_step)),
                 words::change(change),
-                clean(&change.name, 44),
+                clean(&change.title(), 44),
                 format!("{} -> {}", format::time_us(change.time_us[1]), format::time_us(change.time_us[0])),
                 match change.matched_by {
                     MatchedBy::None => String::new(),
@@ -329,20 +298,6 @@ fn push_trend(text: &mut String, comparison: &Comparison) {
     }
 }
 
-fn push_warnings(text: &mut String, comparison: &Comparison) {
-    if comparison.warnings.is_empty() {
-        return;
-    }
-    text.push_str("\nWarnings\n");
-    for warning in comparison.warnings.iter().take(WARNINGS) {
-        push_wrapped(text, "  ", warning);
-    }
-    let left = comparison.warnings.len().saturating_sub(WARNINGS);
-    if left > 0 {
-        text.push_str(&format!("  and {left} more: --format json\n"));
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -351,10 +306,10 @@ mod tests {
     #[test]
     fn it_fits_a_screen_and_says_the_answer_first() {
         let text = text(&example::comparison());
-        assert!(text.lines().count() <= 60, "{text}");
+        assert!(text.lines().count() <= 64, "{text}");
         assert!(text.lines().all(|line| line.chars().count() <= WIDTH + 30), "{text}");
         assert!(text.contains("2.00x faster (−50.0 ms)"), "{text}");
-        assert!(text.contains("≠ differs") && text.contains("1 of 3 conditions are the same"), "{text}");
+        assert!(text.contains("1 of 3 conditions are the same"), "{text}");
         assert!(text.contains("−20.0 ms") && text.contains("--------"), "{text}");
         assert!(text.contains("without a partner: 100 µs of new and none of main."), "{text}");
         assert!(!text.contains('\u{1b}'), "{text}");

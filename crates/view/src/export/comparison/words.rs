@@ -186,6 +186,8 @@ fn value_of_digits(value: Option<f64>, unit: &str, digits: usize) -> String {
         "bytes" if value >= 0.0 && digits > format::DIGITS => format!("{} B", format::count(value as u64)),
         "bytes" if value >= 0.0 => format::bytes(value as u64),
         "GB/s" => format::si_of_digits(value * 1e9, "B/s", digits),
+        "Wh" => format::si_of_digits(value, "Wh", digits),
+        "$" => format!("${}", number()),
         "count" | "" => number(),
         other => match other.strip_prefix("1/") {
             Some(per) => format!("{}/{per}", number()),
@@ -226,7 +228,7 @@ pub fn times(ratio: f64) -> String {
 pub fn verdict(metric: &ComparedMetric, run: u32) -> Option<(Judgement, String)> {
     let verdict = (*metric.verdicts.get(run as usize)?)?;
     let ratio = metric.ratios.get(run as usize).copied().flatten().filter(|ratio| ratio.is_finite() && *ratio > 0.0);
-    let is_speed = metric.unit == "1/s" || metric.metric.starts_with("step_timing.") && metric.unit == "us";
+    let is_speed = metric.unit == "1/s" || metric.metric.starts_with("step_tim") && metric.unit == "us";
     let (better, worse) = match (is_speed, metric.direction) {
         (true, _) => ("faster", "slower"),
         (false, Direction::Lower) => ("lower", "higher"),

@@ -3,6 +3,7 @@
 use super::document::{STYLE, visible};
 use crate::pages::sections::{summary, what_to_do};
 use base::format::printable;
+use base::home::shared;
 use maud::{DOCTYPE, PreEscaped, html};
 use report::UnifiedProfile;
 
@@ -34,7 +35,7 @@ pub fn card(profile: &UnifiedProfile, step: Option<&str>) -> String {
             }
         }
     };
-    page.into_string()
+    shared(page.into_string())
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@
 //! style, the script, the profiles. The policy lets nothing run but the one script whose hash it names.
 
 use base::format::printable;
-use base::home::without_home;
+use base::home::shared;
 use base::json_text;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use report::UnifiedProfile;
@@ -85,8 +85,7 @@ pub fn whole(document: &Document<'_>) -> String {
             }
         }
     };
-    // The report is made to be shared.
-    without_home(&page.into_string())
+    shared(page.into_string())
 }
 
 /// The markup with the control characters that texts in it have written out: markup itself has none.

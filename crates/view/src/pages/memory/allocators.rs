@@ -12,14 +12,23 @@ use crate::tables::TableName;
 use base::format;
 use metrics::OpFamily;
 
+/// Option of the page: the allocator that is shown.
+const ALLOCATOR: &str = "allocator";
+
 /// The blocks; none where no allocator reported anything.
 pub fn blocks(kept: &KeptMemory, query: &PageQuery) -> Vec<Block> {
     let recorded = kept.recorded();
     let mut fullest: Vec<(u64, &Allocator)> =
         recorded.allocators.iter().filter_map(|it| Some((it.events.get(it.peak()?)?.used_bytes(), it))).collect();
     fullest.sort_by_key(|(used, _)| std::cmp::Reverse(*used));
-    let values = fullest.iter().map(|(_, it)| (key(it), format!("{}{}", it.name, host(recorded, it)))).collect();
-    let (chosen, buttons) = super::choice("allocator", "Allocator", values, query);
+    let values = recorded.allocators.iter().filter(|it| it.peak().is_some());
+    let values = values.map(|it| (key(it), format!("{}{}", it.title, host(recorded, it)))).collect();
+    // In the order of the devices; the fullest is chosen at first.
+    let mut query = query.clone();
+    if let Some((_, fullest)) = fullest.first() {
+        query.options.entry(ALLOCATOR.to_owned()).or_insert_with(|| key(fullest));
+    }
+    let (chosen, buttons) = super::choice(ALLOCATOR, "Allocator", values, &query);
     let Some((_, allocator)) = fullest.iter().find(|(_, it)| key(it) == chosen) else { return Vec::new() };
     let mut blocks = vec![Block::Heading { text: "Memory over time".to_owned(), note: None }];
     blocks.extend(buttons);
@@ -30,7 +39,7 @@ pub fn blocks(kept: &KeptMemory, query: &PageQuery) -> Vec<Block> {
         (TableName::Allocators, "", "Allocators"),
         (TableName::MemoryTimeline, "", "Every allocation and release"),
     ] {
-        blocks.extend(tables::block(kept, name, form, title, query));
+        blocks.extend(tables::block(kept, name, form, title, &query));
     }
     blocks
 }
@@ -79,7 +88,7 @@ fn figures(allocator: &Allocator) -> Option<Vec<Figure>> {
         figures.push(bytes_figure(
             "Peak of the process",
             bytes,
-            "given out since it began, without what was reserved".to_owned(),
+            of_process(bytes, peak.used_bytes(), peak.reserved_bytes),
         ));
     }
     let share_in_use = share;
@@ -99,6 +108,18 @@ fn figures(allocator: &Allocator) -> Option<Vec<Figure>> {
         }
     }));
     Some(figures)
+}
+
+/// Says how the peak of the process differs from the peak in the capture, which may be the larger one.
+pub(super) fn of_process(process_bytes: u64, peak_bytes: u64, reserved_bytes: u64) -> String {
+    let reserved = format::bytes(reserved_bytes);
+    match (process_bytes < peak_bytes, reserved_bytes) {
+        (false, 0) => "the most that was given out since the process began, before the capture too".to_owned(),
+        (true, 0) => {
+            "as the allocator counts since the process began: it leaves out part of what is in use here".to_owned()
+        }
+        (_, _) => format!("given out since the process began; the peak also counts {reserved} reserved for programs"),
+    }
 }
 
 /// Times are in seconds where they end later than this.
@@ -138,11 +159,25 @@ fn over_time(allocator: &Allocator) -> Scatter {
         extent: None,
     });
     Scatter {
-        title: format!("Allocator {} over time", allocator.name),
+        title: format!("Memory in use over time: {}", allocator.title),
         x_label: format!("Time from the start of the capture ({time_unit})"),
         y_label: format!("Used ({unit})"),
         logarithmic: false,
         points: peak.into_iter().collect(),
         lines,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::of_process;
+
+    #[test]
+    fn a_peak_of_the_process_below_that_of_the_capture_explains_itself() {
+        const GIB: u64 = 1 << 30;
+        let reserved = of_process(10 * GIB, 20 * GIB, 10 * GIB);
+        assert_eq!(reserved, "given out since the process began; the peak also counts 10.0 GiB reserved for programs");
+        assert!(of_process(10 * GIB, 20 * GIB, 0).contains("leaves out part of what is in use here"));
+        assert!(of_process(20 * GIB, 20 * GIB, 0).starts_with("the most that was given out since the process began"));
     }
 }

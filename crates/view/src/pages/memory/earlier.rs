@@ -79,10 +79,15 @@ fn figures(device: &DeviceMemory) -> Vec<Figure> {
         note: "of the free memory lies outside its largest piece, at the peak".to_owned(),
         ..Figure::default()
     });
+    let of_process = if device.lifetime_peak_bytes < device.peak_bytes {
+        "given out since the process began; the peak also counts memory that is reserved for programs"
+    } else {
+        "the most that was given out since the process began, before the capture too"
+    };
     let figures = [
         peak,
         size("Live arrays", device.live_bytes, "without temporary values of a running program"),
-        size("Peak of the process", device.lifetime_peak_bytes, "given out since it began, without what was reserved"),
+        size("Peak of the process", device.lifetime_peak_bytes, of_process),
         fragmentation,
     ];
     figures.into_iter().flatten().collect()

@@ -49,9 +49,11 @@ pub fn row_of_memory(kept: &KeptMemory, name: TableName, variant: &str, asked: &
 /// Where the op leads that makes a buffer. Of a part of a tuple it is the op without its number.
 fn links(recorded: &Recorded, row: &row::ChosenRow<'_>) -> Vec<(String, Link)> {
     let buffer = row.text("buffer");
-    let views = [("Op", View::Ops), ("Timeline", View::Timeline)];
-    let link = |(label, view): (&str, View)| Some((label.to_owned(), owners::op(buffer?, view)?));
-    if recorded.has_events { views.into_iter().filter_map(link).collect() } else { Vec::new() }
+    let link = |view: View| {
+        let link = owners::op(buffer?, view)?;
+        Some((link.title(), link))
+    };
+    if recorded.has_events { [View::Ops, View::Timeline].into_iter().filter_map(link).collect() } else { Vec::new() }
 }
 
 /// The sources that this run lacks: why, and how to record each.

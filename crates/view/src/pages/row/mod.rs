@@ -1,11 +1,13 @@
-//! The details of one row of a table: where it leads, what all of its columns say, and of an op what is known beyond the table.
+//! The details of one row of a table: where it leads, the columns that matter, and for an op its code before its numbers. All other
+//! columns are folded.
 
+mod code;
 mod op;
 
 use super::{Block, Fact, Facts, Link, Page, Source, View, row_name};
-use crate::table::{Cell, Query, Table, Unit, query, unit};
-use crate::tables::{self, TableName};
-use base::format::printable;
+use crate::table::{Cell, Column, Query, Table, Unit, query, unit};
+use crate::tables::{self, TableName, leading};
+use base::format::{counted, printable};
 
 /// A text that is longer than this many characters says what the row is, not what it is called.
 const LONGEST_NAME: usize = 200;
@@ -21,17 +23,15 @@ pub fn row(source: Source<'_>, name: TableName, variant: &str, asked: &Query, in
     };
     let Some(cells) = table.rows.get(index as usize) else { return Page::default() };
     let row = ChosenRow { table: &table, cells, name, variant };
-    let mut blocks = vec![Block::Heading { text: row.title(), note: None }];
-    let links = row.links(source);
-    if !links.is_empty() {
-        blocks.push(Block::Links { links });
-    }
     let op = source.context().and_then(|context| op::Op::of(context, &row));
+    let mut links: Vec<(String, Link)> = op.iter().flat_map(op::Op::links).collect();
+    links.extend(row.links(source));
+    let mut blocks = row.head(links);
+    blocks.extend(op.iter().flat_map(op::Op::code));
     blocks.extend(op.as_ref().and_then(op::Op::figures));
-    let mut facts = row.facts();
-    facts.extend(op.iter().flat_map(op::Op::missing));
-    blocks.push(Block::Facts(Facts { title: String::new(), facts }));
+    blocks.extend(row.facts(op.as_ref()));
     blocks.extend(op.iter().flat_map(op::Op::blocks));
+    blocks.extend(row.folded(op.as_ref()));
     Page { blocks }
 }
 
@@ -45,12 +45,9 @@ pub fn plain(
 ) -> Page {
     let Some(cells) = table.rows.get(index as usize) else { return Page::default() };
     let row = ChosenRow { table, cells, name, variant };
-    let mut blocks = vec![Block::Heading { text: row.title(), note: None }];
-    let links = links(&row);
-    if !links.is_empty() {
-        blocks.push(Block::Links { links });
-    }
-    blocks.push(Block::Facts(Facts { title: String::new(), facts: row.facts() }));
+    let mut blocks = row.head(links(&row));
+    blocks.extend(row.facts(None));
+    blocks.extend(row.folded(None));
     Page { blocks }
 }
 
@@ -91,28 +88,29 @@ impl ChosenRow<'_> {
         base::format::shorten(&printable(title), LONGEST_NAME)
     }
 
-    /// Other views of what the row is about.
+    /// The title, and below it the links.
+    fn head(&self, links: Vec<(String, Link)>) -> Vec<Block> {
+        let links = (!links.is_empty()).then_some(Block::Links { links });
+        std::iter::once(Block::Heading { text: self.title(), note: None }).chain(links).collect()
+    }
+
+    /// Other views of what the row is about, named by what they show.
     fn links(&self, source: Source<'_>) -> Vec<(String, Link)> {
-        let mut links = Vec::new();
-        let Some((key, value)) = self.found_by() else { return links };
-        let mut add = |label: &str, view: View| {
-            links.extend(Link::equal(view, &key, value).map(|link| (label.to_owned(), link)));
-        };
-        if let Some(context) = source.context() {
-            let is_op = key == "hlo_op_name";
-            if is_op {
-                add("Ops", View::Ops);
-                add("Kernels", View::Kernels);
-                add("Roofline", View::Roofline);
-            }
-            if is_op && context.profile.communication.is_some() && self.is_collective() {
-                add("Communication", View::Communication);
-            }
-            if is_op {
-                add("Steps", View::Steps);
-            }
-        }
-        links
+        let Some((key, value)) = self.found_by().filter(|(key, _)| key == "hlo_op_name") else { return Vec::new() };
+        let Some(context) = source.context() else { return Vec::new() };
+        let is_communication = context.profile.communication.is_some() && self.is_collective();
+        let of = |view: View| Link::equal(view, &key, value).map(|link| (link.title(), link));
+        [
+            (View::Ops, self.name != TableName::Ops),
+            (View::Kernels, self.name != TableName::Kernels),
+            (View::Roofline, self.name != TableName::Roofline),
+            (View::Communication, is_communication),
+            (View::Steps, true),
+        ]
+        .into_iter()
+        .filter(|(_, is_other)| *is_other)
+        .filter_map(|(view, _)| of(view))
+        .collect()
     }
 
     fn is_collective(&self) -> bool {
@@ -120,33 +118,53 @@ impl ChosenRow<'_> {
         metrics::family_of(category) == metrics::OpFamily::Communication
     }
 
-    /// Every column that says something, as a person reads it.
-    fn facts(&self) -> Vec<Fact> {
-        let fact = |(column, cell): (&crate::table::Column, &Cell)| {
-            let value = match cell {
-                Cell::Absent | Cell::Flag(false) => return None,
-                Cell::Text(text) if text.is_empty() || column.key == "hlo_op_expression" => return None,
-                Cell::Text(text) => printable(text),
-                Cell::Flag(true) => "yes".to_owned(),
-                Cell::Int(value) => unit::short(*value as f64, column.unit),
-                Cell::Float(value) => unit::short(*value, column.unit),
-            };
-            let definition = match cell {
-                Cell::Int(value) if column.unit != Unit::Count => {
-                    exactly(column.definition, *value as f64, column.unit)
-                }
-                Cell::Float(value) => exactly(column.definition, *value, column.unit),
-                _ => base::fields::plain(column.definition),
-            };
-            Some(Fact { label: column.title.to_owned(), value, definition })
-        };
-        self.table.columns.iter().zip(self.cells).filter_map(fact).collect()
+    /// The columns that the table leads with, and what is missing.
+    fn facts(&self, op: Option<&op::Op<'_>>) -> Option<Block> {
+        let mut facts: Vec<Fact> = self.cells_of(op, true).filter_map(fact).collect();
+        facts.extend(op.and_then(op::Op::unknown_bound));
+        (!facts.is_empty()).then(|| Block::Facts(Facts { title: String::new(), facts }))
+    }
+
+    /// All other columns, closed.
+    fn folded(&self, op: Option<&op::Op<'_>>) -> Option<Block> {
+        let facts: Vec<Fact> = self.cells_of(op, false).filter_map(fact).collect();
+        let title = format!("{} of the table", counted(facts.len() as u64, "more column"));
+        (!facts.is_empty())
+            .then(|| Block::Fold { title, blocks: vec![Block::Facts(Facts { title: String::new(), facts })] })
+    }
+
+    /// Cells of the columns that lead, or of those that do not. What the code of an op says is in neither.
+    fn cells_of(&self, op: Option<&op::Op<'_>>, leads: bool) -> impl Iterator<Item = (&Column, &Cell)> {
+        let first = leading(self.name);
+        let has_code = op.is_some();
+        self.table.columns.iter().zip(self.cells).filter(move |(column, _)| {
+            let is_first = first.is_empty() || first.contains(&column.key);
+            is_first == leads && !(has_code && code::COLUMNS.contains(&column.key))
+        })
     }
 }
 
-/// A definition, below the value with every digit.
+/// What a column says, as a person reads it; `None` for an empty cell.
+fn fact((column, cell): (&Column, &Cell)) -> Option<Fact> {
+    let value = match cell {
+        Cell::Absent | Cell::Flag(false) => return None,
+        Cell::Text(text) if text.is_empty() => return None,
+        Cell::Text(text) => printable(text),
+        Cell::Flag(true) => "yes".to_owned(),
+        Cell::Int(value) => unit::short(*value as f64, column.unit),
+        Cell::Float(value) => unit::short(*value, column.unit),
+    };
+    let definition = match cell {
+        Cell::Int(value) if column.unit != Unit::Count => exactly(column.definition, *value as f64, column.unit),
+        Cell::Float(value) => exactly(column.definition, *value, column.unit),
+        _ => base::fields::plain(column.definition),
+    };
+    Some(Fact { label: column.title.to_owned(), value, definition })
+}
+
+/// A definition, below the value with four digits.
 fn exactly(definition: &str, value: f64, of: Unit) -> String {
-    format!("{}\n{}", unit::full(value, of), base::fields::plain(definition))
+    format!("{}\n{}", unit::precise(value, of), base::fields::plain(definition))
 }
 
 #[cfg(test)]

@@ -1,28 +1,27 @@
-//! What is known of an op beyond its row: how near to its roof it is, its instruction, what is fused into it, its kernels, and where it ran how long.
+//! What is known of an op beyond its row: how near to its roof it is, its kernels, and where it ran how long. Its code is in `code.rs`.
 
 use super::ChosenRow;
-use crate::pages::{Bar, Bars, Block, Fact, Facts, Figure, Grid, GridCell};
+use crate::pages::{Bar, Bars, Block, Fact, Figure, Grid, GridCell, Link, View};
 use crate::table::{Cell, CellRef, Query, Unit, query, unit};
 use crate::tables::{self, TableName};
-use base::{Ps, format, source_line};
+use base::{Ps, format};
 use metrics::Context;
-use trace::{EventId, Interval, Platform};
+use timeline::EventRef;
+use trace::{ArgsId, EventId, Interval, Platform, StrId, Trace};
 
 /// Steps that are listed: those with the most time of it.
 const MOST_STEPS: usize = 12;
+/// Characters of a name in a link.
+const LONGEST_NAME: usize = 40;
 /// Devices and kernels that are listed.
 const MOST_ROWS: usize = 16;
-/// Frames of a call stack that are listed.
-const MOST_FRAMES: usize = 50;
-/// Instructions of a fusion that are listed.
-const MOST_INSTRUCTIONS: usize = 100;
 
 /// An op of a run.
 pub(super) struct Op<'a> {
-    context: Context<'a>,
+    pub(super) context: Context<'a>,
     /// Index of the op among [`metrics::Ops::rows`].
     index: usize,
-    op: &'a metrics::Op,
+    pub(super) op: &'a metrics::Op,
 }
 
 impl<'a> Op<'a> {
@@ -47,7 +46,7 @@ impl<'a> Op<'a> {
         Some(Op { context, index, op: ops.rows.get(index)? })
     }
 
-    fn text(&self, text: metrics::Text) -> &'a str {
+    pub(super) fn text(&self, text: metrics::Text) -> &'a str {
         self.context.analysis.ops.text(self.context.trace(), text)
     }
 
@@ -95,26 +94,52 @@ impl<'a> Op<'a> {
         (!figures.is_empty()).then_some(Block::Figures { figures })
     }
 
-    /// Why nothing is said of its line or of what limits it, where nothing is.
-    pub fn missing(&self) -> Vec<Fact> {
-        let fact = |label: &str, value: String| Fact { label: label.to_owned(), value, ..Fact::default() };
-        let source = self.why_no_source().map(|reason| fact("Source", reason.to_owned()));
-        let bound = self.why_no_bound().map(|reason| fact("Bound by", reason));
-        source.into_iter().chain(bound).collect()
+    /// Where to see its longest run, and all ops of its source line.
+    pub fn links(&self) -> Vec<(String, Link)> {
+        let source = self.text(self.op.source);
+        let of_line = Link::equal(View::Ops, "source_info", source).filter(|_| !source.is_empty());
+        let of_line = of_line.map(|link| (format!("Ops of {}", file_and_line(source)), link));
+        self.longest_run().into_iter().chain(of_line).collect()
     }
 
-    fn why_no_source(&self) -> Option<&'static str> {
-        if !self.text(self.op.source).is_empty() {
-            return None;
-        }
-        let ops = &self.context.analysis.ops;
-        Some(if ops.rows.iter().all(|op| self.text(op.source).is_empty()) {
-            "None: this profile names no line of any op."
-        } else if self.text(self.op.framework_path).is_empty() {
-            "None: XLA added this op itself."
-        } else {
-            "None: the program names the framework's path of this op, and no line."
-        })
+    /// The longest run of the op on the timeline.
+    fn longest_run(&self) -> Option<(String, Link)> {
+        let (trace, analysis) = (self.context.trace(), self.context.analysis);
+        let keys = self.keys();
+        let runs = analysis.devices.used.iter().enumerate().flat_map(|(device, it)| {
+            let keys = &keys;
+            it.ops.iter().filter_map(move |&id| Some((run_of(trace, keys, id)?, device, id)))
+        });
+        // The first of those that take longest.
+        let (run, device, id) = runs.reduce(|a, b| if b.0.length() > a.0.length() { b } else { a })?;
+        let origin = analysis.captured.capture?.start;
+        let link = Link {
+            around_ps: Some(((run.start - origin).as_ps(), (run.end - origin).as_ps())),
+            event: Some(EventRef::captured(id).key()),
+            ..Link::to(View::Timeline, "")
+        };
+        let steps = &analysis.steps;
+        let windows = steps.windows.get(device).map_or(&[][..], |windows| windows);
+        let contains = |at: &usize| {
+            windows
+                .get(*at)
+                .and_then(Option::as_ref)
+                .is_some_and(|window| window.interval.start <= run.start && run.start < window.interval.end)
+        };
+        let step = (0..windows.len()).find(contains).map(|at| format!(" in {}", self.step(at)));
+        let name = format::shorten(&format::printable(self.text(self.op.name)), LONGEST_NAME);
+        Some((format!("Timeline: longest {name}{}", step.unwrap_or_default()), link))
+    }
+
+    /// What a step is called.
+    fn step(&self, at: usize) -> String {
+        let name = self.context.analysis.steps.names.get(at).and_then(Option::as_deref);
+        name.map_or_else(|| format!("step {at}"), |name| format!("step {name}"))
+    }
+
+    /// Why it is not known what limits the op; nothing if it is known.
+    pub fn unknown_bound(&self) -> Option<Fact> {
+        self.why_no_bound().map(|value| Fact { label: "Bound by".to_owned(), value, ..Fact::default() })
     }
 
     fn why_no_bound(&self) -> Option<String> {
@@ -130,66 +155,10 @@ impl<'a> Op<'a> {
         })
     }
 
-    /// All blocks but the figures.
+    /// Its kernels, and where it ran how long.
     pub fn blocks(&self) -> Vec<Block> {
-        let mut blocks = Vec::new();
-        let expression = self.text(self.op.expression);
-        let mut facts: Vec<Fact> = Vec::new();
-        if !expression.is_empty() {
-            facts.push(Fact { label: "HLO".to_owned(), value: format::printable(expression), ..Fact::default() });
-        }
-        facts.extend(self.fused());
-        if !facts.is_empty() {
-            blocks.push(Block::Facts(Facts { title: "Instruction".to_owned(), facts }));
-        }
-        blocks.extend(self.stack());
-        blocks.extend(self.kernels());
         let runs = self.runs();
-        blocks.extend(self.devices(&runs));
-        blocks.extend(self.steps(&runs));
-        blocks
-    }
-
-    /// The whole call stack of the source line, libraries and all.
-    fn stack(&self) -> Option<Block> {
-        let trace = self.context.trace();
-        let stated = trace.text(trace.args.get(self.op.args).source_stack);
-        let mut stack: Vec<String> = source_line::frames(stated).rev().map(str::to_owned).collect();
-        if stack.is_empty() {
-            stack = self.instruction().map(|(module, instruction)| module.stack_of(instruction)).unwrap_or_default();
-        }
-        let frame = |frame: &String| vec![GridCell::text(&format::printable(frame))];
-        let (title, columns) = ("Call stack".to_owned(), vec!["Innermost first".to_owned()]);
-        let rows: Vec<Vec<GridCell>> = stack.iter().map(frame).take(MOST_FRAMES).collect();
-        (rows.len() > 1).then_some(Block::Grid(Grid { title, columns, rows }))
-    }
-
-    /// Instruction of the op, where the program is embedded.
-    fn instruction(&self) -> Option<(&'a hlo::Module, &'a hlo::Instruction)> {
-        let modules = &self.context.run.programs().modules;
-        let (name, module_name) = (self.text(self.op.name), self.text(self.op.module));
-        // Hosts number their programs each by themselves; the first that has it will do.
-        let mut hosts = self.context.analysis.devices.used.iter().map(|device| device.host);
-        hosts.find_map(|host| {
-            let module = match self.op.program_id {
-                Some(program) => modules.find(host, program)?,
-                None => modules.find_by_name(host, module_name)?,
-            };
-            Some((module, module.instruction(name)?))
-        })
-    }
-
-    /// The instructions inside of it, where it is a fusion.
-    fn fused(&self) -> Vec<Fact> {
-        let Some((module, instruction)) = self.instruction() else { return Vec::new() };
-        let inside = hlo::fused(module, instruction);
-        let shown = inside.iter().filter(|it| !it.is("parameter")).take(MOST_INSTRUCTIONS);
-        let fact = |it: &hlo::Instruction| Fact {
-            label: it.opcode.clone(),
-            value: format::shorten(&format::printable(&hlo::expression(module, it)), 300),
-            definition: module.source_of(it).unwrap_or_default(),
-        };
-        shown.map(fact).collect()
+        [self.kernels(), self.devices(&runs), self.steps(&runs)].into_iter().flatten().collect()
     }
 
     /// The kernels that it launches.
@@ -224,17 +193,17 @@ impl<'a> Op<'a> {
         if self.context.analysis.devices.platform == Some(Platform::Gpu) { "kernel" } else { "run" }
     }
 
+    /// Name and arguments of its events.
+    fn keys(&self) -> Vec<(StrId, ArgsId)> {
+        let of_op = self.context.analysis.ops.entries.iter().filter(|(_, row)| *row as usize == self.index);
+        of_op.map(|(key, _)| *key).collect()
+    }
+
     /// When the op ran, by device.
     fn runs(&self) -> Vec<Vec<Interval>> {
-        let (trace, analysis) = (self.context.trace(), self.context.analysis);
-        let of_op = analysis.ops.entries.iter().filter(|(_, row)| *row as usize == self.index);
-        let keys: Vec<_> = of_op.map(|(key, _)| *key).collect();
-        let run = |id: &EventId| {
-            let event = trace.events.get(*id)?;
-            let is_it = keys.contains(&(event.name, event.args));
-            is_it.then(|| Interval::new(event.start, event.start + event.duration))
-        };
-        analysis.devices.used.iter().map(|device| device.ops.iter().filter_map(run).collect()).collect()
+        let (trace, keys) = (self.context.trace(), self.keys());
+        let of = |device: &metrics::Device| device.ops.iter().filter_map(|&id| run_of(trace, &keys, id)).collect();
+        self.context.analysis.devices.used.iter().map(of).collect()
     }
 
     /// How often and how long the op ran on each device.
@@ -290,19 +259,16 @@ impl<'a> Op<'a> {
             base::sort::sort_by(&mut listed, |a, b| b.1.cmp(&a.1));
             listed.truncate(MOST_STEPS);
         }
-        let bar = |&(at, sum, count): &(usize, Ps, u64)| {
-            let name = steps.names.get(at).and_then(Option::as_deref);
-            Bar {
-                label: name.map_or_else(|| format!("step {at}"), |name| format!("step {name}")),
-                value: sum.as_us(),
-                class: self.op.family.into(),
-                note: if count == 1 {
-                    format!("1 {}", self.event())
-                } else {
-                    format!("{} {}s", format::count(count), self.event())
-                },
-                link: None,
-            }
+        let bar = |&(at, sum, count): &(usize, Ps, u64)| Bar {
+            label: self.step(at),
+            value: sum.as_us(),
+            class: self.op.family.into(),
+            note: if count == 1 {
+                format!("1 {}", self.event())
+            } else {
+                format!("{} {}s", format::count(count), self.event())
+            },
+            link: None,
         };
         let title = if is_cut { "Steps with the most time in it" } else { "Time by step" };
         Some(Block::Bars(Bars {
@@ -313,6 +279,18 @@ impl<'a> Op<'a> {
             ..Bars::default()
         }))
     }
+}
+
+/// The time of an event that is a run of the op with these keys.
+fn run_of(trace: &Trace, keys: &[(StrId, ArgsId)], id: EventId) -> Option<Interval> {
+    let event = trace.events.get(id)?;
+    let is_it = keys.contains(&(event.name, event.args));
+    is_it.then(|| Interval::new(event.start, event.start + event.duration))
+}
+
+/// `model.py:41` of `/home/me/model.py:41`.
+fn file_and_line(source: &str) -> String {
+    format::shorten(&format::printable(source.rsplit(['/', '\\']).next().unwrap_or(source)), LONGEST_NAME)
 }
 
 fn total(runs: &[Interval]) -> Ps {

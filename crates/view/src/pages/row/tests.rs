@@ -25,8 +25,12 @@ fn blocks(name: TableName, query: &Query, index: u32) -> Vec<Block> {
 }
 
 fn facts(blocks: &[Block]) -> Vec<(&str, &str)> {
-    let all = blocks.iter().filter_map(|block| if let Block::Facts(facts) = block { Some(&facts.facts) } else { None });
-    all.flatten().map(|fact| (fact.label.as_str(), fact.value.as_str())).collect()
+    let all = blocks.iter().flat_map(|block| match block {
+        Block::Facts(facts) => facts.facts.iter().map(|fact| (fact.label.as_str(), fact.value.as_str())).collect(),
+        Block::Fold { blocks, .. } => self::facts(blocks),
+        _ => Vec::new(),
+    });
+    all.collect()
 }
 
 #[test]
@@ -35,7 +39,12 @@ fn an_op_says_where_it_ran() {
     assert!(matches!(&found[0], Block::Heading { text, .. } if text == "fusion.1"), "{found:?}");
     let Block::Links { links } = &found[1] else { panic!("{found:?}") };
     let expect = Link::to(View::Roofline, "hlo_op_name=\"fusion.1\"");
-    assert!(links.iter().any(|(label, link)| label == "Roofline" && *link == expect), "{links:?}");
+    assert!(links.iter().any(|(label, link)| label == "Roofline: fusion.1" && *link == expect), "{links:?}");
+    let (longest, run) = &links[0];
+    assert_eq!(longest, "Timeline: longest fusion.1 in step 0");
+    assert_eq!((run.view, run.around_ps), (View::Timeline, Some((0, 30_000_000))));
+    assert!(run.event.is_some(), "{run:?}");
+    assert_eq!(links[1], ("Ops of model.py:3".to_owned(), Link::to(View::Ops, "source_info=\"/me/model.py:3\"")));
     let facts = facts(&found);
     for fact in [
         ("Category", "loop fusion"),
@@ -79,8 +88,17 @@ fn the_row_is_counted_among_those_that_are_asked_for() {
         "{found:?}"
     );
     assert!(blocks(TableName::Ops, &asked, 1).is_empty());
+    // The code comes first, and what the table does not lead with is closed.
+    let places = |wanted: fn(&Block) -> bool| found.iter().position(wanted).unwrap();
+    let code = places(|it| matches!(it, Block::Facts(it) if it.facts[0].label == "Source"));
+    let numbers = places(|it| matches!(it, Block::Facts(it) if it.facts.iter().any(|it| it.label == "Self time")));
+    let folded = places(|it| matches!(it, Block::Fold { .. }));
+    assert!(code < numbers && numbers < folded && folded == found.len() - 1, "{found:?}");
+    let Block::Facts(shown) = &found[numbers] else { panic!("{found:?}") };
+    assert!(shown.facts.len() <= 8, "{shown:?}");
     // A table without ops says what its columns say.
     let device = blocks(TableName::Devices, &Query::default(), 1);
     assert!(matches!(&device[0], Block::Heading { text, .. } if text == "/device:TPU:1"), "{device:?}");
-    assert_eq!(device.len(), 2, "{device:?}");
+    assert_eq!(device.len(), 3, "{device:?}");
+    assert!(matches!(&device[2], Block::Fold { .. }), "{device:?}");
 }

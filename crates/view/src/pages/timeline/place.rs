@@ -115,13 +115,18 @@ impl Link {
         tells.then(|| Link::to(View::Timeline, &self.filter))
     }
 
-    /// What the address says beside the filter, by its keys: the selected range, in sight with half of its length around it.
+    /// What the address says beside the filter, by its keys: the selected range, in sight with half of its length around it. An event that
+    /// alone is selected has more room.
     pub fn options(&self) -> Vec<(&'static str, String)> {
-        let Some((start, end)) = self.range_ps else { return Vec::new() };
-        let around = end.saturating_sub(start) / 2 + 1;
-        let seen = format!("{}-{}", start.saturating_sub(around).max(0), end.saturating_add(around));
+        let selected = self.range_ps.map(|(start, end)| (SELECTION, format!("{start}-{end}")));
+        let length = |(start, end): (i64, i64)| end.saturating_sub(start);
+        let range = self.range_ps.map(|range| (range, length(range) / 2 + 1));
+        let event = self.around_ps.map(|range| (range, length(range).saturating_mul(5).saturating_add(1_000)));
+        let seen = range.or(event).map(|((start, end), around)| {
+            (RANGE, format!("{}-{}", start.saturating_sub(around).max(0), end.saturating_add(around)))
+        });
         let event = self.event.iter().map(|event| (EVENT, event.clone()));
-        [(RANGE, seen), (SELECTION, format!("{start}-{end}"))].into_iter().chain(event).collect()
+        seen.into_iter().chain(selected).chain(event).collect()
     }
 }
 
@@ -167,6 +172,12 @@ mod tests {
         assert_eq!((link.view, link.range_ps), (View::Timeline, Some((3_000_000, 3_500_000))));
         let options = link.options();
         assert_eq!(options, [(RANGE, "2749999-3750001".to_owned()), (SELECTION, "3000000-3500000".to_owned())]);
+        let event = Link {
+            event: Some("0".to_owned()),
+            around_ps: Some((3_000_000, 3_500_000)),
+            ..Link::to(View::Timeline, "")
+        };
+        assert_eq!(event.options(), [(RANGE, "499000-6001000".to_owned()), (EVENT, "0".to_owned())]);
         assert_eq!(table(&columns, row(Cell::Int(3), Cell::Int(0)), "device_name").in_timeline(0), None);
         assert_eq!(table(&columns, row(Cell::Absent, Cell::Int(1)), "device_name").in_timeline(0), None);
     }

@@ -57,7 +57,7 @@ pub fn table(recorded: &Recorded, variant: &str) -> Table {
         let share = |bytes: u64| float((used > 0).then(|| 100.0 * bytes as f64 / used as f64));
         let start = |kind: &str, count: u64, bytes: u64| {
             vec![
-                text(&allocator.name),
+                text(&allocator.title),
                 host(recorded, allocator),
                 text(kind),
                 Cell::Int(count),
@@ -155,13 +155,14 @@ pub fn allocator_columns() -> Vec<Column> {
             Unit::Count,
             "Releases of what the capture did not see allocated.",
         ),
+        column("name_in_file", "Name in the file", Unit::Text, "What the file calls it, such as `GPU_0_bfc`."),
     ];
     [allocator, host].into_iter().chain(own).collect()
 }
 
-/// A row an allocator, those with the highest peak first.
+/// Returns a row per allocator, in the order of the devices.
 pub fn allocator_table(recorded: &Recorded) -> Table {
-    let mut rows: Vec<(u64, Vec<Cell>)> = Vec::new();
+    let mut rows: Vec<Vec<Cell>> = Vec::new();
     for allocator in &recorded.allocators {
         let Some((index, peak)) = allocator.peak().and_then(|at| Some((at, allocator.events.get(at)?))) else {
             continue;
@@ -171,7 +172,7 @@ pub fn allocator_table(recorded: &Recorded) -> Table {
         let allocations =
             allocator.events.iter().filter(|it| it.activity == memory::allocator::Activity::Allocation).count() as u64;
         let row = vec![
-            text(&allocator.name),
+            text(&allocator.title),
             host(recorded, allocator),
             Cell::Int(used),
             Cell::Float(peak.time.as_us()),
@@ -184,9 +185,9 @@ pub fn allocator_table(recorded: &Recorded) -> Table {
             Cell::Int(allocations),
             Cell::Int((allocator.events.len() as u64).saturating_sub(allocations)),
             Cell::Int(allocator.releases_of_older()),
+            text(&allocator.name),
         ];
-        rows.push((used, row));
+        rows.push(row);
     }
-    base::sort::sort_by(&mut rows, |a, b| b.0.cmp(&a.0));
-    Table::new("allocators", allocator_columns(), rows.into_iter().map(|(_, row)| row).collect())
+    Table::new("allocators", allocator_columns(), rows)
 }

@@ -11,8 +11,8 @@ type CellOf = for<'t> fn(&'t Recorded, &'t Allocator, &'t AllocatorEvent) -> Cel
 
 pub(super) static COLUMNS: [(Column, CellOf); 16] = [
     (
-        column("allocator", "Allocator", Unit::Text, "The allocator, else the number of its device."),
-        |_, allocator, _| CellRef::text(&allocator.name),
+        column("allocator", "Allocator", Unit::Text, "Device and kind of the memory that it gives out."),
+        |_, allocator, _| CellRef::text(&allocator.title),
     ),
     (column("host", "Host", Unit::Text, "The host."), |recorded, allocator, _| {
         CellRef::text(host_name(recorded, allocator.host))

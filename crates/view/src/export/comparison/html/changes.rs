@@ -115,7 +115,7 @@ fn table_of_ops<'a>(changes: impl Iterator<Item = &'a &'a Change>, name: &str, b
 fn op(change: &Change) -> Markup {
     let renamed = change.baseline_name.as_deref().filter(|other| *other != change.name);
     html! {
-        (format::shorten(&change.name, NAME))
+        (format::shorten(&change.title(), NAME))
         @if let Some(other) = renamed {
             small { "was " (format::shorten(other, NAME)) }
         }

@@ -19,7 +19,7 @@ mod steps;
 mod waterfall;
 
 use crate::export::comparison::chosen;
-use crate::export::comparison::words::Judgement;
+use crate::export::comparison::words::{self, Judgement};
 use crate::export::html::document::{self, Document};
 use compare::{Comparison, DEFAULT_THRESHOLD, MOST_RUNS, ScalingSource, Subject};
 use maud::{Markup, html};
@@ -37,7 +37,7 @@ pub fn html(comparison: &Comparison, subjects: &[Subject]) -> String {
         (parts::header(comparison))
         @if let Some(chosen) = chosen(comparison) { p.note { (chosen) } }
         (parts::summary(comparison))
-        (parts::fairness(comparison))
+        (folded("Is it fair?", &parts::fairness(comparison)))
         (parts::step_time(comparison, &steps::distribution(comparison, subjects)))
         (waterfall::section(comparison))
         (median_steps::section(comparison, subjects))
@@ -112,6 +112,9 @@ fn definitions(comparison: &Comparison) -> Markup {
 
 /// What numbers mean that no profile has.
 fn efficiency(metric: &str) -> Option<&'static str> {
+    if metric == "step_time.typical_us" {
+        return Some(words::TYPICAL_STEP);
+    }
     let (_, per) = metric.strip_prefix("efficiency.")?.rsplit_once('_')?;
     Some(match per {
         "joule" => "The rate over the power of all devices: rate / (watts * devices).",

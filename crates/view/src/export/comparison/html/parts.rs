@@ -1,7 +1,8 @@
 //! The first parts: the runs, the answer, what keeps it from being fair, the scored numbers, the step times with their noise.
 
 use super::{charts, judged};
-use crate::export::comparison::{check_title, many, name_of, others, words};
+use crate::document;
+use crate::export::comparison::{front, is_told, many, name_of, others, words};
 use crate::export::html::page::{Align, Table, join, part};
 use base::format;
 use compare::{ComparedMetric, ComparedRun, Comparison, Direction, FairnessStatus, MOST_RUNS};
@@ -74,12 +75,12 @@ fn runs(comparison: &Comparison) -> Table {
     table
 }
 
-/// The answer in sentences.
+/// The answer.
 pub fn summary(comparison: &Comparison) -> Markup {
     html! {
         section.answer id="summary" {
             h2 { "Summary" }
-            ol { @for sentence in &comparison.summary { li { (sentence) } } }
+            (document::html::blocks(&front::blocks(comparison)))
         }
     }
 }
@@ -247,19 +248,13 @@ fn cell(comparison: &Comparison, metric: &ComparedMetric, run: u32) -> Markup {
     }
 }
 
-/// Who is best, and what the number is worth.
+/// Who is best.
 fn best(comparison: &Comparison, metric: &ComparedMetric, scored: bool) -> Markup {
     html! {
         @if let Some(winner) = metric.winner {
             span.best { "★ " (name_of(comparison, winner)) }
         } @else if scored && metric.comparable {
             (if metric.spreads.is_empty() { "none: one capture each" } else { "none" })
-        }
-        @for (what, checks) in [("differs", &metric.spoiled_by), ("unknown", &metric.unknown)] {
-            @if !checks.is_empty() {
-                @let titles: Vec<&str> = checks.iter().map(|check| check_title(comparison, check)).collect();
-                small { span class=(what) { (what) } ": " (titles.join(", ")) }
-            }
         }
     }
 }
@@ -305,15 +300,16 @@ pub fn step_time(comparison: &Comparison, distribution: &Markup) -> Markup {
 
 /// What explains a run's difference.
 fn causes(comparison: &Comparison, run: u32) -> Markup {
-    let mut causes = comparison.causes.iter().filter(|cause| cause.run == run).peekable();
+    let left = comparison.causes.iter().filter(|cause| cause.run == run && !is_told(comparison, cause));
+    let mut causes = left.peekable();
     html! {
         @if causes.peek().is_some() {
             @let list = html! { ol { @for cause in causes { li { (cause.text) } } } };
             // Of a pair the title of the page says already which run it is.
             @if others(comparison).count() == 1 {
-                (part("What explains the difference", &list, false))
+                (part("Further causes", &list, false))
             } @else {
-                (part(&format!("What explains the difference of {}", name_of(comparison, run)), &list, many(comparison)))
+                (part(&format!("Further causes of the difference of {}", name_of(comparison, run)), &list, many(comparison)))
             }
         }
     }

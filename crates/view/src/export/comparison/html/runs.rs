@@ -100,12 +100,9 @@ pub fn environment(comparison: &Comparison, subjects: &[Subject]) -> Markup {
     }
 }
 
-/// What limits the comparison, and what was lost in each run.
+/// What was lost in each run.
 pub fn warnings(comparison: &Comparison, subjects: &[Subject]) -> Markup {
     let body = html! {
-        @if !comparison.warnings.is_empty() {
-            ul { @for warning in &comparison.warnings { li { (warning) } } }
-        }
         @for (name, profile) in with_name(comparison, subjects) {
             @if !profile.warnings.is_empty() {
                 h3 { (name) }

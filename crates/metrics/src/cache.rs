@@ -1,4 +1,4 @@
-//! The places of what tables and pages ask of a run again and again: each is filled when the first one asks.
+//! Caches values of a run that tables and pages request repeatedly. Each is computed on first use.
 
 use std::sync::OnceLock;
 
@@ -10,10 +10,10 @@ use crate::ops::{Coverage, Grouping, Groups, OpColumns, TreeColumns};
 use crate::placement::Placement;
 use crate::roofline::OpLabels;
 
-/// What tables ask of every row, worked out when the first one asks and kept: a question to a million ops must not be
-/// answered by a million rooflines.
+/// Values that tables need for every row. Each is computed once, so that a table of a million ops does not compute a
+/// million rooflines per query.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Answers {
+pub(crate) struct Cache {
     pub(crate) labels: OnceLock<OpLabels>,
     pub(crate) coverage: OnceLock<Coverage>,
     pub(crate) columns: OnceLock<OpColumns>,
@@ -25,7 +25,7 @@ pub(crate) struct Answers {
     pub(crate) groupings: [Grouped; Grouping::ALL.len()],
 }
 
-/// The ops in one grouping.
+/// Cached results of one grouping of the ops.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Grouped {
     pub(crate) groups: OnceLock<Groups>,

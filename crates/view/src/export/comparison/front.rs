@@ -1,0 +1,98 @@
+//! What a comparison begins with, once for the page, text, Markdown and HTML: the verdict, what it costs, what limits it, where a step goes on
+//! two platforms, and why.
+
+use super::words::{self, Judgement};
+use super::{name_of, others};
+use crate::pages::{Block, CellStatus, Grid, GridCell};
+use base::format;
+use compare::{ComparedMetric, Comparison, PhaseChange};
+
+/// Runs whose phases are shown; the JSON has all.
+const PHASES: usize = 3;
+
+/// The blocks, most important first. Nothing that follows them repeats a caveat.
+pub fn blocks(comparison: &Comparison) -> Vec<Block> {
+    let answer = &comparison.answer;
+    let mut blocks = vec![note(&answer.verdict)];
+    let costs: Vec<&ComparedMetric> =
+        comparison.costs.iter().filter(|it| it.values.iter().any(Option::is_some)).collect();
+    if !costs.is_empty() {
+        blocks.push(Block::Grid(cost_grid(comparison, &costs)));
+    }
+    if !answer.caveats.is_empty() {
+        blocks.extend([heading("Caveats"), note(&answer.caveats)]);
+    }
+    blocks.extend(others(comparison).take(PHASES).filter_map(|run| phases(comparison, run)).map(Block::Grid));
+    if !answer.causes.is_empty() {
+        blocks.extend([heading("Causes"), note(&answer.causes)]);
+    }
+    blocks
+}
+
+fn heading(text: &str) -> Block {
+    Block::Heading { text: text.to_owned(), note: None }
+}
+
+/// One sentence a line.
+fn note(sentences: &[String]) -> Block {
+    Block::Note { text: sentences.iter().map(|it| it.replace('\n', " ")).collect::<Vec<_>>().join("\n") }
+}
+
+/// The names of the runs as headings, the baseline marked.
+fn run_columns(comparison: &Comparison) -> impl Iterator<Item = String> {
+    (0..).zip(&comparison.runs).map(|(index, run)| match index == comparison.baseline {
+        true => format!("{} (baseline)", run.name),
+        false => run.name.clone(),
+    })
+}
+
+fn cost_grid(comparison: &Comparison, costs: &[&ComparedMetric]) -> Grid {
+    let row = |metric: &&ComparedMetric| {
+        let values = words::values(&metric.values, &metric.unit).into_iter().zip(0..).map(|(text, run)| {
+            let said = words::verdict(metric, run).filter(|_| run != comparison.baseline);
+            let status = said.as_ref().and_then(|(judgement, _)| status(*judgement));
+            let note = said.map(|(judgement, said)| format!("{} {said}", judgement.symbol())).unwrap_or_default();
+            GridCell { text, note, status, ..GridCell::default() }
+        });
+        [GridCell::text(&metric.title)].into_iter().chain(values).collect()
+    };
+    Grid {
+        title: "Cost and energy".to_owned(),
+        columns: [String::new()].into_iter().chain(run_columns(comparison)).collect(),
+        rows: costs.iter().map(row).collect(),
+    }
+}
+
+/// The phases of a step of a run beside the baseline's; `None` where ops of both have the same names.
+fn phases(comparison: &Comparison, run: u32) -> Option<Grid> {
+    let of_run: Vec<&PhaseChange> = comparison.phases.iter().filter(|phase| phase.run == run).collect();
+    let [name, baseline] = [run, comparison.baseline].map(|run| name_of(comparison, run).to_owned());
+    // What other work takes is neither better nor worse.
+    let is_judged = !comparison.is_of_other_work(run);
+    let row = |phase: &&PhaseChange| {
+        let judgement = Judgement::of_time(phase.run_us - phase.baseline_us);
+        let ratio = phase.ratio.map_or_else(|| format::DASH.to_owned(), words::times);
+        let status = status(judgement).filter(|_| is_judged && phase.ratio.is_some());
+        vec![
+            GridCell::text(&phase.title),
+            GridCell::text(&format::time_us(phase.baseline_us)),
+            GridCell::text(&format::time_us(phase.run_us)),
+            GridCell { status, ..GridCell::text(&ratio) },
+        ]
+    };
+    let time = words::time_of_parts(comparison, run);
+    (!of_run.is_empty()).then(|| Grid {
+        title: format!("{time} by phase, per device: computation split by the self time of its ops"),
+        columns: vec!["Phase".to_owned(), baseline.clone(), name.clone(), format!("{name} / {baseline}")],
+        rows: of_run.iter().map(row).collect(),
+    })
+}
+
+/// How a judgement is coloured.
+pub fn status(judgement: Judgement) -> Option<CellStatus> {
+    match judgement {
+        Judgement::Better => Some(CellStatus::Better),
+        Judgement::Worse => Some(CellStatus::Worse),
+        Judgement::Same | Judgement::Noise | Judgement::Unknown => None,
+    }
+}

@@ -1,0 +1,226 @@
+//! Finds ops, name scopes and events of a run by name, for the command palette.
+
+use base::format::{counted, percent, printable, shorten, time_us};
+use base::{Ps, framework_path};
+use metrics::Context;
+use rustc_hash::{FxHashMap, FxHashSet};
+use serde::{Deserialize, Serialize};
+use timeline::EventRef;
+use trace::{EventId, Interval, StrId, in_blocks};
+
+use super::{Link, View};
+use crate::table::Filter;
+
+/// Things of one kind that are listed.
+const MOST: usize = 8;
+/// Characters of a name that are shown.
+const LONGEST: usize = 160;
+
+/// What something that was found is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum FoundKind {
+    /// An op: its pane is opened.
+    Op,
+    /// A name scope: its ops are listed.
+    Scope,
+    /// An event of the timeline, such as a kernel: the longest of its name is selected.
+    Event,
+}
+
+impl FoundKind {
+    /// Word before the name.
+    pub fn label(self) -> &'static str {
+        match self {
+            FoundKind::Op => "Op",
+            FoundKind::Scope => "Scope",
+            FoundKind::Event => "Event",
+        }
+    }
+}
+
+/// Something that was found.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Found {
+    /// What it is.
+    pub kind: FoundKind,
+    /// Its name.
+    pub name: String,
+    /// How much of it there is.
+    pub note: String,
+    /// Where it is.
+    pub link: Link,
+}
+
+/// Finds what holds every word of `text` in its name: of each kind those with the most time.
+pub fn search(context: Context<'_>, text: &str) -> Vec<Found> {
+    // Every word is a phrase: a colon in it is no condition.
+    let words: Vec<String> = text.split_whitespace().map(|word| format!("\"{}\"", word.replace('"', ""))).collect();
+    let filter = Filter::parse(&words.join(" "));
+    if filter.is_empty() {
+        return Vec::new();
+    }
+    let mut found = ops(context, &filter);
+    found.extend(scopes(context, &filter));
+    found.extend(events(context, &filter));
+    found
+}
+
+fn shown(name: &str) -> String {
+    shorten(&printable(name), LONGEST)
+}
+
+/// The ops, which are in the order of their self time.
+fn ops(context: Context<'_>, filter: &Filter) -> Vec<Found> {
+    let (ops, trace) = (&context.analysis.ops, context.trace());
+    let mut names: FxHashSet<&str> = FxHashSet::default();
+    let mut found = Vec::new();
+    for op in &ops.rows {
+        let name = ops.text(trace, op.name);
+        if !filter.passes_texts(&[name]) || !names.insert(name) {
+            continue;
+        }
+        let Some(link) = Link::equal(View::Ops, "hlo_op_name", name) else { continue };
+        let share = share(op.self_time, ops.op_time);
+        let note = format!("{} of self time, {share}", time_us(op.self_time.as_us()));
+        found.push(Found { kind: FoundKind::Op, name: shown(name), note, link });
+        if found.len() == MOST {
+            break;
+        }
+    }
+    found
+}
+
+fn share(part: Ps, whole: Ps) -> String {
+    percent(if whole > Ps::ZERO { 100.0 * part.as_ps() as f64 / whole.as_ps() as f64 } else { 0.0 })
+}
+
+/// The scopes that ops are in, by the last part of their names.
+fn scopes(context: Context<'_>, filter: &Filter) -> Vec<Found> {
+    let (ops, trace) = (&context.analysis.ops, context.trace());
+    let mut times: FxHashMap<&str, Ps> = FxHashMap::default();
+    in_blocks(&ops.rows, |op| {
+        let path = ops.text(trace, op.framework_path);
+        if !filter.passes_texts(&[path]) {
+            return;
+        }
+        let mut end = 0;
+        let mut segments = framework_path::segments(path).peekable();
+        while let Some(segment) = segments.next() {
+            // The last one is the op itself.
+            let found = path.get(end..).and_then(|rest| rest.find(segment)).filter(|_| segments.peek().is_some());
+            let Some(at) = found else { break };
+            end += at + segment.len();
+            if filter.passes_texts(&[segment]) {
+                *times.entry(path.get(..end).unwrap_or_default()).or_default() += op.self_time;
+            }
+        }
+    });
+    let mut all: Vec<(&str, Ps)> = times.into_iter().collect();
+    base::sort::sort_by(&mut all, |a, b| b.1.cmp(&a.1).then(a.0.cmp(b.0)));
+    let scope = |(path, time): (&str, Ps)| {
+        let link = (!path.contains('"')).then(|| Link::to(View::Ops, &format!("tf_op_name:\"{path}/\"")))?;
+        let note = format!("{} of self time, {}", time_us(time.as_us()), share(time, ops.op_time));
+        Some(Found { kind: FoundKind::Scope, name: shown(path), note, link })
+    };
+    all.into_iter().filter_map(scope).take(MOST).collect()
+}
+
+/// The names of events, each with its longest event.
+fn events(context: Context<'_>, filter: &Filter) -> Vec<Found> {
+    let trace = context.captured_trace();
+    let kinds = trace.events.kinds();
+    // Names are judged once each, and events by the number of their kind.
+    let mut slots: FxHashMap<StrId, Option<u32>> = FxHashMap::default();
+    let mut sums: Vec<Sum> = Vec::new();
+    let mut slot_of = |name: StrId| {
+        *slots.entry(name).or_insert_with(|| {
+            let slot = u32::try_from(sums.len()).ok().filter(|_| filter.passes_texts(&[trace.text(name)]))?;
+            sums.push(Sum { name, time: Ps::ZERO, count: 0, longest: None });
+            Some(slot)
+        })
+    };
+    let of_kind: Vec<Option<u32>> = kinds.iter().map(|kind| slot_of(kind.name)).collect();
+    if sums.is_empty() {
+        return Vec::new();
+    }
+    trace.events.for_each_time(trace.events.ids(), |id, kind, time| {
+        let slot = of_kind.get(kind).copied().flatten();
+        if let Some(sum) = slot.and_then(|slot| sums.get_mut(slot as usize)) {
+            sum.time += time.length();
+            sum.count += 1;
+            if sum.longest.is_none_or(|(_, longest)| time.length() > longest.length()) {
+                sum.longest = Some((id, time));
+            }
+        }
+    });
+    base::sort::sort_by(&mut sums, |a, b| b.time.cmp(&a.time).then(a.name.index().cmp(&b.name.index())));
+    let origin = context.analysis.captured.capture.map_or(Ps::ZERO, |capture| capture.start);
+    let event = |sum: &Sum| {
+        let (id, time) = sum.longest?;
+        let from_zero = |at: Ps| (at - origin).as_ps();
+        let link = Link {
+            event: Some(EventRef::captured(id).key()),
+            around_ps: Some((from_zero(time.start), from_zero(time.end))),
+            ..Link::to(View::Timeline, "")
+        };
+        let note = format!("{}, longest {}", counted(sum.count, "event"), time_us(time.length().as_us()));
+        Some(Found { kind: FoundKind::Event, name: shown(trace.text(sum.name)), note, link })
+    };
+    sums.iter().filter_map(event).take(MOST).collect()
+}
+
+/// All events of one name.
+struct Sum {
+    name: StrId,
+    time: Ps,
+    count: u64,
+    longest: Option<(EventId, Interval)>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use metrics::{Run, Settings, WindowChoice, analyse};
+    use trace::TraceBuilder;
+
+    fn found(text: &str) -> Vec<Found> {
+        let mut b = TraceBuilder::new();
+        let ops = b.line("/device:TPU:0", "XLA Ops");
+        b.event(ops, "fusion.1", 0, 10).hlo_category("loop fusion").tf_op("jit(f)/Attention/dot/mul");
+        b.event(ops, "fusion.1", 20, 30).hlo_category("loop fusion").tf_op("jit(f)/Attention/dot/mul");
+        b.event(ops, "copy.2", 60, 5).hlo_category("copy").tf_op("jit(f)/mlp/copy");
+        let host = b.line("/host:CPU", "python");
+        b.event(host, "next batch: 3", 0, 50);
+        let run = Run { trace: b.build(), ..Run::default() };
+        let examined = analyse(&run, &Settings { window: WindowChoice::All, ..Settings::default() });
+        search(examined.context(&run), text)
+    }
+
+    #[test]
+    fn ops_scopes_and_events_are_found_by_name() {
+        let fusion = found("FUSION");
+        let kinds: Vec<_> = fusion.iter().map(|it| (it.kind, it.name.as_str())).collect();
+        assert_eq!(kinds, [(FoundKind::Op, "fusion.1"), (FoundKind::Event, "fusion.1")]);
+        assert_eq!(fusion[0].link, Link::to(View::Ops, "hlo_op_name=\"fusion.1\""));
+        assert_eq!(fusion[1].note, "2 events, longest 30.0 µs");
+        assert_eq!((fusion[1].link.view, fusion[1].link.around_ps), (View::Timeline, Some((20_000_000, 50_000_000))));
+        assert!(fusion[1].link.event.is_some());
+        let scope = found("attention");
+        assert_eq!((scope.len(), scope[0].kind, scope[0].name.as_str()), (1, FoundKind::Scope, "jit(f)/Attention"));
+        assert_eq!(scope[0].link, Link::to(View::Ops, "tf_op_name:\"jit(f)/Attention/\""));
+        assert_eq!(found("batch: 3").len(), 1, "a colon is part of a name");
+        assert!(found("").is_empty() && found("fusion zzz").is_empty());
+    }
+
+    #[test]
+    fn a_long_list_is_cut() {
+        let mut b = TraceBuilder::new();
+        let line = b.line("/device:TPU:0", "XLA Ops");
+        for at in 0..50 {
+            b.event(line, &format!("fusion.{at}"), 10 * at, 5).hlo_category("loop fusion");
+        }
+        let run = Run { trace: b.build(), ..Run::default() };
+        let examined = analyse(&run, &Settings::default());
+        assert_eq!(search(examined.context(&run), "fusion").len(), 2 * MOST);
+    }
+}

@@ -1,0 +1,118 @@
+"""Runs beside each other, and runs against limits."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from . import _native
+from ._errors import ProfileError, checked_count, checked_numbers, sentence
+from ._profile import Profile, Runs, profiles_of
+
+
+def compare(
+    *profiles: Runs,
+    names: Sequence[str] = (),
+    batch_size: int | Sequence[int | None] | None = None,
+    seq_length: int | Sequence[int | None] | None = None,
+    power: float | Sequence[float] | None = None,
+    price: float | Sequence[float] | None = None,
+    baseline: int | str | None = None,
+    scaling: str | None = None,
+    threshold: float | None = None,
+    output: str | os.PathLike[str] | None = None,
+) -> dict[str, Any]:
+    """Compares runs with the first: the document of ``crossprof compare --format json`` (``crossprof schema comparison``).
+
+    Args:
+        *profiles: Profiles, or paths, each of which is read as by :func:`open`.
+        names: Names of the first runs.
+        batch_size: Samples per step over all devices: of each run, or one number of all.
+        seq_length: Tokens per sample, likewise.
+        power: Watts of one device, likewise: gives work per joule.
+        price: Dollars an hour of one device, likewise: gives work per dollar.
+        baseline: Index or name of the run that the others are compared with.
+        scaling: ``"strong"`` or ``"weak"``: how the work grows with the devices, instead of what the batch sizes say.
+        threshold: Percent from which on a difference of two runs counts, however sure it is.
+        output: Also write the comparison to this file, in the shape of its name: ``.html``, ``.md``, ``.json`` or ``.txt``.
+
+    Raises:
+        ProfileError: There are fewer than two runs, a file is no profile, or an argument does not fit.
+    """
+    runs = profiles_of(profiles)
+    if len(runs) < 2:
+        raise ProfileError(f"A comparison needs two runs or more, not {len(runs)}.")
+    if scaling not in (None, "strong", "weak"):
+        raise ProfileError(f'scaling is "strong" or "weak", not {scaling!r}.')
+    if threshold is not None and not 0 <= threshold <= 100:
+        raise ProfileError(f"threshold is a percentage from 0 to 100, not {threshold!r}.")
+    batches = _of_each("batch_size", batch_size, len(runs))
+    lengths = _of_each("seq_length", seq_length, len(runs))
+    try:
+        made = _native.compare(
+            [(run._runs, run._index, batch, length) for run, batch, length in zip(runs, batches, lengths)],
+            names=[names] if isinstance(names, str) else list(names),
+            power=checked_numbers("power", power),
+            price=checked_numbers("price", price),
+            baseline=None if baseline is None else str(baseline),
+            weak_scaling=None if scaling is None else scaling == "weak",
+            threshold=None if threshold is None else threshold / 100,
+            output=None if output is None else os.fspath(Path(output).expanduser()),
+        )
+    except ValueError as error:
+        raise sentence(error) from None
+    document: dict[str, Any] = json.loads(made)
+    return document
+
+
+def _of_each(name: str, value: int | Sequence[int | None] | None, runs: int) -> list[int | None]:
+    values = [value] * runs if value is None or isinstance(value, int) else list(value)
+    if len(values) != runs:
+        raise ProfileError(f"{name}: {len(values)} values are given for {runs} runs; give one, or one per run.")
+    for each in values:
+        checked_count(name, each)
+    return values
+
+
+def check(
+    runs: Runs,
+    budget: str | os.PathLike[str] | None = None,
+    *,
+    limits: str | Iterable[str] = (),
+    baseline: Runs | None = None,
+    baseline_run: str | None = None,
+) -> dict[str, Any]:
+    """Holds runs against limits: the document of ``crossprof check --format json``, in which ``holds`` says whether all limits hold.
+
+    Args:
+        runs: A profile, several, or paths.
+        budget: A file of limits in TOML (docs/budgets.md).
+        limits: Limits beside those of the file: ``"step_timing.avg_step_time_us < 150 ms"``.
+        baseline: What limits call baseline, instead of the budget's own.
+        baseline_run: Which run of the baseline, by its name or a pattern.
+
+    Raises:
+        ProfileError: The limits are wrong, or need a baseline that is not given.
+    """
+    rules = [limits] if isinstance(limits, str) else list(limits)
+    if budget is None and not rules:
+        raise ProfileError("There is nothing to check: give a budget file or limits.")
+    try:
+        made = _native.check(
+            [_named(run) for run in profiles_of(runs)],
+            budget=None if budget is None else os.fspath(Path(budget).expanduser()),
+            limits=rules,
+            baseline=None if baseline is None else [_named(run) for run in profiles_of(baseline)],
+            baseline_run=baseline_run,
+        )
+    except ValueError as error:
+        raise sentence(error) from None
+    document: dict[str, Any] = json.loads(made)
+    return document
+
+
+def _named(run: Profile) -> tuple[_native.Runs, int, str]:
+    return run._runs, run._index, str(run.paths[0])

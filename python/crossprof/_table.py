@@ -1,0 +1,166 @@
+"""Tables of a run: rows under columns with fixed types."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, overload
+
+from . import _native
+from ._errors import ColumnError
+
+if TYPE_CHECKING:
+    import pandas
+    import pyarrow
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of a table."""
+
+    #: Name in files and in rows.
+    key: str
+    #: Heading for people.
+    title: str
+    #: Unit of its numbers; empty where they have none.
+    unit: str
+    #: What it means.
+    description: str
+    #: Type of its values in Arrow, the same for every run: ``int64``, ``double``, ``large_string`` or ``bool``.
+    type: str = ""
+
+
+@dataclass(frozen=True)
+class TableInfo:
+    """A table that every run has, with or without rows."""
+
+    #: Word that :meth:`Profile.table` takes.
+    name: str
+    #: What it lists, in one line.
+    description: str
+    #: Words that ``by`` takes, the usual one first.
+    forms: tuple[str, ...]
+
+
+class Table:
+    """Rows under columns. Values that were not measured are None (in pandas and Arrow: missing)."""
+
+    def __init__(self, name: str, columns: _native.Columns) -> None:
+        self.name = name
+        about = columns.about()
+        #: What the columns mean, in their order.
+        self.columns = [Column(key, title, unit, description, kind) for key, title, unit, description, kind, _ in about]
+        self._has_values = [has_values for *_, has_values in about]
+        self._places = {column.key: place for place, column in enumerate(self.columns)}
+        self._native = columns
+
+    def __len__(self) -> int:
+        return len(self._native)
+
+    @overload
+    def __getitem__(self, key: str) -> list[Any]: ...
+
+    @overload
+    def __getitem__(self, key: int) -> dict[str, Any]: ...
+
+    @overload
+    def __getitem__(self, key: slice) -> Table: ...
+
+    def __getitem__(self, key: str | int | slice) -> list[Any] | dict[str, Any] | Table:
+        """The values of a column by its key, a row by its index, or a table of some rows (``table[:10]``).
+
+        Raises:
+            ColumnError: There is no such column. It is a KeyError, too.
+            IndexError: There is no such row.
+        """
+        if isinstance(key, slice):
+            rows = range(*key.indices(len(self)))
+            return Table(self.name, self._native.part(rows.start, rows.step, len(rows)))
+        if isinstance(key, int):
+            try:
+                row = range(len(self))[key]
+            except IndexError:
+                raise IndexError(f"The table {self.name} has {len(self)} rows: there is no row {key}.") from None
+            (values,) = self[row : row + 1].rows()
+            return values
+        place = self._places.get(key) if isinstance(key, str) else None
+        if place is None:
+            known = list(self._places)
+            raise ColumnError(
+                f"The table {self.name} has no column {key!r}; it has {', '.join(known)}.{_native.suggestion(str(key), known)}"
+            )
+        return self._native.values(place, len(self))
+
+    def rows(self) -> list[dict[str, Any]]:
+        """Each row as a dict by the keys of the columns."""
+        keys = [column.key for column in self.columns]
+        return [dict(zip(keys, values)) for values in zip(*(self[key] for key in keys))]
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        return iter(self.rows())
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Table):
+            return NotImplemented
+        return (self.name, self.columns) == (other.name, other.columns) and self.rows() == other.rows()
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def arrow(self) -> pyarrow.Table:
+        """The table as ``pyarrow.Table``; nothing is copied. The types are those of the columns in every run, and whole numbers are signed. The
+        metadata of each field are its title, unit and description.
+
+        Raises:
+            ImportError: pyarrow is not installed.
+        """
+        import pyarrow
+
+        return pyarrow.table(self)
+
+    def __arrow_c_array__(self, requested_schema: object = None) -> tuple[object, object]:
+        """The table for whatever knows Arrow's interface, without a copy: ``polars.DataFrame(table)``, ``pyarrow.record_batch(table)``."""
+        return self._native.__arrow_c_array__(requested_schema)
+
+    def pandas(self) -> pandas.DataFrame:
+        """The table as ``pandas.DataFrame``, with the keys of the columns.
+
+        Raises:
+            ImportError: pandas is not installed.
+        """
+        import pandas
+
+        return pandas.DataFrame({column.key: self[column.key] for column in self.columns})
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        values = [(column.key, column.title, column.unit, column.description, column.type) for column in self.columns]
+        return _rebuilt, (self.name, len(self), [(about, self[about[0]]) for about in values])
+
+    def __repr__(self) -> str:
+        return f"<crossprof table {self.name}: {len(self)} rows, {len(self.columns)} columns>"
+
+    def _repr_html_(self) -> str:
+        """The first rows, for a notebook."""
+        import html
+
+        most = 20
+        shown = [column for column, has_values in zip(self.columns, self._has_values) if has_values]
+        head = "".join(
+            f'<th title="{html.escape(column.description)}">{html.escape(column.title)}'
+            f"{f' ({html.escape(column.unit)})' if column.unit else ''}</th>"
+            for column in shown
+        )
+        rows = zip(*(self._native.values(self._places[column.key], most) for column in shown))
+        body = "".join("<tr>" + "".join(f"<td>{html.escape(_shown(value))}</td>" for value in row) + "</tr>" for row in rows)
+        more = f"<p>{len(self) - most} more rows</p>" if len(self) > most else ""
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
+
+
+def _rebuilt(name: str, rows: int, columns: list[Any]) -> Table:
+    """The table that was pickled."""
+    return Table(name, _native.Columns.rebuilt(name, rows, columns))
+
+
+def _shown(value: Any) -> str:
+    if value is None:
+        return ""
+    return f"{value:,.4g}" if isinstance(value, float) else str(value)
