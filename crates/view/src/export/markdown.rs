@@ -86,7 +86,7 @@ mod tests {
         assert!(text.starts_with("## demo, TPU v6 Lite"), "{text}");
         assert!(
             text.contains(
-                "| Category | Self time | Share of busy time | Count |\n| --- | ---: | ---: | ---: |\n| matmul | 60.5 µs |"
+                "### Kernel time by category\n\n|  |  |  |\n| --- | ---: | ---: |\n| matmul | 60.5 µs | 60.5 % |"
             ),
             "{text}"
         );

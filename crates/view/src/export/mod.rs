@@ -29,9 +29,9 @@ mod tests {
             base::WarningCode::NoDeviceOps,
             r"C:\Users\jo.smith\a.json holds none.".to_owned(),
         ));
-        for op in profile.op_statistics.iter_mut().flat_map(|ops| &mut ops.top_ops) {
-            op.source = Some("/home/jo.smith/train.py:42".to_owned());
-        }
+        let source = Some("/home/jo.smith/train.py:42".to_owned());
+        let op = report::TopOp { name: "dot.1".to_owned(), source, ..report::TopOp::default() };
+        profile.op_statistics = Some(report::OpStatistics { top_ops: vec![op], ..report::OpStatistics::default() });
         profile
     }
 

@@ -55,6 +55,12 @@ pub(super) fn blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
     }
 }
 
+/// Share of all communication, number of runs, and exposed time of a kind.
+fn note_of_kind(percent: f64, runs: u64, exposed_us: f64) -> String {
+    let (share, exposed) = (format::percent(percent), format::time_us(exposed_us));
+    format!("{share}, {}, {exposed} exposed", format::counted(runs, "run"))
+}
+
 /// Time of each kind of collective, as far as a profile has it.
 fn kinds_of_profile(profile: &UnifiedProfile) -> Option<Bars> {
     let section = profile.communication.as_ref()?;
@@ -63,11 +69,10 @@ fn kinds_of_profile(profile: &UnifiedProfile) -> Option<Bars> {
         label: kind.kind.clone(),
         value: kind.total_time_us,
         class: OpFamily::Communication.into(),
-        note: format!(
-            "{}, {}, {} exposed",
-            format::percent(if total > 0.0 { 100.0 * kind.total_time_us / total } else { 0.0 }),
-            format::counted(kind.count, "run"),
-            format::time_us(kind.exposed_time_us)
+        note: note_of_kind(
+            if total > 0.0 { 100.0 * kind.total_time_us / total } else { 0.0 },
+            kind.count,
+            kind.exposed_time_us,
         ),
         link: None,
     };
@@ -292,11 +297,7 @@ fn kinds(all: &Collectives) -> Bars {
         label: kind.to_owned(),
         value: sums.total.as_us(),
         class: OpFamily::Communication.into(),
-        note: format!(
-            "{}, {}",
-            format::percent(100.0 * sums.total.as_ps() as f64 / total),
-            format::counted(sums.occurrences, "run")
-        ),
+        note: note_of_kind(100.0 * sums.total.as_ps() as f64 / total, sums.occurrences, sums.exposed.as_us()),
         link: Some(Link::to(View::Communication, &format!("kind={kind}"))),
     });
     Bars {

@@ -312,7 +312,7 @@ mod tests {
     #[test]
     fn it_has_the_answer_and_no_markup_of_a_trace() {
         let text = markdown(&example::comparison());
-        assert!(text.starts_with("## main and new\n\n- new is twice as fast"), "{text}");
+        assert!(text.starts_with("## main and new\n\nnew is twice as fast"), "{text}");
         assert!(text.contains("| Step time | 100 ms | **50.0 ms, ▲ 2.00x faster** |"), "{text}");
         assert!(text.contains("without a partner: 100 µs of new and none of main."), "{text}");
         assert!(text.contains("&lt;img onerror=x>") && !text.contains("<img"), "{text}");
