@@ -140,7 +140,7 @@ fn damage_is_said() {
     };
     let said = codes(0);
     assert!(
-        said.iter().any(|it| it.starts_with("memory_profile_damaged ") && it.contains("cannot be read: 1")),
+        said.iter().any(|it| it.starts_with("memory_profile_damaged ") && it.contains("unreadable parts: 1")),
         "{said:?}"
     );
     assert!(!codes(1).iter().any(|it| it.starts_with("memory_profile_damaged")), "a whole one");
@@ -181,8 +181,10 @@ fn reports_lead_with_the_memory() {
     assert_eq!(live.lines[0].stack, "train (/home/me/train.py:12) > asarray (jax/numpy.py:50)");
     let text = export::text::report(&report);
     for said in [
-        "Live memory  1.08 KiB (1.07 KiB in 3 arrays, 99.4 %, 7 B in 1 program, 0.6 %)",
-        "cuda:0: live 1.07 KiB",
+        "Live memory  1.08 KiB  arrays and programs on all devices",
+        "Arrays       1.07 KiB  3 of them, 99.4 % of the memory",
+        "Programs     7 B  1 of them, 0.6 % of the memory",
+        "cuda:0       1.07 KiB  in arrays when the profile was saved",
         "Not included A device memory profile contains no compiled programs",
         "~/train.py:12  train     1.06 KiB  97.8 %",
         "Largest call stack of ~/train.py:12",

@@ -130,7 +130,7 @@ fn module_runs_alone_make_a_device_busy_time_and_steps() {
         assert_eq!(profile.step_timing.avg_step_time_us, Some(1000.0));
         assert_eq!(profile.step_timing.num_steps, 6);
         near(busy(&profile), 90.0);
-        assert!(message(&profile, "runs_without_ops").starts_with("The file holds 6 module runs and no ops"));
+        assert!(message(&profile, "runs_without_ops").starts_with("The file has 6 module runs and no ops"));
         assert_eq!(warning(&profile, "no_device_ops"), None);
         no_idle_finding(&profile);
         // No op is made up.
@@ -316,7 +316,7 @@ fn ops_that_lie_inside_another_of_their_stream_are_said() {
     let profile = with(kernel("fmha_bwd", 1000.0, 1_600_000.0, 7));
     let message = message(&profile, "ops_overlap_on_stream");
     assert!(message.starts_with("3 ops are inside another op of their stream"), "{message}");
-    assert!(message.contains("fmha_bwd of 1.60 s covers 3"), "{message}");
+    assert!(message.contains("fmha_bwd (1.60 s) covers 3"), "{message}");
     // On another stream it is what streams are for; that the next starts early, while the last blocks end, is no error either.
     for first in [kernel("fmha_bwd", 1000.0, 1_600_000.0, 8), kernel("fmha_bwd", 1000.0, 105.0, 7)] {
         assert_eq!(warning(&with(first), "ops_overlap_on_stream"), None);

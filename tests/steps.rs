@@ -99,7 +99,7 @@ fn devices_that_threads_feed_are_independent() {
     let devices: Vec<Vec<f64>> = truth["lengths_us"].as_array().unwrap().iter().map(numbers).collect();
     let mean = |step: usize| devices.iter().map(|device| device[step]).sum::<f64>() / 4.0;
     close(&durations(&profile)[..9], &(0..9).map(mean).collect::<Vec<f64>>());
-    assert!(warns(&profile, "steps_independent").contains("of one device each"));
+    assert!(warns(&profile, "steps_independent").contains("are per device"));
 }
 
 #[test]

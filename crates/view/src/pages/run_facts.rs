@@ -3,7 +3,7 @@
 
 use super::{Block, Fact, Facts};
 use crate::environment::facts;
-use base::format::{self, optional_time_us, percent, shorten, time_us};
+use base::format::{self, percent, shorten, time_us};
 use report::{LayerFreezing, NotMeasured, StepTiming, UnifiedProfile};
 
 /// Names of fields that a run may lack, for people, where these are more than the words of the field.
@@ -39,12 +39,6 @@ pub(super) fn run(profile: &UnifiedProfile) -> Block {
         if let Some(work) = device_work(profile) {
             add("Device work", work);
         }
-    }
-    if let Some(timeline) = &profile.timeline_analysis {
-        let gaps = &timeline.gaps;
-        let count = format::counted(gaps.total_gaps, "gap");
-        let longest = optional_time_us(gaps.max_gap_us);
-        add("Idle gaps", format!("{} of the time, {count}, longest {longest}", percent(gaps.gap_time_percent)));
     }
     if let Some(io) = profile.io_operations.as_ref().filter(|found| found.io_event_count > 0) {
         add("Input", format!("{}, {} of the time", time_us(io.io_total_time_us), percent(io.io_percent)));

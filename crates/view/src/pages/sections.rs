@@ -33,7 +33,8 @@ pub(crate) fn sections(profile: &UnifiedProfile) -> Vec<Section> {
         short("findings", "What to do first", findings::all(source)),
         long("steps", "Where the time goes", step_blocks(source)),
         short("ops", "", op_blocks(profile)),
-        Section { is_short: has_many_devices(profile), ..long("devices", "Devices", device_blocks(source, &query)) },
+        Section { is_short: has_many_devices(profile), ..long("devices", "Devices", device_blocks(profile)) },
+        long("device-tables", "Devices in detail", devices::tables(source, &query).collect()),
         long("communication", "Communication", known(communication::blocks(source, &query))),
         long("transfers", "Copies", known(transfers::blocks(source, &query))),
         long("environment", "Environment", vec![untitled(run_facts::environment(profile))]),
@@ -99,12 +100,9 @@ fn has_many_devices(profile: &UnifiedProfile) -> bool {
     profile.multi_device.as_ref().is_some_and(|devices| devices.device_stats.len() > 1)
 }
 
-fn device_blocks(source: Source<'_>, query: &PageQuery) -> Vec<Block> {
-    if source.profile().multi_device.is_none() {
-        return Vec::new();
-    }
-    let bars = Block::Bars(devices::first(source.profile(), DEVICES));
-    [bars].into_iter().chain(devices::tables(source, query)).collect()
+fn device_blocks(profile: &UnifiedProfile) -> Vec<Block> {
+    let bars = profile.multi_device.as_ref().map(|_| Block::Bars(devices::first(profile, DEVICES)));
+    bars.into_iter().collect()
 }
 
 /// Leaves out the block of a page that explains why the page is empty: a report has no such section.
