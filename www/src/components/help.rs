@@ -1,4 +1,4 @@
-//! The help: every key.
+//! The help dialog, which lists all keys.
 
 use leptos::prelude::*;
 
@@ -42,7 +42,7 @@ const TIMELINE_KEYS: [(&str, &str); 18] = [
     ("Esc", "select nothing"),
 ];
 
-/// The dialog.
+/// Renders the dialog.
 #[component]
 pub fn Help() -> impl IntoView {
     let state = State::get();

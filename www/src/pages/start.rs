@@ -1,4 +1,4 @@
-//! The start page: what this does, where to drop a profile, examples, how to capture one.
+//! The start page: introduction, drop zone, examples, and instructions to capture a profile.
 
 use leptos::prelude::*;
 
@@ -21,7 +21,7 @@ with profiler.trace(\"/tmp/profile\"):
     jax.block_until_ready(state)
 ";
 
-/// The page.
+/// Renders the page.
 #[component]
 pub fn Start() -> impl IntoView {
     let state = State::get();
@@ -36,7 +36,7 @@ pub fn Start() -> impl IntoView {
             }
         })
         .collect_view();
-    // After a reload the address names a run that is gone with the page.
+    // After a reload, the address names a run that no longer exists.
     let gone = move || {
         let id = state.route.with(|route| route.run)?;
         let file = browser::kept(id).unwrap_or_else(|| "its profile".to_owned());
