@@ -37,7 +37,7 @@ pub const EXAMPLES: [Example; 3] = [
     Example {
         file: "examples/gpu-training.trace.json.gz",
         title: "GPU training",
-        about: "synthetic: 2 GPUs, copies and NCCL beside the backward pass",
+        about: "synthetic: 2 GPUs, copies and NCCL in parallel with the backward pass",
     },
     Example {
         file: "examples/jax-cpu-train.xplane.pb",

@@ -11,9 +11,9 @@ use crate::protocol::pending::Pending;
 use crate::protocol::wire::{self, Body, Kind, Message};
 use crate::protocol::{Place, Request, RequestId};
 
-const CRASHED: &str = "The analysis stopped: the tab ran out of memory, or this profile hits a fault of crossprof. \
+const CRASHED: &str = "The analysis stopped. The tab ran out of memory, or this profile triggers a bug in crossprof. \
     Close other runs and try again, or use the command line: crossprof analyze FILE.";
-const UNSENDABLE: &str = "The page could not put this request in a message.";
+const UNSENDABLE: &str = "The page could not send this request. Reload the page.";
 const UNREADABLE: &str = "The response to this request could not be read. Reload the page.";
 
 /// A worker and its pending requests. Dropping the connection terminates the worker.

@@ -27,7 +27,7 @@ const REST: Duration = Duration::from_secs(3);
 const DRAWN: Duration = Duration::from_millis(200);
 
 const STALE: &str = "This page was updated while it was open. Reload it before you open another profile.";
-const UNREADABLE: &str = "The analysis could not be started: the page's own files could not be read. Reload the page.";
+const UNREADABLE: &str = "The analysis could not start because files of the page could not be read. Reload the page.";
 
 /// Reason why no worker is available.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

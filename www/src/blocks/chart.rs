@@ -107,7 +107,7 @@ pub fn chart(marks: Marks, class: &'static str, drawing: AnyView) -> AnyView {
     let said = move || chosen.get().map(|mark| (said.describe)(mark)).unwrap_or_default();
     view! {
         <div class=format!("chart {class}") node_ref=canvas tabindex="0" role="group" aria-roledescription="chart"
-            aria-label=format!("{label}. Arrow keys walk through it, Enter follows.")
+            aria-label=format!("{label}. Arrow keys select a mark, and Enter follows its link.")
             on:pointermove=on_move on:pointerleave=leave on:click=on_click on:keydown=on_key on:blur=blur>
             {drawing}
             <i class="chosen-mark" class:shown=move || outline.get().is_some()

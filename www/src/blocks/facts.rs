@@ -43,5 +43,5 @@ fn value(text: &str) -> AnyView {
 pub fn links(run: u32, links: &[(String, Link)]) -> AnyView {
     let links =
         links.iter().map(|(label, link)| view! { <a class="plain" href=href(run, Some(link))>{label.clone()}</a> });
-    view! { <nav class="row-links" aria-label="Other views of it">{links.collect_view()}</nav> }.into_any()
+    view! { <nav class="row-links" aria-label="Related views">{links.collect_view()}</nav> }.into_any()
 }

@@ -117,7 +117,7 @@ pub fn figure(chart: Chart) -> AnyView {
             aria-label=name.clone() data-chart=name node_ref=outer>
             <header class="chart-head"><h2>{title}</h2>
                 <div class="chart-tools" on:click=on_click>
-                    <button class="tool" data-save="table" title="The same numbers as a table" aria-pressed=move || as_table.get().to_string()>"Table"</button>
+                    <button class="tool" data-save="table" title="Show the numbers as a table" aria-pressed=move || as_table.get().to_string()>"Table"</button>
                     <button class="tool" data-save="tsv" title="Copy as tab-separated values">"Copy"</button>
                     <button class="tool" data-save="svg" title="Download as SVG">"SVG"</button>
                     <button class="tool" data-save="png" title="Download as PNG">"PNG"</button>
@@ -153,7 +153,7 @@ fn table(data: &Data, label: &str) -> AnyView {
         view! { <tr>{cells.collect_view()}</tr> }
     });
     let more = (data.rows.len() > MAX_ROWS)
-        .then(|| view! { <p class="quiet">{format!("The first {MAX_ROWS} of {} rows; Copy takes all.", data.rows.len())}</p> });
+        .then(|| view! { <p class="quiet">{format!("The first {MAX_ROWS} of {} rows. Copy includes all of them.", data.rows.len())}</p> });
     view! {
         <div class="chart-table" tabindex="0" role="region" aria-label=label.to_owned()>
             <table><thead><tr>{heads.collect_view()}</tr></thead><tbody>{rows.collect_view()}</tbody></table>

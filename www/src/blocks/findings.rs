@@ -11,7 +11,7 @@ use crate::components::warnings::{bounded, tied};
 /// Renders the list of findings.
 pub fn findings(run: u32, findings: &[FindingBlock]) -> AnyView {
     if findings.is_empty() {
-        return view! { <section class="panel nothing"><p>"No finding to show."</p></section> }.into_any();
+        return view! { <section class="panel nothing"><p>"There are no findings to show."</p></section> }.into_any();
     }
     let rows = findings.iter().map(|finding| row(run, finding)).collect_view();
     view! { <ol class="finding-list panel">{rows}</ol> }.into_any()

@@ -68,7 +68,7 @@ pub fn matrix(matrix: Matrix) -> AnyView {
     };
     let (rows, columns) = (labels(), labels());
     let note = format!(
-        "From the row to the column; the strongest is {}. A click lists the collectives between two devices.",
+        "Values go from the row's device to the column's. The largest is {}. Click a cell to list the collectives between two devices.",
         unit::short(largest, matrix.unit)
     );
     let matrix = Arc::new(matrix);

@@ -27,7 +27,7 @@ const ROW_PX: usize = 26;
 pub fn stack(run: u32, stack: Stack) -> AnyView {
     let title = heading(run, &stack.title, stack.about.as_ref());
     if stack.rows.is_empty() || stack.series.is_empty() {
-        let why = if stack.note.is_empty() { "There is nothing to stack." } else { &stack.note };
+        let why = if stack.note.is_empty() { "There is no data to show." } else { &stack.note };
         return view! { <section class="panel"><h2>{title}</h2><p class="empty">{tied(why)}</p></section> }.into_any();
     }
     let legend = legend(&stack);

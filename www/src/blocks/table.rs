@@ -267,7 +267,7 @@ fn count_of(table: &TableBlock) -> String {
         (true, false) => format!("{} of {} {word}", count(matched), count(all)),
         (false, true) => format!("the first {} of {} {word}", count(here), count(all)),
         (false, false) => {
-            format!("the first {} of {} that pass, of {} {word}", count(here), count(matched), count(all))
+            format!("the first {} of {} that match, of {} {word}", count(here), count(matched), count(all))
         }
     }
 }
@@ -437,7 +437,7 @@ fn cell_view(
             {bar}
             {swatch}
             {text}
-            {in_timeline.map(|href| view! { <a class="in-timeline" tabindex="-1" href=href.clone() title="Its events on the timeline (T)"><ViewIcon of=View::TIMELINE /></a> })}
+            {in_timeline.map(|href| view! { <a class="in-timeline" tabindex="-1" href=href.clone() title="Show its events on the timeline (T)"><ViewIcon of=View::TIMELINE /></a> })}
         </td>
     }
     .into_any()

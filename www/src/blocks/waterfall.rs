@@ -100,7 +100,10 @@ fn body(it: &Waterfall) -> AnyView {
     let height = format!("{}px", rows.len() * ROW_PX);
     let cut = match is_cut {
         true => {
-            format!(" The axis begins at {}: the differences are small beside the step.", unit::short(zero, it.unit))
+            format!(
+                " The axis begins at {}, because the differences are small compared with the step.",
+                unit::short(zero, it.unit)
+            )
         }
         false => String::new(),
     };

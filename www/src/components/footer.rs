@@ -30,7 +30,7 @@ pub fn Footer() -> impl IntoView {
             // Opens in another tab, because leaving this one would close its runs.
             <a href="third-party-notices.txt" target="_blank" title="Licences of the software that this page contains">"Licences"</a>
             <span class="requests" class:alarm=move || requests.get().is_some_and(|count| count > 0)
-                title="Counted by this page's PerformanceObserver; your browser's network panel shows as many.">{text}</span>
+                title="Counted by this page's PerformanceObserver; your browser's network panel shows the same number.">{text}</span>
         </footer>
     }
 }

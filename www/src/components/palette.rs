@@ -222,7 +222,7 @@ fn opened(state: State) -> AnyView {
     let lines = move || {
         let (lines, now) = (listed.get(), chosen.get());
         if lines.is_empty() {
-            return view! { <p class="empty">"No action of that name, and nothing in this run."</p> }.into_any();
+            return view! { <p class="empty">"No action with this name, and no match in this run."</p> }.into_any();
         }
         let line = |(at, line): (usize, Line)| {
             let (kind, text, more) = match line {
@@ -253,7 +253,7 @@ fn opened(state: State) -> AnyView {
         <div class="curtain high" on:click=move |_| close()>
             <section id="palette" class="dialog" role="dialog" aria-modal="true" aria-label="Commands" on:click=|event| event.stop_propagation()>
                 <input type="text" role="combobox" aria-expanded="true" aria-controls="commands" aria-autocomplete="list" aria-label="Command"
-                    aria-activedescendant=move || format!("command-{}", chosen.get()) placeholder="An action, an op, a scope, an event" spellcheck="false" autocomplete="off"
+                    aria-activedescendant=move || format!("command-{}", chosen.get()) placeholder="Search actions, ops, scopes and events" spellcheck="false" autocomplete="off"
                     on:input=on_input on:keydown=on_key />
                 <ul id="commands" role="listbox" aria-label="Commands" on:click=on_click on:pointermove=on_move>{live(lines)}</ul>
             </section>

@@ -1,4 +1,4 @@
-//! The tip, of which the page has only one. It shows a full name, all digits or a definition, on hover and on focus.
+//! The tip of the page. It shows a full name, all digits or a definition, on hover and on focus.
 
 use leptos::prelude::*;
 use wasm_bindgen::JsCast;

@@ -207,12 +207,12 @@ fn notice(state: State) -> Option<AnyView> {
     let missing: Vec<String> = missing.collect();
     let text = if !missing.is_empty() {
         format!(
-            "These runs are not in the link: {}. Drop their files again, or remove them (×).",
+            "These runs are not open: {}. Drop their files again, or remove them (×).",
             crossprof::format::printable(&missing.join(", "))
         )
     } else if choice.len() > MOST_RUNS {
         format!(
-            "At most {MOST_RUNS} runs are compared: give captures of one program the same group, or remove runs (×)."
+            "A comparison can have at most {MOST_RUNS} runs. Put captures of one program in the same group, or remove runs (×)."
         )
     } else if choice.len() < 2 {
         "Open at least two runs (drop their files anywhere on this page), and choose them above.".to_owned()
@@ -284,7 +284,7 @@ fn chips(state: State) -> AnyView {
     let now = Choice::read(state);
     let (chosen, mut left) = found(state, &now);
     let more = (now.len() >= MOST_RUNS && !left.is_empty()).then(
-        || view! { <li class="quiet">{format!("{} more are open; {MOST_RUNS} are compared at most", left.len())}</li> },
+        || view! { <li class="quiet">{format!("{} more runs are open, but a comparison can have at most {MOST_RUNS}", left.len())}</li> },
     );
     if more.is_some() {
         left.clear();
@@ -366,7 +366,7 @@ fn chips(state: State) -> AnyView {
                 {field("name", "compare-name", format!("Name of {called}"), called.clone())}
                 {button("left", "←", format!("Move {called} to the left"), at == 0)}
                 {button("right", "→", format!("Move {called} to the right"), at == last)}
-                {field("group", "compare-group", format!("Group of captures that {called} is one of"), run.group.clone())}
+                {field("group", "compare-group", format!("Group of captures that {called} belongs to"), run.group.clone())}
                 {button("out", "×", format!("Remove {called}"), false)}
             </li>
         }
@@ -378,7 +378,7 @@ fn chips(state: State) -> AnyView {
         view! { <li><button class="chip" data-do="add" data-at=at.to_string()>{label}</button></li> }.into_any()
     });
     let all: Vec<AnyView> = now.runs.iter().enumerate().map(chip).chain(add).collect();
-    let modes = [("", "as the batch size implies"), ("strong", "strong"), ("weak", "weak")]
+    let modes = [("", "inferred from the batch size"), ("strong", "strong"), ("weak", "weak")]
         .map(|(value, title)| view! { <option value=value selected=now.scaling == value>{title}</option> }.into_any());
     // Runs with the same number of devices, or on different platforms, cannot show scaling.
     let devices = |run: &Run| {

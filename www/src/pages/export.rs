@@ -84,7 +84,7 @@ pub fn Export(
             };
             let most = query_of(name)
                 .top
-                .map(|rows| format!(" (the first {} at most)", crossprof::format::count(rows.into())));
+                .map(|rows| format!(" (at most the first {})", crossprof::format::count(rows.into())));
             view! {
                 <li data-table=name.key()><span class="name">{name.key()}{most}</span>
                     <button class="plain" on:click=save>"CSV"</button>
@@ -96,7 +96,7 @@ pub fn Export(
         <div class="export-grid">
             <section class="panel">
                 <h2>"Unified profile"</h2>
-                <p>"The numbers of this run with their units: the document that the command line writes too. Of ops and kernels it has those with the most time; the tables have all."</p>
+                <p>"The numbers of this run with their units, the same document that the command line writes. It contains the ops and kernels with the most time, and the tables contain all of them."</p>
                 <p class="buttons">
                     <button class="button primary" id="download-json" on:click=profile>"Download JSON"</button>
                     <span class="quiet">{size}</span>

@@ -60,7 +60,7 @@ pub fn Model(
                         <select on:change=preset><option value="">"none"</option>{options}</select></label>
                     {dimensions}{flags}
                 </div>
-                <h2>"Parameters, where you know them better"</h2>
+                <h2>"Parameters, if you know them exactly"</h2>
                 <div class="fields">{parameters}</div>
                 <p><button type="button" class="plain" on:click=clear>"Clear all"</button></p>
             </form>
@@ -111,7 +111,7 @@ fn results(profile: &crate::profile::Profile) -> impl IntoView + use<> {
     }).collect_view();
     let no_steps = profile.step_timing.avg_step_time_us.is_none();
     let no_steps =
-        no_steps.then(|| view! { <p class="quiet">"The step time is unknown: give the number of steps."</p> });
+        no_steps.then(|| view! { <p class="quiet">"The step time is unknown. Enter the number of steps."</p> });
     view! { {no_steps}<dl class="figures column">{rows}</dl> }
 }
 
@@ -213,7 +213,7 @@ fn device_field(settings: RwSignal<Settings>, changed: Callback<Settings>) -> Te
     };
     TextField {
         name: "device",
-        label: "Device, for its peaks",
+        label: "Device (for peak rates)",
         given: Box::new(move || settings.with(|settings| settings.device.clone()).unwrap_or_default()),
         found: Box::new(|| "h100-sxm, mi300x, ...".to_owned()),
         accept: Box::new(accept),
@@ -233,7 +233,7 @@ fn steps_field(settings: RwSignal<Settings>, changed: Callback<Settings>) -> Tex
     let given = move || settings.with(|settings| settings.num_steps).map(|steps| steps.to_string());
     TextField {
         name: "num_steps",
-        label: "Number of steps, instead of those found",
+        label: "Number of steps (overrides the trace)",
         given: Box::new(move || given().unwrap_or_default()),
         found: Box::new(|| "from the trace".to_owned()),
         accept: Box::new(accept),

@@ -105,8 +105,8 @@ fn Find(surface: Rc<Surface>) -> impl IntoView {
     view! {
         <input class="table-filter timeline-filter" type="search" autocomplete="off" placeholder="Find events: words, -words" aria-label="Find events"
             prop:value=filter on:input=move |event| state.filter(event_target_value(&event)) on:keydown=on_key />
-        {bar::button("Previous", "The previous event found (Shift Enter)", step(false))}
-        {bar::button("Next", "The next event found (Enter)", step(true))}
+        {bar::button("Previous", "Previous match (Shift Enter)", step(false))}
+        {bar::button("Next", "Next match (Enter)", step(true))}
         <span class="quiet" role="status">{says(move || count().unwrap_or_default())}</span>
     }
 }

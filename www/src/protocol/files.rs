@@ -19,7 +19,7 @@ pub struct FileEntry {
 /// Groups of the files of one drop.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Groups {
-    /// For each run or archive: indices of the files to read, and of the files to leave out. Each group gets its own
+    /// Indices of the files to read and of the files to leave out, for each run or archive. Each group gets its own
     /// workers.
     pub loads: Vec<(Vec<usize>, Vec<usize>)>,
     /// Indices of files that are not read, with the reason.
@@ -53,7 +53,7 @@ pub fn kind_name(kind: FileKind) -> &'static str {
         FileKind::MemoryProfile => "memory profile",
         FileKind::Program => "compiled program",
         FileKind::Archive => "archive",
-        FileKind::Unknown => "not known",
+        FileKind::Unknown => "unknown",
     }
 }
 

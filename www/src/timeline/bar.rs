@@ -22,14 +22,14 @@ const FORMS: [(PictureForm, &str, &str, &str, &str); 4] = [
     (
         PictureForm::Trace,
         "Trace",
-        "Save the selected range, else what is in sight, as a Chrome trace (trace.json.gz), which Perfetto and XProf open",
+        "Save the selected range, or the visible one, as a Chrome trace (trace.json.gz) for Perfetto and XProf",
         "trace.json.gz",
         "application/gzip",
     ),
     (
         PictureForm::Trace,
         "Open in Perfetto",
-        "Opens ui.perfetto.dev in another tab and passes the selected range, else what is in sight, to that page, in this browser",
+        "Open ui.perfetto.dev in another tab and pass it the selected range, or the visible one. The data stays in this browser",
         "",
         "",
     ),
@@ -99,7 +99,7 @@ pub fn naming(surface: &Rc<Surface>) -> AnyView {
             let rename = move |event| acts(surface, Action::Keep(Keep::Rename(event_target_value(&event))))();
             let field = view! { <input type="text" class="table-filter timeline-name" aria-label="Name of the flag or range" prop:value=name on:change=rename /> };
             parts.push(field.into_any());
-            parts.push(button("Remove", "Do not keep it any more", acts(surface, Action::Keep(Keep::Remove))));
+            parts.push(button("Remove", "Remove this flag or range", acts(surface, Action::Keep(Keep::Remove))));
         } else if said.area.with(Option::is_some) {
             let keep = move || surface.with_value(|surface| surface.keep_area());
             parts.push(button("Keep this range", "Keep the selected range with a name", Box::new(keep)));

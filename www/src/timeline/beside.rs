@@ -110,7 +110,7 @@ fn pair(state: State, run: &Run, upper: Rc<Surface>, other: Run) -> AnyView {
         <div class="timeline-bar">
             <span>{name}</span>
             <label class="quiet">"Align at step "<input class="timeline-step" type="number" placeholder="median" on:change=by_step /></label>
-            {button("Align the selected events", "Put the selected events of the two runs below each other", Box::new(by_events))}
+            {button("Align the selected events", "Align the two runs at their selected events", Box::new(by_events))}
             <span class="quiet" role="status">{says(move || said.get())}</span>
             {live(legend)}
         </div>
@@ -158,7 +158,7 @@ fn align(upper: &Rc<Surface>, lower: &Rc<Surface>, step: Option<u32>, shows_step
             said.set(match (above.zip(below), step) {
                 (Some(_), Some(step)) => format!("aligned at the start of step {step}"),
                 (Some(_), None) => "aligned at the start of each run's median step".to_owned(),
-                (None, _) => "not both runs have this step: aligned at the start of the captures".to_owned(),
+                (None, _) => "aligned at the start of the captures, because not both runs have this step".to_owned(),
             });
             upper.hold(&lower, by, if shows_step { [above, below] } else { [None, None] });
         };

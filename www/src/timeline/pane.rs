@@ -123,7 +123,7 @@ pub fn Details(
             let read = move || read_again(of.clone(), said, in_file.clone());
             Some(button(
                 "All arguments in the file",
-                "Read the file again for everything that it says of this event",
+                "Read the file again to show all arguments of this event",
                 Box::new(read),
             ))
         };

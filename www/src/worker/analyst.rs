@@ -44,12 +44,12 @@ const PASSES: u32 = 20;
 const DAMAGED: &str = "A run was damaged on its way between two workers. Load the profile again.";
 const NO_RUN: &str = "This run is not loaded. Open its files again.";
 const NO_PICTURE: &str =
-    "This browser cannot draw the timeline outside of the page (it needs OffscreenCanvas). Use a newer one.";
+    "This browser cannot draw the timeline, because it lacks OffscreenCanvas. Use a newer browser.";
 const NO_DOCUMENT: &str =
-    "This browser cannot save this (it needs OffscreenCanvas and CompressionStream). Use a newer one.";
-const NO_CHANGES: &str = "What the ops gained or lost could not be read. Load the profiles again.";
+    "This browser cannot save this file, because it lacks OffscreenCanvas or CompressionStream. Use a newer browser.";
+const NO_CHANGES: &str = "The differences between the ops could not be read. Load the profiles again.";
 const NO_TABLE: &str = "This run has no such table.";
-const NOT_MINE: &str = "This is a question to the analyst's deputy. Reload the page.";
+const NOT_MINE: &str = "This request reached the wrong worker. Reload the page.";
 
 /// Handles a request of the page.
 pub fn begin(analyst: &Rc<RefCell<Analyst>>, request: AnalystRequest, asker: Asker) {

@@ -7,8 +7,8 @@ use web_sys::DedicatedWorkerGlobalScope;
 use crate::protocol::wire::{self, Body, Kind};
 use crate::protocol::{Request, RequestId};
 
-const GIVEN_UP: &str = "The analysis gave up this request. Load the profile again.";
-const UNSENDABLE: &str = "The analysis could not put its response in a message.";
+const GIVEN_UP: &str = "The analysis did not complete this request. Load the profile again.";
+const UNSENDABLE: &str = "The analysis could not send its response. Load the profile again.";
 
 /// The sender of a request. Receives progress, then exactly one response or error. Dropping this value without a
 /// response sends an error.

@@ -22,7 +22,7 @@ use crate::protocol::analyst::{
 };
 use crate::protocol::wire::{Body, Document, Packed};
 
-const NOT_MINE: &str = "This is a question to the analyst. Reload the page.";
+const NOT_MINE: &str = "This request reached the wrong worker. Reload the page.";
 const NO_TABLE: &str = "This run has no such table.";
 
 /// Memory records of the runs of a load, by run index. `None` for an imported report.
