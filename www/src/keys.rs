@@ -161,7 +161,7 @@ mod tests {
     use crossprof::pages;
 
     #[test]
-    fn keys_act_unless_a_text_is_typed() {
+    fn keys_are_inactive_while_text_is_typed() {
         assert_eq!(action("1", false), Some(Action::View(View::OVERVIEW)));
         assert_eq!(action("4", false), Some(Action::View(View::TIMELINE)));
         assert_eq!(action("9", false), Some(Action::View(View::Of(pages::View::Transfers))));

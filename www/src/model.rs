@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn each_field_has_a_place_of_its_own() {
+    fn each_field_sets_its_own_value() {
         let mut model = ModelConfig::default();
         for (index, field) in FIELDS.iter().enumerate() {
             field.set(&mut model, Some(index as u64));

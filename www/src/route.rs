@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_that_is_written_is_read_back() {
+    fn addresses_survive_a_round_trip() {
         for filter in ["", "a b", "é/%&=?#", "<img onerror=x>", "\u{202e}abc"] {
             for view in View::of_a_run() {
                 let mut route = Route::filtered(view, 7, filter);

@@ -168,7 +168,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn copies_hold_every_digit_and_units_stand_in_the_heading() {
+    fn copies_contain_all_digits_and_headings_contain_units() {
         let mut data = Data::of(&[("Name", Unit::Text), ("Time", Unit::TimeUs), ("Count", Unit::Count)]);
         data.rows.push(vec![text("a\tb"), number(1234.5678), number(f64::NAN)]);
         assert_eq!(data.tsv(), "Name\tTime (µs)\tCount\na b\t1234.5678\t\n");

@@ -193,7 +193,7 @@ pub fn TableView(
             scroller.get_untracked().into_iter().for_each(|table| drop(table.focus()));
         };
         view! {
-            <aside class="row-details" aria-label="The chosen row" tabindex="0">
+            <aside class="row-details" aria-label="Details of the selected row" tabindex="0">
                 <p class="row-actions">{links}<span class="spring"></span><button class="plain" aria-label="Close the details" on:click=close>"Close"</button></p>
                 <div class="blocks">{blocks_view(of_pane.clone(), details)}</div>
             </aside>

@@ -99,7 +99,7 @@ mod tests {
     const VALUES: [f64; 5] = [100.0, 40.0, 40.0, 40.0, 10.0];
 
     #[test]
-    fn children_lie_within_their_parent() {
+    fn children_are_inside_their_parent() {
         let spans = layout(&PARENTS, &VALUES, 0, 9);
         let nodes: Vec<(usize, usize)> = spans.iter().map(|span| (span.node, span.depth)).collect();
         assert_eq!(nodes, [(0, 0), (1, 1), (2, 1), (3, 2), (4, 2)]);

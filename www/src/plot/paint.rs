@@ -51,7 +51,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_of_a_trace_are_no_markup() {
+    fn text_from_a_trace_is_escaped() {
         assert_eq!(escaped("<a b=\"c\">&\u{1}"), "&lt;a b=&quot;c&quot;&gt;&amp;\u{fffd}");
     }
 }

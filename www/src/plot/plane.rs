@@ -17,7 +17,7 @@ pub struct Plane {
 pub type Place = (f64, f64);
 
 impl Plane {
-    /// Creates the smallest plane that shows all points and all corners of lines.
+    /// Creates a plane that shows all points and all corners of lines, without unnecessary empty space.
     pub fn of(points: &[(f64, f64)], lines: &[Vec<(f64, f64)>], logarithmic: bool) -> Plane {
         let shown = || points.iter().chain(lines.iter().flatten());
         let x = Scale::covering(shown().map(|point| point.0), logarithmic);
@@ -99,21 +99,21 @@ mod tests {
     }
 
     #[test]
-    fn points_and_whole_lines_are_in_sight() {
+    fn points_and_whole_lines_are_visible() {
         let plane = Plane::of(&[(2.0, 3.0)], &[vec![(1.0, 1.0), (300.0, 300.0), (900.0, 300.0)]], true);
         assert!(plane.x.min < 1.0 && (900.0..2e3).contains(&plane.x.max), "{plane:?}");
         assert!(plane.y.min < 1.0 && (300.0..1e3).contains(&plane.y.max), "{plane:?}");
     }
 
     #[test]
-    fn a_pointer_means_the_rectangle_that_it_is_in() {
+    fn a_pointer_selects_the_rectangle_below_it() {
         let (places, far) = ([Some((0.1, 0.9)), Some((0.5, 0.5))], [None, Some((0.8, 0.2))]);
         assert_eq!(inside(&places, &far, (0.6, 0.3)), Some(1));
         assert_eq!(inside(&places, &far, (0.6, 0.6)), None);
     }
 
     #[test]
-    fn a_pointer_snaps_to_what_is_near() {
+    fn a_pointer_snaps_to_the_nearest_point() {
         let places = [Some((0.1, 0.1)), None, Some((0.9, 0.9))];
         assert_eq!(nearest(&places, (88.0, 45.0), (100.0, 50.0), 10.0), Some(2));
         assert_eq!(nearest(&places, (50.0, 25.0), (100.0, 50.0), 10.0), None);

@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parts_stand_on_each_other() {
+    fn parts_are_stacked() {
         let paths = paths(&[vec![1.0, 3.0], vec![0.0, 2.0]], 2, 4.0);
         assert_eq!(paths[0], "M0.110 100.000V75.000h0.780V100.000z");
         assert_eq!(paths[1], "M0.110 75.000V0.000h0.780V75.000zM1.110 100.000V50.000h0.780V100.000z");

@@ -126,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn trees_come_back_as_they_were() {
+    fn trees_survive_a_round_trip() {
         for tree in [
             json!(null),
             json!([]),

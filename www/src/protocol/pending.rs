@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn a_place_that_is_left_waits_for_nothing() {
+    fn a_cancelled_place_has_no_pending_request() {
         let mut pending = Pending::default();
         let id = opened(&mut pending, Some(Place::View), 'a').id;
         opened(&mut pending, Some(Place::Comparison), 'b');
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn a_response_is_heard_once_and_one_of_no_request_never() {
+    fn a_response_arrives_once_and_unknown_ids_are_ignored() {
         let mut pending = Pending::default();
         let id = opened(&mut pending, None, 'a').id;
         assert_eq!((pending.progress(id), pending.progress(id)), (Some('a'), Some('a')));
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn a_worker_that_ends_leaves_nobody_waiting() {
+    fn a_worker_that_ends_fails_all_pending_requests() {
         let mut pending = Pending::default();
         let done = opened(&mut pending, None, 'a').id;
         pending.close(done);

@@ -60,7 +60,7 @@ mod tests {
 
     /// The page requests five views while the worker is busy. The worker makes only the first and the last.
     #[test]
-    fn a_busy_worker_makes_the_view_that_it_began_and_the_last_one() {
+    fn a_busy_worker_makes_only_the_first_and_the_last_view() {
         let (mut pending, mut queue) = (Pending::default(), Queue::default());
         let (mut begun, mut heard) = (Vec::new(), Vec::new());
         let mut busy_with = None;

@@ -104,7 +104,7 @@ pub enum DecodeProgress {
 pub struct ArgumentsRequest {
     /// Path of the file.
     pub file: String,
-    /// Path of the archive member that contains the event, or the path of the file if it is no archive.
+    /// Path of the archive member that contains the event, or the path of the file if it is not an archive.
     pub member: String,
     /// Index of the event within the member.
     pub event: u32,

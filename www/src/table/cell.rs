@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn copies_stay_in_their_cells() {
+    fn tabs_and_line_breaks_do_not_split_cells() {
         let column = crossprof::table::column("name", "Kernel", Unit::Text, "Name.");
         assert_eq!(tsv(&[column], &[vec![Cell::Text("a\tb\nc".into())]]), "name\na b c\n");
     }

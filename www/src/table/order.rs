@@ -23,7 +23,7 @@ mod tests {
     use crossprof::table::Unit;
 
     #[test]
-    fn clicks_go_round() {
+    fn clicks_cycle_through_the_orders() {
         let column = |key: &str, unit| ColumnBlock {
             key: key.into(),
             title: key.into(),

@@ -28,7 +28,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn terms_are_taken_away_one_by_one() {
+    fn terms_are_removed_one_by_one() {
         let filter = " category:\"loop fusion\"  -copy step=3 ";
         assert_eq!(terms(filter), ["category:\"loop fusion\"", "-copy", "step=3"]);
         assert_eq!(without(filter, 1), "category:\"loop fusion\" step=3");
@@ -38,7 +38,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_is_chosen_left_and_changed() {
+    fn toggling_a_term_adds_removes_and_replaces_it() {
         let one = toggled("-copy step=2", "step", "step=\"3\"");
         assert_eq!(one, "-copy step=\"3\"");
         assert_eq!(toggled(&one, "step", "step=\"3\""), "-copy");

@@ -44,7 +44,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rows_in_sight_are_drawn() {
+    fn visible_rows_are_drawn() {
         let window = window(1000, 20.0, 2000.0, 200.0);
         assert!(window.first <= 100 && window.end >= 110);
     }

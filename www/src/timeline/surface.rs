@@ -21,8 +21,8 @@ use crate::{ask, browser};
 /// Height of the axis above the rows, in CSS pixels.
 pub const AXIS_HEIGHT: f64 = crossprof::timeline::AXIS_HEIGHT as f64;
 
-/// If a found event is narrower than this, in pixels, the view zooms in. It then shows the given multiple of the
-/// event's length.
+/// Minimum width of a search result in pixels. The view zooms in on narrower ones and shows `AROUND_FOUND` times their
+/// length.
 const MIN_FOUND_PX: f64 = 3.0;
 const AROUND_FOUND: i64 = 40;
 

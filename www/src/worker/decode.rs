@@ -190,7 +190,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_many_members_that_were_not_read_the_first_are_named_and_the_others_counted() {
+    fn the_first_unread_members_are_listed_and_the_others_counted() {
         let member = |index: usize| MemberResult {
             path: format!("a.zip/{index}"),
             kind: FileKind::Unknown,

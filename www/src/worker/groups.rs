@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_nothing_but_memory_is_read() {
+    fn files_with_only_memory_data_are_read() {
         let programs = [("dump/a.hlo.pb", FileKind::Program), ("dump/b.hlo.pb", FileKind::Program)];
         assert_eq!(group(&programs).loads, [(vec![0, 1], vec![])]);
         let memory = [("a.prof", FileKind::MemoryProfile), ("b.prof", FileKind::MemoryProfile)];
@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stranger_is_read_only_when_it_was_meant() {
+    fn an_unknown_file_is_read_only_alone_or_with_a_profile_name() {
         assert_eq!(group(&[("notes.txt", FileKind::Unknown)]).loads.len(), 1);
         assert_eq!(group(&[("log/notes.txt", FileKind::Unknown)]), Groups::default());
         assert_eq!(group(&[("log/a.xplane.pb", FileKind::Unknown)]).loads.len(), 1);

@@ -30,48 +30,48 @@ const MAX_MESSAGES: usize = 1024;
 
 /// Listeners for messages from the previous and from the next worker.
 #[derive(Default)]
-struct Ears {
-    before: Ear,
-    behind: Ear,
+struct Inboxes {
+    before: Inbox,
+    behind: Inbox,
 }
 
 /// Receives messages from a neighbor. Keeps them until there is a listener.
-enum Ear {
+enum Inbox {
     Kept(Vec<Message>),
     Listening(Box<dyn FnMut(Message)>),
 }
 
-impl Default for Ear {
-    fn default() -> Ear {
-        Ear::Kept(Vec::new())
+impl Default for Inbox {
+    fn default() -> Inbox {
+        Inbox::Kept(Vec::new())
     }
 }
 
-impl Ear {
+impl Inbox {
     fn hear(&mut self, message: Message) {
         match self {
-            Ear::Kept(kept) => kept.push(message),
-            Ear::Listening(listener) => listener(message),
+            Inbox::Kept(kept) => kept.push(message),
+            Inbox::Listening(listener) => listener(message),
         }
     }
 
     fn listen(&mut self, listener: impl FnMut(Message) + 'static) {
-        let before = std::mem::replace(self, Ear::Listening(Box::new(listener)));
-        if let Ear::Kept(kept) = before {
+        let before = std::mem::replace(self, Inbox::Listening(Box::new(listener)));
+        if let Inbox::Kept(kept) = before {
             kept.into_iter().for_each(|message| self.hear(message));
         }
     }
 }
 
 thread_local! {
-    static EARS: RefCell<Ears> = RefCell::default();
+    static INBOXES: RefCell<Inboxes> = RefCell::default();
 }
 
 /// Handles a message from a neighbor.
 pub fn hear(message: Message) {
-    EARS.with_borrow_mut(|ears| match message.kind {
-        Kind::Onward => ears.before.hear(message),
-        _ => ears.behind.hear(message),
+    INBOXES.with_borrow_mut(|inboxes| match message.kind {
+        Kind::Onward => inboxes.before.hear(message),
+        _ => inboxes.behind.hear(message),
     });
 }
 
@@ -90,7 +90,7 @@ pub struct Pipe<M> {
     block: Option<Uint8Array>,
     filled: u32,
     /// Number of bytes at the end of the block that no message covers yet.
-    unsaid: u32,
+    unannounced: u32,
     outstanding: Rc<Cell<u32>>,
     spare: Rc<RefCell<Vec<ArrayBuffer>>>,
     returned: mpsc::UnboundedReceiver<()>,
@@ -109,9 +109,9 @@ impl<M: Serialize + DeserializeOwned> Pipe<M> {
             // The receiver lives as long as the worker.
             let _ = sender.unbounded_send(());
         };
-        EARS.with_borrow_mut(|ears| ears.behind.listen(on_return));
-        let (messages, block, filled, unsaid) = (Vec::new(), None, 0, 0);
-        Pipe { bytes_message, messages, block, filled, unsaid, outstanding, spare, returned }
+        INBOXES.with_borrow_mut(|inboxes| inboxes.behind.listen(on_return));
+        let (messages, block, filled, unannounced) = (Vec::new(), None, 0, 0);
+        Pipe { bytes_message, messages, block, filled, unannounced, outstanding, spare, returned }
     }
 
     /// Waits until fewer than the maximum number of blocks are in transit.
@@ -123,7 +123,7 @@ impl<M: Serialize + DeserializeOwned> Pipe<M> {
 
     /// Queues a message after the bytes before it. It is sent by [`flush`](Pipe::flush) or when the block is full.
     pub fn send(&mut self, message: M) {
-        self.say_bytes();
+        self.announce_bytes();
         self.messages.push(message);
         if self.messages.len() >= MAX_MESSAGES {
             self.flush();
@@ -139,7 +139,7 @@ impl<M: Serialize + DeserializeOwned> Pipe<M> {
             let end = self.filled + now.len() as u32;
             block.subarray(self.filled, end).copy_from(now);
             self.filled = end;
-            self.unsaid += now.len() as u32;
+            self.unannounced += now.len() as u32;
             self.block = Some(block);
             bytes = later;
             if end == BLOCK_BYTES {
@@ -182,7 +182,7 @@ impl<M: Serialize + DeserializeOwned> Pipe<M> {
 
     /// Sends all queued messages.
     pub fn flush(&mut self) {
-        self.say_bytes();
+        self.announce_bytes();
         let (messages, block) = (std::mem::take(&mut self.messages), self.block.take());
         self.filled = 0;
         if !messages.is_empty() {
@@ -195,10 +195,10 @@ impl<M: Serialize + DeserializeOwned> Pipe<M> {
         self.post(vec![message], Some(buffer));
     }
 
-    fn say_bytes(&mut self) {
-        let unsaid = std::mem::take(&mut self.unsaid);
-        if unsaid > 0 {
-            self.messages.push((self.bytes_message)(unsaid));
+    fn announce_bytes(&mut self) {
+        let unannounced = std::mem::take(&mut self.unannounced);
+        if unannounced > 0 {
+            self.messages.push((self.bytes_message)(unannounced));
         }
     }
 
@@ -256,5 +256,5 @@ where
             post(Kind::Back, &JsValue::NULL, &Array::of1(&bytes.buffer));
         }
     };
-    EARS.with_borrow_mut(|ears| ears.before.listen(on_message));
+    INBOXES.with_borrow_mut(|inboxes| inboxes.before.listen(on_message));
 }

@@ -136,7 +136,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_numbers_above_nothing_are_taken() {
+    fn only_numbers_above_zero_are_accepted() {
         assert_eq!(
             [whole("32"), whole("32k"), whole("0"), whole("-3"), whole("many"), whole("")],
             [Some(32), Some(32_000), None, None, None, None]
