@@ -1,8 +1,7 @@
 // Registers the service worker, so that the page opens without a network after the first visit.
 //
-// A new build waits until the page is opened again: it must never change the files under a page
-// in which a trace is loaded. At the start of a visit nothing is loaded, so a build that waits is
-// put in place then, with one reload.
+// A new build must not replace the files of a page that has a trace loaded, so it waits. At the start of a visit
+// nothing is loaded. A waiting build then takes over, and the page reloads once.
 "use strict";
 
 (async () => {
@@ -15,6 +14,6 @@
       waiting.postMessage("take-over");
     }
   } catch {
-    // A file:// page, a private window or a plain http host: everything works but the offline start.
+    // A file:// page, a private window or a plain http host. Only the offline start is missing.
   }
 })();

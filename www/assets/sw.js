@@ -1,7 +1,7 @@
-// Keeps every file of one build, so that the page opens without a network.
+// Caches all files of one build, so that the page opens without a network.
 //
-// `cargo xtask build` fills in the build id and the list of files. One cache holds one build whole:
-// files of two builds are never mixed. Only files of the page itself are ever fetched.
+// `cargo xtask build` fills in the build id and the list of files. Each cache contains exactly one build, so files of
+// different builds never mix. The service worker fetches only files of the page itself.
 "use strict";
 
 const BUILD_ID = "@BUILD_ID@";

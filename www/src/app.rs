@@ -1,4 +1,4 @@
-//! The application: the frame around the views, and which view the address names.
+//! The application: the frame around the views, and the choice of the view from the address.
 
 use leptos::prelude::*;
 
@@ -22,7 +22,7 @@ use crate::route::{Route, View};
 use crate::state::{Run, State};
 use crate::{browser, keys, theme};
 
-/// The whole page.
+/// The root component of the page.
 #[component]
 pub fn App() -> impl IntoView {
     theme::restore();
@@ -34,7 +34,7 @@ pub fn App() -> impl IntoView {
     window_event_listener(leptos::ev::hashchange, move |_| {
         tips.hide();
         let route = Route::parse(&browser::hash());
-        // Another view begins at its top.
+        // Scroll to the top when the view changes.
         if state.route.with_untracked(|before| before.view != route.view) {
             document().get_element_by_id("main").into_iter().for_each(|main| main.set_scroll_top(0));
         }
@@ -42,7 +42,7 @@ pub fn App() -> impl IntoView {
     });
     keys::listen(state);
     drop_zone::listen(state);
-    // Whichever run the address names, a comparison stays.
+    // A comparison does not depend on the run in the address, so a change of the run must not rebuild it.
     let place = Memo::new(move |_| match state.view() {
         View::Compare => (View::Compare, None),
         View::Start => (View::Start, None),
@@ -71,7 +71,7 @@ pub fn App() -> impl IntoView {
     }
 }
 
-/// The views of a run: what stands above them stays while they change.
+/// Renders the view of a run below its header. The header stays when the view changes.
 fn page(state: State, run: Run) -> AnyView {
     let view = Memo::new(move |_| state.view());
     let header = run.clone();
@@ -80,7 +80,7 @@ fn page(state: State, run: Run) -> AnyView {
     view! { <div class=class><RunHeader run=header />{live(body)}</div> }.into_any()
 }
 
-/// One view of a run.
+/// Renders one view of a run.
 fn body(view: View, run: Run) -> AnyView {
     match view {
         View::OVERVIEW => view! { <Overview run=run /> }.into_any(),
@@ -89,7 +89,7 @@ fn body(view: View, run: Run) -> AnyView {
         }
         View::MODEL => view! { <Model run=run /> }.into_any(),
         View::Export => view! { <Export run=run /> }.into_any(),
-        // On the way to another place.
+        // `App` renders these views itself. They appear here only for a moment, while the address changes.
         View::Start | View::Compare => ().into_any(),
         View::Of(view) => view! { <BlocksPage run=run view=view /> }.into_any(),
     }

@@ -1,4 +1,5 @@
-//! Requests to the workers of a run: its numbers, pages, tables, texts. Whoever asks hears the response, or why there is none.
+//! Requests from the page to the workers of a run: numbers, pages, tables and text. Each callback receives the
+//! response or an error message.
 
 use crossprof::metrics::Settings;
 use crossprof::pages::timeline::{Action, Outcome};
@@ -23,20 +24,20 @@ use crate::protocol::{Place, Request};
 use crate::state::Run;
 use crate::{deputy, teams};
 
-/// Hears a response, or a sentence that says why there is none.
+/// Callback that receives the response, or an error as a sentence for the user.
 pub type Heard<T> = Box<dyn FnOnce(Result<T, String>)>;
 
-/// Asks for the page that is to be shown: what was asked for another before is not wanted any more, of whichever run.
+/// Requests the page to show, and cancels all earlier page requests, including those for other runs.
 pub fn page(run: &Run, view: View, query: PageQuery, heard: Heard<Page>) {
     teams::cancel(Place::View);
-    // The numbers of an earlier result are with the analyst, those of memory too.
+    // For an imported report, the analyst has the memory numbers as well.
     let is_earlier_result = || run.report.with_untracked(|report| report.profile.is_earlier_result);
     let to = To::knower(run, view == View::Memory && !is_earlier_result());
     let request = PageRequest { run: run.index, view, query };
     ask(run.load, to, request, Some(Place::View), &[], move |page| heard(page.map(|Packed(page)| page)));
 }
 
-/// Asks for a whole table as a text.
+/// Requests a whole table as text.
 pub fn table(run: &Run, table: &TableBlock, query: Query, format: TextFormat, heard: Heard<Document>) {
     let (name, variant, area) =
         (table.table, table.variant.clone(), table.area.as_deref().cloned().unwrap_or_default());
@@ -44,7 +45,7 @@ pub fn table(run: &Run, table: &TableBlock, query: Query, format: TextFormat, he
     ask(run.load, To::knower(run, name.is_of_memory()), request, None, &[], heard);
 }
 
-/// Asks what is known of the row of a table with this index among those that pass.
+/// Requests the details of a table row. `index` counts only the rows that pass the filter.
 pub fn row(run: &Run, table: &TableBlock, query: Query, index: u32, heard: Heard<Page>) {
     let (name, variant) = (table.table, table.variant.clone());
     let request = RowRequest { run: run.index, name, variant, query, index };
@@ -52,14 +53,15 @@ pub fn row(run: &Run, table: &TableBlock, query: Query, index: u32, heard: Heard
     ask(run.load, to, request, None, &[], move |page| heard(page.map(|Packed(page)| page)));
 }
 
-/// Searches the ops, name scopes and events of a run by name; what was searched for before is not wanted any more.
+/// Searches the ops, name scopes and events of a run by name, and cancels the previous search.
 pub fn search(run: &Run, text: String, heard: Heard<Vec<Found>>) {
     teams::cancel(Place::Search);
     let request = SearchRequest { run: run.index, text };
     ask(run.load, To::Analyst, request, Some(Place::Search), &[], move |found| heard(found.map(|Packed(found)| found)));
 }
 
-/// Asks for the page of a comparison; the deputy of any run can make it. The profiles are those of the subjects.
+/// Requests the page of a comparison from the second analyst. The workers of any run can make it. `profiles` contains
+/// the profile of each subject.
 pub fn comparison_page(run: &Run, subjects: Subjects, profiles: &[JsValue], filter: String, heard: Heard<Page>) {
     teams::cancel(Place::Comparison);
     let request = ComparisonPageRequest { subjects, filter };
@@ -67,62 +69,62 @@ pub fn comparison_page(run: &Run, subjects: Subjects, profiles: &[JsValue], filt
     ask(run.load, To::Deputy(None), request, Some(Place::Comparison), profiles, heard);
 }
 
-/// Asks for a document of these subjects; the workers of any run can make it, where it names no run. The profiles are those of the
-/// subjects.
+/// Requests a document about these subjects. If the form refers to no run, the workers of any run can make it.
+/// `profiles` contains the profile of each subject.
 pub fn document(run: &Run, subjects: Subjects, profiles: &[JsValue], form: Form, heard: Heard<Document>) {
     let to = if form.needs_events() { To::Analyst } else { To::Deputy(None) };
     ask(run.load, to, DocumentRequest { subjects, form }, None, profiles, heard);
 }
 
-/// Lets the timeline of the run with this number within a load be made, part by part: whatever else is asked comes between. Then the page of
-/// memory.
+/// Prepares the timeline of a run in small parts, so that other requests can come in between. Then starts the second
+/// analyst with the run's memory records. `run` is the run's index within the load.
 pub fn prepare(load: u32, run: u32) {
     let heard = move |left: Result<Left, String>| match left {
         Ok(Left::Part) => prepare(load, run),
-        // Whoever asks for the page hears why there is none.
+        // Errors are ignored here: the request for the memory page reports them.
         Ok(Left::Memory) => wasm_bindgen_futures::spawn_local(deputy::of(load, Some(run)).map(drop)),
         Ok(Left::Nothing) | Err(_) => {}
     };
     ask(load, To::Analyst, PrepareRequest { run }, None, &[], heard);
 }
 
-/// Asks for the slim picture of a run's whole capture.
+/// Requests the small picture of the whole capture that is shown above the views.
 pub fn strip(run: &Run, size: (u32, u32), dark: bool, heard: Heard<StripPicture>) {
     ask(run.load, To::Analyst, StripRequest { run: run.index, size, dark }, None, &[], heard);
 }
 
-/// Asks for a picture of a run's timeline.
+/// Requests a picture of a run's timeline.
 pub fn frame(run: &Run, sight: Sight, heard: Heard<Frame>) {
     ask(run.load, To::Analyst, FrameRequest { run: run.index, sight }, None, &[], heard);
 }
 
-/// Asks for a document of a part of a run's timeline.
+/// Requests part of a run's timeline as a document (SVG, PNG or trace).
 pub fn picture(run: &Run, sight: Sight, title: String, form: PictureForm, heard: Heard<Document>) {
     ask(run.load, To::Analyst, PictureRequest { run: run.index, sight, title, form }, None, &[], heard);
 }
 
-/// Does something on a run's timeline.
+/// Performs an action on a run's timeline.
 pub fn timeline(run: &Run, sight: Sight, action: Action, query: PageQuery, heard: Heard<Outcome>) {
     let request = TimelineRequest { run: run.index, sight, action, query };
     ask(run.load, To::Analyst, request, None, &[], move |outcome| heard(outcome.map(|Packed(outcome)| outcome)));
 }
 
-/// Asks for the numbers of the run with this number within a load, under these settings.
+/// Requests the numbers of a run under the given settings. `run` is the run's index within the load.
 pub fn report(load: u32, run: u32, settings: Settings, heard: Heard<RunReport>) {
     let request = ReportRequest { run, settings: Box::new(settings) };
     ask(load, To::Analyst, request, Some(Place::Report(run)), &[], heard);
 }
 
-/// A worker of a load.
+/// The worker of a load that receives a request.
 #[derive(Clone, Copy)]
 enum To {
     Analyst,
-    /// The deputy, which knows the memory of this run, where one is given.
+    /// The second analyst. If a run is given, the worker first receives the memory records of that run.
     Deputy(Option<u32>),
 }
 
 impl To {
-    /// The worker that knows what is asked of a run.
+    /// Returns the worker that has the data for a request about a run.
     fn knower(run: &Run, is_of_memory: bool) -> To {
         if is_of_memory { To::Deputy(Some(run.index)) } else { To::Analyst }
     }

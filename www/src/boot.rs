@@ -1,5 +1,5 @@
-//! Everything the page will ever need is fetched while it loads: the workers' code, the examples, the schema. Nothing is
-//! requested after that, and the footer's counter shows it.
+//! Fetches all files that the page needs while it loads: the code of the workers, the examples and the schema. The
+//! page requests nothing after that, and the counter in the footer shows it.
 
 use std::cell::RefCell;
 
@@ -10,24 +10,24 @@ use web_sys::{Blob, BlobPropertyBag, Response, Url, Worker, WorkerOptions, Worke
 
 use crate::protocol::BUILD_ID;
 
-/// Starts the worker's program with the module that its first message brings.
+/// Appended to the worker's script: starts the program with the module that the first message contains.
 const START: &str = "\nself.addEventListener(\"message\", ({ data }) => initSync({ module: data }), { once: true });\n";
 
-/// The JSON Schema of the unified profile, below the page.
+/// Path of the JSON Schema of the unified profile, relative to the page.
 pub const SCHEMA: &str = "unified-profile-1.1.0.json";
 
-/// An example that loads with one click.
+/// An example that the user can load with one click.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Example {
-    /// File below the page.
+    /// Path of the file, relative to the page.
     pub file: &'static str,
-    /// Name on the button.
+    /// Label of the button.
     pub title: &'static str,
-    /// What the example is.
+    /// Short description of the example.
     pub about: &'static str,
 }
 
-/// The examples, all of the project's own making.
+/// All examples. The project created each of them itself.
 pub const EXAMPLES: [Example; 3] = [
     Example {
         file: "examples/tpu-training.trace.json.gz",
@@ -37,7 +37,7 @@ pub const EXAMPLES: [Example; 3] = [
     Example {
         file: "examples/gpu-training.trace.json.gz",
         title: "GPU training",
-        about: "synthetic: 2 GPUs, copies and NCCL beside the backward pass",
+        about: "synthetic: 2 GPUs, copies and NCCL in parallel with the backward pass",
     },
     Example {
         file: "examples/jax-cpu-train.xplane.pb",
@@ -46,38 +46,38 @@ pub const EXAMPLES: [Example; 3] = [
     },
 ];
 
-/// A program that runs in workers.
+/// A program that runs in a worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Program {
-    /// Looks at files, unpacks and decodes them.
+    /// Inspects, unpacks and decodes files.
     Reader,
-    /// Analyses runs and makes their pages.
+    /// Analyzes runs and makes their pages.
     Analyst,
-    /// Answers in the analyst's place what needs no events.
+    /// The second analyst: handles requests that need no events, so that the analyst stays free.
     Deputy,
 }
 
 thread_local! {
-    /// Resolve to the workers' code: the address of its script, and its compiled module.
+    /// Resolve to the code of the workers: the URL of the script and the compiled module.
     static CODE: [Promise; 2] = ["worker", "analyst"].map(|name| future_to_promise(fetch_code(name)));
-    /// Fetched after what a first load needs.
+    /// Code of the second analyst. Fetched last because the first load does not need it.
     static DEPUTY: Promise = future_to_promise(fetch_code("deputy"));
     static KEPT: RefCell<Vec<(&'static str, Promise)>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Fetches everything; returns once it is there (or cannot be had).
+/// Fetches all files. Returns when each of them has been fetched or has failed.
 pub async fn prefetch() {
     let code = CODE.with(<[Promise; 2]>::clone);
     let files = EXAMPLES.iter().map(|example| example.file).chain([SCHEMA]);
     let files: Vec<Promise> = files.map(kept_promise).collect();
     for promise in code.into_iter().chain(files) {
-        // Whoever needs it learns of the failure.
+        // Errors are ignored here: code that uses the file reports them.
         let _ = JsFuture::from(promise).await;
     }
     let _ = JsFuture::from(DEPUTY.with(Promise::clone)).await;
 }
 
-/// A new worker. It hears nothing before its first message arrives.
+/// Creates a worker. Messages that arrive before the worker has started its program are lost.
 pub async fn worker(program: Program) -> Result<Worker, JsValue> {
     let code = match program {
         Program::Deputy => DEPUTY.with(Promise::clone),
@@ -91,7 +91,7 @@ pub async fn worker(program: Program) -> Result<Worker, JsValue> {
     Ok(worker)
 }
 
-/// The bytes of a file below the page, fetched once.
+/// Returns the content of a file next to the page. Each file is fetched only once.
 pub async fn kept(file: &'static str) -> Result<Blob, JsValue> {
     Ok(JsFuture::from(kept_promise(file)).await?.unchecked_into())
 }
@@ -108,7 +108,7 @@ fn kept_promise(file: &'static str) -> Promise {
 }
 
 async fn fetch_code(name: &'static str) -> Result<JsValue, JsValue> {
-    // Without the build in their addresses, a browser could take those of an earlier build from its cache.
+    // The build id in the address prevents the browser from using a cached file of an earlier build.
     let script = get(&format!("{name}.js?build={BUILD_ID}")).await?;
     let script = JsFuture::from(script.text()?).await?;
     let module = get(&format!("{name}_bg.wasm?build={BUILD_ID}")).await?;

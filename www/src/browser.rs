@@ -1,4 +1,4 @@
-//! The few things the page asks of the browser: addresses, downloads, the clipboard, what it remembers.
+//! Wrappers of browser functions: addresses, downloads, the clipboard and local storage.
 
 use std::cell::RefCell;
 
@@ -10,47 +10,47 @@ use web_sys::{Blob, BlobPropertyBag, HtmlAnchorElement, HtmlElement, Storage, Ur
 
 use crate::route::Route;
 
-/// The address behind the page's own.
+/// Returns the fragment of the page's address, including the `#`.
 pub fn hash() -> String {
     window().location().hash().unwrap_or_default()
 }
 
-/// Goes to an address, as a link would.
+/// Navigates to an address, like a click on a link.
 pub fn go(route: &Route) {
-    // The address of this page with another fragment is always allowed.
+    // A change of the fragment alone is always allowed.
     let _ = window().location().set_hash(&route.href());
 }
 
-/// Changes the address without a step in the history.
+/// Changes the address without adding an entry to the history.
 pub fn replace(route: &Route) {
     if let Ok(history) = window().history() {
         let _ = history.replace_state_with_url(&JsValue::NULL, "", Some(&route.href()));
     }
 }
 
-/// Whether the window is as narrow as the style sheets' phones.
+/// Returns true if the window is as narrow as a phone. The style sheets use the same limit.
 pub fn is_narrow() -> bool {
     window().inner_width().ok().and_then(|width| width.as_f64()).is_some_and(|width| width <= 600.0)
 }
 
-/// Saves a text, or a buffer with one, as a file.
+/// Saves text, or a buffer that contains text, as a file.
 pub fn download(name: &str, kind: &str, text: impl Into<JsValue>) {
     let options = BlobPropertyBag::new();
     options.set_type(kind);
-    // Fails only where the browser has no room left; it says so itself.
+    // Fails only if the browser is out of space, and the browser reports that itself.
     if let Ok(blob) = Blob::new_with_str_sequence_and_options(&Array::of1(&text.into()), &options) {
         download_blob(name, &blob);
     }
 }
 
-/// Bytes in a buffer of the browser's.
+/// Copies bytes into a JavaScript buffer.
 pub fn buffer(bytes: &[u8]) -> ArrayBuffer {
     Uint8Array::from(bytes).buffer()
 }
 
-/// Saves bytes as a file.
+/// Saves a blob as a file.
 pub fn download_blob(name: &str, blob: &Blob) {
-    // Fails only where the browser has no room left; it says so itself.
+    // Fails only if the browser is out of space, and the browser reports that itself.
     let _ = try_download(name, blob);
 }
 
@@ -60,12 +60,12 @@ fn try_download(name: &str, blob: &Blob) -> Result<(), JsValue> {
     link.set_href(&address);
     link.set_download(name);
     link.click();
-    // The browser still reads from the address after the click.
+    // The browser may still read from the URL after the click, so revoke it later.
     set_timeout(move || drop(Url::revoke_object_url(&address)), std::time::Duration::from_secs(60));
     Ok(())
 }
 
-/// A file name made of a run's: letters, digits, `-`, `_` and `.`, of bounded length.
+/// Converts the name of a run to a safe file name: letters, digits, `-`, `_` and `.`, at most 80 characters.
 pub fn file_stem(name: &str) -> String {
     let safe = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.') { c } else { '-' };
     let stem: String = name.chars().take(80).map(safe).collect();
@@ -73,17 +73,17 @@ pub fn file_stem(name: &str) -> String {
     if stem.is_empty() { "profile".to_owned() } else { stem.to_owned() }
 }
 
-/// Copies a text; the browser may refuse.
+/// Copies text to the clipboard. The browser may refuse.
 pub fn copy(text: &str) -> JsFuture {
     window().navigator().clipboard().write_text(text).into()
 }
 
-/// Something remembered from an earlier visit.
+/// Reads a value that an earlier visit stored.
 pub fn remembered(key: &str) -> Option<String> {
     storage()?.get_item(key).ok()?
 }
 
-/// Remembers something; a private window may refuse, which harms nothing.
+/// Stores a value for later visits. A private window may refuse, which does no harm.
 pub fn remember(key: &str, value: &str) {
     if let Some(storage) = storage() {
         let _ = storage.set_item(key, value);
@@ -94,19 +94,20 @@ fn storage() -> Option<Storage> {
     window().local_storage().ok()?
 }
 
-/// Keeps the file of a run while the tab is open: a reload loses the run, and its address says which file to drop.
+/// Stores the file name of a run while the tab is open. After a reload, which loses the run, the page can then name
+/// the file to open again.
 pub fn keep(run: u32, file: &str) {
     if let Ok(Some(storage)) = window().session_storage() {
         let _ = storage.set_item(&run.to_string(), file);
     }
 }
 
-/// The file that was kept for a run of this number.
+/// Returns the file name that [`keep`] stored for a run.
 pub fn kept(run: u32) -> Option<String> {
     window().session_storage().ok()??.get_item(&run.to_string()).ok()?
 }
 
-/// Tells the world (and the tests) that the page has everything it will ever fetch.
+/// Marks the page as fully loaded: it will fetch nothing more. The browser tests wait for this mark.
 pub fn mark_ready() {
     if let Some(body) = document().body() {
         // Fails only for a malformed attribute name.
@@ -114,39 +115,39 @@ pub fn mark_ready() {
     }
 }
 
-/// Moves the keyboard's focus to the first element that matches.
+/// Moves the keyboard focus to the first element that matches the selector.
 pub fn focus(selector: &str) {
     if let Ok(Some(element)) = document().query_selector(selector) {
         let _ = element.unchecked_into::<HtmlElement>().focus();
     }
 }
 
-/// Whether a part of the page is selected, to be copied.
+/// Returns true if the user has selected text on the page.
 pub fn selects_text() -> bool {
     let selection = window().get_selection().ok().flatten();
     selection.is_some_and(|selection| !selection.is_collapsed())
 }
 
 thread_local! {
-    /// What had the focus before a dialog took it.
+    /// Element that had the focus before a dialog opened.
     static BEFORE: RefCell<Option<HtmlElement>> = const { RefCell::new(None) };
 }
 
-/// Moves the focus into a dialog that opens, once it is drawn.
+/// Moves the focus into a dialog after the next frame has drawn it.
 pub fn enter(selector: &'static str) {
     BEFORE.set(document().active_element().and_then(|element| element.dyn_into().ok()));
     request_animation_frame(move || focus(selector));
 }
 
-/// Moves the focus back to where it was before the dialog that closes.
+/// Returns the focus to the element that had it before the dialog opened.
 pub fn leave() {
     if let Some(element) = BEFORE.take() {
-        // An element that is gone takes no focus.
+        // An element that is no longer on the page takes no focus.
         let _ = element.focus();
     }
 }
 
-/// Closes the menus that are open, with the focus on what opened them; false where there is none.
+/// Closes the open menu and focuses its button. Returns false if no menu is open.
 pub fn close_menus() -> bool {
     let open = document().query_selector("details.columns[open]").ok().flatten();
     open.is_some_and(|menu| {
@@ -156,7 +157,7 @@ pub fn close_menus() -> bool {
     })
 }
 
-/// Scrolls the first element that matches into sight, no further than needed.
+/// Scrolls the first matching element into view, no further than needed.
 pub fn reveal(selector: &str) {
     if let Ok(Some(element)) = document().query_selector(selector) {
         let options = web_sys::ScrollIntoViewOptions::new();
@@ -165,13 +166,14 @@ pub fn reveal(selector: &str) {
     }
 }
 
-/// An attribute of each element that matches, in the order of the page.
+/// Returns an attribute of each matching element, in page order.
 pub fn attributes(selector: &str, name: &str) -> Vec<String> {
     let all = (0..).map_while(|at| nth(selector, at));
     all.map(|element| element.get_attribute(name).unwrap_or_default()).collect()
 }
 
-/// Presses the first button that matches within the element number `at` that matches `selector`.
+/// Finds the element with index `at` among those that match `selector`, and clicks the first match of `button` inside
+/// it.
 pub fn press(selector: &str, at: usize, button: &str) {
     let found = nth(selector, at as u32).and_then(|element| element.query_selector(button).ok().flatten());
     if let Some(button) = found {
@@ -183,7 +185,7 @@ fn nth(selector: &str, at: u32) -> Option<web_sys::Element> {
     document().query_selector_all(selector).ok()?.item(at)?.dyn_into().ok()
 }
 
-/// The page's whole address.
+/// Returns the full address of the page.
 pub fn address() -> String {
     window().location().href().unwrap_or_default()
 }

@@ -1,4 +1,4 @@
-//! Starts the workers of a load and turns what they say into signals.
+//! Starts the workers of a load and turns their messages into signals.
 
 use std::rc::Rc;
 use std::sync::Arc;
@@ -27,13 +27,14 @@ use crate::state::{FileRow, Load, Phase, Report, Run, State};
 use crate::teams::{self, Source, Team};
 use crate::{ask, browser, deputy};
 
-/// Time after which the timeline of a run is prepared: its first view is asked for, made and drawn in less.
+/// Delay before the timeline of a run is prepared. The first view is ready earlier than that.
 const REST: Duration = Duration::from_secs(1);
 
-const REPEATED: &str = "Not read: another file of this host holds these events and more.";
+const REPEATED: &str = "Not read: another file of this host contains these events and more.";
 
-/// Loads files that belong together; runs appear in the state as they are understood. Files that are left out, because
-/// another of the same host is read, are read after all where that other one is no profile.
+/// Loads files that belong together. Runs appear in the state as soon as they are analyzed. Files in `left_out` are
+/// skipped because another file of the same host is read, but they are read after all if that other file contains no
+/// profile.
 pub fn load(state: State, sources: Vec<Source>, left_out: Vec<Source>) -> u32 {
     let read = sources.iter().map(|source| row(&source.entry, Phase::Waiting));
     let skipped = left_out.iter().map(|source| row(&source.entry, Phase::Skipped(REPEATED.to_owned())));
@@ -52,7 +53,7 @@ pub fn load(state: State, sources: Vec<Source>, left_out: Vec<Source>) -> u32 {
     id
 }
 
-/// The row of a file that is not read at all.
+/// Creates the list row of a file.
 pub fn row(entry: &FileEntry, phase: Phase) -> FileRow {
     FileRow {
         path: entry.path.clone(),
@@ -63,7 +64,7 @@ pub fn row(entry: &FileEntry, phase: Phase) -> FileRow {
     }
 }
 
-/// Adds a load to the list; rows of files that are not read come with `busy` false.
+/// Adds a load to the list. `busy` is false if none of its files will be read.
 pub fn add(state: State, rows: Vec<FileRow>, busy: bool) -> u32 {
     let id = state.loads.with_untracked(|loads| loads.iter().map(|load| load.id).max().unwrap_or(0) + 1);
     let load = Load { id, files: RwSignal::new(rows), busy: RwSignal::new(busy) };
@@ -71,10 +72,10 @@ pub fn add(state: State, rows: Vec<FileRow>, busy: bool) -> u32 {
     id
 }
 
-/// Ends a load: its workers stop at once, whatever they do. Runs that are done stay, but cannot be analysed again.
+/// Cancels a load and stops its workers at once. Finished runs stay but cannot be analyzed again.
 pub fn cancel(state: State, id: u32) {
     if let Some(load) = state.load(id) {
-        // Before the workers end: it is no failure.
+        // Set before the workers end, so that their end does not count as a failure.
         load.busy.set(false);
         load.files.update(|files| {
             for file in files {
@@ -87,7 +88,7 @@ pub fn cancel(state: State, id: u32) {
     teams::end(id);
 }
 
-/// Takes a run away and, with the last run of its load, the workers and their memory.
+/// Removes a run. When the last run of a load is removed, its workers and their memory are freed.
 pub fn close(state: State, run: &Run) {
     state.runs.update(|runs| runs.retain(|other| other.id != run.id));
     if !state.runs.with_untracked(|runs| runs.iter().any(|other| other.load == run.load)) {
@@ -96,19 +97,19 @@ pub fn close(state: State, run: &Run) {
     browser::go(&Route::default());
 }
 
-/// Takes a load that has ended off the list.
+/// Removes a finished load from the list.
 pub fn forget(state: State, id: u32) {
     state.loads.update(|loads| loads.retain(|load| load.id != id));
     teams::end(id);
 }
 
-/// Asks for a run's numbers under other settings.
+/// Requests the numbers of a run under other settings.
 pub fn analyse(state: State, run: &Run, settings: Settings) {
     run.settings.set(settings.clone());
     let (load, index) = (run.load, run.index);
     let heard = move |found: Result<RunReport, String>| match found {
         Ok(found) => add_report(state, load, index, found),
-        // A run that was closed meanwhile needs no numbers.
+        // The user may have closed the run in the meantime. Then the error does not matter.
         Err(reason) if state.find_run(load, index).is_some() => state.say(reason),
         Err(_) => {}
     };
@@ -131,7 +132,7 @@ async fn connect(program: Program) -> Result<Connection, NoWorker> {
     pool::take(program).await.map(Connection::new)
 }
 
-/// Joins the workers of a team and gives them their files.
+/// Connects the workers of a team and assigns their files.
 fn instruct(state: State, load: u32, team: &Team) {
     let Some([unpacker, decoder]) = &team.readers else { return };
     let entries = |sources: &[Source]| sources.iter().map(|source| source.entry.clone()).collect::<Vec<_>>();
@@ -155,9 +156,9 @@ fn instruct(state: State, load: u32, team: &Team) {
     unpacker.work(unpack, &[blobs.into()], &Array::new(), move |progress| unpacked(state, load, progress), done);
 }
 
-/// What files hold, judged by their first bytes, and which of them are read together. A worker looks at them: the page stays
-/// responsive, and small without the code that unpacks. Where that fails, each file is read by itself: loading it says what
-/// is wrong.
+/// Determines the kind of each file from its first bytes, and groups files that are read together. A worker does
+/// this, so that the page stays responsive and needs no code for unpacking. If the worker fails, each file becomes
+/// its own load, and loading it reports the error.
 pub async fn look_at(paths: &[String], blobs: &[web_sys::Blob]) -> Looked {
     let alone = || {
         let loads = (0..paths.len()).map(|index| (vec![index], Vec::new())).collect();
@@ -169,13 +170,13 @@ pub async fn look_at(paths: &[String], blobs: &[web_sys::Blob]) -> Looked {
 async fn look(paths: Vec<String>, blobs: Array) -> Option<Looked> {
     let reader = connect(Program::Reader).await.ok()?;
     let (sender, looked) = oneshot::channel();
-    // Blobs are copied by reference, not transferred.
+    // Blobs are passed by reference, not transferred.
     let heard = move |outcome| drop(sender.send(outcome));
     reader.work(LookRequest { paths }, &[blobs.into()], &Array::new(), |()| {}, heard);
     looked.await.ok()?.ok()
 }
 
-/// Reads a run's file again for everything that it says of an event; a worker does.
+/// Reads a run's file again to get all arguments of one event. A worker does this.
 pub async fn arguments(run: &Run, (member, event): (String, u32)) -> Result<Grid, String> {
     let source = teams::source(run.load, &member).ok_or(teams::ENDED)?;
     let reader = connect(Program::Reader).await.map_err(NoWorker::reason)?;
@@ -200,22 +201,24 @@ fn unpacked(state: State, load: u32, progress: UnpackProgress) {
 
 fn decoded(state: State, load: u32, progress: DecodeProgress) {
     match progress {
-        // Drawn with the next progress of what is read, which comes as often: a page that is drawn takes time from the workers.
+        // Draws no update of its own: the next progress of the reader draws it. Each update of the page takes time
+        // from the workers.
         DecodeProgress::Events { file, events } => state.note_events(load, file, events),
         DecodeProgress::FilesDone(files) => files.into_iter().for_each(|done| file_done(state, load, done)),
         DecodeProgress::Wanted(paths) => wanted(state, load, &paths),
     }
 }
 
-/// The analyst has the runs.
+/// Requests a report for each run, after the analyst has received all runs.
 fn ask_for_reports(state: State, load: u32, Received { runs, newest }: Received) {
     teams::end_readers(load);
     let is_of_memory = |row: &FileRow| matches!(row.kind, Some(FileKind::Program | FileKind::MemoryProfile));
     if state.load(load).is_some_and(|load| load.files.with_untracked(|files| files.iter().all(is_of_memory))) {
-        // Its page is the first that is shown, and is made while the analyst makes the report. Whoever asks for it hears why there is none.
+        // The memory page is shown first, so the second analyst makes it while the analyst makes the report. The
+        // request for the page reports errors.
         wasm_bindgen_futures::spawn_local(deputy::of(load, Some(0)).map(drop));
     }
-    // The newest is shown first.
+    // Show the newest run first.
     let order: Vec<u32> =
         std::iter::once(newest).chain((0..runs).filter(|run| *run != newest)).take(runs as usize).collect();
     let last = order.last().copied();
@@ -263,22 +266,23 @@ fn add_report(state: State, load: u32, index: u32, found: RunReport) {
     let id = state.runs.with_untracked(|runs| runs.iter().map(|run| run.id).max().unwrap_or(0) + 1);
     let run = Run { id, load, index, report: RwSignal::new(report), settings: RwSignal::new(Settings::default()) };
     browser::keep(id, &run.report.with_untracked(|report| report.profile.metadata.trace_file.clone()));
-    // In the order of the files, whichever is read first.
+    // Insert in file order, regardless of which file was read first.
     state.runs.update(|runs| {
         let at = runs.partition_point(|other| (other.load, other.index) < (load, index));
         runs.insert(at, run);
     });
-    // Once the first view has been shown.
+    // Prepare the timeline after the first view has been shown.
     set_timeout(move || ask::prepare(load, index), REST);
 }
 
-/// Goes to a run that was read, unless a newer one of the same drop is still read.
+/// Navigates to a run that was read, unless a newer run of the same drop is still being read.
 fn show_first(state: State, load: u32, index: u32) {
     let is_read = |id: u32| state.load(id).is_none_or(|load| !load.busy.get_untracked());
     let is_later = state.leading.get_value().is_some_and(|leading| leading != load && !is_read(leading));
     let Some(run) = state.find_run(load, index).filter(|_| !is_later) else { return };
     if untrack(|| state.view()) == View::Start {
-        // At once: another run of the same drop may be the next message. Whoever has opened an address goes where it leads.
+        // Set the route at once, because another run of the same drop may arrive with the next message. If the user
+        // opened an address with a view, keep that view.
         let mut route = state.route.get_untracked();
         route.run = Some(run.id);
         if route.view == View::Start {
@@ -290,7 +294,7 @@ fn show_first(state: State, load: u32, index: u32) {
     }
 }
 
-/// A load has no run to show: another one of its drop is shown first, if it was read.
+/// A load has no run to show. If it was to be shown first, shows the last run of the other loads instead.
 fn others_lead(state: State, load: u32) {
     if state.leading.get_value() == Some(load) {
         state.leading.set_value(None);
@@ -299,7 +303,7 @@ fn others_lead(state: State, load: u32) {
     }
 }
 
-/// Reads files after all that were left out.
+/// Loads files that were left out at first.
 fn wanted(state: State, load: u32, paths: &[String]) {
     let sources: Vec<Source> =
         teams::left_out(load).into_iter().filter(|source| paths.contains(&source.entry.path)).collect();
@@ -308,7 +312,7 @@ fn wanted(state: State, load: u32, paths: &[String]) {
     }
 }
 
-/// A load has ended well.
+/// Marks a load as finished successfully.
 fn end(state: State, load: u32) {
     let Some(load) = state.load(load) else { return };
     load.busy.set(false);
@@ -321,11 +325,11 @@ fn end(state: State, load: u32) {
     });
 }
 
-/// A load, or one file of it, has failed.
+/// Marks a load, or one of its files, as failed.
 fn fail(state: State, id: u32, file: Option<u32>, message: &str) {
     let Some(load) = state.load(id) else { return };
     if file.is_none() {
-        // One reason is enough: the other workers of the load end because of it.
+        // Report only the first error: it also ends the other workers of the load.
         if !load.busy.get_untracked() {
             return;
         }

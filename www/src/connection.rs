@@ -1,4 +1,4 @@
-//! A worker as the page sees it: requests go in, and whoever asked hears what comes of them.
+//! Connection of the page to a worker: sends requests and passes each result to the callback of its request.
 
 use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
@@ -11,12 +11,12 @@ use crate::protocol::pending::Pending;
 use crate::protocol::wire::{self, Body, Kind, Message};
 use crate::protocol::{Place, Request, RequestId};
 
-const CRASHED: &str = "The analysis stopped: the tab ran out of memory, or this profile hits a fault of crossprof. \
+const CRASHED: &str = "The analysis stopped. The tab ran out of memory, or this profile triggers a bug in crossprof. \
     Close other runs and try again, or use the command line: crossprof analyze FILE.";
-const UNSENDABLE: &str = "The page could not put this request in a message.";
+const UNSENDABLE: &str = "The page could not send this request. Reload the page.";
 const UNREADABLE: &str = "The response to this request could not be read. Reload the page.";
 
-/// A worker and what is asked of it. It is ended when this is dropped.
+/// A worker and its pending requests. Dropping the connection terminates the worker.
 pub struct Connection {
     worker: Worker,
     pending: Rc<RefCell<Pending<Waiter>>>,
@@ -25,27 +25,27 @@ pub struct Connection {
     _on_error: Closure<dyn FnMut(Event)>,
 }
 
-/// The workers of a load before and behind this one, to which what it says for them is passed on.
+/// The previous and the next worker of the same load. The page forwards messages to them.
 #[derive(Default)]
 struct Neighbours {
     before: OnceCell<Worker>,
     behind: OnceCell<Worker>,
 }
 
-/// Hears what comes of one request.
+/// Callback for the results of one request.
 pub type Waiter = Rc<dyn Fn(Heard)>;
 
-/// What comes of a request.
+/// A result of a request.
 pub enum Heard {
-    /// How far the request is.
+    /// Progress of the request.
     Progress(JsValue),
-    /// What was asked for: the last that is heard.
+    /// The response. No further result follows.
     Response(JsValue),
-    /// Why there is nothing: the last that is heard.
+    /// The reason of the failure, as a sentence. No further result follows.
     Error(String),
 }
 
-/// Whoever asks this, as the connection sees them. `progress` says whether it can be read.
+/// Creates the callback of a pending request. `progress` returns false if it cannot read the message.
 pub fn waiter<Q: Request>(
     progress: impl Fn(JsValue) -> bool + 'static,
     heard: impl FnOnce(Result<Q::Response, String>) + 'static,
@@ -69,7 +69,7 @@ where
 }
 
 impl Connection {
-    /// A connection to a worker that listens.
+    /// Creates a connection to a worker that is already listening.
     pub fn new(worker: Worker) -> Connection {
         let pending = Rc::new(RefCell::new(Pending::default()));
         let neighbours = Rc::<Neighbours>::default();
@@ -82,13 +82,13 @@ impl Connection {
                 _ => return hear(&hears, message),
             };
             if let Some(neighbour) = neighbour {
-                // A neighbour that is gone has been cancelled.
+                // If the neighbor is gone, the load was cancelled, and the message does not matter.
                 let _ = neighbour.post_message_with_transfer(&event.data(), &message.attachments);
             }
         });
         let (fails, failed) = (pending.clone(), worker.clone());
         let on_error = Closure::<dyn FnMut(Event)>::new(move |_: Event| {
-            // What is left of its program answers nothing.
+            // A crashed program answers no requests, so terminate the worker.
             failed.terminate();
             end(&fails, CRASHED);
         });
@@ -98,14 +98,15 @@ impl Connection {
         Connection { worker, pending, neighbours, _on_message: on_message, _on_error: on_error }
     }
 
-    /// Puts another worker behind this one, once: what either says for the other reaches it.
+    /// Sets the worker that follows this one. The page then forwards messages between the two. Must be called at most
+    /// once.
     pub fn join(&self, behind: &Connection) {
         let _ = self.neighbours.behind.set(behind.worker.clone());
         let _ = behind.neighbours.before.set(self.worker.clone());
     }
 
-    /// Asks for something; `heard` is told once. Of the requests for one place only the latest is: the others are forgotten.
-    /// Attachments are transferred.
+    /// Sends a request. Calls `heard` once with the response or an error. A newer request for the same place replaces
+    /// this one: `heard` is then never called. Attachments are transferred.
     pub fn ask<Q: Request>(
         &self,
         request: Q,
@@ -118,7 +119,8 @@ impl Connection {
         self.follow(request, place, attachments, &attachments.iter().collect(), |_: JsValue| true, heard);
     }
 
-    /// Asks for something and hears how far it is. Of the attachments those are transferred that are named again.
+    /// Sends a request and reports its progress. Only the attachments that `transferred` lists are transferred, the
+    /// others are copied.
     pub fn work<Q: Request>(
         &self,
         request: Q,
@@ -150,7 +152,7 @@ impl Connection {
         self.send(request.to_js(transferred), place, attachments, transferred, waiter);
     }
 
-    /// Asks for something for which somebody waits.
+    /// Sends a request whose results go to `waiter`.
     pub fn send(
         &self,
         request: Option<JsValue>,
@@ -175,7 +177,7 @@ impl Connection {
         }
     }
 
-    /// Forgets what was asked for a place.
+    /// Cancels the request for a place.
     pub fn cancel(&self, place: Place) {
         let id = self.pending.borrow_mut().cancel(place);
         if let Some(id) = id {
@@ -184,11 +186,11 @@ impl Connection {
     }
 
     fn tell_cancelled(&self, id: RequestId) {
-        // The message holds two numbers, which can always be sent.
+        // The message contains two numbers, so sending it cannot fail.
         let _ = self.worker.post_message(&wire::message(id, Kind::Cancel, &JsValue::NULL, &[]));
     }
 
-    /// Ends the worker; whoever waits hears why.
+    /// Terminates the worker and fails all pending requests with this reason.
     pub fn end(&self, reason: &str) {
         self.worker.terminate();
         end(&self.pending, reason);
@@ -210,10 +212,10 @@ fn hear(pending: &RefCell<Pending<Waiter>>, message: Message) {
         Kind::Progress => Heard::Progress(body),
         Kind::Response => Heard::Response(body),
         Kind::Error => Heard::Error(body.as_string().unwrap_or_else(|| UNREADABLE.to_owned())),
-        // The page's own, and what is passed on.
+        // The page sends these kinds itself or forwards them.
         Kind::Request | Kind::Cancel | Kind::Onward | Kind::Back => return,
     };
-    // Whoever hears may ask again at once.
+    // The borrow must end before the call: the callback may send another request at once.
     let waiter = {
         let mut pending = pending.borrow_mut();
         if matches!(heard, Heard::Progress(_)) { pending.progress(id) } else { pending.close(id) }

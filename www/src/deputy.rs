@@ -1,11 +1,12 @@
-//! The worker of a load that answers in the analyst's place what needs no events: started when it is first asked, and told of the memory
-//! of a run when somebody first looks at it, or when nothing else is left to prepare.
+//! The second analyst of a load, called deputy. It handles requests that need no events. The page starts it on the
+//! first such request. The worker receives the memory records of a run when the user first opens its memory view, or
+//! when nothing else is left to prepare.
 //!
 //! ```text
-//!  page -- DocumentRequest: Recorded --> analyst            what the run says of memory, as bytes
-//!       <--------- bytes ---------------
-//!       -- DocumentRequest: Remembered + bytes (transferred) -> deputy
-//!       -- PageRequest, TableRequest, RowRequest ------------> deputy
+//! page -- DocumentRequest: Recorded --> analyst            (reads the memory records of the run as bytes)
+//!      <--------- bytes ---------------
+//!      -- DocumentRequest: Remembered + bytes (transferred) -> deputy
+//!      -- PageRequest, TableRequest, RowRequest ------------> deputy
 //! ```
 
 use std::rc::Rc;
@@ -21,8 +22,8 @@ use crate::protocol::wire::Document;
 use crate::teams::Deputy;
 use crate::{pool, teams};
 
-/// The deputy of a load, which knows the memory of this run, where one is given; or why there is none. What that needs of others is asked for when
-/// this is called, not first when it is awaited.
+/// Returns the second analyst of a load, and starts it if needed. If `of_memory` names a run, the worker has that
+/// run's memory records. Both requests are sent when this function is called, not when the future is first polled.
 pub fn of(load: u32, of_memory: Option<u32>) -> LocalBoxFuture<'static, Result<Rc<Connection>, String>> {
     let deputy = teams::deputy(load, || start().boxed_local().shared());
     let told = deputy.clone().zip(of_memory).and_then(|(deputy, run)| {
@@ -32,7 +33,7 @@ pub fn of(load: u32, of_memory: Option<u32>) -> LocalBoxFuture<'static, Result<R
     let ready = async move {
         let deputy = deputy.ok_or(teams::ENDED)?.await;
         if deputy.is_err() {
-            // Whoever asks next may have more luck.
+            // Forget the failed worker, so that the next request tries again.
             teams::forget_deputy(load);
         }
         match told {
@@ -48,7 +49,7 @@ async fn start() -> Result<Rc<Connection>, String> {
     Ok(Rc::new(Connection::new(started)))
 }
 
-/// Tells a deputy what the analyst knows of the memory of a run.
+/// Sends the memory records of a run from the analyst to the second analyst.
 fn tell(analyst: &Connection, run: u32, deputy: Deputy) -> impl Future<Output = Result<(), String>> + use<> {
     let bytes = document(analyst, Form::Recorded { run }, &[]);
     async move {

@@ -1,4 +1,4 @@
-//! What was dropped or picked: files, and folders walked to the end.
+//! Files that the user dropped or picked, including the content of folders.
 
 use js_sys::{Array, Function, Promise, Reflect};
 use wasm_bindgen::prelude::*;
@@ -13,16 +13,16 @@ use crate::protocol::files::{FileEntry, Groups};
 use crate::protocol::reader::Looked;
 use crate::teams::Source;
 
-/// A file that was dropped or picked.
+/// A file that the user dropped or picked.
 #[derive(Clone, Debug)]
 pub struct PickedFile {
-    /// Path of the file, folders included.
+    /// Path of the file, including folders.
     pub path: String,
-    /// Bytes of the file, by reference.
+    /// Content of the file, by reference.
     pub blob: Blob,
 }
 
-/// Entries of a drop. They must be taken while the event is handled: after that the browser forgets them.
+/// Returns the entries of a drop. Call it inside the event handler: the browser clears the list afterwards.
 pub fn entries(transfer: &DataTransfer) -> Vec<FileSystemEntry> {
     let items = transfer.items();
     (0..items.length())
@@ -32,7 +32,7 @@ pub fn entries(transfer: &DataTransfer) -> Vec<FileSystemEntry> {
         .collect()
 }
 
-/// All files in these entries, folders walked, in the order of their paths.
+/// Returns all files of these entries, including those in folders, sorted by path.
 pub async fn walk(entries: Vec<FileSystemEntry>) -> Vec<PickedFile> {
     let mut sources = Vec::new();
     let mut open = entries;
@@ -40,7 +40,7 @@ pub async fn walk(entries: Vec<FileSystemEntry>) -> Vec<PickedFile> {
         let path = entry.full_path().trim_start_matches('/').to_owned();
         if entry.is_directory() {
             let reader = entry.unchecked_into::<FileSystemDirectoryEntry>().create_reader();
-            // A folder that cannot be read (it was removed) is as good as an empty one.
+            // A folder that cannot be read (for example, because it was removed) counts as empty.
             while let Ok(more) = read_entries(&reader).await {
                 if more.is_empty() {
                     break;
@@ -55,7 +55,7 @@ pub async fn walk(entries: Vec<FileSystemEntry>) -> Vec<PickedFile> {
     sources
 }
 
-/// The files of a picker; those of a folder come with their path in it.
+/// Returns the files of a file picker. If the user picked a folder, each path includes it.
 pub fn picked(list: &FileList) -> Vec<PickedFile> {
     let files = (0..list.length()).filter_map(|index| list.get(index));
     let mut sources: Vec<PickedFile> = files
@@ -69,7 +69,7 @@ pub fn picked(list: &FileList) -> Vec<PickedFile> {
     sources
 }
 
-/// The next entries of a folder: browsers give at most a hundred at a time, and none at the end.
+/// Reads the next entries of a folder. Browsers return at most 100 at a time, and none at the end.
 async fn read_entries(reader: &FileSystemDirectoryReader) -> Result<Vec<FileSystemEntry>, JsValue> {
     let promise = promise(|found, failed| reader.read_entries_with_callback_and_callback(found, failed));
     let entries = Array::from(&JsFuture::from(promise).await?);
@@ -84,7 +84,7 @@ async fn file_of(entry: FileSystemFileEntry) -> Result<File, JsValue> {
     Ok(JsFuture::from(promise).await?.unchecked_into())
 }
 
-/// Turns a pair of callbacks into a promise.
+/// Converts a pair of callbacks to a promise.
 fn promise(mut start: impl FnMut(&Function, &Function) -> Result<(), JsValue>) -> Promise {
     Promise::new(&mut |found, failed| {
         if let Err(error) = start(&found, &failed) {
@@ -94,7 +94,7 @@ fn promise(mut start: impl FnMut(&Function, &Function) -> Result<(), JsValue>) -
     })
 }
 
-/// Says what the files hold, and what to do with them.
+/// Determines the kinds of the files, and which files are loaded together.
 pub async fn look_at(files: Vec<PickedFile>) -> (Vec<Source>, Groups) {
     let (paths, blobs): (Vec<String>, Vec<Blob>) = files.into_iter().map(|file| (file.path, file.blob)).unzip();
     let Looked { kinds, groups } = client::look_at(&paths, &blobs).await;

@@ -1,4 +1,4 @@
-//! The page's keys. They do nothing while a text is being typed.
+//! Keyboard shortcuts. They are inactive while the user types text.
 
 use leptos::prelude::*;
 use wasm_bindgen::JsCast;
@@ -10,53 +10,53 @@ use crate::route::{Route, View};
 use crate::state::State;
 use crate::{browser, client, theme};
 
-/// What a key does.
+/// The effect of a key or command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     /// Shows a view of the run.
     View(View),
-    /// Goes this many runs forward.
+    /// Moves this many runs forward (negative: back).
     Run(i32),
-    /// Moves to the table's filter.
+    /// Focuses the filter of the table.
     Filter,
-    /// Clears and closes.
+    /// Closes an open dialog or menu. If none is open, clears the filter.
     Clear,
-    /// Light or dark.
+    /// Switches between the light and the dark theme.
     Theme,
-    /// The start page.
+    /// Opens the start page.
     Open,
-    /// Runs beside each other.
+    /// Opens the comparison.
     Compare,
-    /// The list of keys.
+    /// Opens the list of keys.
     Help,
-    /// The command palette.
+    /// Opens the command palette.
     Palette,
-    /// The run of this number.
+    /// Shows the run with this number.
     ToRun(u32),
-    /// Loads the example of this number.
+    /// Loads the example with this index.
     Example(usize),
     /// Saves the unified profile.
     SaveProfile,
     /// Closes the run.
     CloseRun,
-    /// Copies the page's address.
+    /// Copies the address of the page.
     CopyAddress,
-    /// Presses a button of the page.
+    /// Clicks a button of the page.
     Press(Press),
 }
 
-/// A button that saves or turns what it stands in.
+/// A button of a table or figure, for example one that saves it or shows it as a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Press {
-    /// What the button stands in, as a selector.
+    /// Selector of the element that contains the button.
     pub within: &'static str,
-    /// Index of what the button stands in, among all that the selector finds.
+    /// Index of that element among all matches of the selector.
     pub at: usize,
-    /// The button's `data-save`.
+    /// Value of the button's `data-save` attribute.
     pub button: &'static str,
 }
 
-/// The action of a key; `typing` in a field, only Esc acts.
+/// Returns the action of a key. While the user types in a field, only Esc has one.
 pub fn action(key: &str, typing: bool) -> Option<Action> {
     if key == "Escape" {
         return Some(Action::Clear);
@@ -79,7 +79,7 @@ pub fn action(key: &str, typing: bool) -> Option<Action> {
     })
 }
 
-/// Listens for the page's keys.
+/// Listens for keyboard shortcuts.
 pub fn listen(state: State) {
     window_event_listener(leptos::ev::keydown, move |event: KeyboardEvent| {
         let with_control = event.ctrl_key() || event.meta_key();
@@ -100,7 +100,7 @@ pub fn listen(state: State) {
     });
 }
 
-/// Does an action; false where there was nothing to do.
+/// Performs an action. Returns false if there was nothing to do.
 pub fn act(state: State, action: Action) -> bool {
     match action {
         Action::View(view) => {
@@ -161,7 +161,7 @@ mod tests {
     use crossprof::pages;
 
     #[test]
-    fn keys_act_unless_a_text_is_typed() {
+    fn keys_are_inactive_while_text_is_typed() {
         assert_eq!(action("1", false), Some(Action::View(View::OVERVIEW)));
         assert_eq!(action("4", false), Some(Action::View(View::TIMELINE)));
         assert_eq!(action("9", false), Some(Action::View(View::Of(pages::View::Transfers))));

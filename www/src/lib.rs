@@ -1,7 +1,7 @@
-//! The screen of crossprof: everything that touches the browser, and nothing that measures.
+//! The web page of crossprof. This crate contains all code that uses the browser, and no analysis.
 //!
-//! Components are skins over pure values. The pure parts (`route`, `status`, `headline`, `model`, `table`, `plot`, the
-//! key map, the grouping of files, what is asked and not yet answered) are tested natively; the rest runs in the browser's tests.
+//! Components render plain values. The parts without browser access (`route`, `model`, `table`, `plot`, the key map
+//! and the pending requests) have native unit tests. Browser tests cover the rest.
 
 pub mod app;
 pub mod ask;

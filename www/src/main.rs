@@ -1,4 +1,4 @@
-//! The page's entry: mounts the application on the document's body.
+//! Entry point of the page: mounts the application on the document's body.
 
 fn main() {
     console_error_panic_hook::set_once();

@@ -1,28 +1,28 @@
-//! The fields of the model's form, and how they are read and written. Pure.
+//! Fields of the model form, and functions that parse and set their values. Does not access the browser.
 
 use crossprof::metrics::Preset;
 use crossprof::number::decimal;
 use crossprof::report::ModelConfig;
 
-/// A whole number of the model configuration.
+/// An integer field of the model configuration.
 pub struct FormField {
-    /// Name in the profile.
+    /// Name of the field in the profile.
     pub key: &'static str,
-    /// Name for people.
+    /// Label shown to the user.
     pub label: &'static str,
-    /// Part of the form where the field stands.
+    /// Section of the form that contains the field.
     pub group: Group,
     access: fn(&mut ModelConfig) -> &mut Option<u64>,
 }
 
-/// The parts of the form.
+/// Sections of the form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Group {
-    /// What a rate needs.
+    /// Batch and sequence length, which rates are computed from.
     Batch,
-    /// What the parameter count is computed from.
+    /// Dimensions that the parameter count is computed from.
     Dimensions,
-    /// Counts given by hand.
+    /// Parameter counts that the user enters.
     Parameters,
 }
 
@@ -35,7 +35,7 @@ const fn field(
     FormField { key, label, group, access }
 }
 
-/// Every number of the form.
+/// All number fields of the form.
 pub const FIELDS: [FormField; 15] = [
     field("batch_size", "Batch size, all devices", Group::Batch, |model| &mut model.batch_size),
     field("seq_length", "Sequence length", Group::Batch, |model| &mut model.seq_length),
@@ -54,16 +54,16 @@ pub const FIELDS: [FormField; 15] = [
     field("frozen_params", "Frozen parameters", Group::Parameters, |model| &mut model.frozen_params),
 ];
 
-/// A yes-or-no of the model configuration.
+/// A boolean field of the model configuration.
 pub struct Flag {
-    /// Name in the profile.
+    /// Name of the field in the profile.
     pub key: &'static str,
-    /// Name for people.
+    /// Label shown to the user.
     pub label: &'static str,
     access: fn(&mut ModelConfig) -> &mut Option<bool>,
 }
 
-/// Every yes-or-no of the form.
+/// All boolean fields of the form.
 pub const FLAGS: [Flag; 3] = [
     Flag { key: "gated_ffn", label: "Gated feed-forward", access: |model| &mut model.gated_ffn },
     Flag { key: "tied_embeddings", label: "Tied embeddings", access: |model| &mut model.tied_embeddings },
@@ -71,35 +71,35 @@ pub const FLAGS: [Flag; 3] = [
 ];
 
 impl FormField {
-    /// The value in a configuration.
+    /// Returns the value of this field in a configuration.
     pub fn get(&self, model: &ModelConfig) -> Option<u64> {
         *(self.access)(&mut model.clone())
     }
 
-    /// Puts a value in a configuration.
+    /// Sets the value of this field in a configuration.
     pub fn set(&self, model: &mut ModelConfig, value: Option<u64>) {
         *(self.access)(model) = value;
     }
 }
 
 impl Flag {
-    /// The value in a configuration.
+    /// Returns the value of this flag in a configuration.
     pub fn get(&self, model: &ModelConfig) -> Option<bool> {
         *(self.access)(&mut model.clone())
     }
 
-    /// Puts a value in a configuration.
+    /// Sets the value of this flag in a configuration.
     pub fn set(&self, model: &mut ModelConfig, value: Option<bool>) {
         *(self.access)(model) = value;
     }
 }
 
-/// What was typed is no whole number.
+/// Error: the text is not an integer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotANumber;
 
-/// Reads a whole number as people write it: `4096`, `32 000`, `32,000`, `32k`, `8B`, `1.5M`. Nothing at all is
-/// no value.
+/// Parses an integer as people write it: `4096`, `32 000`, `32,000`, `32k`, `8B`, `1.5M`. Returns `None` for empty
+/// text.
 pub fn parse(text: &str) -> Result<Option<u64>, NotANumber> {
     let text: String = text.chars().filter(|c| !c.is_whitespace() && !matches!(c, ',' | '_' | '\'')).collect();
     if text.is_empty() {
@@ -117,7 +117,7 @@ pub fn parse(text: &str) -> Result<Option<u64>, NotANumber> {
     if whole { Ok(Some(scaled as u64)) } else { Err(NotANumber) }
 }
 
-/// Puts a public model's dimensions in a configuration; batch and sequence length stay.
+/// Sets the dimensions of a public model. Batch size and sequence length stay.
 pub fn apply(preset: &Preset, model: &mut ModelConfig) {
     *model = ModelConfig { batch_size: model.batch_size, seq_length: model.seq_length, ..preset.model.clone() };
 }
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn each_field_has_a_place_of_its_own() {
+    fn each_field_sets_its_own_value() {
         let mut model = ModelConfig::default();
         for (index, field) in FIELDS.iter().enumerate() {
             field.set(&mut model, Some(index as u64));

@@ -1,4 +1,5 @@
-//! Workers that are up before they are needed: starting one takes longer than reading a small profile.
+//! A pool of workers that are started before they are needed. Starting a worker takes longer than reading a small
+//! profile.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -17,27 +18,28 @@ use crate::protocol::reader::{ReaderRequest, RehearseReadingRequest};
 use crate::protocol::wire::{self, Body, Kind};
 use crate::protocol::{BUILD_ID, RequestId};
 
-/// Workers of one load: two that read and one that looks at the files, one that analyses.
+/// Workers that the pool keeps ready, enough for one load: one reader inspects the files, two readers unpack and
+/// decode, and one analyst.
 const SPARE: [(Program, usize); 2] = [(Program::Reader, 3), (Program::Analyst, 1)];
-/// New workers are started when the load that took the others has had its time.
+/// Delay before the pool replaces workers, so that it does not slow down the load that took them.
 const REST: Duration = Duration::from_secs(3);
-/// The page has drawn itself by then.
+/// Delay after which the page has drawn its first frame.
 const DRAWN: Duration = Duration::from_millis(200);
 
 const STALE: &str = "This page was updated while it was open. Reload it before you open another profile.";
-const UNREADABLE: &str = "The analysis could not be started: the page's own files could not be read. Reload the page.";
+const UNREADABLE: &str = "The analysis could not start because files of the page could not be read. Reload the page.";
 
-/// Why there is no worker.
+/// Reason why no worker is available.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoWorker {
-    /// Files of the worker could not be read.
+    /// The files of the worker could not be read.
     Unreadable,
-    /// The worker is of another build: the page was updated while it was open.
+    /// The worker belongs to another build: the page was updated while it was open.
     Stale,
 }
 
 impl NoWorker {
-    /// The reason as a sentence.
+    /// Returns the reason as a sentence.
     pub fn reason(self) -> &'static str {
         match self {
             NoWorker::Unreadable => UNREADABLE,
@@ -52,7 +54,7 @@ thread_local! {
     static REHEARSED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// A worker that listens. Its handlers are the caller's to set.
+/// Returns a worker that is listening, from the pool if possible. Callers must set its handlers.
 pub fn take(program: Program) -> LocalBoxFuture<'static, Result<Worker, NoWorker>> {
     set_timeout(fill, REST);
     let waiting = WAITING.with_borrow_mut(|waiting| {
@@ -65,7 +67,7 @@ pub fn take(program: Program) -> LocalBoxFuture<'static, Result<Worker, NoWorker
     }
 }
 
-/// Starts workers until enough wait.
+/// Starts workers until the pool is full.
 pub fn fill() {
     for (program, wanted) in SPARE {
         let waiting = WAITING.with_borrow(|waiting| waiting.iter().filter(|(of, _)| *of == program).count());
@@ -74,7 +76,7 @@ pub fn fill() {
             wasm_bindgen_futures::spawn_local(async move {
                 let started = start(program).await;
                 count(program, -1);
-                // Whoever needs one learns why there is none.
+                // Ignore errors: the next call of `take` reports them.
                 if let Ok(worker) = started {
                     WAITING.with_borrow_mut(|waiting| waiting.push((program, worker)));
                     if program == Program::Analyst && !REHEARSED.replace(true) {
@@ -86,8 +88,8 @@ pub fn fill() {
     }
 }
 
-/// Has the first analyst go through a synthetic run, and a reader read the examples, unless they were taken already: the others
-/// share what the browser compiled for them.
+/// Warms up the workers: the first analyst processes a synthetic run, and a reader reads the examples. Other workers
+/// share the code that the browser compiled. Skipped for workers that have already left the pool.
 async fn rehearse() {
     tell(Program::Analyst, AnalystRequest::from(RehearseRequest), &[]);
     let (mut paths, files) = (Vec::new(), Array::new());
@@ -100,18 +102,18 @@ async fn rehearse() {
     tell(Program::Reader, ReaderRequest::from(RehearseReadingRequest { paths }), &[files.into()]);
 }
 
-/// Asks one of those that wait for something whose response nobody awaits.
+/// Sends a request to a waiting worker and ignores the response.
 fn tell(of: Program, request: impl Body, attachments: &[JsValue]) {
     let Some(request) = request.to_js(&Array::new()) else { return };
     WAITING.with_borrow(|waiting| {
         if let Some((_, worker)) = waiting.iter().find(|(program, _)| *program == of) {
-            // A worker that is gone need not rehearse.
+            // A worker that has left the pool needs no warm-up.
             let _ = worker.post_message(&wire::message(RequestId::UNAWAITED, Kind::Request, &request, attachments));
         }
     });
 }
 
-/// Counts that `more` workers of a program are about to be up.
+/// Changes the number of workers of a program that are starting.
 fn count(program: Program, more: isize) {
     let mut starting = STARTING.get();
     let of = &mut starting[program as usize];
@@ -119,7 +121,8 @@ fn count(program: Program, more: isize) {
     STARTING.set(starting);
 }
 
-/// Starts a worker and waits for its first message: what is sent before that is lost. The future is boxed, so that it is compiled once.
+/// Starts a worker and waits for its first message, because messages sent before that are lost. The future is boxed,
+/// so that it is compiled only once.
 fn start(program: Program) -> LocalBoxFuture<'static, Result<Worker, NoWorker>> {
     let started = async move {
         let worker = boot::worker(program).await.map_err(|_| NoWorker::Unreadable)?;
@@ -131,7 +134,7 @@ fn start(program: Program) -> LocalBoxFuture<'static, Result<Worker, NoWorker>> 
                 let _ = sender.send(build);
             }
         });
-        // Dropping the sender wakes who waits.
+        // Dropping the sender ends the wait with an error.
         let on_error = Closure::<dyn FnMut(ErrorEvent)>::new(move |_: ErrorEvent| drop(failed.borrow_mut().take()));
         worker.set_onmessage(Some(on_message.as_ref().unchecked_ref()));
         worker.set_onerror(Some(on_error.as_ref().unchecked_ref()));

@@ -1,5 +1,5 @@
-//! The part of a unified profile that the page itself shows: the environment, the model, warnings. Everything else reaches
-//! it as blocks and tables that a worker makes, so this program need not know every section of the document.
+//! The part of a unified profile that the page itself reads: environment, model and warnings. A worker turns all
+//! other sections into blocks and tables, so this program needs no code for them.
 
 use crossprof::Warning;
 use crossprof::report::{
@@ -7,36 +7,37 @@ use crossprof::report::{
 };
 use serde::{Deserialize, Serialize};
 
-/// See [`crossprof::report::UnifiedProfile`]: the analyst leaves out the fields that are not listed.
+/// A subset of [`crossprof::report::UnifiedProfile`]. The analyst omits all other fields.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Profile {
-    /// What was profiled.
+    /// Hardware, software and source of the run.
     pub metadata: Metadata,
     /// Dimensions of the model.
     pub model_config: ModelConfig,
-    /// Parameters of the model.
+    /// Parameter counts of the model.
     #[serde(default)]
     pub parameter_counts: Option<ParameterCounts>,
-    /// How long a step takes.
+    /// Duration of steps.
     pub step_timing: StepTiming,
-    /// Work done per second.
+    /// Work per second.
     pub throughput: Throughput,
-    /// What the numbers are of.
+    /// Time range that all numbers cover.
     #[serde(default)]
     pub window: Option<MainWindow>,
-    /// What was lost or odd.
+    /// Warnings about lost or unusual data.
     #[serde(default)]
     pub warnings: Vec<Warning>,
-    /// The files.
+    /// Source files of the run.
     #[serde(default)]
     pub provenance: Vec<SourceFile>,
-    /// A report was read: there are no events. No field of the unified profile, which says of a report what it was made from.
+    /// True if the file is a report rather than a trace, so there are no events. Not part of the unified profile,
+    /// which names the source of the original run.
     #[serde(default)]
     pub is_earlier_result: bool,
 }
 
 impl Profile {
-    /// What the page shows of a profile.
+    /// Extracts the fields that the page needs.
     pub fn new(all: UnifiedProfile, is_earlier_result: bool) -> Profile {
         Profile {
             metadata: all.metadata,
@@ -51,12 +52,13 @@ impl Profile {
         }
     }
 
-    /// True where it was made from events, which can be measured anew; a report that was read and what is of memory alone cannot.
+    /// Returns true if the profile was computed from events, so it can be analyzed again with other settings.
+    /// Imported reports and memory profiles cannot.
     pub fn is_from_events(&self) -> bool {
         self.metadata.source_format.is_some() && !self.is_earlier_result && !self.is_of_memory()
     }
 
-    /// Where it ran, or what it is of where no device is known.
+    /// Returns the name of the platform. If no device is known, returns "memory" or "host only".
     pub fn platform(&self) -> String {
         match self.metadata.platform.as_str() {
             "Unknown" if self.is_of_memory() => "memory".to_owned(),
@@ -65,7 +67,8 @@ impl Profile {
         }
     }
 
-    /// True where it is of compiled programs, of a device memory profile or of an error alone: it has nothing but memory.
+    /// Returns true if the run contains only memory data: compiled programs, a device memory profile or an
+    /// out-of-memory error.
     pub fn is_of_memory(&self) -> bool {
         self.provenance
             .first()

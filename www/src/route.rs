@@ -1,7 +1,8 @@
-//! The page's addresses: `#/ops?run=2&q=fusion&sort.ops=-total_time_us&by.group=category&table=self-time&row.ops=3-fusion.1`. Pure
-//! text in, pure text out.
+//! Addresses of the page, for example
+//! `#/ops?run=2&q=fusion&sort.ops=-total_time_us&by.group=category&table=self-time&row.ops=3-fusion.1`. Parses and
+//! formats text only.
 //!
-//! Routes stand behind the `#`, so that any static host serves them and no click asks it for anything.
+//! Routes follow the `#`, so any static host can serve them, and navigation sends no request.
 
 use std::collections::BTreeMap;
 
@@ -9,36 +10,36 @@ use crossprof::pages::{self, Link, PageQuery};
 use crossprof::table::Sort;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, PercentEncode, percent_decode_str, utf8_percent_encode};
 
-/// One view of the page.
+/// A view of the page.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum View {
-    /// What the page does and where to drop a profile; no run is needed.
+    /// The start page, where the user opens a profile. Needs no run.
     #[default]
     Start,
-    /// What the library shows of a run.
+    /// A view of a run that the library defines.
     Of(pages::View),
     /// Downloads of a run.
     Export,
-    /// Runs beside each other.
+    /// Comparison of runs.
     Compare,
 }
 
 impl View {
-    /// Where a run is met first.
+    /// The first view of a run.
     pub const OVERVIEW: View = View::Of(pages::View::Overview);
-    /// Every event in its place.
+    /// The timeline with all events.
     pub const TIMELINE: View = View::Of(pages::View::Timeline);
-    /// What fills the memory of the devices.
+    /// Memory use of the devices.
     pub const MEMORY: View = View::Of(pages::View::Memory);
-    /// The form of what the trace cannot know.
+    /// Form for model data that the trace does not contain.
     pub const MODEL: View = View::Of(pages::View::Model);
 
-    /// The views of a run, in the order of the rail and of the keys `1` to `9`.
+    /// Returns the views of a run in the order of the rail and of the keys `1` to `9`.
     pub fn of_a_run() -> impl Iterator<Item = View> {
         pages::View::ALL.into_iter().map(View::Of).chain([View::Export])
     }
 
-    /// Name of the view in addresses.
+    /// Returns the name of the view in addresses.
     pub fn slug(self) -> &'static str {
         match self {
             View::Start => "start",
@@ -48,7 +49,7 @@ impl View {
         }
     }
 
-    /// Name of the view for people.
+    /// Returns the name of the view shown to the user.
     pub fn title(self) -> &'static str {
         match self {
             View::Start => "Open",
@@ -58,7 +59,7 @@ impl View {
         }
     }
 
-    /// The view of that name.
+    /// Returns the view with that name in addresses.
     pub fn from_slug(slug: &str) -> Option<View> {
         View::of_a_run().chain([View::Start, View::Compare]).find(|view| view.slug() == slug)
     }
@@ -67,37 +68,37 @@ impl View {
 /// An address within the page.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Route {
-    /// The view.
+    /// The view to show.
     pub view: View,
-    /// The run it shows, by its number in the rail (from 1).
+    /// Number of the run in the rail, from 1.
     pub run: Option<u32>,
-    /// The view's filter, the orders of its tables, its choices.
+    /// Filter, table sorting and options of the view.
     pub query: PageQuery,
-    /// Charts that are shown as tables, by [`key_of`] their titles.
+    /// Charts that are shown as tables, by the [`key_of`] their titles.
     pub as_tables: Vec<String>,
-    /// The row of each table whose details are open, see [`RowKey`].
+    /// Open row of each table, by the table's key. See [`RowKey`].
     pub rows: BTreeMap<String, RowKey>,
 }
 
-/// A row of a table: its index when it was opened, and its name, by which it is found in another order.
+/// A table row: its index when the user opened it, and its name, which finds the row after the table is sorted again.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RowKey {
     /// Index of the row.
     pub index: usize,
-    /// First text of the row.
+    /// First text cell of the row.
     pub name: String,
 }
 
-/// Characters of a name in the address.
+/// Maximum length of a row name in the address, in characters.
 const KEY_CHARS: usize = 120;
 
 impl RowKey {
-    /// Names the row with this index by a text of it.
+    /// Creates the key of a row from its index and name. Long names are shortened.
     pub fn new(index: usize, name: &str) -> RowKey {
         RowKey { index, name: crossprof::format::shorten(name, KEY_CHARS) }
     }
 
-    /// Reads `3-fusion.1`.
+    /// Parses `3-fusion.1`.
     fn parse(text: &str) -> Option<RowKey> {
         let (index, name) = text.split_once('-')?;
         Some(RowKey { index: index.parse().ok()?, name: name.to_owned() })
@@ -105,25 +106,25 @@ impl RowKey {
 }
 
 impl Route {
-    /// A view of a run, unfiltered.
+    /// Returns the address of a view of a run without a filter.
     pub fn of(view: View, run: u32) -> Route {
         Route { view, run: Some(run), ..Route::default() }
     }
 
-    /// A view of a run, filtered.
+    /// Returns the address of a view of a run with a filter.
     pub fn filtered(view: View, run: u32, filter: &str) -> Route {
         let query = PageQuery { filter: filter.to_owned(), ..PageQuery::default() };
         Route { query, ..Route::of(view, run) }
     }
 
-    /// Where a link of a run leads.
+    /// Returns the address that a link of a run points to.
     pub fn to(run: u32, link: &Link) -> Route {
         let mut route = Route::filtered(View::Of(link.view), run, &link.filter);
         route.query.options.extend(link.options().into_iter().map(|(key, value)| (key.to_owned(), value)));
         route
     }
 
-    /// Reads what stands behind the `#`. Anything unknown is the start page; unknown keys are ignored.
+    /// Parses the text after the `#`. Unknown views become the start page, and unknown keys are ignored.
     pub fn parse(hash: &str) -> Route {
         let text = hash.trim_start_matches('#').trim_start_matches('/');
         let (path, query) = text.split_once('?').unwrap_or((text, ""));
@@ -151,7 +152,7 @@ impl Route {
         route
     }
 
-    /// The address, `#` included.
+    /// Returns the address, including the `#`.
     pub fn href(&self) -> String {
         let mut pairs = Vec::new();
         if let Some(run) = self.run {
@@ -178,7 +179,7 @@ impl Route {
     }
 }
 
-/// What names a chart in addresses: the letters and digits of its title.
+/// Returns the key of a chart in addresses: the letters and digits of its title, joined by `-`.
 pub fn key_of(title: &str) -> String {
     let mut key = String::new();
     for c in title.chars().take(60) {
@@ -191,14 +192,14 @@ pub fn key_of(title: &str) -> String {
     key.trim_end_matches('-').to_owned()
 }
 
-/// What addresses hold escaped: everything but RFC 3986's unreserved characters.
+/// Characters that addresses escape: all except the unreserved characters of RFC 3986.
 const RESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 fn encode(text: &str) -> PercentEncode<'_> {
     utf8_percent_encode(text, RESERVED)
 }
 
-/// Undoes [`encode`]; a `%` without two digits stands for itself, bytes that are no UTF-8 become U+FFFD.
+/// Reverses [`encode`]. A `%` without two hex digits stays as it is. Invalid UTF-8 becomes U+FFFD.
 fn decode(text: &str) -> String {
     percent_decode_str(text).decode_utf8_lossy().into_owned()
 }
@@ -222,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_that_is_written_is_read_back() {
+    fn addresses_survive_a_round_trip() {
         for filter in ["", "a b", "é/%&=?#", "<img onerror=x>", "\u{202e}abc"] {
             for view in View::of_a_run() {
                 let mut route = Route::filtered(view, 7, filter);

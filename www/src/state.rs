@@ -1,4 +1,4 @@
-//! Everything that the page shows, as signals in one place.
+//! The state of the page as signals.
 
 use std::sync::Arc;
 
@@ -18,82 +18,82 @@ use crate::{browser, theme};
 /// The page's state. Cheap to copy: every field is a handle.
 #[derive(Clone, Copy)]
 pub struct State {
-    /// The address.
+    /// Current address.
     pub route: RwSignal<Route>,
-    /// Drops, in order.
+    /// Loads, in the order of their drops.
     pub loads: RwSignal<Vec<Load>>,
-    /// Runs, in the order in which they were read.
+    /// Runs, in the order of their files.
     pub runs: RwSignal<Vec<Run>>,
-    /// What each of them is called, by its number: see [`State::name_of`].
+    /// Display name of each run, by run number. See [`State::name_of`].
     names: Memo<Vec<(u32, String)>>,
-    /// A sentence that shows for a moment.
+    /// Message that is shown for a few seconds.
     pub notice: RwSignal<Option<String>>,
-    /// The help is open.
+    /// True if the help is open.
     pub help: RwSignal<bool>,
-    /// The command palette is open.
+    /// True if the command palette is open.
     pub palette: RwSignal<bool>,
-    /// Something is dragged over the page.
+    /// True while the user drags something over the page.
     pub dragging: RwSignal<bool>,
-    /// The page is dark.
+    /// True if the page uses the dark theme.
     pub dark: RwSignal<bool>,
-    /// The load whose run is shown first: the newest of the last drop.
+    /// Load whose run is shown first: the newest load of the last drop.
     pub leading: StoredValue<Option<u32>>,
-    /// What hinders all work, as a sentence (a stale worker after a deploy).
+    /// Reason why the page cannot work, as a sentence. Example: the workers are outdated after a deployment.
     pub blocked: RwSignal<Option<String>>,
 }
 
-/// One worker pair's files.
+/// The files that one team of workers reads.
 #[derive(Clone, Debug)]
 pub struct Load {
     /// Number of the load.
     pub id: u32,
-    /// The files, in the order in which they are read.
+    /// Files, in the order in which they are read.
     pub files: RwSignal<Vec<FileRow>>,
-    /// True until the last run is analysed, or the load ended in any other way.
+    /// True until the last run is analyzed, or the load fails or is cancelled.
     pub busy: RwSignal<bool>,
 }
 
-/// One file of a load.
+/// A file of a load.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FileRow {
     /// Path as dropped.
     pub path: String,
-    /// Size as stored.
+    /// Size of the stored file in bytes, possibly compressed.
     pub size_bytes: u64,
     /// Bytes read so far.
     pub read_bytes: u64,
-    /// Events so far.
+    /// Events decoded so far.
     pub events: u64,
-    /// How far the file is.
+    /// Progress of the file.
     pub phase: Phase,
-    /// What the file is, once known.
+    /// Kind of the file, once known.
     pub kind: Option<FileKind>,
-    /// What was lost or odd.
+    /// Warnings about lost or unusual data.
     pub warnings: Vec<Warning>,
 }
 
-/// How far a file is.
+/// Progress of a file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub enum Phase {
-    /// Other files come first.
+    /// Waits for other files.
     #[default]
     Waiting,
-    /// Bytes of the file are being read.
+    /// A worker is reading the file.
     Reading,
-    /// The numbers of the run are being made.
+    /// The analyst is computing the numbers of the run.
     Analysing,
     /// The file was read.
     Read,
-    /// The file was not read; the reason as a sentence.
+    /// The file was not read. Contains the reason as a sentence.
     Skipped(String),
-    /// The file has nothing to show; the reason as a sentence.
+    /// The file has nothing to show. Contains the reason as a sentence.
     Failed(String),
-    /// The user ended the load of the file.
+    /// The user cancelled the load.
     Cancelled,
 }
 
 impl FileRow {
-    /// Share of the bytes that were read, in percent.
+    /// Returns the percentage of bytes read.
     pub fn percent(&self) -> f64 {
         match self.phase {
             Phase::Waiting => 0.0,
@@ -104,31 +104,31 @@ impl FileRow {
     }
 }
 
-/// One run.
+/// A run that was read.
 #[derive(Clone, Debug)]
 pub struct Run {
     /// Number of the run in addresses and in the rail, from 1.
     pub id: u32,
-    /// The load that it came from.
+    /// Number of the load that contains the run.
     pub load: u32,
-    /// Number of the run within its load.
+    /// Index of the run within its load, from 0.
     pub index: u32,
-    /// Numbers that were measured of the run.
+    /// Measured numbers of the run.
     pub report: RwSignal<Arc<Report>>,
-    /// What the user gave for it.
+    /// Settings that the user chose for the run.
     pub settings: RwSignal<Settings>,
 }
 
 /// The numbers of a run.
 #[derive(Debug)]
 pub struct Report {
-    /// The profile.
+    /// Fields that the page reads.
     pub profile: Profile,
-    /// The whole document, the text to download, as its bytes.
+    /// The complete unified profile as JSON text, in bytes, for the download.
     pub document: Vec<u8>,
 }
 
-/// The runs' names, distinguished where they are equal.
+/// Returns a name for each run. Equal names get a suffix or another distinction.
 fn names(runs: RwSignal<Vec<Run>>, loads: RwSignal<Vec<Load>>) -> Vec<(u32, String)> {
     // The paths of a load never change.
     let file = |load: u32| {
@@ -143,7 +143,7 @@ fn names(runs: RwSignal<Vec<Run>>, loads: RwSignal<Vec<Load>>) -> Vec<(u32, Stri
 }
 
 impl State {
-    /// An empty page at an address.
+    /// Creates the state of an empty page at an address.
     pub fn new(route: Route) -> State {
         let (runs, loads) = (RwSignal::new(Vec::new()), RwSignal::new(Vec::new()));
         State {
@@ -161,12 +161,12 @@ impl State {
         }
     }
 
-    /// The state that the application provides.
+    /// Returns the state that the application provides.
     pub fn get() -> State {
         expect_context::<State>()
     }
 
-    /// The run of the address; the first where the address names none.
+    /// Returns the run of the address, or the first run if the address names none.
     pub fn run(&self) -> Option<Run> {
         let wanted = self.route.with(|route| route.run);
         self.runs.with(|runs| {
@@ -175,13 +175,13 @@ impl State {
         })
     }
 
-    /// What a run is called on this page, where no other run is called so.
+    /// Returns the display name of a run, which is unique on this page.
     pub fn name_of(&self, run: u32) -> String {
         let name = |names: &Vec<(u32, String)>| names.iter().find(|(id, _)| *id == run).map(|(_, name)| name.clone());
         self.names.with(name).unwrap_or_default()
     }
 
-    /// Changes a file's row, where the load is still there.
+    /// Changes the row of a file. Does nothing if the load is gone.
     pub fn update_file(&self, load: u32, file: u32, change: impl FnOnce(&mut FileRow)) {
         if let Some(load) = self.load(load) {
             load.files.update(|files| {
@@ -192,7 +192,7 @@ impl State {
         }
     }
 
-    /// Keeps how many events a file has so far, to be shown with its next change.
+    /// Stores the number of events of a file without an update. The next change of the list shows it.
     pub fn note_events(&self, load: u32, file: u32, events: u64) {
         if let Some(load) = self.load(load) {
             load.files.update_untracked(|files| {
@@ -203,7 +203,7 @@ impl State {
         }
     }
 
-    /// Shows a sentence for a few seconds.
+    /// Shows a message for four seconds.
     pub fn say(&self, text: String) {
         let notice = self.notice;
         notice.set(Some(text.clone()));
@@ -215,7 +215,7 @@ impl State {
         set_timeout(over, std::time::Duration::from_secs(4));
     }
 
-    /// Copies a text and says so.
+    /// Copies text to the clipboard and shows a message.
     pub fn copy(&self, text: &str, what: &'static str) {
         let (state, copied) = (*self, browser::copy(text));
         wasm_bindgen_futures::spawn_local(async move {
@@ -226,7 +226,7 @@ impl State {
         });
     }
 
-    /// Opens the details of a row of a table, or closes them; in the address, so that the way back leads to them.
+    /// Opens or closes the details of a table row. The address records this, so that the back button returns to them.
     pub fn open_row(&self, table: TableName, row: Option<RowKey>) {
         self.change(|route| match row {
             Some(row) => drop(route.rows.insert(table.key().to_owned(), row)),
@@ -234,19 +234,19 @@ impl State {
         });
     }
 
-    /// Filters the tables of this view, in the address too.
+    /// Sets the filter of the view, also in the address.
     pub fn filter(&self, text: String) {
         if self.route.with_untracked(|route| route.query.filter != text) {
             self.change(|route| route.query.filter = text);
         }
     }
 
-    /// Orders a table of this view, in the address too; its own order without a sort.
+    /// Sorts a table of the view, also in the address. `None` restores the default order.
     pub fn sort(&self, table: TableName, sort: Option<Sort>) {
         self.change(|route| route.query.sorts.set(table.key(), sort));
     }
 
-    /// Sets several choices of a view at once; an empty one is taken away.
+    /// Sets several options of a view at once. An empty value removes its option.
     pub fn choose_all(&self, choices: Vec<(&'static str, String)>) {
         self.change(|route| {
             for (option, value) in choices {
@@ -258,7 +258,7 @@ impl State {
         });
     }
 
-    /// Shows a chart as a table, or again as a chart, in the address too.
+    /// Toggles between a chart and its table, also in the address.
     pub fn toggle_table(&self, key: &str) {
         self.change(|route| {
             let all = &mut route.as_tables;
@@ -269,7 +269,7 @@ impl State {
         });
     }
 
-    /// Chooses one of a view's forms, in the address too.
+    /// Sets an option of the view, also in the address.
     pub fn choose(&self, option: String, value: String) {
         self.change(|route| {
             route.query.options.insert(option, value);
@@ -281,14 +281,15 @@ impl State {
         browser::replace(&self.route.get_untracked());
     }
 
-    /// Goes where a mark leads: another view of the same run, filtered. Orders and choices of a view stay on it.
+    /// Follows a link to another view of the same run. Sorting and options stay if the view stays the same.
     pub fn follow(&self, link: &Link) {
         if let Some(run) = untrack(|| self.run()) {
             browser::go(&self.route_of(link, run.id));
         }
     }
 
-    /// The address of a link of a run. Orders and choices of the view that is shown stay, unless the link says otherwise.
+    /// Returns the address of a link of a run. If the link stays on the current view, sorting and options stay,
+    /// except those that the link sets.
     pub fn route_of(&self, link: &Link, run: u32) -> Route {
         let mut next = Route::to(run, link);
         self.route.with_untracked(|now| {
@@ -303,24 +304,24 @@ impl State {
         next
     }
 
-    /// A view of a run under the filter in force: it holds for all views.
+    /// Returns the address of a view of a run with the current filter, which applies to all views.
     pub fn route_to(&self, view: View, run: u32) -> Route {
         self.route.with(|route| Route::filtered(view, run, &route.query.filter))
     }
 
-    /// A load by its number.
+    /// Returns the load with this number.
     pub fn load(&self, id: u32) -> Option<Load> {
         self.loads.with_untracked(|loads| loads.iter().find(|load| load.id == id).cloned())
     }
 
-    /// The view that the address names; without a run there is only the start page.
+    /// Returns the view of the address. Without a run, this is the start page.
     pub fn view(&self) -> View {
-        // A comparison names its runs itself, and says which are missing.
+        // A comparison names its runs itself and reports missing ones.
         let view = self.route.with(|route| route.view);
         if self.run().is_none() && view != View::Compare { View::Start } else { view }
     }
 
-    /// The settings of the run with this number within its load.
+    /// Returns the run with this index within a load.
     pub fn find_run(&self, load: u32, index: u32) -> Option<Run> {
         self.runs.with_untracked(|runs| runs.iter().find(|run| run.load == load && run.index == index).cloned())
     }

@@ -1,4 +1,4 @@
-//! The workers of each load, by its number.
+//! The workers of each load, by load number.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -9,36 +9,36 @@ use crate::connection::Connection;
 use crate::protocol::Place;
 use crate::protocol::files::FileEntry;
 
-/// What whoever asks an ended worker hears.
-pub const ENDED: &str = "The worker of this run was ended. Open its files again.";
+/// Error of requests to a worker that was ended.
+pub const ENDED: &str = "The worker of this run has ended. Open its files again.";
 
 /// A file to load.
 #[derive(Clone, Debug)]
 pub struct Source {
-    /// What is known of the file.
+    /// Path, size and kind of the file.
     pub entry: FileEntry,
-    /// The bytes, by reference: only a worker reads them.
+    /// Content by reference. Only workers read it.
     pub blob: web_sys::Blob,
 }
 
-/// A deputy that is started, or a sentence that says why there is none.
+/// A second analyst that is starting or has started, or an error as a sentence.
 pub type Deputy = Shared<LocalBoxFuture<'static, Result<Rc<Connection>, String>>>;
-/// Ends when the deputy knows the memory of a run, or with a sentence that says why it does not.
+/// Completes when the second analyst has the memory records of a run. Fails with an error as a sentence.
 pub type Told = Shared<LocalBoxFuture<'static, Result<(), String>>>;
 
 /// The workers of one load.
 pub struct Team {
-    /// The two that read, until the analyst has the runs: one unpacks, the other decodes.
+    /// The two readers, one to unpack and one to decode. `None` after the analyst has received all runs.
     pub readers: Option<[Connection; 2]>,
-    /// The worker that has the runs.
+    /// The worker that owns the runs.
     pub analyst: Rc<Connection>,
-    /// The worker that answers in the analyst's place, once it was asked for.
+    /// The second analyst, if it was started.
     pub deputy: Option<Deputy>,
-    /// What sends the deputy the memory of runs, once for each run.
+    /// Transfers of memory records to the second analyst, by run index.
     pub told: Vec<(u32, Told)>,
-    /// The files that are read.
+    /// Files that are read.
     pub sources: Vec<Source>,
-    /// Files that are not read, because another of the same host is.
+    /// Files that are not read, because another file of the same host is.
     pub left_out: Vec<Source>,
 }
 
@@ -49,31 +49,31 @@ impl Team {
 }
 
 thread_local! {
-    /// Teams by the number of their load.
+    /// Teams by load number.
     static TEAMS: RefCell<Vec<(u32, Team)>> = const { RefCell::new(Vec::new()) };
 }
 
-/// The workers of a load are at work.
+/// Registers the workers of a load.
 pub fn add(load: u32, team: Team) {
     TEAMS.with_borrow_mut(|teams| teams.push((load, team)));
 }
 
-/// The analyst of a load; nothing where it was ended.
+/// Returns the analyst of a load, or `None` if the load has ended.
 pub fn analyst(load: u32) -> Option<Rc<Connection>> {
     with(load, |team| team.analyst.clone())
 }
 
-/// The analyst's deputy of a load: the one that it has, else this one.
+/// Returns the second analyst of a load. Calls `start` if there is none yet.
 pub fn deputy(load: u32, start: impl FnOnce() -> Deputy) -> Option<Deputy> {
     with(load, |team| team.deputy.get_or_insert_with(start).clone())
 }
 
-/// The deputy of a load could not be started.
+/// Removes the second analyst of a load that failed to start.
 pub fn forget_deputy(load: u32) {
     with(load, |team| (team.deputy, team.told) = (None, Vec::new()));
 }
 
-/// What sends the deputy of a load the memory of this run: what does so already, else this.
+/// Returns the transfer of a run's memory records to the second analyst. Calls `tell` if there is none yet.
 pub fn told(load: u32, run: u32, tell: impl FnOnce() -> Told) -> Option<Told> {
     with(load, |team| {
         let known = team.told.iter().find(|(of, _)| *of == run).map(|(_, told)| told.clone());
@@ -85,7 +85,7 @@ pub fn told(load: u32, run: u32, tell: impl FnOnce() -> Told) -> Option<Told> {
     })
 }
 
-/// Forgets what was asked for a place, of whichever worker.
+/// Cancels the requests for a place at all workers.
 pub fn cancel(place: Place) {
     TEAMS.with_borrow(|teams| {
         for (_, team) in teams {
@@ -95,24 +95,24 @@ pub fn cancel(place: Place) {
     });
 }
 
-/// The file of a load that is at this path, or is the archive that holds what is there.
+/// Returns the file of a load at this path, or the archive that contains the path.
 pub fn source(load: u32, path: &str) -> Option<Source> {
     let holds = |of: &str| path.strip_prefix(of).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
     with(load, |team| team.sources.iter().find(|source| holds(&source.entry.path)).cloned()).flatten()
 }
 
-/// Files that a load does not read.
+/// Returns the files that a load does not read.
 pub fn left_out(load: u32) -> Vec<Source> {
     with(load, |team| team.left_out.clone()).unwrap_or_default()
 }
 
-/// All is read and handed over: the memory of those who read is given back.
+/// Ends the readers and frees their memory, after they have passed on all data.
 pub fn end_readers(load: u32) {
     let readers = with(load, |team| team.readers.take());
     drop(readers);
 }
 
-/// Ends the workers of a load at once, whatever they do; whoever waits for the analyst hears it.
+/// Ends the workers of a load at once. Pending requests fail.
 pub fn end(load: u32) {
     let place = |teams: &Vec<(u32, Team)>| teams.iter().position(|(of, _)| *of == load);
     let team = TEAMS.with_borrow_mut(|teams| place(teams).map(|at| teams.remove(at)));

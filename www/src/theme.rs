@@ -1,4 +1,4 @@
-//! Light or dark: the system's choice, unless the user made another.
+//! Light or dark theme: follows the system unless the user chooses one.
 
 use leptos::prelude::*;
 use wasm_bindgen::JsCast;
@@ -9,24 +9,24 @@ use crate::browser;
 const KEY: &str = "crossprof-theme";
 const SYSTEM_IS_DARK: &str = "(prefers-color-scheme: dark)";
 
-/// Applies the choice of an earlier visit.
+/// Applies the theme that the user chose on an earlier visit.
 pub fn restore() {
     if let Some(theme) = browser::remembered(KEY).filter(|theme| theme == "light" || theme == "dark") {
         apply(&theme);
     }
 }
 
-/// Keeps what says whether the page is dark: the system may change its theme at any time.
+/// Updates the signal when the system changes its theme.
 pub fn watch(dark: RwSignal<bool>) {
     let changed = Closure::<dyn FnMut()>::new(move || dark.set(is_dark()));
     if let Ok(Some(query)) = window().match_media(SYSTEM_IS_DARK) {
         query.set_onchange(Some(changed.as_ref().unchecked_ref()));
-        // Both live as long as the page.
+        // Both must live as long as the page.
         std::mem::forget((query, changed));
     }
 }
 
-/// Changes from light to dark or back, and remembers it.
+/// Toggles between light and dark, and stores the choice.
 pub fn toggle(dark: RwSignal<bool>) {
     let next = if is_dark() { "light" } else { "dark" };
     apply(next);
@@ -41,7 +41,7 @@ fn apply(theme: &str) {
     }
 }
 
-/// Whether the page is dark now.
+/// Returns true if the page uses the dark theme.
 pub fn is_dark() -> bool {
     let chosen = document().document_element().and_then(|root| root.get_attribute("data-theme"));
     match chosen.as_deref() {

@@ -1,4 +1,4 @@
-//! Runs in a browser: the pieces that need one.
+//! Tests that need a browser.
 
 #![cfg(target_arch = "wasm32")]
 
@@ -24,7 +24,7 @@ use www::protocol::wire::{self, Body, Document, Kind as Does, Message, Packed};
 
 wasm_bindgen_test_configure!(run_in_browser);
 
-/// What arrives of a body that is sent.
+/// Returns the value that arrives when this body is sent.
 fn sent<T: Body>(body: &T) -> Option<T> {
     T::from_js(body.to_js(&Array::new())?)
 }
@@ -67,7 +67,7 @@ fn requests_arrive_as_they_were_sent() {
             format: TextFormat::Csv,
         }
         .into(),
-        // Times beyond what a JavaScript number holds.
+        // Times beyond the range of exact JavaScript numbers.
         FrameRequest { run: 1, sight: Sight { range_ps: Some((i64::MIN, i64::MAX)), ..Sight::default() } }.into(),
         DocumentRequest { subjects, form: Form::Json }.into(),
     ] {

@@ -12,6 +12,7 @@ mod fuzz;
 mod node;
 mod notices;
 mod process;
+mod prose;
 mod python;
 mod serve;
 mod sources;

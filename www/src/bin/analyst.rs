@@ -1,4 +1,4 @@
-//! The analyst's entry.
+//! Entry point of the analyst.
 
 use std::cell::RefCell;
 use std::rc::Rc;

@@ -1,4 +1,4 @@
-//! The entry of the program that answers in the analyst's place.
+//! Entry point of the second analyst, called deputy.
 
 use std::cell::RefCell;
 use std::rc::Rc;

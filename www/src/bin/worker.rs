@@ -1,4 +1,4 @@
-//! The reader's entry: its request says what it does.
+//! Entry point of the reader. The request determines its task.
 
 use wasm_bindgen_futures::spawn_local;
 use www::protocol::reader::ReaderRequest;

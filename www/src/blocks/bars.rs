@@ -1,4 +1,4 @@
-//! Labelled bars. A bar that leads somewhere is a link.
+//! Labeled bars. A bar with a link is clickable.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use super::{heading, href};
 use crate::components::tip::{Name, Tips};
 use crate::components::warnings::{bounded, tied};
 
-/// The bars, in their own order.
+/// Renders a bar chart. The bars keep their order.
 pub fn bars(run: u32, bars: Bars) -> AnyView {
     let largest = bars.bars.iter().map(|bar| bar.value).filter(|value| value.is_finite()).fold(0.0, f64::max);
     let largest = bars.whole.unwrap_or(largest);
@@ -24,7 +24,7 @@ pub fn bars(run: u32, bars: Bars) -> AnyView {
     })
 }
 
-/// The bars with what is said below; one of size `largest` fills its track.
+/// Renders the bars and the note below them. A bar of size `largest` fills its track.
 fn body(run: u32, bars: &Bars, largest: f64) -> AnyView {
     let rows = bars.bars.iter().map(|it| bar(run, it, bars.unit, largest)).collect_view();
     let is_empty = bars.bars.is_empty();
@@ -34,7 +34,7 @@ fn body(run: u32, bars: &Bars, largest: f64) -> AnyView {
     view! { {list}{note} }.into_any()
 }
 
-/// What the bars show.
+/// Returns the data of the chart.
 fn data(bars: &Bars) -> Data {
     let mut data = Data::of(&[("Name", Unit::Text), ("Value", bars.unit), ("Note", Unit::Text)]);
     data.rows = bars.bars.iter().map(|bar| vec![text(&bar.label), number(bar.value), text(&bar.note)]).collect();
@@ -48,7 +48,7 @@ fn bar(run: u32, bar: &Bar, of: Unit, largest: f64) -> AnyView {
     let note = if bar.note.is_empty() { "" } else { ", " };
     let exact = bounded(&format!("{}: {}{note}{}", bar.label, unit::short(bar.value, of), bar.note));
     let on_focus = exact.clone();
-    // What is nothing has no bar at all.
+    // A value of zero has no bar.
     let fill = if share > 0.0 { format!("fill {}", bar.class.name()) } else { String::new() };
     let inner = view! {
         <Name text=bar.label.replace("/device:", "") width=44 />
@@ -57,7 +57,7 @@ fn bar(run: u32, bar: &Bar, of: Unit, largest: f64) -> AnyView {
         <span class="share-text">{bounded(&bar.note)}</span>
     };
     let href = href(run, bar.link.as_ref());
-    // Without an address it is no link, but the focus may still rest on it.
+    // Without an `href` this is not a link, but it can still have the focus.
     view! {
         <li><a class="bar" href=href tabindex="0" aria-describedby="tip"
             on:mouseenter=move |event| tips.show(&event, exact.clone())

@@ -1,4 +1,5 @@
-//! What charts share: the pointer or the arrow keys choose a mark, a tip names it, a click or Enter follows it.
+//! Shared behavior of charts: the pointer or the arrow keys select a mark, a tip describes it, and a click or Enter
+//! follows its link.
 
 use std::sync::Arc;
 
@@ -9,29 +10,29 @@ use web_sys::{KeyboardEvent, MouseEvent};
 use crate::components::live::says;
 use crate::components::tip::Tips;
 
-/// A pair of lengths or places, to the right and downwards.
+/// A position or size: first horizontal, then vertical (downwards).
 pub type Pair = (f64, f64);
 
-/// From a mark (or none) by the name of a key.
+/// Returns the mark that a key leads to, from the current mark, if any.
 pub type Step = dyn Fn(Option<usize>, &str) -> Option<usize> + Send + Sync;
 
-/// The marks of a chart, by their numbers.
+/// The marks of a chart, by index.
 pub struct Marks {
-    /// What the chart shows, in words.
+    /// Description of the chart for screen readers.
     pub label: String,
-    /// The mark that a pointer means: its place, and the size of the chart, in pixels.
+    /// Returns the mark at a pointer position. The arguments are the position and the size of the chart, in pixels.
     pub find: Box<dyn Fn(Pair, Pair) -> Option<usize> + Send + Sync>,
-    /// The mark that a key leads to.
+    /// Returns the mark that a key leads to.
     pub step: Box<Step>,
-    /// The box around a mark, as shares of the chart: upper left corner and size.
+    /// Returns the box around a mark as fractions of the chart's size: upper left corner, then width and height.
     pub place: Box<dyn Fn(usize) -> (Pair, Pair) + Send + Sync>,
-    /// A mark in words, one fact per line.
+    /// Describes a mark, one fact per line.
     pub describe: Box<dyn Fn(usize) -> String + Send + Sync>,
-    /// What a click on it does.
+    /// Performs the action of a click on a mark.
     pub act: Box<dyn Fn(usize) + Send + Sync>,
 }
 
-/// A drawing whose marks can be chosen.
+/// Renders a drawing with selectable marks.
 pub fn chart(marks: Marks, class: &'static str, drawing: AnyView) -> AnyView {
     let tips = Tips::get();
     let marks = Arc::new(marks);
@@ -40,7 +41,7 @@ pub fn chart(marks: Marks, class: &'static str, drawing: AnyView) -> AnyView {
     let choose = {
         let marks = marks.clone();
         move |next: Option<usize>| {
-            // A chart that is taken away loses the focus last of all.
+            // A chart loses the focus after it was removed. Its signals no longer exist then.
             if chosen.try_get_untracked().is_none_or(|now| now == next) {
                 return;
             }
@@ -106,7 +107,7 @@ pub fn chart(marks: Marks, class: &'static str, drawing: AnyView) -> AnyView {
     let said = move || chosen.get().map(|mark| (said.describe)(mark)).unwrap_or_default();
     view! {
         <div class=format!("chart {class}") node_ref=canvas tabindex="0" role="group" aria-roledescription="chart"
-            aria-label=format!("{label}. Arrow keys walk through it, Enter follows.")
+            aria-label=format!("{label}. Arrow keys select a mark, and Enter follows its link.")
             on:pointermove=on_move on:pointerleave=leave on:click=on_click on:keydown=on_key on:blur=blur>
             {drawing}
             <i class="chosen-mark" class:shown=move || outline.get().is_some()
@@ -122,7 +123,7 @@ fn is_walk(key: &str) -> bool {
     key.starts_with("Arrow") || matches!(key, "Home" | "End")
 }
 
-/// Steps through `count` marks in a row; `by` is how far up and down lead.
+/// Returns the next of `count` marks in a sequence. `by` is the distance of a move up or down.
 pub fn walk(now: Option<usize>, key: &str, count: usize, by: usize) -> Option<usize> {
     let last = count.checked_sub(1)?;
     Some(match (key, now) {

@@ -1,14 +1,14 @@
-//! A choice: buttons side by side, one of which is pressed; many values are a list that opens.
+//! A choice of one value: a row of buttons, or a drop-down list if there are many values.
 
 use crossprof::pages::Choice;
 use leptos::prelude::*;
 
 use crate::state::State;
 
-/// More values than these are a list.
+/// With more values than this, the choice is a drop-down list.
 const MAX_BUTTONS: usize = 6;
 
-/// The buttons; the chosen value goes into the address.
+/// Renders the choice. The address stores the selected value.
 pub fn choice(choice: &Choice) -> AnyView {
     let state = State::get();
     if choice.values.len() > MAX_BUTTONS {

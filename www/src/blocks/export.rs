@@ -1,6 +1,7 @@
-//! A chart as a file: what the browser drew, read back as SVG. One walk over the elements serves every chart, those of other
-//! pages too: boxes become rectangles, texts stay texts, drawings keep their shapes. Colours and fonts are those of the theme
-//! in use, written out, so that the file needs nothing of the page. A PNG is the same SVG, drawn at twice the size.
+//! Exports a chart as a file: reads the rendered elements and writes them as SVG. One traversal of the elements
+//! handles every chart on every page. Boxes become rectangles, text stays text, and drawings keep their shapes. The
+//! file contains all colors and fonts of the current theme, so it does not depend on the page. A PNG is the same SVG,
+//! rendered at twice the size.
 
 use crossprof::number::decimal;
 use leptos::prelude::*;
@@ -15,22 +16,22 @@ use crate::browser;
 use crate::plot::paint::{escaped, paint};
 use crate::state::State;
 
-/// Where letters stand within the height of their line; typefaces differ by a few percent.
+/// Position of the text baseline as a fraction of the line height. Typefaces differ by a few percent.
 const BASELINE: f64 = 0.79;
-/// A PNG's pixels to one of the page.
+/// Pixels of a PNG per CSS pixel.
 const PNG_SCALE: f64 = 2.0;
-/// Browsers refuse larger canvases.
+/// Maximum size of a canvas that browsers accept.
 const MAX_CANVAS_PX: f64 = 16_000.0;
 
-/// A chart as a text, and its size in pixels.
+/// A chart as SVG, with its size in pixels.
 pub struct Picture {
-    /// The document.
+    /// The SVG document.
     pub svg: String,
     width_px: f64,
     height_px: f64,
 }
 
-/// Reads a chart back. While it is measured, buttons are away and lists that scroll are unrolled (class `exporting`).
+/// Converts a chart to SVG. The class `exporting` hides buttons and expands scrolling lists during the measurement.
 pub fn picture(figure: &Element) -> Picture {
     // Fails only for a malformed class name.
     let _ = figure.class_list().add_1("exporting");
@@ -58,10 +59,10 @@ pub fn picture(figure: &Element) -> Picture {
 
 struct Pen {
     out: String,
-    /// Where the drawing begins in the window.
+    /// Position of the drawing in the window.
     left: f64,
     top: f64,
-    /// The family of letters unless another is named.
+    /// Default font family. Elements with another family name it.
     family: String,
 }
 
@@ -72,12 +73,12 @@ impl Pen {
         }
     }
 
-    /// Writes a number in pixels, to a hundredth.
+    /// Writes a number, rounded to hundredths.
     fn number(&mut self, name: &str, value: f64) {
         self.attribute(name, &((value * 100.0).round() / 100.0).to_string());
     }
 
-    /// Begins an element with its box.
+    /// Starts an element with its position and size.
     fn open(&mut self, tag: &str, x: f64, y: f64, width: f64, height: f64) {
         self.out.push('<');
         self.out.push_str(tag);
@@ -87,7 +88,7 @@ impl Pen {
         self.number("height", height);
     }
 
-    /// A colour, and how strong it is where it is not whole.
+    /// Writes a color, and its opacity if it is less than 1.
     fn paint(&mut self, name: &str, (colour, strength): (String, f64)) {
         self.attribute(name, &colour);
         if strength < 1.0 {
@@ -120,7 +121,7 @@ impl Pen {
             return self.drawing(element, &place);
         }
         self.frame(&style, &place);
-        // What a box hides, the picture hides.
+        // Clip the content as the box does.
         if display != "inline" && value(&style, "overflow-x") != "visible" {
             let outer = (self.left, self.top);
             self.open("svg", place.left(), place.top(), place.width(), place.height());
@@ -134,7 +135,7 @@ impl Pen {
         }
     }
 
-    /// Background and borders.
+    /// Writes background and borders.
     fn frame(&mut self, style: &CssStyleDeclaration, place: &DomRect) {
         let (x, y, width, height) = (place.left(), place.top(), place.width(), place.height());
         let border = |side: &str| {
@@ -174,7 +175,7 @@ impl Pen {
         }
     }
 
-    /// A drawing of the page: its shapes with their colours written out.
+    /// Copies an SVG drawing of the page and sets its colors explicitly.
     fn drawing(&mut self, svg: &Element, place: &DomRect) {
         self.open("svg", place.left(), place.top(), place.width(), place.height());
         for name in ["viewBox", "preserveAspectRatio"] {
@@ -206,7 +207,7 @@ impl Pen {
         self.out.push_str("</svg>");
     }
 
-    /// A text, line by line as the browser broke it.
+    /// Writes text with the line breaks of the browser.
     fn text(&mut self, parent: &Element, node: &Node) {
         let text = node.text_content().unwrap_or_default();
         if node.node_type() != Node::TEXT_NODE || text.trim().is_empty() {
@@ -218,7 +219,7 @@ impl Pen {
         for word in text.split_inclusive(' ') {
             let begin = at;
             at += word.encode_utf16().count() as u32;
-            // The places are within the text, so neither fails.
+            // The offsets are within the text, so neither call fails.
             if word == " " || range.set_start(node, begin).and_then(|()| range.set_end(node, at)).is_err() {
                 continue;
             }
@@ -237,7 +238,7 @@ impl Pen {
             if place.width() <= 0.0 {
                 continue;
             }
-            // The edge that texts were lined up at stays, whatever letters the reader has.
+            // Keep the aligned edge fixed, because the viewer may have other fonts.
             let (anchor, x) = match align.as_str() {
                 "right" | "end" => ("end", place.right()),
                 "center" => ("middle", (place.left() + place.right()) / 2.0),
@@ -273,7 +274,7 @@ fn pixels(text: &str) -> f64 {
     decimal(text.trim_end_matches("px")).unwrap_or(0.0)
 }
 
-/// Draws a picture at twice its size and saves it.
+/// Renders a picture at twice its size and saves it as PNG.
 pub fn save_png(state: State, name: String, picture: Picture) {
     spawn_local(async move {
         if png(&name, &picture).await.is_err() {

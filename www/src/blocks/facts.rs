@@ -1,4 +1,4 @@
-//! Names and values below each other, and links side by side.
+//! Lists of names and values, and rows of links.
 
 use crossprof::pages::{Facts, Link};
 use leptos::prelude::*;
@@ -7,10 +7,10 @@ use super::href;
 use crate::components::tip::Tips;
 use crate::components::warnings::bounded;
 
-/// A value with more characters than these stands below its name.
+/// Values with more characters than this are shown below their names.
 const LONG: usize = 60;
 
-/// The list; hovering over a name says what it means.
+/// Renders the list. Hovering over a name shows its definition.
 pub fn facts(of: &Facts) -> AnyView {
     let tips = Tips::get();
     let title = (!of.title.is_empty()).then(|| view! { <h2>{bounded(&of.title)}</h2> });
@@ -30,7 +30,7 @@ pub fn facts(of: &Facts) -> AnyView {
     view! { <section class="facts">{title}<dl>{facts.collect_view()}</dl></section> }.into_any()
 }
 
-/// The value. Lines do not break inside a flag, at its hyphens.
+/// Renders a value. Lines do not break inside command-line flags.
 fn value(text: &str) -> AnyView {
     if !text.contains("--") {
         return text.to_owned().into_any();
@@ -39,9 +39,9 @@ fn value(text: &str) -> AnyView {
     words.collect_view().into_any()
 }
 
-/// The links.
+/// Renders the links.
 pub fn links(run: u32, links: &[(String, Link)]) -> AnyView {
     let links =
         links.iter().map(|(label, link)| view! { <a class="plain" href=href(run, Some(link))>{label.clone()}</a> });
-    view! { <nav class="row-links" aria-label="Other views of it">{links.collect_view()}</nav> }.into_any()
+    view! { <nav class="row-links" aria-label="Related views">{links.collect_view()}</nav> }.into_any()
 }

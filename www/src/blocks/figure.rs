@@ -1,4 +1,4 @@
-//! What stands around every chart: its title, the same numbers as a table, and downloads of the picture as SVG and PNG.
+//! The frame around every chart: title, the data as a table, and downloads as SVG and PNG.
 
 use std::sync::Arc;
 
@@ -16,29 +16,30 @@ use crate::route::key_of;
 use crate::state::State;
 use crate::table::cell;
 
-/// Rows of a chart's table that are drawn; copies hold all.
+/// Maximum number of rows in the table of a chart. Copies contain all rows.
 const MAX_ROWS: usize = 500;
-/// Significant digits of its numbers; copies hold all.
+/// Significant digits of numbers in the table. Copies contain all digits.
 const DIGITS: usize = 6;
-/// Characters of a text in a cell.
+/// Maximum length of text in a cell, in characters.
 const NAME_CHARS: usize = 80;
 
-/// The numbers behind a chart.
+/// The data of a chart.
 #[derive(Debug, Default)]
 pub struct Data {
     /// Heading and unit of each column.
     pub columns: Vec<(String, Unit)>,
-    /// The rows, one cell per column.
+    /// Rows with one cell per column.
     pub rows: Vec<Vec<Cell>>,
 }
 
 impl Data {
-    /// A table with these headings.
+    /// Creates an empty table with these columns.
     pub fn of(columns: &[(&str, Unit)]) -> Data {
         Data { columns: columns.iter().map(|(name, unit)| ((*name).to_owned(), *unit)).collect(), rows: Vec::new() }
     }
 
-    /// The data as text for a spreadsheet: units in the headings, digits without groups.
+    /// Returns the data as tab-separated text. The headings contain the units, and numbers have no separators between
+    /// groups of digits.
     pub fn tsv(&self) -> String {
         let plain = |text: &str| text.replace(['\t', '\n', '\r'], " ");
         let heads: Vec<String> = self.columns.iter().map(|(name, unit)| plain(&heading(name, *unit))).collect();
@@ -52,7 +53,7 @@ impl Data {
     }
 }
 
-/// A heading names the unit once, so that cells need not.
+/// Returns the heading of a column with its unit, so that cells need no units.
 fn heading(name: &str, of: Unit) -> String {
     match unit::word(of) {
         "" => name.to_owned(),
@@ -60,31 +61,31 @@ fn heading(name: &str, of: Unit) -> String {
     }
 }
 
-/// A text of a chart's data.
+/// Creates a text cell.
 pub fn text(text: &str) -> Cell {
     Cell::Text(text.to_owned())
 }
 
-/// A number of a chart's data; absent where it is none.
+/// Creates a number cell, or an absent cell if the number is not finite.
 pub fn number(value: f64) -> Cell {
     if value.is_finite() { Cell::Float(value) } else { Cell::Absent }
 }
 
-/// What a chart says of itself.
+/// Content of a chart's frame.
 pub struct Chart {
-    /// Heading, as it is drawn.
+    /// Rendered heading.
     pub title: AnyView,
-    /// The heading as a text; names files too.
+    /// Heading as plain text, also used for file names.
     pub name: String,
-    /// Classes beside those that every chart has.
+    /// Additional classes of the chart.
     pub class: &'static str,
-    /// Numbers of the chart; asked for when they are looked at.
+    /// Returns the data of the chart. Called only when the user views or copies it.
     pub data: Arc<dyn Fn() -> Data + Send + Sync>,
     /// The drawing with its legend and axes.
     pub body: AnyView,
 }
 
-/// The chart with its head.
+/// Renders the chart in its frame.
 pub fn figure(chart: Chart) -> AnyView {
     let Chart { title, name, class, data, body } = chart;
     let state = State::get();
@@ -94,7 +95,7 @@ pub fn figure(chart: Chart) -> AnyView {
     let own = key.clone();
     let as_table = Memo::new(move |_| state.route.with(|route| route.as_tables.contains(&own)));
     let copied = data.clone();
-    // One handler for all buttons: which it was stands on it.
+    // One handler serves all buttons. The attribute `data-save` distinguishes them.
     let on_click = move |event: MouseEvent| {
         let button = event.target().and_then(|target| target.dyn_into::<Element>().ok());
         let what = button.and_then(|button| button.get_attribute("data-save")).unwrap_or_default();
@@ -116,7 +117,7 @@ pub fn figure(chart: Chart) -> AnyView {
             aria-label=name.clone() data-chart=name node_ref=outer>
             <header class="chart-head"><h2>{title}</h2>
                 <div class="chart-tools" on:click=on_click>
-                    <button class="tool" data-save="table" title="The same numbers as a table" aria-pressed=move || as_table.get().to_string()>"Table"</button>
+                    <button class="tool" data-save="table" title="Show the numbers as a table" aria-pressed=move || as_table.get().to_string()>"Table"</button>
                     <button class="tool" data-save="tsv" title="Copy as tab-separated values">"Copy"</button>
                     <button class="tool" data-save="svg" title="Download as SVG">"SVG"</button>
                     <button class="tool" data-save="png" title="Download as PNG">"PNG"</button>
@@ -129,7 +130,7 @@ pub fn figure(chart: Chart) -> AnyView {
     .into_any()
 }
 
-/// Downloads are named after the run.
+/// Returns the file name of downloads without its extension, from the name of the run.
 pub(super) fn stem(state: State) -> String {
     let run = untrack(|| state.run());
     run.map_or_else(|| "chart".to_owned(), |run| browser::file_stem(&untrack(|| state.name_of(run.id))))
@@ -152,7 +153,7 @@ fn table(data: &Data, label: &str) -> AnyView {
         view! { <tr>{cells.collect_view()}</tr> }
     });
     let more = (data.rows.len() > MAX_ROWS)
-        .then(|| view! { <p class="quiet">{format!("The first {MAX_ROWS} of {} rows; Copy takes all.", data.rows.len())}</p> });
+        .then(|| view! { <p class="quiet">{format!("The first {MAX_ROWS} of {} rows. Copy includes all of them.", data.rows.len())}</p> });
     view! {
         <div class="chart-table" tabindex="0" role="region" aria-label=label.to_owned()>
             <table><thead><tr>{heads.collect_view()}</tr></thead><tbody>{rows.collect_view()}</tbody></table>
@@ -167,7 +168,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn copies_hold_every_digit_and_units_stand_in_the_heading() {
+    fn copies_contain_all_digits_and_headings_contain_units() {
         let mut data = Data::of(&[("Name", Unit::Text), ("Time", Unit::TimeUs), ("Count", Unit::Count)]);
         data.rows.push(vec![text("a\tb"), number(1234.5678), number(f64::NAN)]);
         assert_eq!(data.tsv(), "Name\tTime (µs)\tCount\na b\t1234.5678\t\n");

@@ -1,4 +1,4 @@
-//! Headline figures, side by side.
+//! Headline figures as a row of cards.
 
 use crossprof::pages::Figure;
 use crossprof::table::unit;
@@ -8,13 +8,13 @@ use super::href;
 use crate::components::card::{self, CardText};
 use crate::components::warnings::bounded;
 
-/// The cards.
+/// Renders the cards.
 pub fn figures(run: u32, figures: &[Figure]) -> AnyView {
     let cards = figures.iter().map(|figure| card(run, figure)).collect_view();
     view! { <div class="cards">{cards}</div> }.into_any()
 }
 
-/// One card.
+/// Renders one card.
 fn card(run: u32, figure: &Figure) -> AnyView {
     let note = bounded(&figure.note);
     card::card(CardText {

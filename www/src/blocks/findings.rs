@@ -1,4 +1,5 @@
-//! What to do, most important first: how bad by word, shape and colour; the numbers behind it unfold; the events are a link away.
+//! Findings, most important first. Word, shape and color show the severity. The numbers behind a finding are in a
+//! fold, and links lead to its events.
 
 use crossprof::pages::{FindingBlock, Link};
 use crossprof::report::FindingSeverity;
@@ -7,16 +8,16 @@ use leptos::prelude::*;
 use super::href;
 use crate::components::warnings::{bounded, tied};
 
-/// The list.
+/// Renders the list of findings.
 pub fn findings(run: u32, findings: &[FindingBlock]) -> AnyView {
     if findings.is_empty() {
-        return view! { <section class="panel nothing"><p>"No finding to show."</p></section> }.into_any();
+        return view! { <section class="panel nothing"><p>"There are no findings to show."</p></section> }.into_any();
     }
     let rows = findings.iter().map(|finding| row(run, finding)).collect_view();
     view! { <ol class="finding-list panel">{rows}</ol> }.into_any()
 }
 
-/// Class, shape and word of a severity.
+/// Returns the class, the shape and the word of a severity.
 fn look(severity: FindingSeverity) -> (&'static str, &'static str, &'static str) {
     match severity {
         FindingSeverity::Critical => ("bad", "M1.5 1.5h9v9h-9z", "critical"),
@@ -26,7 +27,7 @@ fn look(severity: FindingSeverity) -> (&'static str, &'static str, &'static str)
     }
 }
 
-/// The badge of a severity.
+/// Renders the badge of a severity.
 pub fn badge(severity: FindingSeverity) -> AnyView {
     let (class, shape, word) = look(severity);
     view! {

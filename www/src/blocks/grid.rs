@@ -1,4 +1,4 @@
-//! A small table whose cells say what they mean: the value, a word below it, a bar, and better or worse.
+//! A small table. A cell contains a value and may have a note, a bar, and a better or worse mark.
 
 use crossprof::pages::{CellStatus, Grid, GridCell};
 use leptos::prelude::*;
@@ -6,7 +6,7 @@ use leptos::prelude::*;
 use crate::components::warnings::bounded;
 use crate::state::State;
 
-/// The table. The first cell of a row names it.
+/// Renders the table. The first cell of each row is its heading.
 pub fn grid(grid: &Grid) -> AnyView {
     let title = bounded(&grid.title);
     let heads =

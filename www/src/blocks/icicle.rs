@@ -1,4 +1,5 @@
-//! A tree as nested spans. A click zooms in; the way back stands above; what was clicked can be filtered by.
+//! A tree as nested spans. A click zooms in, and the path above the chart leads back. The selected node can be used
+//! as a filter.
 
 use std::sync::Arc;
 
@@ -16,12 +17,12 @@ use crate::components::warnings::{bounded, bounded_lines};
 use crate::plot::icicle::{self as geometry, Span};
 use crate::state::State;
 
-/// Height of a row, the same as in the style sheet.
+/// Height of a row in pixels. The style sheet has the same value.
 const ROW_PX: usize = 24;
-/// Rows below the first.
+/// Maximum number of rows below the first.
 const MAX_DEPTH: usize = 11;
 
-/// The chart.
+/// Renders the chart.
 pub fn icicle(icicle: Icicle) -> AnyView {
     let title = bounded(&icicle.title);
     if icicle.nodes.is_empty() {
@@ -41,7 +42,7 @@ pub fn icicle(icicle: Icicle) -> AnyView {
             let Some(Node { label, .. }) = tree.nodes.get(node) else { return ().into_any() };
             let name = view! { <Name text=label.clone() width=32 /> };
             if at == last && last == 0 {
-                // The root alone leads nowhere.
+                // The root is the only element of the path, so there is nothing to go back to.
                 return ().into_any();
             }
             if at == last {
@@ -75,7 +76,7 @@ pub fn icicle(icicle: Icicle) -> AnyView {
     })
 }
 
-/// The whole tree, parents before their children.
+/// Returns the whole tree, parents before their children.
 fn data(icicle: &Icicle) -> Data {
     let mut data = Data::of(&[
         ("Name", Unit::Text),
@@ -98,7 +99,7 @@ fn data(icicle: &Icicle) -> Data {
 fn span_view(icicle: &Icicle, span: &Span) -> AnyView {
     let Some(node) = icicle.nodes.get(span.node) else { return ().into_any() };
     let percent = |share: f64| format!("{:.3}%", 100.0 * share);
-    // Names of spans too narrow for a letter or two are left to the tip.
+    // Spans too narrow for text have no label. The tip shows their name.
     let label = (span.width > 0.02).then(|| format::shorten(&format::printable(&node.label), 80));
     view! {
         <span class=format!("span {}", node.class.name()) style:left=percent(span.left) style:width=percent(span.width)
@@ -107,7 +108,7 @@ fn span_view(icicle: &Icicle, span: &Span) -> AnyView {
     .into_any()
 }
 
-/// Value, share of the whole, and what else is known.
+/// Returns the value, its share of the whole, and the notes of a node.
 fn facts(icicle: &Icicle, node: &Node) -> Vec<String> {
     let whole = icicle.nodes.first().map_or(0.0, |root| root.value);
     let mut facts = vec![unit::short(node.value, icicle.unit)];
@@ -153,7 +154,7 @@ fn marks(
         if span.node != top.get_untracked() && has_children {
             top.set(span.node);
         } else if span.node == top.get_untracked() {
-            // A click on what fills the width leads back.
+            // A click on the top span zooms out.
             top.set(parents.get(span.node).copied().flatten().map_or(0, |above| above as usize));
         } else if let Some(link) = icicle.nodes.get(span.node).and_then(|node| node.link.as_ref()) {
             State::get().follow(link);

@@ -1,4 +1,4 @@
-//! A number for every pair: the stronger the colour, the larger.
+//! A number for every pair, as a grid of colored cells. Larger numbers have stronger colors.
 
 use std::sync::Arc;
 
@@ -14,15 +14,15 @@ use crate::components::warnings::bounded;
 use crate::state::State;
 use crate::table::terms::{terms, toggled};
 
-/// Strengths of the colour.
+/// Number of color levels.
 const LEVELS: usize = 8;
-/// Cells are no larger, and labels beside them take about so much.
+/// Maximum size of a cell, and the approximate width of the labels next to the cells, in pixels.
 const CELL_PX: usize = 72;
 const LABEL_PX: usize = 100;
-/// Labels that fit beside the cells.
+/// Maximum number of labels along each side.
 const MAX_LABELS: usize = 16;
 
-/// The chart.
+/// Renders the chart.
 pub fn matrix(matrix: Matrix) -> AnyView {
     let title = bounded(&matrix.title);
     let size = matrix.labels.len();
@@ -47,7 +47,7 @@ pub fn matrix(matrix: Matrix) -> AnyView {
         view! { <path class="part communication" style:opacity=format!("{:.2}", 0.15 + 0.85 * level as f64 / (LEVELS - 1) as f64) d=path /> }
     });
     let (state, key) = (State::get(), matrix.key.clone());
-    // Of the address, not of the answer: the chart stays, and the focus on it.
+    // Read the selection from the address rather than from the response, so that the chart and its focus stay.
     let chosen = move || {
         let cell = state.route.with(|route| chosen(&route.query.filter, key.as_deref()?));
         cell.map(|(row, column)| view! { <path class="chosen-cell" d=format!("M{column} {row}h1v1h-1z") /> })
@@ -68,7 +68,7 @@ pub fn matrix(matrix: Matrix) -> AnyView {
     };
     let (rows, columns) = (labels(), labels());
     let note = format!(
-        "From the row to the column; the strongest is {}. A click lists the collectives between two devices.",
+        "Values go from the row's device to the column's. The largest is {}. Click a cell to list the collectives between two devices.",
         unit::short(largest, matrix.unit)
     );
     let matrix = Arc::new(matrix);
@@ -86,7 +86,7 @@ pub fn matrix(matrix: Matrix) -> AnyView {
     })
 }
 
-/// The row and the column that a filter names by `key=row-column`.
+/// Parses the last `key=row-column` term of a filter and returns the row and the column.
 fn chosen(filter: &str, key: &str) -> Option<(usize, usize)> {
     let pair = |term: &String| {
         let (row, column) = term.strip_prefix(key)?.strip_prefix('=')?.split_once('-')?;

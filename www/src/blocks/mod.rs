@@ -1,5 +1,6 @@
-//! A page of a run, drawn: one kind of block, one file of that name. What is shown is the library's ([`crossprof::pages`]); only
-//! how it looks is here. Every mark can be reached by pointer and by keys, and is named; texts stay texts.
+//! Renders the blocks of a run's page. Each kind of block has a file with its name. The library determines the
+//! content ([`crossprof::pages`]), and this module only its appearance. Every mark is reachable by pointer and
+//! keyboard and has a description. Text stays text.
 
 pub mod bars;
 mod chart;
@@ -30,10 +31,11 @@ use crate::components::warnings::bounded;
 use crate::route::{Route, View};
 use crate::state::Run;
 
-/// The blocks of a page; one that is the same in the next answer is the same value.
+/// The blocks of a page.
 pub type Blocks = RwSignal<Vec<Arc<Block>>>;
 
-/// All blocks of a page. They stay in the document while their kinds stay: the focus and a chart's zoom survive an answer.
+/// Renders all blocks of a page. Elements stay while the kinds of blocks stay, so a new response keeps the focus and
+/// the zoom of charts.
 pub fn blocks_view(run: Run, blocks: Blocks) -> AnyView {
     let kinds = Memo::new(move |_| blocks.with(|blocks| blocks.iter().map(|block| kind(block)).collect::<Vec<_>>()));
     let all = move || {
@@ -43,14 +45,14 @@ pub fn blocks_view(run: Run, blocks: Blocks) -> AnyView {
     live(all)
 }
 
-/// What decides whether a block can be updated in place.
+/// Identifies a block that can be updated in place.
 #[derive(Clone, PartialEq)]
 enum Kind {
     /// A table, by its name.
     Table(TableName),
-    /// A choice, by its key.
+    /// A choice, by its option.
     Choice(String),
-    /// Anything that is drawn anew.
+    /// A block that is redrawn on each change.
     Other,
 }
 
@@ -62,7 +64,7 @@ fn kind(block: &Block) -> Kind {
     }
 }
 
-/// One block, that redraws itself when it changes.
+/// Renders a block, and redraws it when it changes.
 fn block_view(run: &Run, blocks: Blocks, at: usize, kind: Kind) -> AnyView {
     let block = Memo::new(move |_| blocks.with(|blocks| blocks.get(at).cloned()));
     let run = run.clone();
@@ -72,7 +74,7 @@ fn block_view(run: &Run, blocks: Blocks, at: usize, kind: Kind) -> AnyView {
     live(move || block.get().map(|block| drawn(&run, &block)))
 }
 
-/// A block that is no table.
+/// Renders a block that is not a table.
 fn drawn(run: &Run, block: &Block) -> AnyView {
     match block {
         Block::Heading { text, note } => text::heading(text, note.as_deref()),
@@ -98,12 +100,12 @@ fn drawn(run: &Run, block: &Block) -> AnyView {
     }
 }
 
-/// The address that a link leads to; nothing where it names no view of this page.
+/// Returns the address of a link, if there is one.
 pub fn href(run: u32, link: Option<&Link>) -> Option<String> {
     Some(Route::to(run, link?).href())
 }
 
-/// A chart's heading: with its definition, and a link to the view that has more, where it has these.
+/// Renders the heading of a chart, with its definition and a link to a more detailed view, if it has these.
 fn heading(run: u32, title: &str, about: Option<&About>) -> AnyView {
     let text = bounded(title);
     match about {

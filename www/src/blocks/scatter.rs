@@ -1,4 +1,4 @@
-//! Points in a plane, with lines such as roofs: the pointer snaps to the nearest point.
+//! Scatter plot with optional lines, for example a roofline. The pointer snaps to the nearest point.
 
 use std::sync::Arc;
 
@@ -14,16 +14,16 @@ use crate::components::warnings::{bounded, bounded_lines};
 use crate::plot::plane::{Place, Plane, inside, nearest};
 use crate::state::State;
 
-/// How far from a point the pointer may be.
+/// Maximum distance of the pointer from a point, in pixels.
 const REACH_PX: f64 = 28.0;
-/// Height of a roof's name, as a share of the chart's.
+/// Height of a line's label, as a fraction of the chart's height.
 const LABEL_SHARE: f64 = 0.045;
-/// Width of the largest point and of the smallest.
+/// Width of the largest and of the smallest point, in pixels.
 const WIDTHS_PX: (f64, f64) = (30.0, 6.0);
 
-/// The chart.
+/// Renders the chart.
 pub fn scatter(scatter: Scatter) -> AnyView {
-    // Of a rectangle the corner across.
+    // The opposite corner, for points that are rectangles.
     let corner = |point: &Point| point.extent.map(|(width, height)| (point.x + width, point.y + height));
     let points: Vec<(f64, f64)> = scatter.points.iter().map(|point| (point.x, point.y)).collect();
     let lines: Vec<Vec<(f64, f64)>> = scatter.lines.iter().map(|line| line.points.clone()).collect();
@@ -50,13 +50,13 @@ pub fn scatter(scatter: Scatter) -> AnyView {
         .flatten()
         .map(|(a, b)| format!("M{:.2} {:.2}L{:.2} {:.2}", 1000.0 * a.0, 1000.0 * a.1, 1000.0 * b.0, 1000.0 * b.1))
         .collect();
-    // A roof that rises is named where it begins, a level one where it ends; names keep off each other.
+    // Label a rising line at its start and a level line at its end. Labels must not overlap.
     let mut taken: Vec<(bool, f64)> = Vec::new();
     let named: Vec<_> = scatter.lines.iter().zip(&pieces).filter_map(|(line, pieces)| {
         let ((from, to), (_, end)) = (pieces.first()?, pieces.last()?);
         let rises = from.1 - to.1 > 0.01;
         let at = if rises { *from } else { *end };
-        // Below the upper edge, where it would be cut.
+        // Keep the label below the upper edge, which would cut it off.
         let mut y = at.1.max(LABEL_SHARE);
         while taken.iter().any(|(left, other)| *left == rises && (other - y).abs() < LABEL_SHARE) {
             y += LABEL_SHARE;
@@ -67,7 +67,7 @@ pub fn scatter(scatter: Scatter) -> AnyView {
             <span class="roof-label" class:rises=rises style:left=left style:right=right style:top=percent(y)><bdi>{bounded(&line.label)}</bdi></span>
         })
     }).collect();
-    // The largest are drawn first, so that none hides a smaller one.
+    // Draw the largest points first, so that they do not hide smaller ones.
     let mut order: Vec<usize> = (0..scatter.points.len()).collect();
     sort_by(&mut order, |a, b| {
         let size = |at: &usize| scatter.points.get(*at).map_or(0.0, |point| point.size);
@@ -117,7 +117,7 @@ pub fn scatter(scatter: Scatter) -> AnyView {
     })
 }
 
-/// The points, then the corners of the lines: those have no notes.
+/// Returns the points, then the corners of the lines, which have no notes.
 fn data(scatter: &Scatter) -> Data {
     let (x, y) = (scatter.x_label.as_str(), scatter.y_label.as_str());
     let mut data = Data::of(&[("Name", Unit::Text), (x, Unit::Number), (y, Unit::Number), ("Notes", Unit::Text)]);
@@ -132,7 +132,7 @@ fn data(scatter: &Scatter) -> Data {
     data
 }
 
-/// Areas are distinguished, not widths.
+/// Returns the width of a point in pixels. Its area is proportional to `size`.
 fn width_px(size: f64) -> f64 {
     let size = if size.is_finite() { size.clamp(0.0, 1.0) } else { 0.0 };
     (WIDTHS_PX.0 * size.sqrt()).max(WIDTHS_PX.1)
@@ -153,7 +153,7 @@ fn axis_label(tick: f64) -> String {
 
 fn marks(scatter: Arc<Scatter>, places: Arc<[Option<Place>]>, far: Arc<[Option<Place>]>) -> Marks {
     let count = scatter.points.len();
-    // Keys walk from left to right.
+    // Arrow keys move from left to right.
     let mut order: Vec<usize> = (0..count).filter(|at| places.get(*at).is_some_and(Option::is_some)).collect();
     sort_by(&mut order, |a, b| {
         let x = |at: &usize| places.get(*at).copied().flatten().map_or(0.0, |place| place.0);

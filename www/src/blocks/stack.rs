@@ -1,4 +1,5 @@
-//! Stacked rows. A few lie with their names beside them; many stand as columns, such as the steps of a long run.
+//! Stacked bars. A few rows become horizontal bars with labels. Many rows, such as the steps of a long run, become
+//! columns.
 
 use std::sync::Arc;
 
@@ -15,18 +16,18 @@ use crate::components::warnings::{bounded, bounded_lines, tied};
 use crate::plot::{stack as geometry, ticks};
 use crate::state::State;
 
-/// Rows that lie; more of them stand.
+/// Maximum number of horizontal bars. More rows become columns.
 const MAX_LYING: usize = 16;
-/// Stretches between the names below standing rows.
+/// Number of intervals between the labels below the columns.
 const X_LABELS: usize = 4;
-/// Height of a lying row, the same as in the style sheet.
+/// Height of a horizontal bar's row in pixels. The style sheet has the same value.
 const ROW_PX: usize = 26;
 
-/// The chart.
+/// Renders the chart.
 pub fn stack(run: u32, stack: Stack) -> AnyView {
     let title = heading(run, &stack.title, stack.about.as_ref());
     if stack.rows.is_empty() || stack.series.is_empty() {
-        let why = if stack.note.is_empty() { "There is nothing to stack." } else { &stack.note };
+        let why = if stack.note.is_empty() { "There is no data to show." } else { &stack.note };
         return view! { <section class="panel"><h2>{title}</h2><p class="empty">{tied(why)}</p></section> }.into_any();
     }
     let legend = legend(&stack);
@@ -65,20 +66,20 @@ fn legend(stack: &Stack) -> AnyView {
     view! { <ul class="legend" aria-hidden="true">{names.collect_view()}</ul> }.into_any()
 }
 
-/// Parts of one colour differ in strength.
+/// Returns the opacity of a series. Series with the same color class differ in opacity.
 fn opacity(stack: &Stack, at: usize) -> &'static str {
     let class = stack.series.get(at).map(|series| series.class);
     let before = stack.series.iter().take(at).filter(|series| Some(series.class) == class).count();
     ["1", "0.65", "0.4", "0.25"].get(before).copied().unwrap_or("0.2")
 }
 
-/// A part: the number of its row and of its series. Odd sizes count as nothing.
+/// Returns the size of a part by the indices of its row and series. Negative and non-finite sizes count as zero.
 fn size(stack: &Stack, row: usize, series: usize) -> f64 {
     let value = stack.rows.get(row).and_then(|row| row.parts.get(series)).copied().unwrap_or(0.0);
     if value.is_finite() { value.max(0.0) } else { 0.0 }
 }
 
-/// A line under every standing row that is marked.
+/// Returns the path of a line below every marked column.
 fn underlines(stack: &Stack) -> String {
     let odd = stack.rows.iter().enumerate().filter(|(_, row)| !row.mark.is_empty());
     odd.map(|(at, _)| format!("M{:.2} 0h0.78v4h-0.78z", at as f64 + 0.11)).collect()
@@ -88,12 +89,12 @@ fn total(stack: &Stack, row: usize) -> f64 {
     (0..stack.series.len()).map(|series| size(stack, row, series)).sum()
 }
 
-/// Where a part begins within its row.
+/// Returns the sum of the parts before this one, where the part begins.
 fn begin(stack: &Stack, row: usize, series: usize) -> f64 {
     (0..series).map(|series| size(stack, row, series)).sum()
 }
 
-/// The part of a row at a value.
+/// Returns the part of a row that contains a value.
 fn part_at(stack: &Stack, row: usize, value: f64) -> Option<usize> {
     let mut end = 0.0;
     (0..stack.series.len()).find(|&series| {
@@ -115,7 +116,7 @@ fn follow(stack: &Stack, mark: usize) {
     let series = stack.series.get(mark % stack.series.len()).and_then(|series| series.link.as_ref());
     let row = stack.rows.get(mark / stack.series.len()).and_then(|row| row.link.as_ref());
     match (row, series) {
-        // Both are of one view: what it shows of this part of this row.
+        // Both links lead to the same view, so combine their filters.
         (Some(row), Some(series)) if row.view == series.view => {
             State::get().follow(&Link::to(row.view, &format!("{} {}", row.filter, series.filter)));
         }
@@ -193,7 +194,7 @@ fn marks(stack: Arc<Stack>, find: Find, place: PlaceOf, is_lying: bool) -> Marks
     let (count, by) = (stack.rows.len() * stack.series.len(), stack.series.len());
     let (walked, described) = (stack.clone(), stack.clone());
     let step = move |now: Option<usize>, key: &str| {
-        // Along a row, then from row to row: that is down where rows lie and right where they stand.
+        // Left and right move along a bar, up and down between bars. For columns the directions are swapped.
         let key = match (key, is_lying) {
             ("ArrowRight", false) => "ArrowDown",
             ("ArrowLeft", false) => "ArrowUp",
@@ -202,7 +203,7 @@ fn marks(stack: Arc<Stack>, find: Find, place: PlaceOf, is_lying: bool) -> Marks
             (key, _) => key,
         };
         let mut at = walk(now, key, count, by)?;
-        // Parts of no size are passed over.
+        // Skip parts of size zero.
         while size(&walked, at / by, at % by) == 0.0 {
             let next = walk(Some(at), key, count, by)?;
             if next == at {
@@ -262,7 +263,7 @@ fn standing(stack: Arc<Stack>) -> AnyView {
             ((row as f64 / rows as f64, top), (1.0 / rows as f64, height))
         }
     };
-    // At equal distances, the first and the last among them.
+    // Labels at equal distances, including the first and the last column.
     let named = (0..=X_LABELS).filter_map(|at| stack.rows.get(at * (rows - 1) / X_LABELS));
     let named = named.map(|row| view! { <bdi>{bounded(&row.label)}</bdi> }).collect_view();
     let odd = underlines(&stack);

@@ -1,4 +1,5 @@
-//! The one table: its worker sorts and filters, the page draws the rows in sight. Copies and downloads hold all rows that pass.
+//! The table component. A worker sorts and filters the rows, and the page draws only the visible ones. Copies and
+//! downloads contain all rows that pass the filter.
 
 mod columns;
 mod filter_field;
@@ -28,32 +29,33 @@ use crate::table::window::window;
 use crate::table::{cell, order, terms};
 use crate::{ask, browser};
 
-/// Height of a row, the same as in the style sheet.
+/// Height of a row in pixels. The style sheet has the same value.
 const ROW_PX: f64 = 26.0;
-/// Height of the part that scrolls, unless there are fewer rows.
+/// Maximum height of the scrolling area, in pixels.
 const VIEW_PX: f64 = 520.0;
-/// Characters of a text in a cell; longer ones are cut in the middle. What names a row has less room on narrow screens, as in the
-/// style sheet.
+/// Maximum length of a row's name, in characters. Longer names are cut in the middle. Narrow screens have less room,
+/// as in the style sheet.
 const NAME_CHARS: usize = 46;
 const NARROW_CHARS: usize = 22;
-/// Longest text that does not name the row, in characters; longer ones are cut.
+/// Maximum length of other text, in characters. Longer text is cut.
 const TEXT_CHARS: usize = 30;
 
 /// A table of a page.
 #[component]
 pub fn TableView(
-    /// The run.
+    /// The run that the table describes.
     run: Run,
-    /// The block that it draws.
+    /// The table block to draw.
     block: Memo<Option<Arc<Block>>>,
 ) -> impl IntoView {
-    // An earlier result has no events to show.
+    // An imported report has no events to show.
     let traced = run.report.with_untracked(|report| report.profile.is_from_events()).then_some(run.id);
     let state = State::get();
     let tips = Tips::get();
     let scroll = RwSignal::new(0.0);
     let active = RwSignal::new(None::<usize>);
-    // The row whose details are open, by its cells: it stays chosen in another order, and an equal name elsewhere is not.
+    // Cells of the row whose details are open. They identify the row after sorting, and distinguish rows with equal
+    // names.
     let chosen = RwSignal::new(None::<Vec<Cell>>);
     let details: Blocks = RwSignal::new(Vec::new());
     let scroller = NodeRef::<html::Div>::new();
@@ -63,7 +65,7 @@ pub fn TableView(
     let title = Memo::new(move |_| shown.get().table().map(|table| bounded(&table.title)).unwrap_or_default());
     let counted = move || shown.get().table().map(counted).unwrap_or_default();
     let (of, of_pane) = (run.clone(), run.clone());
-    // All rows that pass, in the order shown, as a text.
+    // Requests all rows that pass the filter, in the current order, as text.
     let whole = move |format: TextFormat, done: fn(State, &str, Document)| {
         let shown = shown.get_untracked();
         let Some(table) = shown.table() else { return };
@@ -95,7 +97,7 @@ pub fn TableView(
         if let Some(link) = table.links.get(row).and_then(Option::as_ref) {
             return state.follow(link);
         }
-        // What is selected on the timeline has its details there.
+        // For a selected part of the timeline, a click filters: the pane of the timeline shows the details.
         if table.area.is_some() {
             return filter_by(state, table, row);
         }
@@ -106,7 +108,7 @@ pub fn TableView(
     let follow = move |row: Option<usize>| follow.with_value(|follow| follow(row));
     open_row::follow_address(of, shown, chosen, details);
     let on_click = move |event: MouseEvent| {
-        // Who selects a text of a cell does not mean the row.
+        // Ignore the click if the user selected text of a cell.
         if browser::selects_text() {
             return;
         }
@@ -187,11 +189,11 @@ pub fn TableView(
         })();
         let close = move |_| {
             shown.with_untracked(|shown| shown.table().into_iter().for_each(|table| state.open_row(table.table, None)));
-            // To the table that it was opened from.
+            // Return the focus to the table.
             scroller.get_untracked().into_iter().for_each(|table| drop(table.focus()));
         };
         view! {
-            <aside class="row-details" aria-label="The chosen row" tabindex="0">
+            <aside class="row-details" aria-label="Details of the selected row" tabindex="0">
                 <p class="row-actions">{links}<span class="spring"></span><button class="plain" aria-label="Close the details" on:click=close>"Close"</button></p>
                 <div class="blocks">{blocks_view(of_pane.clone(), details)}</div>
             </aside>
@@ -227,7 +229,7 @@ pub fn TableView(
     }
 }
 
-/// Filters every view by what the row is about, or no longer.
+/// Toggles a filter for the subject of a row in all views.
 fn filter_by(state: State, table: &TableBlock, row: usize) {
     if let Some((key, term)) = term(table, row) {
         state.filter(terms::toggled(&state.route.with_untracked(|route| route.query.filter.clone()), &key, &term));
@@ -247,7 +249,7 @@ impl Shown {
     }
 }
 
-/// How many rows there are, how many of them are shown, and what of the filter is not about them.
+/// Returns the number of rows, the number of shown rows, and the parts of the filter that do not apply to this table.
 fn counted(table: &TableBlock) -> String {
     let rows = count_of(table);
     if table.lacking.is_empty() {
@@ -265,12 +267,13 @@ fn count_of(table: &TableBlock) -> String {
         (true, false) => format!("{} of {} {word}", count(matched), count(all)),
         (false, true) => format!("the first {} of {} {word}", count(here), count(all)),
         (false, false) => {
-            format!("the first {} of {} that pass, of {} {word}", count(here), count(matched), count(all))
+            format!("the first {} of {} that match, of {} {word}", count(here), count(matched), count(all))
         }
     }
 }
 
-/// The key and the term by which a click on a row filters; nothing where the row has no name, or one that no filter can write.
+/// Returns the key and the term of the filter that a click on a row sets. Returns `None` if the row has no name, or
+/// the name contains quotes.
 fn term(table: &TableBlock, row: usize) -> Option<(String, String)> {
     let (name, row) = (table.row_name.as_ref()?, table.rows.get(row)?);
     let value = name.columns.iter().find_map(|key| {
@@ -325,24 +328,25 @@ fn heading(column: ColumnBlock, fixed: bool, shown: Signal<Shown>) -> AnyView {
     .into_any()
 }
 
-/// How rows are drawn.
+/// Appearance of the rows.
 #[derive(Clone, Default, PartialEq)]
 struct Look {
-    /// Each column in sight, with its index and the number that fills its cell with a bar: 100, or the largest above it.
+    /// Each visible column with its index and the number that fills a cell's bar: 100, or the largest value if it is
+    /// above 100.
     columns: Vec<(usize, ColumnBlock, f64)>,
-    /// The column that stays in sight: what names the rows, else the first.
+    /// Index of the column that stays visible while scrolling: the column that names the rows, otherwise the first.
     fixed: usize,
     /// See [`TableBlock::classes`].
     classes: Vec<(String, ColourClass)>,
-    /// The screen is a phone's.
+    /// True on a narrow screen.
     narrow: bool,
-    /// Texts are not cut.
+    /// True if text is not cut.
     whole: bool,
 }
 
 impl Look {
-    /// Columns in sight: all but those without a single value that do not say why; beside the details of a row there is no room for
-    /// those either.
+    /// Selects the visible columns. Columns without any value are hidden, unless they state a reason. Next to the
+    /// details of a row, there is no room for those either.
     fn of(table: Option<&TableBlock>, has_details: bool) -> Look {
         let Some(table) = table else { return Look::default() };
         let has_value = |index: usize| {
@@ -350,7 +354,7 @@ impl Look {
         };
         let largest = |index: usize| {
             let numbers = table.rows.iter().filter_map(|row| cell::number(row.get(index)?));
-            // A share is drawn as one of the whole.
+            // A percentage is drawn as a share of 100.
             numbers.fold(100.0, f64::max)
         };
         let in_sight = |(index, column): &(usize, &ColumnBlock)| {
@@ -433,13 +437,13 @@ fn cell_view(
             {bar}
             {swatch}
             {text}
-            {in_timeline.map(|href| view! { <a class="in-timeline" tabindex="-1" href=href.clone() title="Its events on the timeline (T)"><ViewIcon of=View::TIMELINE /></a> })}
+            {in_timeline.map(|href| view! { <a class="in-timeline" tabindex="-1" href=href.clone() title="Show its events on the timeline (T)"><ViewIcon of=View::TIMELINE /></a> })}
         </td>
     }
     .into_any()
 }
 
-/// The row that a key leads to.
+/// Returns the row that a key leads to.
 fn moved(active: Option<usize>, key: &str, count: usize) -> Option<usize> {
     let last = count.checked_sub(1)?;
     let page = (VIEW_PX / ROW_PX) as usize;
@@ -454,7 +458,7 @@ fn moved(active: Option<usize>, key: &str, count: usize) -> Option<usize> {
     })
 }
 
-/// Scrolls a row into sight, below the sticky heading.
+/// Scrolls a row into view, below the sticky heading.
 fn reveal(scroller: &Element, row: usize) {
     let (top, height) = (f64::from(scroller.scroll_top()), f64::from(scroller.client_height()));
     let at = row as f64 * ROW_PX;
@@ -465,7 +469,7 @@ fn reveal(scroller: &Element, row: usize) {
     }
 }
 
-/// A row as a person reads it aloud: heading and value, line by line.
+/// Returns a row as text for the tip: heading and value, one column per line.
 fn row_text(row: &[Cell], look: &Look) -> String {
     let line = |(index, column, _): &(usize, ColumnBlock, f64)| {
         let value = row.get(*index)?;

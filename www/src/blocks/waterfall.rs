@@ -1,5 +1,5 @@
-//! How one total becomes another: each bar begins where the one before ended. Signs and symbols stand beside the numbers, so that
-//! colour is never alone.
+//! Waterfall chart: shows how one total becomes another. Each bar begins at the end of the previous one. Signs and
+//! symbols next to the numbers repeat the meaning of the colors.
 
 use std::sync::Arc;
 
@@ -11,10 +11,10 @@ use super::figure::{Chart, Data, figure, number, text};
 use crate::components::tip::Name;
 use crate::components::warnings::bounded;
 
-/// Height of a row, the same as in the style sheet.
+/// Height of a row in pixels. The style sheet has the same value.
 const ROW_PX: usize = 26;
 
-/// The chart.
+/// Renders the chart.
 pub fn waterfall(it: Waterfall) -> AnyView {
     let it = Arc::new(it);
     let shown = it.clone();
@@ -39,7 +39,7 @@ fn data(it: &Waterfall) -> Data {
     data
 }
 
-/// A row: its name, where its bar begins and ends, its class, and its number in words.
+/// A row: label, start and end of its bar, class, and value as text.
 struct WaterfallRow {
     label: String,
     from: f64,
@@ -59,7 +59,7 @@ fn rows(it: &Waterfall) -> Vec<WaterfallRow> {
     let mut rows = vec![total(&it.start.0, it.start.1)];
     let mut sum = it.start.1;
     for step in &it.parts {
-        // The same symbols as beside all compared numbers: up is better, and less time is.
+        // The symbols are the same as for all compared numbers: up is better, and less time is better.
         let sign = if step.delta < 0.0 { "▲ −" } else { "▼ +" };
         rows.push(WaterfallRow {
             label: step.label.clone(),
@@ -76,7 +76,8 @@ fn rows(it: &Waterfall) -> Vec<WaterfallRow> {
 
 fn body(it: &Waterfall) -> AnyView {
     let rows = rows(it);
-    // Small differences of long steps would not be seen from zero: then the axis begins where all bars are.
+    // On an axis from zero, small differences of long steps would be invisible. In that case the axis begins near the
+    // smallest value.
     let ends = || rows.iter().skip(1).take(rows.len() - 2).flat_map(|row| [row.from, row.to]);
     let (least, most) = (ends().fold(it.start.1, f64::min), ends().fold(it.start.1, f64::max));
     let is_cut = most > 0.0 && most - least < 0.25 * most;
@@ -99,7 +100,10 @@ fn body(it: &Waterfall) -> AnyView {
     let height = format!("{}px", rows.len() * ROW_PX);
     let cut = match is_cut {
         true => {
-            format!(" The axis begins at {}: the differences are small beside the step.", unit::short(zero, it.unit))
+            format!(
+                " The axis begins at {}, because the differences are small compared with the step.",
+                unit::short(zero, it.unit)
+            )
         }
         false => String::new(),
     };

@@ -1,4 +1,4 @@
-//! A headline figure: value, spread, judgement by colour, word and shape.
+//! A headline figure: value, spread, and a rating by color, word and shape.
 
 use crossprof::pages::Status;
 use crossprof::{fields, format};
@@ -7,38 +7,38 @@ use leptos::prelude::*;
 use super::tip::{Tips, term};
 use super::warnings::tied;
 
-/// What a card says.
+/// Content of a card.
 #[derive(Debug, Default)]
 pub struct CardText {
-    /// What the figure is.
+    /// Title of the figure.
     pub title: String,
-    /// What the field means; may be empty.
+    /// Definition of the field, possibly empty.
     pub definition: String,
-    /// Three digits with the unit; absent where it was not measured.
+    /// Value with three digits and its unit. `None` if it was not measured.
     pub value: Option<String>,
-    /// The value with four digits, for the tip.
+    /// Value with four digits, for the tip.
     pub precise: String,
-    /// The value with every digit, for programs that read the page.
+    /// Value with all digits, for programs that read the page.
     pub exact: String,
-    /// What stands below.
+    /// Text below the value.
     pub detail: String,
-    /// More to say below the definition.
+    /// Text below the definition, in the tip.
     pub more: String,
-    /// How the value does against its limits.
+    /// Rating of the value against its limits.
     pub status: Option<Status>,
-    /// Where the title leads.
+    /// Link of the title.
     pub href: Option<String>,
-    /// Where the line below leads.
+    /// Link of the text below the value.
     pub detail_href: Option<String>,
 }
 
-/// The card.
+/// Renders the card.
 pub fn card(card: CardText) -> AnyView {
     let tips = Tips::get();
     let CardText { title, definition, value, precise, exact, detail, more, status, href, detail_href } = card;
     let missing = value.is_none();
     let shown = value.unwrap_or_else(|| format::DASH.to_owned());
-    // Digits in groups are parted by another space than the unit.
+    // Groups of digits are separated by a different kind of space than the unit.
     let (number, unit) = shown.split_once(' ').unwrap_or((&shown, ""));
     let (number, unit) = (number.to_owned(), unit.to_owned());
     let on_figure = precise;
@@ -63,7 +63,7 @@ pub fn card(card: CardText) -> AnyView {
     .into_any()
 }
 
-/// Good, warning or bad: a shape, a colour and the word.
+/// Renders a rating as a shape, a color and a word.
 fn badge(status: Status) -> AnyView {
     let shape = match status {
         Status::Good => "M6 1a5 5 0 1 1 0 10A5 5 0 1 1 6 1z",

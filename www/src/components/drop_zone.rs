@@ -1,4 +1,4 @@
-//! Where profiles come in: dropped anywhere on the page, or picked.
+//! Entry points for profiles: dropped anywhere on the page, picked or pasted.
 
 use js_sys::Array;
 use leptos::prelude::*;
@@ -16,9 +16,10 @@ use crate::state::{FileRow, Phase, State};
 use crate::teams::Source;
 use crate::{boot, browser, files};
 
-/// Loads whatever was dropped or picked, and shows how far it is.
+/// Loads dropped or picked files and shows their progress.
 pub async fn open(state: State, found: Vec<PickedFile>) {
-    // Who compares, and adds a run, goes on comparing; the address of a run that is gone waits for it.
+    // If the user is comparing runs, stay there and add the run. If the address names a run that no longer exists,
+    // keep the address.
     if untrack(|| state.view() != View::Compare && state.run().is_some()) {
         browser::go(&Route::default());
     }
@@ -53,7 +54,8 @@ pub async fn open(state: State, found: Vec<PickedFile>) {
     }
 }
 
-/// Index of the load that was captured last: as the folders of all are named, else as files were last written.
+/// Returns the index of the load that was captured last. Uses the times in the folder names if all loads have one,
+/// otherwise the modification times of the files.
 fn newest<'s>(loads: impl Iterator<Item = &'s [Source]> + Clone) -> Option<usize> {
     let captured = loads.clone().map(|sources| sources.iter().find_map(|it| capture_time(&it.entry.path)));
     let captured: Option<Vec<&str>> = captured.collect();
@@ -67,13 +69,13 @@ fn newest<'s>(loads: impl Iterator<Item = &'s [Source]> + Clone) -> Option<usize
     }
 }
 
-/// Index of the first of the latest.
+/// Returns the index of the latest time, and the first one if several are equal.
 fn last<T>(times: &[T], is_later: impl Fn(&T, &T) -> bool) -> Option<usize> {
     times.iter().enumerate().reduce(|best, it| if is_later(it.1, best.1) { it } else { best }).map(|(at, _)| at)
 }
 
 const NO_PROFILE: &str =
-    "This holds no profile. Drop the folder that the profiler wrote: it holds plugins/profile/<run>/*.xplane.pb.";
+    "No profile found. Drop the folder that the profiler wrote. It contains plugins/profile/<run>/*.xplane.pb.";
 
 /// Loads an example.
 pub fn open_example(state: State, file: &'static str) {
@@ -87,10 +89,10 @@ pub fn open_example(state: State, file: &'static str) {
     });
 }
 
-/// What a pasted text is called.
+/// File name of pasted text.
 const PASTED: &str = "pasted.log";
 
-/// Lets files be dropped anywhere on the page, and files and the text of an error be pasted.
+/// Accepts files dropped anywhere on the page, pasted files, and pasted text of an error.
 pub fn listen(state: State) {
     let over = move |event: DragEvent| {
         event.prevent_default();
@@ -100,7 +102,7 @@ pub fn listen(state: State) {
         state.dragging.set(true);
     };
     let leave = move |event: DragEvent| {
-        // Leaving the window, not one element for another.
+        // The pointer left the window, rather than moving between elements.
         if event.related_target().is_none() {
             state.dragging.set(false);
         }
@@ -110,7 +112,7 @@ pub fn listen(state: State) {
         state.dragging.set(false);
         let Some(transfer) = event.data_transfer() else { return };
         let entries = files::entries(&transfer);
-        // Some programs drop files that are no entries of a file system.
+        // Some programs drop files that are not file system entries.
         let plain = transfer.files().map(|list| files::picked(&list)).unwrap_or_default();
         wasm_bindgen_futures::spawn_local(async move {
             open(state, if entries.is_empty() { plain } else { files::walk(entries).await }).await
@@ -118,7 +120,7 @@ pub fn listen(state: State) {
     };
     let paste = move |event: ClipboardEvent| {
         let Some(transfer) = event.clipboard_data() else { return };
-        // What is typed into a field is the field's.
+        // Text pasted into a field belongs to the field.
         let target = event.target().and_then(|target| target.dyn_into::<Element>().ok());
         if target.is_some_and(|target| target.matches("input, textarea, select").unwrap_or(true)) {
             return;
@@ -142,17 +144,17 @@ pub fn listen(state: State) {
 
 fn on_window<E: FromWasmAbi + 'static>(name: &str, handler: impl FnMut(E) + 'static) {
     let closure = Closure::<dyn FnMut(E)>::new(handler);
-    // The window takes any listener.
+    // Adding a listener to the window cannot fail.
     let _ = window().add_event_listener_with_callback(name, closure.as_ref().unchecked_ref());
     closure.forget();
 }
 
-/// The zone on the start page, with the two pickers.
+/// The drop zone on the start page, with buttons to pick files and folders.
 #[component]
 pub fn DropZone() -> impl IntoView {
     let state = State::get();
     let folder = NodeRef::<leptos::html::Input>::new();
-    // No attribute of this name exists in HTML proper, but every browser knows it.
+    // The attribute is not part of the HTML standard, but all browsers support it.
     Effect::new(move |_| {
         if let Some(input) = folder.get() {
             let _ = input.set_attribute("webkitdirectory", "");
@@ -161,7 +163,7 @@ pub fn DropZone() -> impl IntoView {
     let picked = move |event: web_sys::Event| {
         let Some(input) = event.target().and_then(|target| target.dyn_into::<HtmlInputElement>().ok()) else { return };
         let sources = input.files().map(|list| files::picked(&list)).unwrap_or_default();
-        // The same file can be picked again.
+        // Reset the input, so that the user can pick the same file again.
         input.set_value("");
         if !sources.is_empty() {
             wasm_bindgen_futures::spawn_local(open(state, sources));
@@ -171,7 +173,7 @@ pub fn DropZone() -> impl IntoView {
         <section class="drop-zone" class:dragging=move || state.dragging.get() id="drop">
             <p class="drop-lead">"Drop a profile, an archive or a whole profile folder here"</p>
             <p class="quiet">"*.xplane.pb, *.trace.json.gz, perfetto_trace.json.gz, zip, tar.gz, unified profile JSON; several at once"</p>
-            <p class="quiet">"Of memory alone: memory.prof, *.hlo.pb of an XLA dump, the log of an out-of-memory error, also pasted"</p>
+            <p class="quiet">"For memory only: memory.prof, *.hlo.pb of an XLA dump, the log of an out-of-memory error (can be pasted)"</p>
             <p class="pickers">
                 <label class="button primary">"Choose files"<input class="visually-hidden" id="pick-files" type="file" multiple on:change=picked /></label>
                 <label class="button">"Choose a folder"<input class="visually-hidden" id="pick-folder" type="file" multiple node_ref=folder on:change=picked /></label>

@@ -1,4 +1,4 @@
-//! The footer: version, build, licences, and the proof that nothing leaves the tab.
+//! The footer: version, build, licenses, and the counter of requests, which shows that no data leaves the tab.
 
 use leptos::prelude::*;
 use wasm_bindgen::prelude::*;
@@ -7,14 +7,14 @@ use web_sys::{PerformanceObserver, PerformanceObserverEntryList, PerformanceObse
 use crate::protocol::BUILD_ID;
 use crate::{boot, browser, pool};
 
-/// The footer. Its counter starts when everything that belongs to the page is there.
+/// The footer. Its counter starts after the page has fetched all its files.
 #[component]
 pub fn Footer() -> impl IntoView {
     let requests = RwSignal::new(None::<u32>);
     wasm_bindgen_futures::spawn_local(async move {
         boot::prefetch().await;
         pool::fill();
-        // Entries of what was fetched until now are delivered in a separate task.
+        // The browser reports the completed requests in a later task.
         set_timeout(move || requests.set(Some(0)), std::time::Duration::from_millis(50));
         observe(requests);
     });
@@ -27,15 +27,15 @@ pub fn Footer() -> impl IntoView {
         <footer class="footer" class:ready=move || requests.get().is_some()>
             <span class="version">"crossprof "{env!("CARGO_PKG_VERSION")}</span>
             <span>"build "<code>{BUILD_ID}</code></span>
-            // In another tab: leaving this one would end its runs.
+            // Opens in another tab, because leaving this one would close its runs.
             <a href="third-party-notices.txt" target="_blank" title="Licences of the software that this page contains">"Licences"</a>
             <span class="requests" class:alarm=move || requests.get().is_some_and(|count| count > 0)
-                title="Counted by this page's PerformanceObserver; your browser's network panel shows as many.">{text}</span>
+                title="Counted by this page's PerformanceObserver; your browser's network panel shows the same number.">{text}</span>
         </footer>
     }
 }
 
-/// Counts what is requested from now on.
+/// Counts requests from now on.
 fn observe(requests: RwSignal<Option<u32>>) {
     let callback =
         Closure::<dyn FnMut(PerformanceObserverEntryList)>::new(move |list: PerformanceObserverEntryList| {

@@ -1,4 +1,4 @@
-//! The help: every key.
+//! The help dialog, which lists all keys.
 
 use leptos::prelude::*;
 
@@ -15,34 +15,34 @@ const KEYS: [(&str, &str); 12] = [
     ("D", "light or dark"),
     ("O", "open a profile"),
     ("C", "compare runs"),
-    ("← → ↑ ↓", "walk through a chart or table that has the focus"),
-    ("Enter", "filter by the mark, or go where it leads"),
+    ("← → ↑ ↓", "move through the focused chart or table"),
+    ("Enter", "filter by the selected mark, or follow its link"),
     ("T", "show the row of the table in the timeline"),
     ("?", "this help"),
 ];
 
 const TIMELINE_KEYS: [(&str, &str); 18] = [
-    ("W S  Ctrl wheel", "zoom about the pointer"),
-    ("A D  Shift wheel", "move earlier and later; so does a drag with Shift"),
-    ("drag", "select a range, from edge to edge of events; with Alt at any time"),
+    ("W S  Ctrl wheel", "zoom around the pointer"),
+    ("A D  Shift wheel", "move earlier or later (also: drag with Shift)"),
+    ("drag", "select a range that snaps to events (with Alt: any range)"),
     ("← →  , .", "previous and next event of the lane"),
     ("↑ ↓", "event above and below"),
-    ("[  ]", "event that the selected one follows from, and the one that follows"),
-    ("click on a name  L", "low lanes, and back"),
-    ("Shift click on a name  T", "pin the track on top, and back"),
-    ("H  Shift H", "hide the track; show all that are hidden"),
+    ("[  ]", "cause and effect of the selected event"),
+    ("click on a name  L", "switch between low and normal lanes"),
+    ("Shift click on a name  T", "pin the track at the top, or unpin it"),
+    ("H  Shift H", "hide the track; show all hidden tracks"),
     ("Alt ↑ ↓  drag a name", "move the track up or down"),
     ("Ctrl click  ⌘ click  G", "set a flag"),
     ("B", "keep the selected range"),
     ("J K  Delete", "next and previous flag or kept range; remove it"),
     ("F  double click", "zoom to the selection"),
     ("Z 0", "show all"),
-    ("/  Enter  Shift Enter", "find; next and previous event found"),
-    ("M  Shift M", "select the time of the event as a range; keep it"),
-    ("Esc", "select nothing"),
+    ("/  Enter  Shift Enter", "find; next and previous match"),
+    ("M  Shift M", "select the time range of the event; also keep it"),
+    ("Esc", "clear the selection"),
 ];
 
-/// The dialog.
+/// Renders the dialog.
 #[component]
 pub fn Help() -> impl IntoView {
     let state = State::get();
@@ -68,7 +68,7 @@ pub fn Help() -> impl IntoView {
                             <dl class="keys">{rows(&KEYS)}</dl>
                             <h3>"In the timeline"</h3>
                             <dl class="keys">{rows(&TIMELINE_KEYS)}</dl>
-                            <p class="quiet">"Pointing at a headline or a column heading, or the Tab key, shows what it means; pointing at a figure shows every digit."</p>
+                            <p class="quiet">"Point at a title or a column heading, or move to it with Tab, to see its definition. Point at a number to see all its digits."</p>
                         </section>
                     </div>
             }

@@ -1,4 +1,4 @@
-//! Line drawings, 16 by 16, in the colour of the text around them.
+//! Icons: line drawings of 16 by 16 pixels in the color of the surrounding text.
 
 use crossprof::pages::View as Page;
 use leptos::prelude::*;
@@ -8,7 +8,7 @@ use crate::route::View;
 /// The icon of a view.
 #[component]
 pub fn ViewIcon(
-    /// The view whose icon it is.
+    /// The view to get the icon of.
     of: View,
 ) -> impl IntoView {
     let path = match of {
@@ -27,7 +27,7 @@ pub fn ViewIcon(
         }
         View::Of(Page::Memory) => "M2.5 3.5h11v7h-11zM5 6v2M8 6v2M11 6v2M4.5 10.5v2.5M8 10.5v2.5M11.5 10.5v2.5",
         View::Of(Page::Model) => "M8 2l5.5 3v6L8 14l-5.5-3V5zM2.5 5L8 8l5.5-3M8 8v6",
-        // The overview, and a view that has no icon of its own.
+        // The overview, and views without their own icon.
         View::Of(_) => "M2.5 2.5h4.5v6h-4.5zM9 2.5h4.5v3H9zM9 7.5h4.5v6H9zM2.5 10.5h4.5v3h-4.5z",
         View::Compare => "M5.5 2.5v11M10.500 2.5v11M2.5 5l3-2.5 3 2.5M7.500 11l3 2.5 3-2.5",
         View::Export => "M8 10V2M5 5l3-3 3 3M2.5 9.5v4h11v-4",
@@ -35,10 +35,10 @@ pub fn ViewIcon(
     view! { <Line path=path /> }
 }
 
-/// A drawing of one path.
+/// An icon made of a single path.
 #[component]
 pub fn Line(
-    /// The path.
+    /// SVG path data.
     path: &'static str,
 ) -> impl IntoView {
     view! {

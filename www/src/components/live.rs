@@ -1,9 +1,9 @@
-//! Parts of the page that are drawn anew when a signal changes. Leptos compiles its machinery once for every closure, a few
-//! kilobytes each; through a pointer there is one copy for all.
+//! Parts of the page that are redrawn when a signal changes. Leptos compiles a few kilobytes of code for each closure
+//! type. Boxing the closures avoids these copies.
 
 use leptos::prelude::*;
 
-/// A part that changes with the signals it reads.
+/// Renders a part of the page, and redraws it when a signal that it reads changes.
 pub fn live<V: IntoAny>(draw: impl Fn() -> V + Send + 'static) -> AnyView {
     boxed(Box::new(move || draw().into_any()))
 }
@@ -13,7 +13,7 @@ fn boxed(draw: Box<dyn FnMut() -> AnyView + Send>) -> AnyView {
     draw.into_any()
 }
 
-/// Does something now, and again when a signal changes that it reads.
+/// Runs a function now, and again when a signal that it reads changes.
 pub fn follow(work: impl FnMut() + 'static) {
     followed(Box::new(work));
 }
@@ -23,7 +23,7 @@ fn followed(mut work: Box<dyn FnMut()>) {
     Effect::new(move |_| work());
 }
 
-/// A text that changes with the signals it reads.
+/// Renders text, and updates it when a signal that it reads changes.
 pub fn says(text: impl Fn() -> String + Send + 'static) -> AnyView {
     said(Box::new(text))
 }
@@ -33,7 +33,7 @@ fn said(text: Box<dyn FnMut() -> String + Send>) -> AnyView {
     text.into_any()
 }
 
-/// A part that is there while something holds.
+/// Renders a part of the page while a condition is true.
 pub fn shown<V: IntoAny>(
     when: impl Fn() -> bool + Send + Sync + 'static,
     draw: impl Fn() -> V + Send + 'static,

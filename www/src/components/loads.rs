@@ -1,4 +1,4 @@
-//! Loads and their files: how far each is, what went wrong and what to do.
+//! Loads and their files: progress, errors and remedies.
 
 use crossprof::format;
 use leptos::prelude::*;
@@ -10,12 +10,12 @@ use crate::client;
 use crate::protocol::files::kind_name;
 use crate::state::{FileRow, Load, Phase, State};
 
-/// All loads of this visit, the latest first.
+/// All loads of this visit, latest first.
 #[component]
 pub fn Loads() -> impl IntoView {
     let state = State::get();
     let loads = move || state.loads.with(|loads| loads.iter().rev().cloned().collect::<Vec<_>>());
-    // Loads that have ended and left no run behind.
+    // Loads that have ended and left no run.
     let ended = move || -> Vec<u32> {
         let is_ended =
             |load: &Load| !load.busy.get() && state.runs.with(|runs| runs.iter().all(|run| run.load != load.id));
@@ -57,7 +57,7 @@ fn LoadRow(load: Load) -> impl IntoView {
     }
 }
 
-/// Files of one load that get a row.
+/// Maximum number of files shown per load.
 const MAX_ROWS: usize = 40;
 
 #[component]
@@ -110,7 +110,7 @@ fn File(file: FileRow) -> impl IntoView {
     }
 }
 
-/// Everything known about a file, for a bug report.
+/// Returns a description of a file for a bug report.
 fn details(file: &FileRow) -> String {
     use std::fmt::Write;
     let mut out = String::new();

@@ -1,4 +1,4 @@
-//! The parts that pages are made of. Each is a skin over pure values.
+//! Reusable parts of pages. Each renders plain values.
 
 pub mod card;
 pub mod drop_zone;

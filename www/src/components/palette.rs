@@ -1,5 +1,5 @@
-//! The command palette: every action of the page, and the ops, name scopes and events of the run, found by typing. Arrows choose, Enter
-//! does it, Esc closes. A worker searches the run: typing never waits for it.
+//! The command palette: finds all actions of the page, and ops, name scopes and events of the run. Arrow keys select
+//! a line, Enter runs it, and Esc closes the palette. A worker searches the run, so typing stays responsive.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,20 +17,20 @@ use crate::route::{RowKey, View};
 use crate::state::State;
 use crate::{ask, browser};
 
-/// The run is searched once the keys have rested for this long.
+/// Delay after the last key before the run is searched.
 const REST: Duration = Duration::from_millis(120);
-/// Actions that are listed above what was found in the run.
+/// Maximum number of actions above the search results.
 const MOST_ACTIONS: usize = 8;
 
-/// One line of the palette.
+/// A command of the palette.
 struct Command {
     text: String,
-    /// The key that does the same.
+    /// Keyboard shortcut of the command.
     key: &'static str,
     action: Action,
 }
 
-/// All that can be done now: with a run in sight there is more.
+/// Returns all commands that are available now. There are more if a run is open.
 fn commands(state: State) -> Vec<Command> {
     let mut all = Vec::new();
     let mut add = |text: &str, key: &'static str, action: Action| {
@@ -79,13 +79,13 @@ fn commands(state: State) -> Vec<Command> {
     all
 }
 
-/// Whether a line holds every word that was typed.
+/// Returns true if the text contains every typed word.
 fn fits(text: &str, typed: &str) -> bool {
     let text = text.to_ascii_lowercase();
     typed.to_ascii_lowercase().split_whitespace().all(|word| text.contains(word))
 }
 
-/// A line of the list: an action, or something of the run.
+/// A line of the list: a command or a search result.
 #[derive(Clone)]
 enum Line {
     /// Index of a command.
@@ -93,19 +93,19 @@ enum Line {
     Found(Found),
 }
 
-/// Goes to something that was found: an op with its pane open.
+/// Navigates to a search result. An op opens with its details.
 fn go_to(state: State, found: &Found) {
     let Some(run) = untrack(|| state.run()) else { return };
     let mut route = state.route_of(&found.link, run.id);
     if found.kind == FoundKind::Op {
-        // The table then has this row alone, whatever was chosen on its page.
+        // Show all rows that match: the table then contains only this op.
         route.query.options.remove("rows");
         route.rows.insert("ops".to_owned(), RowKey::new(0, &found.name));
     }
     browser::go(&route);
 }
 
-/// Searches the run for what is typed once it stays so.
+/// Searches the run after a pause in typing.
 fn search(state: State, typed: RwSignal<String>, found: RwSignal<Vec<Found>>) {
     let Some(run) = untrack(|| state.run()) else { return };
     let text = typed.get_untracked();
@@ -116,7 +116,7 @@ fn search(state: State, typed: RwSignal<String>, found: RwSignal<Vec<Found>>) {
     let ask = move || {
         if is_wanted(&text) {
             let searched = text.clone();
-            // An ended worker finds nothing.
+            // If the worker has ended, show no results.
             let heard = move |all: Result<Vec<Found>, String>| {
                 if is_wanted(&searched) {
                     found.set(all.unwrap_or_default());
@@ -128,7 +128,7 @@ fn search(state: State, typed: RwSignal<String>, found: RwSignal<Vec<Found>>) {
     set_timeout(ask, REST);
 }
 
-/// The dialog.
+/// Renders the dialog.
 #[component]
 pub fn Palette() -> impl IntoView {
     let state = State::get();
@@ -163,7 +163,7 @@ fn opened(state: State) -> AnyView {
             let Some(line) = listed.with_untracked(|lines| lines.get(at).cloned()) else { return };
             close();
             match line {
-                // It may move the focus.
+                // Run the command after closing, because it may move the focus.
                 Line::Command(at) => {
                     if let Some(command) = all.get(at) {
                         keys::act(state, command.action);
@@ -186,10 +186,10 @@ fn opened(state: State) -> AnyView {
                     }
                 }
                 "ArrowUp" => now.checked_sub(1).unwrap_or(count.saturating_sub(1)),
-                // There is nothing else to go to.
+                // The input is the only element that can have the focus.
                 "Tab" => now,
                 "Enter" => {
-                    // What gets the focus next is not to hear of it.
+                    // The element that gets the focus must not receive this key.
                     event.prevent_default();
                     return act(now);
                 }
@@ -204,7 +204,7 @@ fn opened(state: State) -> AnyView {
             request_animation_frame(|| browser::reveal("#palette [aria-selected=true]"));
         }
     };
-    // Lines are distinguished by their number, so that one handler serves all.
+    // Element ids distinguish the lines, so one handler serves all of them.
     let line_of = |event: &web_sys::Event| {
         let line = event.target()?.dyn_into::<web_sys::Element>().ok()?.closest("[role=option]").ok()??;
         line.id().strip_prefix("command-")?.parse::<usize>().ok()
@@ -222,7 +222,7 @@ fn opened(state: State) -> AnyView {
     let lines = move || {
         let (lines, now) = (listed.get(), chosen.get());
         if lines.is_empty() {
-            return view! { <p class="empty">"No action of that name, and nothing in this run."</p> }.into_any();
+            return view! { <p class="empty">"No action with this name, and no match in this run."</p> }.into_any();
         }
         let line = |(at, line): (usize, Line)| {
             let (kind, text, more) = match line {
@@ -253,7 +253,7 @@ fn opened(state: State) -> AnyView {
         <div class="curtain high" on:click=move |_| close()>
             <section id="palette" class="dialog" role="dialog" aria-modal="true" aria-label="Commands" on:click=|event| event.stop_propagation()>
                 <input type="text" role="combobox" aria-expanded="true" aria-controls="commands" aria-autocomplete="list" aria-label="Command"
-                    aria-activedescendant=move || format!("command-{}", chosen.get()) placeholder="An action, an op, a scope, an event" spellcheck="false" autocomplete="off"
+                    aria-activedescendant=move || format!("command-{}", chosen.get()) placeholder="Search actions, ops, scopes and events" spellcheck="false" autocomplete="off"
                     on:input=on_input on:keydown=on_key />
                 <ul id="commands" role="listbox" aria-label="Commands" on:click=on_click on:pointermove=on_move>{live(lines)}</ul>
             </section>

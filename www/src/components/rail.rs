@@ -1,4 +1,5 @@
-//! The left rail: runs, and below them the views of the chosen one. A bar at the bottom on narrow screens.
+//! The rail on the left: runs, and below them the views of the current run. On narrow screens it is a bar at the
+//! bottom.
 
 use leptos::prelude::*;
 
@@ -9,7 +10,7 @@ use crate::browser;
 use crate::route::{Route, View};
 use crate::state::{FileRow, Load, Phase, Run, State};
 
-/// The rail.
+/// Renders the rail.
 #[component]
 pub fn Rail() -> impl IntoView {
     let state = State::get();
@@ -30,7 +31,7 @@ pub fn Rail() -> impl IntoView {
         });
         items.collect_view()
     };
-    // Whoever looks at one run would else not know that another file was not read.
+    // Link to failed files, which the user would otherwise not see while viewing another run.
     let failed = move || {
         let has_failed = |file: &&FileRow| matches!(file.phase, Phase::Failed(_));
         let of_load = |load: &Load| load.files.with(|files| files.iter().filter(has_failed).count());
@@ -38,7 +39,7 @@ pub fn Rail() -> impl IntoView {
         let word = if count == 1 { "file" } else { "files" };
         (count > 0).then(|| view! { <a class="failed-link" href="#/start">{format!("{count} {word} not read")}</a> })
     };
-    // A narrow screen has a part of the views in sight.
+    // On narrow screens, scroll the current view's link into view.
     follow(move || {
         state.view();
         request_animation_frame(|| browser::reveal(".views [aria-current]"));

@@ -1,4 +1,4 @@
-//! The line above every view of a run: what it is, from where, and whether it is whole.
+//! The header above every view of a run: name, hardware, source and warnings.
 
 use crossprof::Severity;
 use crossprof::format;
@@ -15,7 +15,7 @@ use crate::state::{Run, State};
 /// The header of a run.
 #[component]
 pub fn RunHeader(
-    /// The run.
+    /// The run to describe.
     run: Run,
 ) -> impl IntoView {
     let state = State::get();
@@ -26,7 +26,7 @@ pub fn RunHeader(
         let metadata = &profile.metadata;
         let devices = format::counted(metadata.num_devices, "device");
         let mut facts = match metadata.num_devices {
-            // Nothing is known of such a run's devices: the overview says what is.
+            // The devices of this run are unknown. The overview shows the known details.
             0 if metadata.device_type == "Unknown" => Vec::new(),
             _ => vec![format!("{}, {devices}", metadata.device_type)],
         };
@@ -80,7 +80,7 @@ pub fn RunHeader(
     }
 }
 
-/// Scrolls to the warnings; the address stays, for it names the view.
+/// Scrolls to the warnings. The address keeps the current view.
 fn show_warnings(event: web_sys::MouseEvent) {
     event.prevent_default();
     if let Some(element) = document().get_element_by_id("warnings") {

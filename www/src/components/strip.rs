@@ -1,5 +1,5 @@
-//! The whole capture as a slim strip above every view: it shows the window that all numbers are of, and a drag over it chooses another. A
-//! double click leads into the timeline there.
+//! A small picture of the whole capture above every view. It shows the window that all numbers cover. Dragging over
+//! it selects another window, and a double click opens the timeline at that point.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -20,16 +20,16 @@ use crate::{ask, browser, client};
 /// Height in CSS pixels.
 const HEIGHT: f64 = 34.0;
 
-/// The view is asked for in the same task of the browser.
+/// Delay that puts the request after that of the view, which is sent in the current task.
 const AFTER_VIEW: Duration = Duration::ZERO;
 
-/// A drag over less than this, in pixels, is a click.
+/// A drag over fewer pixels than this counts as a click.
 const CLICK: f64 = 4.0;
 
-/// The strip. Nothing for a run without events.
+/// The strip. Empty for a run without events.
 #[component]
 pub fn Strip(
-    /// The run.
+    /// The run to show.
     run: Run,
 ) -> impl IntoView {
     let report = run.report;
@@ -45,7 +45,7 @@ fn Picture(run: Run) -> impl IntoView {
     let brush = RwSignal::new(None::<(f64, f64)>);
     let asked = run.clone();
     follow(move || {
-        // Steps may change with the settings.
+        // New settings may change the steps.
         asked.report.track();
         let dark = state.dark.get();
         let Some(element) = frame.get() else { return };
@@ -60,10 +60,10 @@ fn Picture(run: Run) -> impl IntoView {
             }
         };
         let asked = asked.clone();
-        // The view below comes first: whoever waits, waits for it.
+        // Request the view first, because the user waits for it.
         set_timeout(move || ask::strip(&asked, size, dark, Box::new(heard)), AFTER_VIEW);
     });
-    // Shares of the width.
+    // Start and end of the window, as fractions of the width.
     let window_of = run.clone();
     let chosen = move || {
         let length_us = length_ps.get() as f64 / 1e6;
@@ -89,7 +89,7 @@ fn Picture(run: Run) -> impl IntoView {
     let on_down = move |event: PointerEvent| {
         starts.set(Some(share(&event)));
         if let Some(element) = frame.get_untracked() {
-            // Fails for a pointer that is gone.
+            // Fails if the pointer no longer exists.
             let _ = element.set_pointer_capture(event.pointer_id());
         }
     };

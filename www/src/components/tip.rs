@@ -1,39 +1,39 @@
-//! One tip for the whole page: the whole name, every digit, a definition. It shows on hover and on focus.
+//! The tip of the page. It shows a full name, all digits or a definition, on hover and on focus.
 
 use leptos::prelude::*;
 use wasm_bindgen::JsCast;
 use web_sys::{Event, HtmlElement};
 
-/// What the tip shows and where.
+/// Text and position of the tip.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tip {
-    /// The text; line breaks are kept.
+    /// Text of the tip. Line breaks are kept.
     pub text: String,
     left_px: f64,
     top_px: f64,
-    /// Whether the tip stands above the element, not below.
+    /// True if the tip is above the element rather than below it.
     above: bool,
 }
 
-/// The only tip of the page.
+/// Handle of the page's tip.
 #[derive(Clone, Copy)]
 pub struct Tips(RwSignal<Option<Tip>>);
 
-/// Width that the tip may take; it never leaves the window.
+/// Maximum width of the tip in pixels. The tip stays inside the window.
 const WIDTH_PX: f64 = 360.0;
 
 impl Tips {
-    /// Tips of which none is shown yet.
+    /// Creates the handle. No tip is shown yet.
     pub fn new() -> Tips {
         Tips(RwSignal::new(None))
     }
 
-    /// The tips that the application provides.
+    /// Returns the handle that the application provides.
     pub fn get() -> Tips {
         expect_context::<Tips>()
     }
 
-    /// Shows a text at the element that an event is about.
+    /// Shows text at the element of an event.
     pub fn show(self, event: &Event, text: String) {
         let target = event.current_target().or_else(|| event.target());
         if let Some(element) = target.and_then(|target| target.dyn_into::<HtmlElement>().ok()) {
@@ -41,14 +41,14 @@ impl Tips {
         }
     }
 
-    /// Shows a text at an element.
+    /// Shows text at an element.
     pub fn show_at(self, element: &web_sys::Element, text: String) {
         let place = element.get_bounding_client_rect();
         self.show_between(place.left(), place.top(), place.bottom(), text);
     }
 
-    /// Shows a text below (or, low on the screen, above) something that begins at `left` and lies between `top` and
-    /// `bottom` of the window, in pixels.
+    /// Shows text at a box of the window, which begins at `left` and extends from `top` to `bottom`, in pixels. The
+    /// tip is below the box, or above it if the box is low on the screen.
     pub fn show_between(self, left: f64, top: f64, bottom: f64, text: String) {
         let size = |value: Result<wasm_bindgen::JsValue, _>| value.ok().and_then(|value| value.as_f64()).unwrap_or(0.0);
         let (width, height) = (size(window().inner_width()), size(window().inner_height()));
@@ -70,7 +70,7 @@ impl Default for Tips {
     }
 }
 
-/// Where the tip is drawn.
+/// Renders the tip.
 #[component]
 pub fn TipView() -> impl IntoView {
     let Tips(tip) = Tips::get();
@@ -87,7 +87,7 @@ pub fn TipView() -> impl IntoView {
     }
 }
 
-/// A word with what it means behind it: a link where it leads somewhere; else only the focus rests on it.
+/// Renders a term that shows its definition on hover and focus. With `href` it is a link.
 pub fn term(text: String, about: String, href: Option<String>) -> AnyView {
     let tips = Tips::get();
     let on_focus = about.clone();
@@ -100,13 +100,14 @@ pub fn term(text: String, about: String, href: Option<String>) -> AnyView {
     .into_any()
 }
 
-/// A text that may be long, from the trace: cut in the middle, whole in the tip, never markup.
+/// Text from the trace, which may be long. Long text is cut in the middle, and the tip shows it in full. Never
+/// interpreted as markup.
 #[component]
 pub fn Name(
     /// Text as in the trace.
     #[prop(into)]
     text: String,
-    /// Characters to show.
+    /// Maximum number of characters to show.
     #[prop(default = 48)]
     width: usize,
 ) -> impl IntoView {

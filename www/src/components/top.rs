@@ -1,4 +1,4 @@
-//! The bar at the top: name, the run on narrow screens, theme, help.
+//! The top bar: name, selection of the run on narrow screens, filter, theme and help.
 
 use crossprof::format::{printable, shorten};
 use leptos::prelude::*;
@@ -10,7 +10,7 @@ use crate::state::State;
 use crate::table::terms::{terms, without};
 use crate::{browser, theme};
 
-/// The bar.
+/// Renders the top bar.
 #[component]
 pub fn Top() -> impl IntoView {
     let state = State::get();

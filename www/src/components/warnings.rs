@@ -1,4 +1,4 @@
-//! Warnings, and texts of bounded length.
+//! Warnings, and functions that limit the length of text.
 
 use crossprof::format;
 use crossprof::{Severity, Warning};
@@ -6,10 +6,10 @@ use leptos::prelude::*;
 
 use crate::table::cell::WHOLE_CHARS;
 
-/// One warning: how bad, what, what to do.
+/// A warning: severity, message and remedy.
 #[component]
 pub fn WarningRow(
-    /// The warning.
+    /// The warning to show.
     warning: Warning,
 ) -> impl IntoView {
     let (word, class) = match warning.severity {
@@ -34,21 +34,21 @@ pub fn WarningRow(
     }
 }
 
-/// A text from a trace or about it, of bounded length, with marks that reorder text written out.
+/// Limits the length of text from a trace, and replaces control characters and marks that reorder text.
 pub fn bounded(text: &str) -> String {
     format::printable(&format::shorten(text, WHOLE_CHARS))
 }
 
-/// A bounded text whose numbers and units stay on one line.
+/// Like [`bounded`], and keeps numbers and their units on one line.
 pub fn tied(text: &str) -> String {
     let text = bounded(text);
     let mut out = String::with_capacity(text.len());
-    // Of the word before a space: a name may end with a figure, too.
+    // True if the word before the space is a number. A name may also end with a digit.
     let mut is_number = false;
     let mut before = ' ';
     let mut rest = text.chars().peekable();
     while let Some(c) = rest.next() {
-        // A unit: `%`, or a letter after a figure. What is no unit loses nothing by it.
+        // A unit is `%`, or begins with a letter or `µ`. A non-breaking space before other words does no harm.
         let is_unit = rest.peek().is_some_and(|next| matches!(*next, '%' | 'µ') || next.is_ascii_alphabetic());
         out.push(if c == ' ' && is_number && before.is_ascii_digit() && is_unit { '\u{a0}' } else { c });
         let is_figure = c.is_ascii_digit() || matches!(c, '.' | ',' | '\u{202f}');
@@ -58,7 +58,7 @@ pub fn tied(text: &str) -> String {
     out
 }
 
-/// Facts about a mark, a line each: a line break inside of one is none of ours.
+/// Joins facts about a mark, one per line. Line breaks inside a fact are removed.
 pub fn bounded_lines(facts: &[&str]) -> String {
     let lines = facts.iter().filter(|fact| !fact.is_empty()).map(|fact| bounded(fact));
     lines.collect::<Vec<_>>().join("\n")

@@ -1,4 +1,4 @@
-//! What the numbers of a run are of, and the field that chooses it: above every view.
+//! The window that the numbers of a run cover, and the field that selects it. Shown above every view.
 
 use crossprof::metric;
 use crossprof::metric::Metric;
@@ -10,10 +10,10 @@ use super::tip::term;
 use crate::state::{Run, State};
 use crate::{browser, client};
 
-/// Choices with a name, as the page calls them and as addresses and the command line do.
+/// Named windows: the name on the page, and the name in addresses and on the command line.
 const NAMED: [(&str, &str); 3] = [("counted steps", "main"), ("active span", "active"), ("whole capture", "all")];
 
-/// What may be typed.
+/// Accepted input of the field.
 const EXPECTED: &str = "counted steps, active span, whole capture, steps:3-98, or a range such as 1500-2500 in microseconds from the start of the capture.";
 
 /// Key of the window in addresses.
@@ -21,10 +21,10 @@ const OPTION: &str = "window";
 
 const WINDOW: Metric = metric!("window.sentence");
 
-/// The sentence and the field.
+/// Renders the description of the window and the field.
 #[component]
 pub fn Window(
-    /// The run.
+    /// The run that the window belongs to.
     run: Run,
 ) -> impl IntoView {
     let (state, settings, report) = (State::get(), run.settings, run.report);
@@ -65,12 +65,12 @@ pub fn Window(
             return wanted;
         }
         match wanted.as_deref().map(str::parse::<WindowChoice>) {
-            // An address that was opened or gone to asks for another window.
+            // The user opened an address with another window.
             Some(Ok(window)) if before.as_ref() != Some(&wanted) => {
                 client::analyse(state, &followed, Settings { window, ..settings.get_untracked() });
                 wanted
             }
-            // The user has chosen another one, or gone to another view.
+            // The user selected another window or view, so update the address.
             _ => {
                 let mut route = state.route.get_untracked();
                 match &text {
@@ -84,7 +84,7 @@ pub fn Window(
         }
     });
     let options = NAMED.map(|(name, _)| view! { <option value=name></option> }).collect_view();
-    // Nothing can be measured anew of a profile that was read from a report.
+    // An imported report cannot be analyzed again.
     let is_measured = move || report.with(|report| report.profile.window.is_some() && report.profile.is_from_events());
     view! {
         <p class="window">

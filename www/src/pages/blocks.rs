@@ -1,5 +1,5 @@
-//! A view whose content the library makes: asks for it again when its filter, an order, a choice or the numbers change, and
-//! shows the earlier content meanwhile.
+//! A page whose blocks the library makes. Requests the page again when its filter, sorting, options or numbers
+//! change, and shows the previous content until the response arrives.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -15,34 +15,34 @@ use crate::components::live::{live, shown};
 use crate::route;
 use crate::state::{Run, State};
 
-/// Letters that are typed within this time are one question.
+/// Time to wait while the user types, so that several letters cause one request.
 const PAUSE: Duration = Duration::from_millis(80);
 
-/// What a view shows, and what it waits for.
+/// Content and state of a page.
 #[derive(Clone, Copy)]
 pub struct Answer {
-    /// The latest blocks that came; none before the first.
+    /// Blocks of the latest response. Empty before the first.
     pub blocks: Blocks,
-    /// Why the latest question has none.
+    /// Error of the latest request, if it failed.
     pub failed: RwSignal<Option<String>>,
-    /// True while the latest question has no answer: what is shown is of an earlier one.
+    /// True while the latest request is pending. The blocks then come from an earlier request.
     pub is_awaited: RwSignal<bool>,
 }
 
 impl Default for Answer {
-    /// An answer without blocks.
+    /// Creates a page without blocks.
     fn default() -> Answer {
         Answer { blocks: RwSignal::new(Vec::new()), failed: RwSignal::new(None), is_awaited: RwSignal::new(true) }
     }
 }
 
 impl Answer {
-    /// True where the view was left.
+    /// Returns true if the user has left the view.
     fn is_gone(self) -> bool {
         self.blocks.is_disposed()
     }
 
-    /// Shows a page that is heard, or why there is none.
+    /// Returns a callback that shows the response or its error.
     pub fn heard(self) -> ask::Heard<Page> {
         Box::new(move |page| {
             if self.is_gone() {
@@ -59,18 +59,18 @@ impl Answer {
         })
     }
 
-    /// For `aria-busy`: whoever reads the view waits for what was asked last.
+    /// Value of `aria-busy`: true while the latest request is pending.
     pub fn busy(self) -> impl Fn() -> String + Copy {
         move || self.is_awaited.get().to_string()
     }
 }
 
-/// The page.
+/// Renders the page.
 #[component]
 pub fn BlocksPage(
-    /// The run.
+    /// The run to show.
     run: Run,
-    /// The page that is asked for.
+    /// The view to request.
     view: View,
 ) -> impl IntoView {
     let answer = asked(&run, view);
@@ -84,24 +84,24 @@ pub fn BlocksPage(
     }
 }
 
-/// Why a view is not what was asked for.
+/// Renders the error of the latest request.
 pub fn failure(answer: Answer) -> AnyView {
     live(move || answer.failed.get().map(|reason| view! { <p class="banner" role="alert">{reason}</p> }))
 }
 
-/// The blocks of a view, kept up to date.
+/// Requests a view, and again whenever its address or the report changes.
 pub fn asked(run: &Run, view: View) -> Answer {
     let state = State::get();
     let answer = Answer::default();
     let latest = Rc::new(Cell::new(0u32));
     let typed = Rc::new(std::cell::RefCell::new(String::new()));
     let run = run.clone();
-    // The address is often set to what it was.
+    // The address is often set to the same value.
     let wanted = Memo::new(move |_| {
         state.route.with(|route| (route.view == route::View::Of(view)).then(|| route.query.clone()))
     });
     Effect::new(move |_| {
-        // A new report is a reason to ask again.
+        // A new report requires a new request.
         run.report.track();
         let Some(query) = wanted.get() else { return };
         let is_typing = *typed.borrow() != query.filter && !answer.blocks.with_untracked(Vec::is_empty);
@@ -110,7 +110,7 @@ pub fn asked(run: &Run, view: View) -> Answer {
         answer.is_awaited.set(true);
         let (question, latest, run) = (latest.get(), latest.clone(), run.clone());
         let ask = move || {
-            // The view may have been left while the user typed: what was asked since is for another.
+            // The user may have typed more or left the view.
             if latest.get() == question && !answer.is_gone() {
                 ask::page(&run, view, query, answer.heard());
             }

@@ -1,6 +1,6 @@
-//! Runs beside each other. Everything but the data stands in the address: which runs by their names and files, what they are called,
-//! the baseline, batches, power and price. A link that is opened without the data says which files to drop; once they are there, it shows the
-//! same.
+//! Comparison of runs. The address contains all settings: names and files of the runs, their labels, the baseline,
+//! batch sizes, power and prices. A link opened without the data names the files to drop. After they are loaded, it
+//! shows the same comparison.
 
 mod choice;
 mod inputs;
@@ -27,20 +27,20 @@ use crate::timeline::BESIDE;
 use crate::{ask, browser};
 
 thread_local! {
-    /// The choices that were left, for whoever comes back.
+    /// Settings of the comparison, restored when the user returns to it.
     static KEPT: RefCell<BTreeMap<String, String>> = const { RefCell::new(BTreeMap::new()) };
-    /// The highest number of a run that was already chosen or left out.
+    /// Highest run number that was already added or skipped.
     static SEEN: Cell<u32> = const { Cell::new(0) };
-    /// Runs were chosen by themselves, and nobody has looked yet whether folders of them are groups.
+    /// True if runs were added automatically, and their folders have not been checked for groups yet.
     static NEW: Cell<bool> = const { Cell::new(false) };
 }
 
-/// The run of each chosen one: of equal names the one of the same file, else the first, the second, ... in the order of the rail.
-/// Then the runs that are here and not chosen.
+/// Finds the open run for each chosen run, by name. If several runs have the same name, prefers the one with the same
+/// file, then takes them in the order of the rail. Also returns the open runs that are not chosen.
 fn found(state: State, choice: &Choice) -> (Vec<Option<Run>>, Vec<Run>) {
     let mut left = state.runs.get();
     let mut chosen: Vec<Option<Run>> = vec![None; choice.runs.len()];
-    // The file may lie elsewhere where a link is opened.
+    // On another machine, the file may have a different path.
     for same_file in [true, false] {
         for (slot, chosen) in chosen.iter_mut().zip(&choice.runs).filter(|(slot, _)| slot.is_none()) {
             let is = |run: &Run| {
@@ -55,7 +55,7 @@ fn found(state: State, choice: &Choice) -> (Vec<Option<Run>>, Vec<Run>) {
     (chosen, left)
 }
 
-/// The highest number of a run.
+/// Returns the highest run number.
 fn latest(state: State) -> u32 {
     state.runs.with(|runs| runs.iter().map(|run| run.id).max().unwrap_or(0))
 }
@@ -64,13 +64,13 @@ fn is_named(state: State) -> bool {
     state.route.with(|route| route.query.options.contains_key("runs"))
 }
 
-/// Puts a choice into the address, and keeps it for whoever comes back.
+/// Writes the settings to the address, and keeps them for a later return.
 fn write(state: State, choice: &Choice) {
     choice.write(state);
     KEPT.with_borrow_mut(|kept| state.route.with_untracked(|route| kept.clone_from(&route.query.options)));
 }
 
-/// Chooses what was opened since, after what was chosen before; beside a link's runs only once these are there.
+/// Adds runs that were opened since the last call. If a link named runs, waits until these are open.
 fn keep_up(state: State) {
     let (latest, is_named) = (latest(state), is_named(state));
     let is_loading = state.loads.with(|loads| loads.iter().any(|load| load.busy.get()));
@@ -85,7 +85,7 @@ fn keep_up(state: State) {
         let (mut chosen, left) = found(state, &choice);
         if chosen.iter().all(Option::is_some) {
             for run in left.into_iter().filter(|run| run.id > SEEN.get()) {
-                // Runs of a folder are read in any order, and stand in that of their files.
+                // Runs are read in any order, so sort them by file.
                 let place = |run: &Run| (run.load, run.index);
                 let at = chosen.iter().flatten().position(|other| place(other) > place(&run));
                 let at = at.unwrap_or(chosen.len());
@@ -108,17 +108,17 @@ fn keep_up(state: State) {
     });
 }
 
-/// What is compared, as the address says.
+/// The comparison that the address describes.
 struct Compared {
-    /// The analyst of the first compares.
+    /// Compared runs. The workers of the first one make the comparison.
     runs: Vec<Run>,
     subjects: Subjects,
-    /// The profile of each run, then the picture of its median step, as far as they were asked for.
+    /// The profile of each run, then the pictures of their median steps, once received.
     profiles: Vec<JsValue>,
 }
 
 impl Compared {
-    /// Asks each run for the picture of its median step, one after the other, and then for the report.
+    /// Requests the picture of each run's median step, in order, and then the report.
     fn report(mut self, heard: Heard<Document>) {
         let drawn = self.profiles.len() - self.runs.len();
         let Some(run) = self.runs.get(drawn).cloned() else { return self.ask(Form::Html, heard) };
@@ -138,7 +138,8 @@ impl Compared {
     }
 }
 
-/// What the address compares; nothing with fewer than two runs, or where one is missing.
+/// Returns the comparison of the address. Returns `None` if it has fewer than two runs, too many runs, or a run that
+/// is not open.
 fn compared(state: State, choice: &Choice) -> Option<Compared> {
     if choice.len() > MOST_RUNS {
         return None;
@@ -169,11 +170,11 @@ fn compared(state: State, choice: &Choice) -> Option<Compared> {
     Some(Compared { runs, subjects, profiles })
 }
 
-/// The page.
+/// Renders the page.
 #[component]
 pub fn Compare() -> impl IntoView {
     let state = State::get();
-    // A link says itself what is compared: what is open already is not added to it.
+    // A link names all runs to compare, so do not add the runs that are already open.
     if untrack(|| is_named(state)) {
         SEEN.set(untrack(|| latest(state)));
     }
@@ -194,7 +195,7 @@ pub fn Compare() -> impl IntoView {
     }
 }
 
-/// Why there is nothing to show yet.
+/// Returns the reason why there is no comparison yet.
 fn notice(state: State) -> Option<AnyView> {
     let choice = Choice::read(state);
     let (runs, _) = found(state, &choice);
@@ -206,12 +207,12 @@ fn notice(state: State) -> Option<AnyView> {
     let missing: Vec<String> = missing.collect();
     let text = if !missing.is_empty() {
         format!(
-            "These runs are not in the link: {}. Drop their files again, or remove them (×).",
+            "These runs are not open: {}. Drop their files again, or remove them (×).",
             crossprof::format::printable(&missing.join(", "))
         )
     } else if choice.len() > MOST_RUNS {
         format!(
-            "At most {MOST_RUNS} runs are compared: give captures of one program the same group, or remove runs (×)."
+            "A comparison can have at most {MOST_RUNS} runs. Put captures of one program in the same group, or remove runs (×)."
         )
     } else if choice.len() < 2 {
         "Open at least two runs (drop their files anywhere on this page), and choose them above.".to_owned()
@@ -221,13 +222,13 @@ fn notice(state: State) -> Option<AnyView> {
     Some(view! { <p class="empty" role="status">{text}</p> }.into_any())
 }
 
-/// The blocks of the comparison, kept up to date.
+/// Requests the comparison, and again whenever its settings or reports change.
 fn asked(state: State) -> Answer {
     let answer = Answer::default();
     Effect::new(move |_| {
         let choice = Choice::read(state);
         let filter = state.route.with(|route| route.query.filter.clone());
-        // New numbers of a run are a reason to ask again.
+        // A new report of a run requires a new request.
         for run in found(state, &choice).0.iter().flatten() {
             run.report.track();
         }
@@ -241,14 +242,15 @@ fn asked(state: State) -> Answer {
     answer
 }
 
-/// What an event is about: the word and the number of the nearest element that has them.
+/// Returns the `data-do` and `data-at` attributes of the nearest element that has them.
 fn target(event: &web_sys::Event) -> Option<(String, usize)> {
     let element = event.target()?.dyn_into::<web_sys::Element>().ok()?.closest("[data-do]").ok()??;
     let at = element.get_attribute("data-at").and_then(|at| at.parse().ok()).unwrap_or(0);
     Some((element.get_attribute("data-do")?, at))
 }
 
-/// The chip that the mouse is on, and whether it is in its middle half: there a run joins it, at the edges it is moved.
+/// Returns the chip under the pointer, and true if the pointer is in its middle half. Dropping a run there groups the
+/// two runs, and dropping it at the edges moves it.
 fn hovered(event: &web_sys::DragEvent) -> Option<(web_sys::Element, bool)> {
     let chip = event.target()?.dyn_into::<web_sys::Element>().ok()?.closest(".compare-chip").ok()??;
     let bounds = chip.get_bounding_client_rect();
@@ -256,7 +258,7 @@ fn hovered(event: &web_sys::DragEvent) -> Option<(web_sys::Element, bool)> {
     Some((chip, (0.25..=0.75).contains(&share)))
 }
 
-/// Shows on the chip under a dragged one what dropping does; on no other.
+/// Marks the chip under a dragged one with the effect of dropping. Removes the mark from other chips.
 fn mark(event: &web_sys::DragEvent) {
     let chip = hovered(event).filter(|_| event.type_() == "dragover");
     let all = event.current_target().and_then(|it| it.dyn_into::<web_sys::Element>().ok());
@@ -269,19 +271,20 @@ fn mark(event: &web_sys::DragEvent) {
     }
 }
 
-/// Changes the choice, in the address.
+/// Changes the settings in the address.
 fn change(state: State, change: impl FnOnce(&mut Choice)) {
     let mut next = untrack(|| Choice::read(state));
     change(&mut next);
     write(state, &next);
 }
 
-/// The chosen runs, and those that can be added. One handler for each kind of event: what it is about stands on the element.
+/// Renders the chosen runs and those that can be added. One handler serves each kind of event, and attributes
+/// identify the element.
 fn chips(state: State) -> AnyView {
     let now = Choice::read(state);
     let (chosen, mut left) = found(state, &now);
     let more = (now.len() >= MOST_RUNS && !left.is_empty()).then(
-        || view! { <li class="quiet">{format!("{} more are open; {MOST_RUNS} are compared at most", left.len())}</li> },
+        || view! { <li class="quiet">{format!("{} more runs are open, but a comparison can have at most {MOST_RUNS}", left.len())}</li> },
     );
     if more.is_some() {
         left.clear();
@@ -317,7 +320,7 @@ fn chips(state: State) -> AnyView {
     let called: Vec<String> = now.runs.iter().zip(&chosen).map(|(run, here)| run.shown(state, here.as_ref())).collect();
     let fields: Vec<(String, Option<Run>)> = called.iter().cloned().zip(chosen.iter().cloned()).collect();
     let (from, moved, over_with) = (dragged.clone(), dragged.clone(), dragged.clone());
-    // A chip is no file: the page that takes files anywhere is not to hear of it.
+    // A chip is not a file, so hide its drag events from the page's file drop.
     let over = move |event: web_sys::DragEvent| {
         if moved.get().is_some() {
             event.prevent_default();
@@ -363,7 +366,7 @@ fn chips(state: State) -> AnyView {
                 {field("name", "compare-name", format!("Name of {called}"), called.clone())}
                 {button("left", "←", format!("Move {called} to the left"), at == 0)}
                 {button("right", "→", format!("Move {called} to the right"), at == last)}
-                {field("group", "compare-group", format!("Group of captures that {called} is one of"), run.group.clone())}
+                {field("group", "compare-group", format!("Group of captures that {called} belongs to"), run.group.clone())}
                 {button("out", "×", format!("Remove {called}"), false)}
             </li>
         }
@@ -375,9 +378,9 @@ fn chips(state: State) -> AnyView {
         view! { <li><button class="chip" data-do="add" data-at=at.to_string()>{label}</button></li> }.into_any()
     });
     let all: Vec<AnyView> = now.runs.iter().enumerate().map(chip).chain(add).collect();
-    let modes = [("", "as the batch size implies"), ("strong", "strong"), ("weak", "weak")]
+    let modes = [("", "inferred from the batch size"), ("strong", "strong"), ("weak", "weak")]
         .map(|(value, title)| view! { <option value=value selected=now.scaling == value>{title}</option> }.into_any());
-    // Runs on equally many devices, or on other platforms, do not scale, whatever is chosen.
+    // Runs with the same number of devices, or on different platforms, cannot show scaling.
     let devices = |run: &Run| {
         run.report.with(|report| (report.profile.metadata.platform.clone(), report.profile.metadata.num_devices))
     };
@@ -424,7 +427,7 @@ fn downloads(state: State) -> AnyView {
             None => {}
         }
     };
-    // Of the baseline and the first other run.
+    // Link to the timelines of the baseline and of the first other run.
     let timelines = move || {
         let choice = Choice::read(state);
         let (runs, _) = found(state, &choice);

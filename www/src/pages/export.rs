@@ -1,4 +1,4 @@
-//! Downloads: the unified profile, its schema, each table; the report as a web page and as Markdown.
+//! Downloads: the unified profile, its schema, all tables, and the report as HTML and Markdown.
 
 use crossprof::pages::TableBlock;
 use crossprof::table::Query;
@@ -11,7 +11,7 @@ use crate::protocol::wire::Document;
 use crate::state::{Run, State};
 use crate::{ask, boot, browser};
 
-/// Saves what is heard as a file, or says why there is nothing.
+/// Returns a callback that saves the document, or shows the error.
 pub fn saved(state: State, file: String, kind: &'static str) -> Heard<Document> {
     Box::new(move |text| match text {
         Ok(text) => browser::download(&file, kind, text.buffer()),
@@ -19,7 +19,7 @@ pub fn saved(state: State, file: String, kind: &'static str) -> Heard<Document> 
     })
 }
 
-/// Copies what is heard, or says why there is nothing.
+/// Returns a callback that copies the document, or shows the error.
 pub fn copied(state: State, what: &'static str) -> Heard<Document> {
     Box::new(move |text| match text {
         Ok(text) => state.copy(&text.text(), what),
@@ -27,18 +27,18 @@ pub fn copied(state: State, what: &'static str) -> Heard<Document> {
     })
 }
 
-/// Rows of the events that a file holds: a tab has no room for the text of ten million.
+/// Maximum number of events in a file. The text of ten million events would not fit in the memory of a tab.
 const MOST_EVENTS: u32 = 500_000;
 
-/// All rows of a table, but of the events.
+/// Returns a query for all rows, with a limit for the table of events.
 fn query_of(name: TableName) -> Query {
     Query { top: (name == TableName::Events).then_some(MOST_EVENTS), ..Query::default() }
 }
 
-/// The page.
+/// Renders the page.
 #[component]
 pub fn Export(
-    /// The run.
+    /// The run to export.
     run: Run,
 ) -> impl IntoView {
     let state = State::get();
@@ -84,7 +84,7 @@ pub fn Export(
             };
             let most = query_of(name)
                 .top
-                .map(|rows| format!(" (the first {} at most)", crossprof::format::count(rows.into())));
+                .map(|rows| format!(" (at most the first {})", crossprof::format::count(rows.into())));
             view! {
                 <li data-table=name.key()><span class="name">{name.key()}{most}</span>
                     <button class="plain" on:click=save>"CSV"</button>
@@ -96,7 +96,7 @@ pub fn Export(
         <div class="export-grid">
             <section class="panel">
                 <h2>"Unified profile"</h2>
-                <p>"The numbers of this run with their units: the document that the command line writes too. Of ops and kernels it has those with the most time; the tables have all."</p>
+                <p>"The numbers of this run with their units, the same document that the command line writes. It contains the ops and kernels with the most time, and the tables contain all of them."</p>
                 <p class="buttons">
                     <button class="button primary" id="download-json" on:click=profile>"Download JSON"</button>
                     <span class="quiet">{size}</span>

@@ -1,4 +1,5 @@
-//! The views. Those that a worker makes of blocks share one file; the others have one each, named as in the address.
+//! The views. `blocks` renders all views that consist only of blocks. The other views have one file each, named as in
+//! the address.
 
 pub mod blocks;
 pub mod compare;

@@ -1,4 +1,4 @@
-//! What the trace cannot know: batch and sequence length, the model's dimensions, the number of steps.
+//! Form for data that traces do not contain: batch size, sequence length, model dimensions and number of steps.
 
 use crossprof::format;
 use crossprof::metric;
@@ -11,10 +11,10 @@ use crate::components::tip::term;
 use crate::model::{self, FIELDS, FLAGS, Flag, FormField, Group};
 use crate::state::{Run, State};
 
-/// The page.
+/// Renders the page.
 #[component]
 pub fn Model(
-    /// The run.
+    /// The run that the model belongs to.
     run: Run,
 ) -> impl IntoView {
     let changed = {
@@ -60,7 +60,7 @@ pub fn Model(
                         <select on:change=preset><option value="">"none"</option>{options}</select></label>
                     {dimensions}{flags}
                 </div>
-                <h2>"Parameters, where you know them better"</h2>
+                <h2>"Parameters, if you know them exactly"</h2>
                 <div class="fields">{parameters}</div>
                 <p><button type="button" class="plain" on:click=clear>"Clear all"</button></p>
             </form>
@@ -111,25 +111,25 @@ fn results(profile: &crate::profile::Profile) -> impl IntoView + use<> {
     }).collect_view();
     let no_steps = profile.step_timing.avg_step_time_us.is_none();
     let no_steps =
-        no_steps.then(|| view! { <p class="quiet">"The step time is unknown: give the number of steps."</p> });
+        no_steps.then(|| view! { <p class="quiet">"The step time is unknown. Enter the number of steps."</p> });
     view! { {no_steps}<dl class="figures column">{rows}</dl> }
 }
 
-/// A field of the form.
+/// A text field of the form.
 struct TextField {
     name: &'static str,
     label: &'static str,
-    /// What was given.
+    /// Returns the value from the user.
     given: Box<dyn Fn() -> String + Send>,
-    /// The default.
+    /// Returns the default value, shown in gray.
     found: Box<dyn Fn() -> String + Send>,
-    /// Uses what was typed; false where it refuses it.
+    /// Applies the typed text. Returns false if it is invalid.
     accept: Box<dyn Fn(&str) -> bool + Send>,
-    /// What the field accepts.
+    /// Description of valid input.
     hint: &'static str,
 }
 
-/// The field. A text that it refuses stays, with the reason, until it is corrected or all is `cleared`.
+/// Renders the field. Invalid text stays, with a hint, until the user corrects it or clears the form.
 fn text_field(field: TextField, cleared: RwSignal<bool>) -> AnyView {
     let TextField { name, label, given, found, accept, hint } = field;
     let refused = RwSignal::new(None::<String>);
@@ -154,7 +154,7 @@ fn text_field(field: TextField, cleared: RwSignal<bool>) -> AnyView {
     .into_any()
 }
 
-/// A whole number; what a file beside the trace gave stands in it in grey.
+/// Returns an integer field. Shows the value from the profile or from a configuration file in gray.
 fn number_field(field: &'static FormField, run: &Run, changed: Callback<Settings>, cleared: RwSignal<bool>) -> AnyView {
     let (settings, report) = (run.settings, run.report);
     let text = |value: Option<u64>| value.map(|value| value.to_string()).unwrap_or_default();
@@ -204,7 +204,7 @@ fn FlagField(flag: &'static Flag, settings: RwSignal<Settings>, changed: Callbac
     }
 }
 
-/// The device whose peaks count, for profiles that do not name theirs.
+/// Returns the field for the device that sets the peak rates, for profiles that do not name it.
 fn device_field(settings: RwSignal<Settings>, changed: Callback<Settings>) -> TextField {
     let accept = move |typed: &str| {
         let device = Some(typed.trim().to_ascii_lowercase()).filter(|device| !device.is_empty());
@@ -213,7 +213,7 @@ fn device_field(settings: RwSignal<Settings>, changed: Callback<Settings>) -> Te
     };
     TextField {
         name: "device",
-        label: "Device, for its peaks",
+        label: "Device (for peak rates)",
         given: Box::new(move || settings.with(|settings| settings.device.clone()).unwrap_or_default()),
         found: Box::new(|| "h100-sxm, mi300x, ...".to_owned()),
         accept: Box::new(accept),
@@ -221,7 +221,7 @@ fn device_field(settings: RwSignal<Settings>, changed: Callback<Settings>) -> Te
     }
 }
 
-/// The number of steps, for traces without step markers.
+/// Returns the field for the number of steps, for traces without step markers.
 fn steps_field(settings: RwSignal<Settings>, changed: Callback<Settings>) -> TextField {
     let accept = move |typed: &str| match model::parse(typed) {
         Ok(Some(0)) | Err(_) => false,
@@ -233,7 +233,7 @@ fn steps_field(settings: RwSignal<Settings>, changed: Callback<Settings>) -> Tex
     let given = move || settings.with(|settings| settings.num_steps).map(|steps| steps.to_string());
     TextField {
         name: "num_steps",
-        label: "Number of steps, instead of those found",
+        label: "Number of steps (overrides the trace)",
         given: Box::new(move || given().unwrap_or_default()),
         found: Box::new(|| "from the trace".to_owned()),
         accept: Box::new(accept),

@@ -1,4 +1,4 @@
-//! The overview: where its blocks stand, and the warnings, which the page itself lists beside them.
+//! The overview: arranges its blocks and adds the warnings.
 
 use crossprof::Warning;
 use crossprof::pages::{self, Block};
@@ -12,28 +12,29 @@ use crate::components::warnings::WarningRow;
 use crate::route::{Route, View};
 use crate::state::Run;
 
-/// Where a block stands.
+/// Position of a block on the page.
 #[derive(Clone, Copy, PartialEq)]
 enum BlockPlace {
     /// Above the columns.
     Top,
-    /// The first column, above the steps: what to do first stands beside it.
+    /// First column, above the steps, next to the list of things to do first.
     Figures,
-    /// The first column: the steps.
+    /// First column, the steps.
     Steps,
-    /// The first column, below the steps.
+    /// First column, below the steps.
     Main,
-    /// The second column.
+    /// Second column.
     Side,
-    /// The panel of what to do first.
+    /// Panel of things to do first.
     ToDo,
-    /// The first column, at its end: what was not measured.
+    /// First column, at the end: numbers that were not measured.
     Missing,
-    /// The second column, at its end.
+    /// Second column, at the end.
     Environment,
 }
 
-/// The places of the blocks: figures above the steps, bars beside them. A page without steps is of hosts and is not parted.
+/// Returns the position of a block: figures above the steps, bars next to them. A page without steps describes hosts
+/// and has no columns.
 fn place(block: &Block, has_steps: bool) -> BlockPlace {
     match block {
         Block::Findings { .. } => BlockPlace::ToDo,
@@ -47,7 +48,7 @@ fn place(block: &Block, has_steps: bool) -> BlockPlace {
     }
 }
 
-/// The blocks of one place, kept up to date.
+/// Returns the blocks at one position, and updates them.
 fn placed(blocks: Blocks, wanted: BlockPlace) -> Blocks {
     let here: Blocks = RwSignal::new(Vec::new());
     Effect::new(move |_| {
@@ -59,10 +60,10 @@ fn placed(blocks: Blocks, wanted: BlockPlace) -> Blocks {
     here
 }
 
-/// The page. On narrow screens the columns dissolve and `first` to `last` give the order.
+/// Renders the page. On narrow screens there is one column, ordered by the classes `first` to `last`.
 #[component]
 pub fn Overview(
-    /// The run.
+    /// The run to show.
     run: Run,
 ) -> impl IntoView {
     let (id, report) = (run.id, run.report);
@@ -117,7 +118,7 @@ pub fn Overview(
 
 fn warnings(list: &[Warning]) -> AnyView {
     if list.is_empty() {
-        return view! { <p class="quiet">"None: the profile was read whole."</p> }.into_any();
+        return view! { <p class="quiet">"None. The profile was read completely."</p> }.into_any();
     }
     list.iter().map(|warning| view! { <WarningRow warning=warning.clone() /> }).collect_view().into_any()
 }

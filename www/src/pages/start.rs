@@ -1,4 +1,4 @@
-//! The start page: what this does, where to drop a profile, examples, how to capture one.
+//! The start page: introduction, drop zone, examples, and instructions to capture a profile.
 
 use leptos::prelude::*;
 
@@ -21,7 +21,7 @@ with profiler.trace(\"/tmp/profile\"):
     jax.block_until_ready(state)
 ";
 
-/// The page.
+/// Renders the page.
 #[component]
 pub fn Start() -> impl IntoView {
     let state = State::get();
@@ -36,12 +36,12 @@ pub fn Start() -> impl IntoView {
             }
         })
         .collect_view();
-    // After a reload the address names a run that is gone with the page.
+    // After a reload, the address names a run that no longer exists.
     let gone = move || {
         let id = state.route.with(|route| route.run)?;
         let file = browser::kept(id).unwrap_or_else(|| "its profile".to_owned());
         Some(
-            view! { <p class="banner" role="status">"The run of this address is closed. Drop "<bdi>{bounded(&file)}</bdi>" again to go on."</p> },
+            view! { <p class="banner" role="status">"The run of this address is closed. Drop "<bdi>{bounded(&file)}</bdi>" again to continue."</p> },
         )
     };
     view! {
@@ -60,14 +60,14 @@ pub fn Start() -> impl IntoView {
             <div class="two">
                 <section>
                     <h2>"Nothing leaves this tab"</h2>
-                    <p>"The analysis is a WebAssembly program in this page. Its Content-Security-Policy forbids every connection but to the page's own files, and all of those are loaded already. A profile goes to another page only where you press Open in Perfetto: from tab to tab in this browser."</p>
-                    <p>"Check it: the footer counts requests since load, and everything works without a network."</p>
+                    <p>"The analysis is a WebAssembly program in this page. Its Content-Security-Policy forbids all connections except to the page's own files, and these are already loaded. A profile goes to another page only if you press Open in Perfetto, and it then moves from tab to tab inside this browser."</p>
+                    <p>"To check this, watch the footer, which counts requests since load, or go offline: everything still works."</p>
                 </section>
                 <section>
                     <header class="snippet-head"><h2>"Capture a profile"</h2><span class="spring"></span>
                         <button class="plain" on:click=move |_| state.copy(SNIPPET, "Snippet")>"Copy"</button></header>
                     <pre class="snippet" tabindex="0"><code>{SNIPPET}</code></pre>
-                    <p class="quiet">"Then drop the folder /tmp/profile here. The step annotations make every step visible; block_until_ready keeps the last one whole."</p>
+                    <p class="quiet">"Then drop the folder /tmp/profile here. The step annotations mark every step, and block_until_ready makes sure that the last one is complete."</p>
                 </section>
             </div>
         </div>

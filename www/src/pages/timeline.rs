@@ -1,4 +1,4 @@
-//! The timeline of a run: the picture, what is selected in it, and the filter that everything else is under, too.
+//! The timeline of a run: the picture, the selection, and the filter, which all views share.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -16,28 +16,29 @@ use crate::route::View;
 use crate::state::{Run, State};
 use crate::timeline::{Area, Beside, Details, Pane, Said, Surface, bar, interval};
 
-/// The address follows what is seen this long after it came to rest.
+/// Delay before the address is updated, after the last movement.
 const REST: Duration = Duration::from_millis(400);
 
-/// Keys of the address beside the selected event: what is in sight, and the selected range with the rows that it crosses.
+/// Keys of the address: the visible range, and the selected range with its rows.
 const RANGE: &str = "range";
 const SELECTION: &str = "selection";
 
-/// What the address named last, as far as this page heeded or wrote it: another event was chosen by a link.
+/// The event and range that this page last read from the address or wrote to it. A different event means that the
+/// user followed a link.
 #[derive(Clone, Debug, Default)]
 struct Noted {
     event: Option<String>,
     range: Option<String>,
 }
 
-/// What is kept, and how the tracks are shown: texts that the library reads.
+/// Keys of the address: flags and kept ranges, and the arrangement of tracks. The library parses both.
 const BOOKMARKS: &str = "flags";
 const ARRANGEMENT: &str = "tracks";
 
-/// The page.
+/// Renders the page.
 #[component]
 pub fn Timeline(
-    /// The run.
+    /// The run to show.
     run: Run,
 ) -> impl IntoView {
     let state = State::get();
@@ -55,7 +56,7 @@ pub fn Timeline(
     said.area.set(option(SELECTION).as_deref().and_then(area_of));
     let noted = StoredValue::new(Noted { event: option(EVENT), range: option(RANGE) });
     follow_address(state, &surface, noted);
-    // Other settings may be other steps and bands.
+    // New settings may change steps and bands.
     let measured = surface.clone();
     let report = run.report;
     follow(move || {
@@ -78,7 +79,7 @@ pub fn Timeline(
     }
 }
 
-/// The filter of all views, which here is the search: Enter goes to the next event that passes.
+/// The search field. It contains the filter of all views. Enter goes to the next matching event.
 #[component]
 fn Find(surface: Rc<Surface>) -> impl IntoView {
     let state = State::get();
@@ -104,13 +105,13 @@ fn Find(surface: Rc<Surface>) -> impl IntoView {
     view! {
         <input class="table-filter timeline-filter" type="search" autocomplete="off" placeholder="Find events: words, -words" aria-label="Find events"
             prop:value=filter on:input=move |event| state.filter(event_target_value(&event)) on:keydown=on_key />
-        {bar::button("Previous", "The previous event found (Shift Enter)", step(false))}
-        {bar::button("Next", "The next event found (Enter)", step(true))}
+        {bar::button("Previous", "Previous match (Shift Enter)", step(false))}
+        {bar::button("Next", "Next match (Enter)", step(true))}
         <span class="quiet" role="status">{says(move || count().unwrap_or_default())}</span>
     }
 }
 
-/// What is in sight, in words.
+/// Describes the visible range.
 fn range_text(said: Said) -> String {
     let (start, end) = said.range_ps.get();
     let us = |ps: i64| ps as f64 / 1e6;
@@ -121,14 +122,14 @@ fn range_text(said: Said) -> String {
     }
 }
 
-/// `start-end` in picoseconds; beside another run a start may be before that of the capture.
+/// Parses `start-end` in picoseconds. Next to another run, a start can be negative.
 fn range_of(text: &str) -> Option<(i64, i64)> {
     let (start, end) = text.rsplit_once('-')?;
     let (start, end) = (start.parse().ok()?, end.parse().ok()?);
     (start < end).then_some((start, end))
 }
 
-/// `start-end` in picoseconds, and `@top-bottom` where it does not cross all rows.
+/// Formats a selection: `start-end` in picoseconds, with `@top-bottom` if it does not cover all rows.
 fn area_text(Area { range_ps: (start, end), rows }: Area) -> String {
     let rows = rows.map_or(String::new(), |(top, bottom)| format!("@{top}-{bottom}"));
     format!("{start}-{end}{rows}")
@@ -141,7 +142,7 @@ fn area_of(text: &str) -> Option<Area> {
     Some(Area { range_ps: range_of(range)?, rows })
 }
 
-/// The filter, the order, the grouping and the event that the address names.
+/// Applies the filter, sorting, grouping and event of the address.
 fn follow_address(state: State, surface: &Rc<Surface>, noted: StoredValue<Noted>) {
     let surface = surface.clone();
     let known = RefCell::new(None);
@@ -164,7 +165,7 @@ fn follow_address(state: State, surface: &Rc<Surface>, noted: StoredValue<Noted>
         if before.as_ref().is_none_or(|(filter, _)| *filter != query.filter) {
             let (is_first, is_filtered) = (before.is_none(), !query.filter.is_empty());
             surface.update(|sight| sight.filter = query.filter);
-            // Whoever comes from a row of a table wants to see its events.
+            // If the user came from a table row, show its first event.
             if is_first && is_filtered && surface.selected().is_none() {
                 surface.act(Action::Find { forward: true });
             } else if !is_first || is_filtered || surface.selected().is_some() || surface.kept() != [None, None] {
@@ -177,7 +178,7 @@ fn follow_address(state: State, surface: &Rc<Surface>, noted: StoredValue<Noted>
     });
 }
 
-/// The address says what is seen, once it is at rest.
+/// Writes the visible range and the selection to the address, after a delay.
 fn keep_address(state: State, surface: &Rc<Surface>, noted: StoredValue<Noted>) {
     let (surface, said) = (surface.clone(), surface.said);
     let latest = StoredValue::new(0u32);

@@ -1,29 +1,29 @@
-//! A tree as nested spans: the root at the top, children side by side below their parent.
+//! Layout of a tree as nested spans. The root is at the top, and children are below their parent from left to right.
 //!
 //! ```text
-//!   |------------- root -------------|   depth 0
-//!   |----- a -----|------ b ----|        depth 1: what children leave free is the parent's own
-//!   |-- a1 --|    |-- b1 --|             depth 2
+//! |------------- root -------------|   depth 0
+//! |----- a -----|------ b ----|        depth 1: the rest of the width belongs to the parent itself
+//!     |-- a1 --| |-- b1 --|            depth 2
 //! ```
 
-/// A node in sight.
+/// A visible node.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Span {
     /// Index of the node.
     pub node: usize,
-    /// Left end, as a share of the width.
+    /// Left edge, as a fraction of the width.
     pub left: f64,
-    /// Length, as a share of the width.
+    /// Width, as a fraction of the total width.
     pub width: f64,
-    /// Rows below the top.
+    /// Number of rows below the top.
     pub depth: usize,
 }
 
-/// Spans narrower than this are not drawn.
+/// Minimum width of a drawn span, as a fraction of the total width.
 const MIN_WIDTH: f64 = 0.0008;
 
-/// The spans below the node `top`, which fills the width, by depth and from left to right. `parents` and `values` are the
-/// tree's: parents come before their children.
+/// Returns the spans below the node `top`, which fills the width, sorted by depth and from left to right. `parents`
+/// and `values` describe the tree. Parents must come before their children.
 pub fn layout(parents: &[Option<u32>], values: &[f64], top: usize, max_depth: usize) -> Vec<Span> {
     let size = |node: usize| values.get(node).copied().filter(|value| value.is_finite() && *value > 0.0).unwrap_or(0.0);
     let parent = |node: usize| parents.get(node).copied().flatten().map(|parent| parent as usize);
@@ -58,7 +58,7 @@ pub fn layout(parents: &[Option<u32>], values: &[f64], top: usize, max_depth: us
     found
 }
 
-/// The way from the root to a node, both included.
+/// Returns the path from the root to a node, including both.
 pub fn path(parents: &[Option<u32>], node: usize) -> Vec<usize> {
     let mut path = vec![node];
     let mut at = node;
@@ -70,7 +70,7 @@ pub fn path(parents: &[Option<u32>], node: usize) -> Vec<usize> {
     path
 }
 
-/// The span that an arrow key leads to from `from` (an index of `spans`).
+/// Returns the span that an arrow key leads to. `from` and the result are indices of `spans`.
 pub fn step(spans: &[Span], parents: &[Option<u32>], from: Option<usize>, key: &str) -> Option<usize> {
     let Some((index, here)) = from.and_then(|index| Some((index, spans.get(index)?))) else {
         return (!spans.is_empty()).then_some(0);
@@ -99,7 +99,7 @@ mod tests {
     const VALUES: [f64; 5] = [100.0, 40.0, 40.0, 40.0, 10.0];
 
     #[test]
-    fn children_lie_within_their_parent() {
+    fn children_are_inside_their_parent() {
         let spans = layout(&PARENTS, &VALUES, 0, 9);
         let nodes: Vec<(usize, usize)> = spans.iter().map(|span| (span.node, span.depth)).collect();
         assert_eq!(nodes, [(0, 0), (1, 1), (2, 1), (3, 2), (4, 2)]);
@@ -117,7 +117,7 @@ mod tests {
 
     #[test]
     fn bad_trees_stay_inside() {
-        // Children larger than the parent; a parent after its child; not a number.
+        // Children larger than the parent, a parent after its child, and NaN.
         let spans = layout(&[None, Some(0), Some(0), Some(9)], &[1.0, 3.0, f64::NAN, 1.0], 0, 9);
         assert!(spans.iter().all(|span| span.left + span.width <= 1.0));
         assert_eq!(layout(&[], &[], 0, 9), []);

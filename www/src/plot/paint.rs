@@ -1,9 +1,9 @@
-//! Colours as a browser computes them, written as any reader of SVG knows them; texts as XML wants them.
+//! Converts colors computed by a browser to a form that all SVG readers accept, and escapes text for XML.
 
 use crossprof::number::decimal;
 
-/// A computed colour (`rgb(1, 2, 3)`, `rgba(1, 2, 3, 0.5)`, `color(srgb 0.1 0.2 0.3 / 0.5)`) as `#rrggbb` and its strength; nothing
-/// where nothing is painted.
+/// Converts a computed color (`rgb(1, 2, 3)`, `rgba(1, 2, 3, 0.5)`, `color(srgb 0.1 0.2 0.3 / 0.5)`) to `#rrggbb` and
+/// an opacity. Returns `None` if it is fully transparent or not a color.
 pub fn paint(text: &str) -> Option<(String, f64)> {
     let (kind, rest) = text.split_once('(')?;
     let unit = match kind {
@@ -18,7 +18,7 @@ pub fn paint(text: &str) -> Option<(String, f64)> {
     (strength > 0.0).then(|| (format!("#{red:02x}{green:02x}{blue:02x}"), strength))
 }
 
-/// A text within XML, in an element or in an attribute. Characters that XML cannot hold become U+FFFD.
+/// Escapes text for XML elements and attributes. Characters that XML forbids become U+FFFD.
 pub fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for c in text.chars() {
@@ -51,7 +51,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_of_a_trace_are_no_markup() {
+    fn text_from_a_trace_is_escaped() {
         assert_eq!(escaped("<a b=\"c\">&\u{1}"), "&lt;a b=&quot;c&quot;&gt;&amp;\u{fffd}");
     }
 }

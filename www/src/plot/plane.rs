@@ -1,23 +1,23 @@
-//! Points and lines in a plane of two axes: where they lie, which point a pointer means, what of a line is in sight.
+//! Geometry of points and lines on two axes: positions, clipping, and the point nearest to the pointer.
 //!
-//! Places are shares of the plane's width and height, from its upper left corner.
+//! Positions are fractions of the plane's width and height, from its upper left corner.
 
 use super::scale::Scale;
 
-/// A plane.
+/// A plane with two axes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plane {
-    /// The horizontal axis, to the right.
+    /// Horizontal axis, increasing to the right.
     pub x: Scale,
-    /// Upwards.
+    /// Vertical axis, increasing upwards.
     pub y: Scale,
 }
 
-/// A place in the plane.
+/// A position in the plane.
 pub type Place = (f64, f64);
 
 impl Plane {
-    /// The plane that shows all points and all corners of lines: no more, so that no part of it is empty for nothing.
+    /// Creates a plane that shows all points and all corners of lines, without unnecessary empty space.
     pub fn of(points: &[(f64, f64)], lines: &[Vec<(f64, f64)>], logarithmic: bool) -> Plane {
         let shown = || points.iter().chain(lines.iter().flatten());
         let x = Scale::covering(shown().map(|point| point.0), logarithmic);
@@ -25,19 +25,20 @@ impl Plane {
         Plane { x, y }
     }
 
-    /// Where a point lies.
+    /// Returns the position of a point, or `None` if the axes cannot show it.
     pub fn place(&self, point: (f64, f64)) -> Option<Place> {
         Some((self.x.at(point.0)?, 1.0 - self.y.at(point.1)?))
     }
 
-    /// What of a line is in sight: its pieces, each with both ends.
+    /// Returns the visible segments of a line, each with its two ends.
     pub fn pieces(&self, line: &[(f64, f64)]) -> Vec<(Place, Place)> {
         let places: Vec<Place> = line.iter().filter_map(|corner| self.place(*corner)).collect();
         places.windows(2).filter_map(|pair| clip(*pair.first()?, *pair.get(1)?)).collect()
     }
 }
 
-/// The part of a piece inside the unit square (Liang and Barsky: the share of the way at which it enters and leaves).
+/// Clips a segment to the unit square with the algorithm of Liang and Barsky. `enters` and `leaves` are fractions of
+/// its length.
 fn clip(from: Place, to: Place) -> Option<(Place, Place)> {
     let way = (to.0 - from.0, to.1 - from.1);
     let (mut enters, mut leaves) = (0.0f64, 1.0f64);
@@ -56,7 +57,7 @@ fn clip(from: Place, to: Place) -> Option<(Place, Place)> {
     (enters < leaves).then(|| (at(enters), at(leaves)))
 }
 
-/// The point nearest to a pointer, at most `reach_px` away; the plane is `width_px` by `height_px`.
+/// Returns the point nearest to the pointer, if it is at most `reach_px` away. The size of the plane is `size_px`.
 pub fn nearest(places: &[Option<Place>], pointer_px: (f64, f64), size_px: (f64, f64), reach_px: f64) -> Option<usize> {
     let distance = |place: &Option<Place>| {
         let (x, y) = (*place)?;
@@ -68,7 +69,8 @@ pub fn nearest(places: &[Option<Place>], pointer_px: (f64, f64), size_px: (f64, 
     (near.1 <= reach_px * reach_px).then_some(near.0)
 }
 
-/// The first rectangle that a place lies in; `far` are the upper right corners of the points that are rectangles.
+/// Returns the first rectangle that contains a position. `far` contains the upper right corners of points that are
+/// rectangles.
 pub fn inside(places: &[Option<Place>], far: &[Option<Place>], at: Place) -> Option<usize> {
     let is_in = |(near, far): (&Option<Place>, &Option<Place>)| {
         let (Some(near), Some(far)) = (near, far) else { return false };
@@ -97,21 +99,21 @@ mod tests {
     }
 
     #[test]
-    fn points_and_whole_lines_are_in_sight() {
+    fn points_and_whole_lines_are_visible() {
         let plane = Plane::of(&[(2.0, 3.0)], &[vec![(1.0, 1.0), (300.0, 300.0), (900.0, 300.0)]], true);
         assert!(plane.x.min < 1.0 && (900.0..2e3).contains(&plane.x.max), "{plane:?}");
         assert!(plane.y.min < 1.0 && (300.0..1e3).contains(&plane.y.max), "{plane:?}");
     }
 
     #[test]
-    fn a_pointer_means_the_rectangle_that_it_is_in() {
+    fn a_pointer_selects_the_rectangle_below_it() {
         let (places, far) = ([Some((0.1, 0.9)), Some((0.5, 0.5))], [None, Some((0.8, 0.2))]);
         assert_eq!(inside(&places, &far, (0.6, 0.3)), Some(1));
         assert_eq!(inside(&places, &far, (0.6, 0.6)), None);
     }
 
     #[test]
-    fn a_pointer_snaps_to_what_is_near() {
+    fn a_pointer_snaps_to_the_nearest_point() {
         let places = [Some((0.1, 0.1)), None, Some((0.9, 0.9))];
         assert_eq!(nearest(&places, (88.0, 45.0), (100.0, 50.0), 10.0), Some(2));
         assert_eq!(nearest(&places, (50.0, 25.0), (100.0, 50.0), 10.0), None);

@@ -1,21 +1,22 @@
-//! An axis of a plane: values to shares of its length, linear or logarithmic, with round ticks.
+//! An axis of a plane, linear or logarithmic, with round ticks.
 
 use super::ticks;
 
 /// An axis between two values.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scale {
-    /// The lower end.
+    /// Lower end of the axis.
     pub min: f64,
-    /// The upper end.
+    /// Upper end of the axis.
     pub max: f64,
-    /// Whether the axis goes by powers of ten.
+    /// True if the axis is logarithmic.
     pub logarithmic: bool,
 }
 
 impl Scale {
-    /// An axis that covers these values (odd ones are passed over): from zero, or where it is logarithmic with a margin of a
-    /// quarter of a decade at either end.
+    /// Creates an axis that covers these values. Ignores non-finite values, and on a logarithmic axis also values
+    /// that are not positive. A linear axis includes zero. A logarithmic axis has a margin of a quarter of a decade
+    /// at both ends.
     pub fn covering(values: impl Iterator<Item = f64>, logarithmic: bool) -> Scale {
         let usable = values.filter(|value| value.is_finite() && (*value > 0.0 || !logarithmic));
         let (low, high) = usable.fold((f64::MAX, f64::MIN), |(low, high), value| (low.min(value), high.max(value)));
@@ -29,7 +30,8 @@ impl Scale {
         Scale { min: low / margin, max: high * margin, logarithmic }
     }
 
-    /// Where a value lies, as a share of the axis; below 0 or above 1 outside of it, `None` where it cannot lie anywhere.
+    /// Returns the position of a value as a fraction of the axis, which may be below 0 or above 1. Returns `None` if
+    /// the axis cannot show the value.
     pub fn at(&self, value: f64) -> Option<f64> {
         let (value, min, max) = if self.logarithmic {
             if value <= 0.0 {
@@ -43,8 +45,8 @@ impl Scale {
         at.is_finite().then_some(at)
     }
 
-    /// Round values inside the axis: powers of ten (every second or third one where there are many, twice and five times of them
-    /// where there are few), or as [`ticks::axis`].
+    /// Returns round values inside the axis. A linear axis uses [`ticks::axis`]. A logarithmic axis uses powers of
+    /// ten: every second or third one on a long axis, and also 2 and 5 times each of them on a short axis.
     pub fn ticks(&self) -> Vec<f64> {
         if !self.logarithmic {
             return ticks::axis(self.max, 4).ticks;

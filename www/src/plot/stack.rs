@@ -1,22 +1,22 @@
-//! Stacked columns as SVG paths: one path per part, however many columns there are.
+//! Stacked columns as SVG paths. There is one path per part, for any number of columns.
 //!
 //! ```text
-//!   100 +--------------------------+ y = 0
-//!       |  ##      ##              |      one column per unit of x, `GAP` of it left free
-//!       |  ==  ##  ==  ##          |      value 0 lies at y = HEIGHT
-//!     0 +--==--==--==--==----------+ y = HEIGHT
-//!          0   1   2   3     x
+//! 100 +--------------------------+ y = 0
+//!     |  ##          ##          |   columns are 1 unit of x apart, with a gap of `GAP`
+//!     |  ==    ##    ==    ##    |   value 0 is at y = HEIGHT
+//!   0 +--==----==----==----==----+ y = HEIGHT
+//!        0     1     2     3  x
 //! ```
 
 use std::fmt::Write;
 
 /// Height of the drawing in its own units.
 pub const HEIGHT: f64 = 100.0;
-/// Share of a column's width that separates it from the next.
+/// Gap between columns, as a fraction of a column's width.
 const GAP: f64 = 0.22;
 
-/// The path of each part. `columns[i]` lists the sizes of its parts, lowest first; negative and non-finite sizes count
-/// as nothing. `max` is the value at the upper edge.
+/// Returns the path of each part. `columns[i]` contains the sizes of its parts, lowest first. Negative and non-finite
+/// sizes count as zero. `max` is the value at the upper edge.
 pub fn paths(columns: &[Vec<f64>], parts: usize, max: f64) -> Vec<String> {
     let mut paths = vec![String::new(); parts];
     let gap = if columns.len() > 120 { 0.0 } else { GAP };
@@ -37,12 +37,12 @@ pub fn paths(columns: &[Vec<f64>], parts: usize, max: f64) -> Vec<String> {
     paths
 }
 
-/// Where a value lies, from the upper edge.
+/// Returns the distance of a value from the upper edge.
 pub fn y_of(value: f64, max: f64) -> f64 {
     if max > 0.0 { HEIGHT * (1.0 - (value / max).clamp(0.0, 1.0)) } else { HEIGHT }
 }
 
-/// The column under a pointer at `x` of a drawing `width` wide.
+/// Returns the column at position `x` of a drawing with this width.
 pub fn column_at(x: f64, width: f64, columns: usize) -> Option<usize> {
     if columns == 0 || !x.is_finite() || width <= 0.0 || x < 0.0 || x >= width {
         return None;
@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parts_stand_on_each_other() {
+    fn parts_are_stacked() {
         let paths = paths(&[vec![1.0, 3.0], vec![0.0, 2.0]], 2, 4.0);
         assert_eq!(paths[0], "M0.110 100.000V75.000h0.780V100.000z");
         assert_eq!(paths[1], "M0.110 75.000V0.000h0.780V75.000zM1.110 100.000V50.000h0.780V100.000z");

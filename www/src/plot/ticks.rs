@@ -5,14 +5,14 @@ use crossprof::table::{Unit, unit};
 /// An axis from zero to a round value that covers the data.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Axis {
-    /// The upper end.
+    /// Upper end of the axis.
     pub max: f64,
-    /// Round values from 0 to `max`, both included.
+    /// Round values from 0 to `max`, including both.
     pub ticks: Vec<f64>,
 }
 
-/// An axis for values up to `largest` with about `wanted` intervals, each 1, 2, 2.5 or 5 times a power of ten wide.
-/// Without a positive finite value the axis is 0 to 1.
+/// Returns an axis for values up to `largest`, with about `wanted` intervals. Each interval is 1, 2, 2.5 or 5 times a
+/// power of ten wide. Without a positive finite value, the axis ends at 1.
 pub fn axis(largest: f64, wanted: u32) -> Axis {
     let largest = if largest.is_finite() && largest > 0.0 { largest } else { 1.0 };
     let rough = largest / f64::from(wanted.max(1));
@@ -24,7 +24,7 @@ pub fn axis(largest: f64, wanted: u32) -> Axis {
     Axis { max: f64::from(count) * width, ticks }
 }
 
-/// The label of a tick: round values need no digits behind the point.
+/// Returns the label of a tick, without trailing zeros.
 pub fn label(value: f64, of: Unit) -> String {
     if value == 0.0 {
         return "0".to_owned();

@@ -1,5 +1,6 @@
-//! What the analyst is asked, and its deputy: the [`Page`](PageRequest), [`Table`](TableRequest) and [`Row`](RowRequest) of memory,
-//! the [`ComparisonPage`](ComparisonPageRequest) and the [`Document`](DocumentRequest)s that need no events.
+//! Requests to the analyst and to the second analyst ("deputy"). The second analyst handles [`Page`](PageRequest),
+//! [`Table`](TableRequest) and [`Row`](RowRequest) for memory, the [`ComparisonPage`](ComparisonPageRequest), and
+//! each [`Document`](DocumentRequest) that needs no events.
 
 use crossprof::metrics::Settings;
 use crossprof::pages::timeline::Outcome;
@@ -17,7 +18,7 @@ use super::timeline::{
 use super::wire::{Body, Document, Packed};
 use crate::profile::Profile;
 
-/// Every request to an analyst.
+/// All requests to an analyst.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum AnalystRequest {
     /// See [`RehearseRequest`].
@@ -50,29 +51,29 @@ pub enum AnalystRequest {
     Timeline(TimelineRequest),
 }
 
-/// To an analyst that waits for its first load: go through a synthetic run.
+/// Warms up an idle analyst by processing a synthetic run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RehearseRequest;
 
-/// Take the runs that the decoder hands over.
+/// Receives the runs that the decoder passes on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AnalyseRequest;
 
-/// Analyse a run.
+/// Analyzes a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ReportRequest {
-    /// Number of the run within this load.
+    /// Index of the run within the load.
     pub run: u32,
-    /// What the user gave. They hold for all later requests about this run.
+    /// Settings of the user. They apply to all later requests about this run.
     pub settings: Box<Settings>,
 }
 
-/// The numbers of a run: those that the page shows, and the whole unified profile as JSON.
+/// The numbers of a run: those that the page reads, and the whole unified profile as JSON.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunReport {
-    /// The numbers that the page itself shows.
+    /// Fields that the page reads.
     pub profile: Packed<Profile>,
-    /// The unified profile: the same text as the download and the command line's.
+    /// The unified profile: the same text as the download and the output of the command line.
     pub document: Document,
 }
 
@@ -87,170 +88,171 @@ impl Body for RunReport {
     }
 }
 
-/// Make a page of a run.
+/// Makes a page of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PageRequest {
-    /// Number of the run within this load.
+    /// Index of the run within the load.
     pub run: u32,
-    /// The page.
+    /// The view to make.
     pub view: View,
-    /// Filter, orders and choices of the page.
+    /// Filter, sorting and options of the page.
     pub query: PageQuery,
 }
 
-/// Make a whole table of a run.
+/// Writes a whole table of a run as text.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TableRequest {
-    /// Number of the run within this load.
+    /// Index of the run within the load.
     pub run: u32,
-    /// The table.
+    /// Name of the table.
     pub name: TableName,
-    /// Form of the table.
+    /// Variant of the table.
     pub variant: String,
-    /// The part of the timeline, of a table that is of one.
+    /// Part of the timeline, for tables that cover only a part.
     pub area: AreaQuery,
-    /// Filter and order of the table.
+    /// Filter and sorting of the table.
     pub query: Query,
     /// Format of the text.
     pub format: TextFormat,
 }
 
-/// Say what is known of a row of a table of a run.
+/// Returns the details of a table row.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RowRequest {
-    /// Number of the run within this load.
+    /// Index of the run within the load.
     pub run: u32,
-    /// The table.
+    /// Name of the table.
     pub name: TableName,
-    /// Form of the table.
+    /// Variant of the table.
     pub variant: String,
-    /// Filter and order of the table.
+    /// Filter and sorting of the table.
     pub query: Query,
-    /// Index of the row among those that pass.
+    /// Index of the row among the rows that pass the filter.
     pub index: u32,
 }
 
-/// Find ops, name scopes and events by name.
+/// Finds ops, name scopes and events by name.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SearchRequest {
-    /// Number of the run within this load.
+    /// Index of the run within the load.
     pub run: u32,
-    /// Words that the names hold.
+    /// Words that the names must contain.
     pub text: String,
 }
 
-/// The runs that the decoder handed over.
+/// Runs that the analyst has received from the decoder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Received {
-    /// How many they are.
+    /// Number of runs.
     pub runs: u32,
-    /// Number of the one that was captured last.
+    /// Index of the run that was captured last.
     pub newest: u32,
 }
 
-/// Runs to be compared, whoever analysed them. Attached: the unified profile of each subject, in their order; for a report then the
-/// picture of the median step of each, where it has one.
+/// Runs to compare. They may come from different loads. Attached: the unified profile of each subject, in order. For
+/// a report, the picture of each subject's median step follows, if it has one.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Subjects {
-    /// The runs.
+    /// Runs to compare.
     pub subjects: Vec<SubjectEntry>,
     /// Index of the baseline.
     pub baseline: u32,
-    /// The user says whether the work grows with the devices.
+    /// True if the work grows with the number of devices, false if not, `None` if the user made no choice.
     pub weak_scaling: Option<bool>,
 }
 
 /// One run of a comparison.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SubjectEntry {
-    /// What the run is called.
+    /// Display name of the run.
     pub name: String,
-    /// Sequences of a step, where the user gives them here.
+    /// Sequences per step, if the user sets them here.
     pub batch_size: Option<u64>,
-    /// Tokens of a sequence, where the user gives them here.
+    /// Tokens per sequence, if the user sets them here.
     pub seq_length: Option<u64>,
-    /// Power of a device, in watts.
+    /// Power per device, in watts.
     pub watts_per_device: Option<f64>,
-    /// Price of a device, in dollars per hour.
+    /// Price per device, in dollars per hour.
     pub dollars_per_device_hour: Option<f64>,
-    /// The run that it is one of several captures of.
+    /// Name of the group, if the run was captured several times.
     pub group: Option<String>,
 }
 
-/// Make a document. Attached: as [`Subjects`] and the form say.
+/// Makes a document. Attached: see [`Subjects`] and [`Form`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DocumentRequest {
-    /// The runs that it is of.
+    /// Runs that the document describes.
     pub subjects: Subjects,
-    /// Form of the document.
+    /// Kind of document.
     pub form: Form,
 }
 
-/// Compare runs and make the page of the comparison. Attached: as [`Subjects`] says.
+/// Compares runs and makes the page of the comparison. Attached: see [`Subjects`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ComparisonPageRequest {
-    /// The runs.
+    /// Runs to compare.
     pub subjects: Subjects,
-    /// The filter of its lists.
+    /// Filter of the lists on the page.
     pub filter: String,
 }
 
-/// A document.
+/// Kinds of documents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Form {
-    /// One web page: of one run its report, of several the report of their comparison.
+    /// Report as a single HTML page: of one run, or of the comparison of several.
     Html,
-    /// The comparison of several runs as its document.
+    /// Comparison of several runs as JSON.
     Json,
-    /// The same documents as `Html`, as Markdown for a pull request.
+    /// Same content as `Html`, as Markdown for a pull request.
     Markdown,
-    /// From the analyst: the picture of the median step of a run of this load, as a text; empty where it has none. Of no subjects.
+    /// From the analyst: the picture of the median step as text, empty if there is none. Takes no subjects.
     MedianStep {
-        /// Number of the run within this load.
+        /// Index of the run within the load.
         run: u32,
     },
-    /// From the deputy: what the ops of a run gained or lost, for `Colours`.
+    /// From the second analyst: the time that each op of a run gained or lost, as input for `Colours`.
     Changes {
         /// Index of the run among the subjects.
         side: u32,
     },
-    /// From the analyst, empty: from now on the timeline of a run of this load can show what its ops gained or lost. Of no subjects;
-    /// attached: that.
+    /// Makes the analyst color the timeline by the time that ops gained or lost. Takes no subjects. Attached: the
+    /// output of `Changes`. Returns an empty document.
     Colours {
-        /// Number of the run within this load.
+        /// Index of the run within the load.
         run: u32,
     },
-    /// From the analyst: what a run says of memory, as bytes for `Remembered`. Of no subjects.
+    /// From the analyst: the memory records of a run, as bytes for `Remembered`. Takes no subjects.
     Recorded {
-        /// Number of the run within this load.
+        /// Index of the run within the load.
         run: u32,
     },
-    /// From the deputy, empty: it knows from now on what a run of this load says of memory. Of no subjects; attached: the bytes.
+    /// Stores the memory records of a run in the second analyst. Takes no subjects. Attached: the output of
+    /// `Recorded`. Returns an empty document.
     Remembered {
-        /// Number of the run within this load.
+        /// Index of the run within the load.
         run: u32,
     },
 }
 
 impl Form {
-    /// True where the events of a run are needed, which only the analyst has.
+    /// Returns true if the document needs the events of a run, which only the analyst has.
     pub fn needs_events(self) -> bool {
         matches!(self, Form::MedianStep { .. } | Form::Colours { .. } | Form::Recorded { .. })
     }
 }
 
-/// What a table is written as.
+/// Text formats of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum TextFormat {
     /// Comma-separated values, for a file.
     Csv,
     /// Tab-separated values, for the clipboard.
     Tsv,
-    /// A Markdown table.
+    /// Markdown table.
     Markdown,
 }
 
-/// The type of the response of each request, and its place among all.
+/// Declares the response type of each request and its variant of `AnalystRequest`.
 macro_rules! requests {
     ($($variant:ident($request:ident) -> $response:ty;)*) => {$(
         impl Request for $request {
@@ -284,14 +286,15 @@ requests! {
     ComparisonPage(ComparisonPageRequest) -> Packed<Page>;
 }
 
-/// From the decoder to the analyst.
+/// Messages from the decoder to the analyst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RunChunk {
-    /// The first bytes of the buffer that comes with the message, as many as this, go on with the image of a run.
+    /// Number of bytes at the start of the attached buffer that continue the serialized run.
     Bytes(u32),
-    /// The buffer holds its next events. The first of a run may come while it is still read.
+    /// The attached buffer contains the next events of the run. They may arrive while the decoder still reads the
+    /// run.
     Rows,
-    /// The image of this run is whole.
+    /// The serialized run is complete.
     End,
     /// No run follows.
     Done,

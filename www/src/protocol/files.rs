@@ -1,48 +1,49 @@
-//! What is said of files.
+//! Messages about files.
 
 use crossprof::Warning;
 use crossprof::input::plan::FileKind;
 use crossprof::report::SourceFile;
 use serde::{Deserialize, Serialize};
 
-/// One file of a load.
+/// A file of a load.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileEntry {
-    /// Path as it was dropped.
+    /// Path as dropped.
     pub path: String,
-    /// Size as stored.
+    /// Size of the stored file in bytes.
     pub size_bytes: u64,
-    /// What the file holds, judged by its first bytes.
+    /// Kind of the file, judged by its first bytes.
     pub kind: FileKind,
 }
 
-/// What to do with the files of one drop.
+/// Groups of the files of one drop.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Groups {
-    /// Files that separate workers read, and files left out beside them: one group per run or archive.
+    /// Indices of the files to read and of the files to leave out, for each run or archive. Each group gets its own
+    /// workers.
     pub loads: Vec<(Vec<usize>, Vec<usize>)>,
-    /// Files that are not read, with the reason.
+    /// Indices of files that are not read, with the reason.
     pub ignored: Vec<(usize, String)>,
 }
 
-/// What became of one file.
+/// Result of reading one file.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct FileDone {
-    /// Index into the load's files.
+    /// Index of the file within the load.
     pub file: u32,
-    /// Events read from the file.
+    /// Number of events read from the file.
     pub events: u64,
-    /// What the file is.
+    /// Kind of the file.
     pub kind: Option<FileKind>,
-    /// What was lost or odd.
+    /// Warnings about lost or unusual data.
     pub warnings: Vec<Warning>,
-    /// Why there is nothing to show, as a sentence.
+    /// Reason why there is nothing to show, as a sentence.
     pub error: Option<String>,
-    /// Why the file was not read although nothing is wrong with it, as a sentence.
+    /// Reason why a valid file was not read, as a sentence.
     pub skipped: Option<String>,
 }
 
-/// What a file is, for people.
+/// Returns the name of a file kind for display.
 pub fn kind_name(kind: FileKind) -> &'static str {
     match kind {
         FileKind::XPlane => "XPlane",
@@ -52,11 +53,11 @@ pub fn kind_name(kind: FileKind) -> &'static str {
         FileKind::MemoryProfile => "memory profile",
         FileKind::Program => "compiled program",
         FileKind::Archive => "archive",
-        FileKind::Unknown => "not known",
+        FileKind::Unknown => "unknown",
     }
 }
 
-/// What a file is, for people, from the word that stands in a profile.
+/// Returns the name of a file format for display. `format` is the word that a profile contains.
 pub fn format_name(format: &str) -> &'static str {
     match format {
         "xplane" => kind_name(FileKind::XPlane),
@@ -67,7 +68,7 @@ pub fn format_name(format: &str) -> &'static str {
     }
 }
 
-/// Bytes of all files of a run.
+/// Returns the total size of a run's files in bytes.
 pub fn total_bytes(files: &[SourceFile]) -> u64 {
     files.iter().fold(0, |sum, file| sum.saturating_add(file.size_bytes))
 }

@@ -1,27 +1,27 @@
-//! What the page and its workers say to each other.
+//! Protocol between the page and its workers.
 //!
 //! ```text
-//!                 LookRequest + files                FileChunk (bytes transferred)
-//!        page ------------------> a reader that only looks
-//!        page -- UnpackRequest -> reader that unpacks ----------> reader that decodes <-- DecodeRequest -- page
-//!                                      ^                              |      |
-//!                                      +-- the buffer, to fill again -+      | RunChunk (bytes transferred)
-//!                                                                            v
-//!        page -- AnalyseRequest, ReportRequest, PageRequest, ... -------> analyst
+//!         LookRequest + files                FileChunk (bytes transferred)
+//! page ------------------> a reader that only inspects
+//! page -- UnpackRequest -> reader that unpacks ----------> reader that decodes <-- DecodeRequest -- page
+//!                                ^                              |      |
+//!                                +---- empty buffers to reuse --+      | RunChunk (bytes transferred)
+//!                                                                      v
+//! page -- AnalyseRequest, ReportRequest, PageRequest, ... -------> analyst
 //! ```
 //!
-//! Every request has a number, and every message of a worker names the request that it is about: progress of it, its
-//! response, or an error as a sentence for the user. Exactly one response or error ends a request; whoever asked hears one
-//! of them even where the worker dies ([`pending`]). Of the requests that fill the same place of the page only the latest
-//! counts: the page cancels the earlier ones and ignores what still comes of them, and the worker drops those that it has
-//! not begun ([`queue`]).
+//! Every request has a number. Every message of a worker contains the number of its request and one of three things:
+//! progress, a response, or an error as a sentence for the user. Exactly one response or error ends a request, even
+//! if the worker crashes ([`pending`]). Several requests can fill the same place of the page, and only the latest
+//! counts: the page cancels the earlier ones and ignores their responses. The worker drops cancelled requests that it
+//! has not started ([`queue`]).
 //!
-//! What goes from worker to worker goes through the page, which passes it on as it is: a buffer that is transferred twice costs
-//! nothing. Browsers other than Chromium copy what goes through a port between workers, from process to process (143 MB in 35
-//! buffers take Firefox 620 ms so, and 15 ms by way of the page).
+//! Messages between workers go through the page, which forwards them unchanged. Transferring a buffer twice costs
+//! almost nothing. A direct port between workers is slower in all browsers except Chromium, because they copy the
+//! data between processes. In Firefox, 143 MB in 35 buffers take 620 ms over a port, and 15 ms through the page.
 //!
-//! The two readers of a load are ended when the analyst has the decoded runs: their memory is free then. [`wire`]
-//! says how a message becomes a JavaScript value.
+//! The page ends the two readers of a load when the analyst has the decoded runs, which frees their memory. [`wire`]
+//! describes how a message becomes a JavaScript value.
 
 pub mod analyst;
 pub mod files;
@@ -35,40 +35,40 @@ pub mod wire;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// Which build this is; a worker's first message is its own, so that a stale one is noticed.
+/// Identifies the build. A worker sends its own id first, so that the page notices an outdated worker.
 pub const BUILD_ID: &str = match option_env!("CROSSPROF_BUILD_ID") {
     Some(id) => id,
     None => "dev",
 };
 
-/// Number of a request among those to one worker, from 1.
+/// Number of a request to one worker, from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct RequestId(pub u32);
 
 impl RequestId {
-    /// Id of a request whose response nobody awaits.
+    /// Id of a request whose response is ignored.
     pub const UNAWAITED: RequestId = RequestId(0);
 }
 
-/// A request to a worker, and what comes of it. It may become JSON, and so may what comes of it, unless it says otherwise.
+/// A request to a worker, with the types of its results.
 pub trait Request: Into<Self::Worker> {
-    /// The requests of that worker.
+    /// Enum of all requests to the same worker.
     type Worker: Serialize + DeserializeOwned;
-    /// What the worker says before it is done, any number of times.
+    /// Message of the worker before the response. There may be any number of them.
     type Progress;
-    /// What the worker says in the end.
+    /// Final message of the worker.
     type Response;
 }
 
-/// A place of the page that a response fills: of the requests for it only the latest counts.
+/// A place of the page that a response fills. Only the latest request for a place counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     /// The view of a run.
     View,
     /// The comparison of runs.
     Comparison,
-    /// What the command palette found.
+    /// Results of the command palette.
     Search,
-    /// The numbers of the run with this number within its load.
+    /// The numbers of the run with this index within its load.
     Report(u32),
 }

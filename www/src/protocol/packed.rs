@@ -1,8 +1,9 @@
-//! Trees as bytes: for what is too large to cross as JavaScript values, each of which costs calls between the two worlds.
-//! Written and read by the same build, so there is no version. Pure.
+//! Binary encoding of JSON trees, for data that is too large to convert to JavaScript values one by one. Writer and
+//! reader belong to the same build, so there is no version number. Does not access the browser.
 //!
-//! A value is a tag and what the tag says: numbers take eight bytes; texts, lists and objects begin with a length of four.
-//! All numbers are little-endian. Unlike JSON, reading them needs no code for digits, of which the page has no other use.
+//! A value is a tag followed by its content. Numbers take eight bytes. Strings, lists and objects begin with a length
+//! of four bytes. All numbers are little-endian. Unlike JSON, this format needs no number parser, which the page uses
+//! nowhere else.
 
 use serde_json::{Map, Number, Value};
 
@@ -16,10 +17,10 @@ const TEXT: u8 = 6;
 const LIST: u8 = 7;
 const OBJECT: u8 = 8;
 
-/// Levels of lists and objects in one another, as in `serde_json`: reading goes down by recursion.
+/// Maximum nesting of lists and objects, as in `serde_json`. The reader is recursive.
 const MAX_DEPTH: u32 = 128;
 
-/// The bytes of a tree; nothing where a text or list is of four gigabytes.
+/// Serializes a tree. Returns `None` if a string or list is longer than `u32::MAX`.
 pub fn write(tree: &Value) -> Option<Vec<u8>> {
     let mut out = Vec::new();
     value(tree, &mut out)?;
@@ -63,7 +64,7 @@ fn bytes(text: &str, out: &mut Vec<u8>) -> Option<()> {
     Some(())
 }
 
-/// The tree of these bytes; nothing where they are not what [`write`] makes.
+/// Parses a tree. Returns `None` if the bytes are not valid output of [`write`].
 pub fn read(bytes: &[u8]) -> Option<Value> {
     let mut rest = Rest(bytes);
     let tree = rest.value(MAX_DEPTH)?;
@@ -125,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn trees_come_back_as_they_were() {
+    fn trees_survive_a_round_trip() {
         for tree in [
             json!(null),
             json!([]),
@@ -146,7 +147,7 @@ mod tests {
             for byte in [0, 3, 7, 9, 255] {
                 let mut damaged = bytes.clone();
                 damaged[at] = byte;
-                // Whatever it is, it is no panic and takes no more memory than the bytes.
+                // Damaged bytes must not cause a panic, nor use more memory than the input.
                 let _ = read(&damaged);
             }
         }

@@ -1,23 +1,23 @@
-//! The requests to one worker that are not answered yet. Pure: it knows no browser.
+//! Pending requests to one worker. Does not access the browser.
 
 use super::{Place, RequestId};
 
-/// What waits for the responses of one worker. `T` is whoever waits.
+/// Pending requests of one worker. `T` receives the results.
 #[derive(Debug)]
 pub struct Pending<T> {
     last: u32,
-    /// What waits, in the order of the requests, of which hardly more than a few wait at once.
+    /// Pending requests, oldest first. There are rarely more than a few.
     waiting: Vec<(RequestId, Option<Place>, T)>,
-    /// Why nothing is answered any more.
+    /// Reason why the worker has ended, if it has.
     ended: Option<String>,
 }
 
-/// A request that was opened.
+/// A request that was registered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Opened {
     /// Number of the request.
     pub id: RequestId,
-    /// An earlier request for the same place, which nobody waits for now.
+    /// Earlier request for the same place, which is now cancelled.
     pub superseded: Option<RequestId>,
 }
 
@@ -28,10 +28,10 @@ impl<T> Default for Pending<T> {
 }
 
 impl<T: Clone> Pending<T> {
-    /// Notes that someone waits. What waited for the same place is forgotten: the latest wins.
+    /// Registers a request. A request for the same place that is still pending is cancelled.
     ///
     /// # Errors
-    /// Why the worker answers nothing any more.
+    /// Returns the reason if the worker has ended.
     pub fn open(&mut self, place: Option<Place>, waiter: T) -> Result<Opened, String> {
         if let Some(reason) = &self.ended {
             return Err(reason.clone());
@@ -43,19 +43,19 @@ impl<T: Clone> Pending<T> {
         Ok(Opened { id, superseded })
     }
 
-    /// Forgets who waits for what fills a place: the request that they made.
+    /// Cancels the request for a place and returns its number.
     pub fn cancel(&mut self, place: Place) -> Option<RequestId> {
         let at = self.waiting.iter().position(|(_, of, _)| *of == Some(place))?;
         Some(self.waiting.remove(at).0)
     }
 
-    /// Who waits for the response to a request, of which there is progress. Nobody where it was superseded, cancelled or
-    /// answered, or is of no request.
+    /// Returns the receiver of a request that made progress. Returns `None` if the request was superseded, cancelled
+    /// or answered, or never existed.
     pub fn progress(&self, id: RequestId) -> Option<T> {
         self.at(id).and_then(|at| self.waiting.get(at)).map(|(.., waiter)| waiter.clone())
     }
 
-    /// Who waits for the response to a request, which is there: it is the last time that they hear of it.
+    /// Returns the receiver of a request whose response arrived, and removes the request.
     pub fn close(&mut self, id: RequestId) -> Option<T> {
         self.at(id).map(|at| self.waiting.remove(at).2)
     }
@@ -64,7 +64,7 @@ impl<T: Clone> Pending<T> {
         self.waiting.iter().position(|(of, ..)| *of == id)
     }
 
-    /// The worker answers nothing any more: everybody who waits is to hear why, and so is whoever asks later.
+    /// Returns all receivers when the worker ends. Later calls of [`Pending::open`] fail with this reason.
     pub fn end(&mut self, reason: &str) -> Vec<T> {
         self.ended.get_or_insert_with(|| reason.to_owned());
         std::mem::take(&mut self.waiting).into_iter().map(|(.., waiter)| waiter).collect()
@@ -88,13 +88,13 @@ mod tests {
         let third = opened(&mut pending, Some(Place::View), 'c');
         assert_eq!((first.superseded, other.superseded), (None, None));
         assert_eq!((second.superseded, third.superseded), (Some(first.id), Some(second.id)));
-        // The worker may have begun the earlier ones: what comes of them reaches nobody.
+        // The worker may have started the earlier requests, but their results are ignored.
         assert_eq!((pending.progress(first.id), pending.close(first.id), pending.close(second.id)), (None, None, None));
         assert_eq!((pending.close(third.id), pending.close(other.id)), (Some('c'), Some('r')));
     }
 
     #[test]
-    fn a_place_that_is_left_waits_for_nothing() {
+    fn a_cancelled_place_has_no_pending_request() {
         let mut pending = Pending::default();
         let id = opened(&mut pending, Some(Place::View), 'a').id;
         opened(&mut pending, Some(Place::Comparison), 'b');
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn a_response_is_heard_once_and_one_of_no_request_never() {
+    fn a_response_arrives_once_and_unknown_ids_are_ignored() {
         let mut pending = Pending::default();
         let id = opened(&mut pending, None, 'a').id;
         assert_eq!((pending.progress(id), pending.progress(id)), (Some('a'), Some('a')));
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn a_worker_that_ends_leaves_nobody_waiting() {
+    fn a_worker_that_ends_fails_all_pending_requests() {
         let mut pending = Pending::default();
         let done = opened(&mut pending, None, 'a').id;
         pending.close(done);

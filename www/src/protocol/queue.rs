@@ -1,10 +1,10 @@
-//! The requests that a worker has taken and not begun. Pure: it knows no browser.
+//! Requests that a worker has received but not started. Does not access the browser.
 
 use std::collections::VecDeque;
 
 use super::RequestId;
 
-/// Requests in the order in which they came, less those that were cancelled.
+/// Requests in order of arrival, without cancelled ones.
 #[derive(Debug)]
 pub struct Queue<Q> {
     waiting: VecDeque<(RequestId, Q)>,
@@ -17,22 +17,23 @@ impl<Q> Default for Queue<Q> {
 }
 
 impl<Q> Queue<Q> {
-    /// Takes a request.
+    /// Adds a request.
     pub fn push(&mut self, id: RequestId, request: Q) {
         self.waiting.push_back((id, request));
     }
 
-    /// Drops a request that was not begun. One that was is answered all the same, and the page ignores it.
+    /// Removes a request that has not started. If it has started, the worker still answers it, and the page ignores
+    /// the response.
     pub fn cancel(&mut self, id: RequestId) {
         self.waiting.retain(|(waiting, _)| *waiting != id);
     }
 
-    /// The request to begin now.
+    /// Returns the next request to start.
     pub fn pop(&mut self) -> Option<(RequestId, Q)> {
         self.waiting.pop_front()
     }
 
-    /// True where no request waits.
+    /// Returns true if no request is waiting.
     pub fn is_empty(&self) -> bool {
         self.waiting.is_empty()
     }
@@ -57,9 +58,9 @@ mod tests {
         assert!(queue.pop().is_none() && queue.is_empty());
     }
 
-    /// The page asks for a view while the worker is busy with another: of five views it makes the first and the last.
+    /// The page requests five views while the worker is busy. The worker makes only the first and the last.
     #[test]
-    fn a_busy_worker_makes_the_view_that_it_began_and_the_last_one() {
+    fn a_busy_worker_makes_only_the_first_and_the_last_view() {
         let (mut pending, mut queue) = (Pending::default(), Queue::default());
         let (mut begun, mut heard) = (Vec::new(), Vec::new());
         let mut busy_with = None;

@@ -1,4 +1,4 @@
-//! What the reader is asked. A reader gets one request, which decides what it does; one may have rehearsed before.
+//! Requests to a reader. A reader handles one request in its life, possibly after a warm-up.
 
 use crossprof::Warning;
 use crossprof::input::plan::FileKind;
@@ -9,7 +9,7 @@ use super::Request;
 use super::files::{FileDone, FileEntry, Groups};
 use super::wire::Packed;
 
-/// Every request to a reader.
+/// All requests to a reader.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum ReaderRequest {
     /// See [`RehearseReadingRequest`].
@@ -24,89 +24,89 @@ pub enum ReaderRequest {
     Arguments(ArgumentsRequest),
 }
 
-/// Unpack and decode files again and again, and throw away what they hold, until another request comes: what the browser has compiled
-/// well by then is fast for the first load. Attached: the list of the files.
+/// Warms up a reader: unpacks and decodes files repeatedly, and discards the result, until another request arrives.
+/// The browser then has optimized code for the first load. Attached: the list of files.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RehearseReadingRequest {
     /// Paths of the files, in the order of the list.
     pub paths: Vec<String>,
 }
 
-/// Say what files hold, and which of them are one run. Attached: the list of the files.
+/// Determines the kinds of files and which of them belong to one run. Attached: the list of files.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LookRequest {
     /// Paths of the files, in the order of the list.
     pub paths: Vec<String>,
 }
 
-/// What files hold.
+/// Kinds and groups of files.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Looked {
-    /// What each of them holds.
+    /// Kind of each file.
     pub kinds: Vec<FileKind>,
-    /// What to do with the files.
+    /// Files to load together, and files to ignore.
     pub groups: Groups,
 }
 
-/// Read files and pass on what is in them. Attached: the list of the files.
+/// Reads files and sends their content to the next worker. Attached: the list of files.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct UnpackRequest {
-    /// The files, in the order of the list.
+    /// Files, in the order of the list.
     pub files: Vec<FileEntry>,
 }
 
-/// How far reading is.
+/// Progress of reading.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum UnpackProgress {
     /// Bytes of a file were read.
     Read {
-        /// Index into the load's files.
+        /// Index of the file within the load.
         file: u32,
-        /// Bytes so far.
+        /// Bytes read so far.
         bytes: u64,
     },
     /// A file cannot be read.
     Unreadable {
-        /// Index into the load's files.
+        /// Index of the file within the load.
         file: u32,
-        /// Why the file could not be read, as a sentence.
+        /// Reason of the failure, as a sentence.
         reason: String,
     },
 }
 
-/// Decode what the other reader passes on, then hand the runs over to the analyst.
+/// Decodes the content that the other reader sends, then passes the runs to the analyst.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DecodeRequest {
-    /// The files that come.
+    /// Files that the other reader sends.
     pub files: Vec<FileEntry>,
-    /// Files that are there too and are not read, because another of the same host is.
+    /// Files that are not read, because another file of the same host is.
     pub left_out: Vec<FileEntry>,
 }
 
-/// How far decoding is.
+/// Progress of decoding.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum DecodeProgress {
     /// Events of a file were decoded.
     Events {
-        /// Index into the load's files.
+        /// Index of the file within the load.
         file: u32,
-        /// Events so far.
+        /// Events decoded so far.
         events: u64,
     },
-    /// Files are through: those of a while, for each message draws the list of files.
+    /// Files are finished. Collected for a while, because each message redraws the list of files.
     FilesDone(Vec<FileDone>),
-    /// Paths of files that were left out and are needed after all: what was read instead of them was no profile.
+    /// Paths of left-out files that are needed after all, because the file read in their place contains no profile.
     Wanted(Vec<String>),
 }
 
-/// Read a file again for everything that it says of an event. Attached: the file.
+/// Reads a file again to get all arguments of one event. Attached: the file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ArgumentsRequest {
-    /// The file's path.
+    /// Path of the file.
     pub file: String,
-    /// Path of the member that holds the event, where the file is an archive; else the file's.
+    /// Path of the archive member that contains the event, or the path of the file if it is not an archive.
     pub member: String,
-    /// Index of the event among those of the member.
+    /// Index of the event within the member.
     pub event: u32,
 }
 
@@ -170,30 +170,31 @@ impl From<DecodeRequest> for ReaderRequest {
     }
 }
 
-/// Messages from the reader that unpacks to the one that decodes. `Bytes` and `Foreseen` come with a buffer.
+/// Messages from the unpacking reader to the decoding reader. `Bytes` and `Foreseen` come with a buffer.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub enum FileChunk {
-    /// A file begins.
+    /// A file begins. Contains its index.
     File(u32),
-    /// The buffer holds what a large plane says besides its lines: see `crossprof::input::Outline`.
+    /// The attached buffer contains the metadata of a large plane, without its lines. See
+    /// `crossprof::input::Outline`.
     Foreseen {
-        /// Where the plane starts in the file.
+        /// Offset of the plane's start in the file, in bytes.
         start: u64,
-        /// Where the plane ends in the file.
+        /// Offset of the plane's end in the file, in bytes.
         end: u64,
     },
     /// A member of the file begins.
     Begin {
-        /// Path of the member, inside its archive where it came from one.
+        /// Path of the member, including its path inside the archive.
         path: String,
-        /// Size of the member, where known.
+        /// Size of the member in bytes, if known.
         size_bytes: Option<u64>,
     },
-    /// The first bytes of the buffer, as many as this, belong to the member.
+    /// Number of bytes at the start of the buffer that belong to the member.
     Bytes(u32),
     /// The member ends.
     End,
-    /// Something about the file.
+    /// A warning about the file.
     Warning(Warning),
     /// The file ends.
     FileEnd,

@@ -1,4 +1,4 @@
-//! What the analyst is asked about a run's timeline: pictures of it, and what is done on it.
+//! Requests to the analyst about the timeline: pictures and actions.
 
 use crossprof::pages::PageQuery;
 use crossprof::pages::timeline::Action;
@@ -10,82 +10,82 @@ use web_sys::ImageBitmap;
 
 use super::wire::Body;
 
-/// Make a part of what the first picture needs.
+/// Prepares a part of the data for the first picture.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PrepareRequest {
-    /// Number of the run within this load.
+    /// Index of the run within the load.
     pub run: u32,
 }
 
-/// What a [`PrepareRequest`] leaves to do.
+/// Remaining work after a [`PrepareRequest`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Left {
     /// Another part is left.
     Part,
-    /// To show the deputy what the run says of memory, of which there is some and not too much.
+    /// The timeline is ready. The run has memory records, few enough to send them to the second analyst in advance.
     Memory,
     /// Nothing is left.
     Nothing,
 }
 
-/// Draw a picture.
+/// Draws a picture of the timeline.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FrameRequest {
-    /// Number of the run within this load.
+    /// Index of the run within the load.
     pub run: u32,
-    /// What is to be seen.
+    /// Range, size and state of the picture.
     pub sight: Sight,
 }
 
-/// As what a part of the timeline is saved.
+/// Formats to save a part of the timeline.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub enum PictureForm {
-    /// The picture, names included, as a vector graphic.
+    /// The picture with names, as SVG.
     Svg,
-    /// The picture, names included, in the pixels of the screen.
+    /// The picture with names, as PNG in screen resolution.
     Png,
     /// The range of the picture, as a compressed Chrome trace.
     Trace,
 }
 
-/// Make a document of a part of the timeline.
+/// Saves a part of the timeline as a document.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PictureRequest {
-    /// Number of the run within this load.
+    /// Index of the run within the load.
     pub run: u32,
-    /// What is to be seen.
+    /// Range, size and state of the picture.
     pub sight: Sight,
-    /// What stands above the picture.
+    /// Title above the picture.
     pub title: String,
-    /// Form of the picture.
+    /// Format of the document.
     pub form: PictureForm,
 }
 
-/// A picture: its parts are transferred, and shown without a copy.
+/// A picture of the timeline. Its bitmaps are transferred and shown without a copy.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Frame {
-    /// The names of the tracks.
+    /// Names of the tracks.
     pub names: ImageBitmap,
     /// The events.
     pub events: ImageBitmap,
-    /// What the picture shows.
+    /// Description of the visible content.
     pub seen: Seen,
 }
 
-/// What a picture shows.
+/// Describes the content of a picture.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Seen {
-    /// Start and end of all that there is, in picoseconds from the start of the capture.
+    /// Start and end of the whole timeline, in picoseconds from the start of the capture.
     pub all_ps: (i64, i64),
-    /// Start and end of the range that was drawn, in picoseconds from the start of the capture.
+    /// Start and end of the drawn range, in picoseconds from the start of the capture.
     pub range_ps: (i64, i64),
-    /// Height of all rows.
+    /// Height of all rows, in CSS pixels.
     pub height: u32,
-    /// How far the rows are scrolled up.
+    /// Vertical scroll offset of the rows.
     pub scroll: u32,
-    /// What the edge of a range that is dragged to the pointer snaps to, in picoseconds from the start of the capture.
+    /// Time that the edge of a dragged range snaps to, in picoseconds from the start of the capture.
     pub edge_ps: Option<i64>,
-    /// What is said of the event below the pointer, a line each.
+    /// Description of the event below the pointer, one string per line.
     pub tip: Vec<String>,
 }
 
@@ -103,21 +103,21 @@ impl Body for Frame {
     }
 }
 
-/// Draw the slim picture of the whole capture.
+/// Draws the small picture of the whole capture.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StripRequest {
-    /// Number of the run within this load.
+    /// Index of the run within the load.
     pub run: u32,
-    /// Size in pixels of the screen.
+    /// Width and height in device pixels.
     pub size: (u32, u32),
-    /// The dark theme.
+    /// True for the dark theme.
     pub dark: bool,
 }
 
-/// The slim picture.
+/// The small picture of the whole capture.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StripPicture {
-    /// The picture.
+    /// The bitmap.
     pub bitmap: ImageBitmap,
     /// Length of the capture in picoseconds.
     pub length_ps: i64,
@@ -135,15 +135,15 @@ impl Body for StripPicture {
     }
 }
 
-/// Do something on the timeline.
+/// Performs an action on the timeline.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TimelineRequest {
-    /// Number of the run within this load.
+    /// Index of the run within the load.
     pub run: u32,
-    /// What is seen.
+    /// Range, size and state of the picture.
     pub sight: Sight,
-    /// What is done.
+    /// Action to perform.
     pub action: Action,
-    /// The orders and choices of the tables that come of it.
+    /// Sorting and options of the tables in the result.
     pub query: PageQuery,
 }

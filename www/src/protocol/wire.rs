@@ -1,8 +1,7 @@
-//! Messages as JavaScript values: `[id, kind, body, attachments...]`, where an attachment is a list of files or a
-//! buffer.
+//! Messages as JavaScript values: `[id, kind, body, attachments...]`. An attachment is a list of files or a buffer.
 //!
-//! A body is made and read by serde: what is small becomes JavaScript values, what is large bytes in a buffer that is
-//! transferred. Bodies are read by way of a tree, which costs little code per type.
+//! Serde converts bodies. Small ones become JavaScript values, and large ones become bytes in a buffer that is
+//! transferred. Bodies are read through a generic tree, which needs little code per type.
 
 use js_sys::{Array, ArrayBuffer, Uint8Array};
 use serde::Serialize;
@@ -11,42 +10,42 @@ use wasm_bindgen::{JsCast, JsValue};
 
 use super::{RequestId, packed};
 
-/// What a message does.
+/// Kind of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Asks for something.
+    /// A request.
     Request,
-    /// Says that nobody waits for the response any more.
+    /// Cancels a request: its response is not needed.
     Cancel,
-    /// Says how far a request is.
+    /// Progress of a request.
     Progress,
-    /// Ends a request, with what was asked for.
+    /// Ends a request with its response.
     Response,
-    /// Ends a request; the body is a sentence that says why there is nothing.
+    /// Ends a request with an error. The body is a sentence for the user.
     Error,
-    /// For the next worker of the load, to which the page passes it on as it is. Attached: what is transferred.
+    /// For the next worker of the load. The page forwards it unchanged. Attached: buffers, which are transferred.
     Onward,
-    /// For the worker of the load before this one, to which the page passes it on as it is.
+    /// For the previous worker of the load. The page forwards it unchanged.
     Back,
 }
 
 const KINDS: [Kind; 7] =
     [Kind::Request, Kind::Cancel, Kind::Progress, Kind::Response, Kind::Error, Kind::Onward, Kind::Back];
 
-/// A message that came.
+/// A received message.
 #[derive(Clone, Debug)]
 pub struct Message {
-    /// The request that it is about.
+    /// Id of the request.
     pub id: RequestId,
-    /// What the message does.
+    /// Kind of the message.
     pub kind: Kind,
-    /// What the message says; see [`Body::from_js`].
+    /// Content of the message. See [`Body::from_js`].
     pub body: JsValue,
-    /// What came with the message.
+    /// Attached buffers or lists of files.
     pub attachments: Array,
 }
 
-/// A message to send.
+/// Creates a message to send.
 pub fn message(id: RequestId, kind: Kind, body: &JsValue, attachments: &[JsValue]) -> Array {
     let out = Array::of3(&id.0.into(), &(kind as u32).into(), body);
     for attachment in attachments {
@@ -56,7 +55,7 @@ pub fn message(id: RequestId, kind: Kind, body: &JsValue, attachments: &[JsValue
 }
 
 impl Message {
-    /// A message that came; nothing for a foreign one.
+    /// Parses a received message. Returns `None` if it has another format.
     pub fn read(data: JsValue) -> Option<Message> {
         let parts: Array = data.dyn_into().ok()?;
         let number = |at| parts.get(at).as_f64();
@@ -66,16 +65,16 @@ impl Message {
     }
 }
 
-/// What a message says.
+/// Content of a message.
 pub trait Body: Sized {
-    /// The body as a JavaScript value. What is transferred, not copied, is added to `transferred`.
+    /// Converts the body to a JavaScript value. Adds objects to transfer, rather than copy, to `transferred`.
     fn to_js(&self, transferred: &Array) -> Option<JsValue>;
 
-    /// The body from a JavaScript value; nothing where it is of another type.
+    /// Converts a JavaScript value to the body. Returns `None` if the type does not match.
     fn from_js(body: JsValue) -> Option<Self>;
 }
 
-// Whole numbers of 64 bits are `BigInt`: a `number` loses digits of large ones.
+// 64-bit integers become `BigInt`, because a `number` loses digits of large values.
 const VALUES: serde_wasm_bindgen::Serializer =
     serde_wasm_bindgen::Serializer::json_compatible().serialize_large_number_types_as_bigints(true);
 
@@ -89,32 +88,32 @@ impl<T: Serialize + DeserializeOwned> Body for T {
     }
 }
 
-/// A text that crosses as its bytes, in a buffer that is transferred.
+/// Text or bytes in a buffer that is transferred.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Document(ArrayBuffer);
 
 impl Document {
-    /// A document of a text.
+    /// Creates a document from text.
     pub fn new(text: &str) -> Document {
         Document(Uint8Array::from(text.as_bytes()).buffer())
     }
 
-    /// A document of bytes.
+    /// Creates a document from a buffer.
     pub fn of(buffer: ArrayBuffer) -> Document {
         Document(buffer)
     }
 
-    /// The bytes, for the browser.
+    /// Returns the buffer.
     pub fn buffer(&self) -> &ArrayBuffer {
         &self.0
     }
 
-    /// The bytes, for this program.
+    /// Copies the bytes out of the buffer.
     pub fn to_vec(&self) -> Vec<u8> {
         Uint8Array::new(&self.0).to_vec()
     }
 
-    /// The text, for this program.
+    /// Copies the content out of the buffer as text. Empty if it is not valid UTF-8.
     pub fn text(&self) -> String {
         String::from_utf8(self.to_vec()).unwrap_or_default()
     }
@@ -131,7 +130,7 @@ impl Body for Document {
     }
 }
 
-/// Something large that crosses as bytes, in a buffer that is transferred.
+/// A large value that crosses as bytes in a buffer that is transferred.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Packed<T>(pub T);
 

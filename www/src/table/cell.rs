@@ -1,25 +1,25 @@
-//! How a table's values look: three digits in the cell, four on hover, every digit in copies.
+//! Formats table values: three digits in cells, four on hover, all digits in copies.
 
 use crossprof::format;
 use crossprof::table::{Cell, Column, Unit};
 
-/// Characters of a text anywhere in the page: a name may be a megabyte long.
+/// Maximum length of any text on the page, in characters. A name in a trace may be a megabyte long.
 pub const WHOLE_CHARS: usize = 4000;
 
-/// What stands in the cell; a text of more than `name_chars` characters is cut in the middle.
+/// Formats a cell. Text with more than `name_chars` characters is cut in the middle.
 pub fn short(cell: &Cell, unit: Unit, name_chars: usize) -> String {
     match cell {
         Cell::Absent => format::DASH.to_owned(),
         Cell::Text(text) => format::shorten(&format::printable(bounded(text)), name_chars),
         Cell::Flag(yes) => if *yes { "yes" } else { "" }.to_owned(),
-        // A number without a fraction arrives as a whole one, whatever its unit.
+        // A number without a fraction arrives as an integer, for all units.
         Cell::Int(value) if matches!(unit, Unit::Count | Unit::Text) => format::count(*value),
         Cell::Int(value) => crossprof::table::unit::short(*value as f64, unit),
         Cell::Float(value) => crossprof::table::unit::short(*value, unit),
     }
 }
 
-/// The whole text, or a number with four digits; nothing if the cell shows as much.
+/// Returns the full text, or a number with four digits. Returns `None` if the cell already shows the same.
 pub fn whole(cell: &Cell, unit: Unit, name_chars: usize) -> Option<String> {
     let text = match cell {
         Cell::Absent => "not measured".to_owned(),
@@ -31,7 +31,7 @@ pub fn whole(cell: &Cell, unit: Unit, name_chars: usize) -> Option<String> {
     (text != short(cell, unit, name_chars)).then_some(text)
 }
 
-/// The number in a cell.
+/// Returns the number in a cell.
 pub fn number(cell: &Cell) -> Option<f64> {
     match cell {
         Cell::Int(value) => Some(*value as f64),
@@ -40,7 +40,7 @@ pub fn number(cell: &Cell) -> Option<f64> {
     }
 }
 
-/// The value as a spreadsheet wants it: no groups, no unit; empty where not measured.
+/// Formats a value for spreadsheets: no digit groups, no unit, and empty if not measured.
 pub fn raw(cell: &Cell) -> String {
     match cell {
         Cell::Absent => String::new(),
@@ -51,7 +51,8 @@ pub fn raw(cell: &Cell) -> String {
     }
 }
 
-/// Tab-separated values with a header: what the clipboard gets. Tabs and line breaks inside texts become spaces.
+/// Formats a table as tab-separated values with a header, for the clipboard. Tabs and line breaks inside text become
+/// spaces.
 pub fn tsv(columns: &[Column], rows: &[Vec<Cell>]) -> String {
     let mut out: String = columns.iter().map(|column| column.key).collect::<Vec<_>>().join("\t");
     out.push('\n');
@@ -63,14 +64,14 @@ pub fn tsv(columns: &[Column], rows: &[Vec<Cell>]) -> String {
     out
 }
 
-/// Whether values of this unit stand at the right, digits under digits.
+/// Returns true if values of this unit are right-aligned.
 pub fn is_number(unit: Unit) -> bool {
     !matches!(unit, Unit::Text | Unit::Flag)
 }
 
-/// The text, shortened so that cutting it in the middle stays cheap.
+/// Cuts long text, so that later processing is cheap.
 fn bounded(text: &str) -> &str {
-    // The end of a megabyte is not worth a walk through it.
+    // Counting the characters of a megabyte of text would take too long.
     let mut end = text.len().min(4 * WHOLE_CHARS);
     while !text.is_char_boundary(end) {
         end -= 1;
@@ -100,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn copies_stay_in_their_cells() {
+    fn tabs_and_line_breaks_do_not_split_cells() {
         let column = crossprof::table::column("name", "Kernel", Unit::Text, "Name.");
         assert_eq!(tsv(&[column], &[vec![Cell::Text("a\tb\nc".into())]]), "name\na b c\n");
     }

@@ -1,35 +1,35 @@
-//! What the last word of a filter may become: a condition on a column by its heading, then a value of the column.
+//! Completions of a filter's last word: first a condition on a column, by its heading, then a value of that column.
 
 use crossprof::pages::TableBlock;
 use crossprof::table::{Cell, Unit, is_called};
 
 use super::terms::terms;
 
-/// Columns or values that are offered.
+/// Maximum number of columns or values to offer.
 const MOST: usize = 20;
 
-/// One way to go on.
+/// A completion of the filter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Completion {
-    /// The whole filter then.
+    /// The whole filter with the completion.
     pub filter: String,
-    /// What is offered: a heading as it is on the screen, or a value.
+    /// Text shown in the list: a column heading as on the screen, or a value.
     pub label: String,
-    /// Key of the column; empty for a value.
+    /// Key of the column. Empty for a value.
     pub note: String,
-    /// Nothing follows that could be completed.
+    /// True if nothing can follow this completion.
     pub is_whole: bool,
 }
 
-/// Whole filters that begin with what was typed; conditions on every column behind a space.
+/// Returns completions of the typed filter. After a space, offers a condition on every column.
 pub fn completions(table: &TableBlock, typed: &str) -> Vec<Completion> {
-    // Behind a space a new word begins.
+    // A space starts a new word.
     let last = terms(typed).pop().filter(|last| typed.ends_with(last.as_str())).unwrap_or_default();
     let (before, word) = typed.split_at(typed.len() - last.len());
     let (sign, word) = word.strip_prefix('-').map_or(("", word), |word| ("-", word));
     let Some(at) = word.find([':', '=', '<', '>']) else {
         let word = word.trim_start_matches('"').to_ascii_lowercase();
-        // Of a heading any word may begin so; headings that begin so come first.
+        // Any word of a heading may match. Headings whose first word matches come first.
         let place = |title: &str, key: &str| {
             let title = title.to_ascii_lowercase();
             let starts = title.match_indices(' ').map(|(at, _)| at + 1);
@@ -49,7 +49,7 @@ pub fn completions(table: &TableBlock, typed: &str) -> Vec<Completion> {
         columns.sort_by_key(|(place, _)| *place);
         let of = |column: &crossprof::pages::ColumnBlock| {
             let is_text = column.unit == Unit::Text;
-            // A heading that is marked has its name before the mark.
+            // A heading may end with a mark, which is not part of its name.
             let title = column.title.trim_end_matches(" ≤");
             Completion {
                 filter: format!(

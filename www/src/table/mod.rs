@@ -1,4 +1,4 @@
-//! What a table shows: its values as texts, the order after a click, which rows lie in the window. Pure values.
+//! Content of tables: values as text, sorting after a click, visible rows, and filters. Does not access the browser.
 
 pub mod cell;
 pub mod completion;

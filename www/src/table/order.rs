@@ -1,12 +1,12 @@
-//! The order of rows after a click on a heading.
+//! Sorting after a click on a heading.
 
 use crossprof::pages::ColumnBlock;
 use crossprof::table::Sort;
 
 use super::cell;
 
-/// The order after a click on a column's heading: numbers start with the largest, texts with the first; a second click
-/// turns the order around, a third returns to the table's own.
+/// Returns the sorting after a click on a column's heading. The first click sorts numbers from the largest and text
+/// from the first. The second click reverses the order, and the third restores the table's own order.
 pub fn clicked(current: Option<&Sort>, column: &ColumnBlock) -> Option<Sort> {
     let first = cell::is_number(column.unit);
     let to = |descending| Some(Sort { column: column.key.clone(), descending });
@@ -23,7 +23,7 @@ mod tests {
     use crossprof::table::Unit;
 
     #[test]
-    fn clicks_go_round() {
+    fn clicks_cycle_through_the_orders() {
         let column = |key: &str, unit| ColumnBlock {
             key: key.into(),
             title: key.into(),

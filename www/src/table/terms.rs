@@ -1,9 +1,9 @@
-//! The terms of a filter, as they were typed: each is a separate chip in the top bar. What they mean is the library's
-//! (`crossprof::table::Filter`).
+//! The terms of a filter as the user typed them. Each term is a chip in the top bar. The library defines their
+//! meaning (`crossprof::table::Filter`).
 
 pub use crossprof::table::terms;
 
-/// The filter without its term number `at`.
+/// Returns the filter without the term at index `at`.
 pub fn without(filter: &str, at: usize) -> String {
     let mut left = terms(filter);
     if at < left.len() {
@@ -12,7 +12,7 @@ pub fn without(filter: &str, at: usize) -> String {
     left.join(" ")
 }
 
-/// The filter with `term` as its only condition on the column `key`; without it where it held already.
+/// Sets `term` as the only condition on the column `key`. Removes the term if the filter already contains it.
 pub fn toggled(filter: &str, key: &str, term: &str) -> String {
     let mut all = terms(filter);
     let held = all.iter().any(|it| it == term);
@@ -28,7 +28,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn terms_are_taken_away_one_by_one() {
+    fn terms_are_removed_one_by_one() {
         let filter = " category:\"loop fusion\"  -copy step=3 ";
         assert_eq!(terms(filter), ["category:\"loop fusion\"", "-copy", "step=3"]);
         assert_eq!(without(filter, 1), "category:\"loop fusion\" step=3");
@@ -38,7 +38,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_is_chosen_left_and_changed() {
+    fn toggling_a_term_adds_removes_and_replaces_it() {
         let one = toggled("-copy step=2", "step", "step=\"3\"");
         assert_eq!(one, "-copy step=\"3\"");
         assert_eq!(toggled(&one, "step", "step=\"3\""), "-copy");

@@ -1,11 +1,11 @@
-//! Virtual rows: only those in sight (and a few around them) are in the document.
+//! Virtual rows: only the visible rows, and a few around them, are in the document.
 
-/// The rows to draw, and the free space above and below that stands for the others.
+/// The rows to draw, and the heights that replace the rows above and below.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Window {
-    /// First row drawn.
+    /// Index of the first drawn row.
     pub first: usize,
-    /// Index behind the last row drawn.
+    /// Index after the last drawn row.
     pub end: usize,
     /// Height of the rows above, in pixels.
     pub above_px: f64,
@@ -13,10 +13,11 @@ pub struct Window {
     pub below_px: f64,
 }
 
-/// Rows drawn beyond each edge, so that scrolling shows no white.
+/// Number of rows drawn beyond each edge, so that scrolling shows no empty space.
 const MARGIN: usize = 12;
 
-/// The window of a list of `rows` rows, each `row_px` high, scrolled by `scroll_px` in a view `height_px` high.
+/// Returns the rows to draw of a list of `rows` rows. Each row is `row_px` high, the list is scrolled by `scroll_px`,
+/// and the view is `height_px` high.
 pub fn window(rows: usize, row_px: f64, scroll_px: f64, height_px: f64) -> Window {
     let row_px = row_px.max(1.0);
     let top = (scroll_px.max(0.0) / row_px) as usize;
@@ -43,7 +44,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rows_in_sight_are_drawn() {
+    fn visible_rows_are_drawn() {
         let window = window(1000, 20.0, 2000.0, 200.0);
         assert!(window.first <= 100 && window.end >= 110);
     }

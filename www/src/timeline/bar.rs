@@ -1,4 +1,5 @@
-//! The buttons above the picture. All are one function: what Leptos compiles for each would not fit.
+//! The buttons above the picture. One function makes all of them, because Leptos code for each button would exceed
+//! the size limit.
 
 use std::rc::Rc;
 
@@ -13,30 +14,31 @@ use crate::components::live::live;
 use crate::protocol::timeline::PictureForm;
 use crate::state::State;
 
-/// What is saved or handed over: its button, what that does, the end of the file's name and its type; nothing is saved for Perfetto.
+/// Output formats: form, label, description, suffix of the file name, and media type. The last two are empty for
+/// Perfetto, which saves no file.
 const FORMS: [(PictureForm, &str, &str, &str, &str); 4] = [
     (PictureForm::Svg, "SVG", "Save the picture as SVG", "timeline.svg", "image/svg+xml"),
     (PictureForm::Png, "PNG", "Save the picture as PNG", "timeline.png", "image/png"),
     (
         PictureForm::Trace,
         "Trace",
-        "Save the selected range, else what is in sight, as a Chrome trace (trace.json.gz), which Perfetto and XProf open",
+        "Save the selected range, or the visible one, as a Chrome trace (trace.json.gz) for Perfetto and XProf",
         "trace.json.gz",
         "application/gzip",
     ),
     (
         PictureForm::Trace,
         "Open in Perfetto",
-        "Opens ui.perfetto.dev in another tab and passes the selected range, else what is in sight, to that page, in this browser",
+        "Open ui.perfetto.dev in another tab and pass it the selected range, or the visible one. The data stays in this browser",
         "",
         "",
     ),
 ];
 
-/// The surface, where a view may hold it.
+/// The surface in a form that views can store.
 type Held = StoredValue<Rc<Surface>, LocalStorage>;
 
-/// A button: its label, what it does in words, and does.
+/// Renders a button with a label, a description and an action.
 #[inline(never)]
 pub fn button(label: &str, what: &'static str, does: Box<dyn Fn()>) -> AnyView {
     view! { <button class="plain" title=what on:click=move |_| does()>{label.to_owned()}</button> }.into_any()
@@ -49,7 +51,7 @@ fn acts(surface: Held, action: Action) -> Box<dyn Fn()> {
     })
 }
 
-/// What is saved, what is kept, to go there, and what is hidden, to show it again.
+/// Renders the buttons that save, go to flags and kept ranges, and show hidden tracks.
 pub fn buttons(surface: &Rc<Surface>, run: u32) -> AnyView {
     let (state, said, surface) = (State::get(), surface.said, StoredValue::new_local(surface.clone()));
     live(move || {
@@ -73,11 +75,11 @@ pub fn buttons(surface: &Rc<Surface>, run: u32) -> AnyView {
     })
 }
 
-/// Saves a part of the timeline, or passes it to another page.
+/// Saves a part of the timeline, or passes it to Perfetto.
 fn save(surface: &Rc<Surface>, state: State, run: u32, at: usize) {
     let (form, _, _, end, kind) = FORMS[at];
     let name = untrack(|| state.name_of(run));
-    // A browser opens another page only while it handles the click.
+    // Open the tab now: a browser allows it only during the click.
     let perfetto = if end.is_empty() { Perfetto::open() } else { None };
     let title = name.clone();
     let take = Box::new(move |picture: crate::protocol::wire::Document| match perfetto {
@@ -87,7 +89,7 @@ fn save(surface: &Rc<Surface>, state: State, run: u32, at: usize) {
     surface.picture(name, form, take);
 }
 
-/// The name of the selected flag or range that is kept; of another range, how to keep it.
+/// Renders the name of the selected flag or kept range. For another selected range, renders a button that keeps it.
 pub fn naming(surface: &Rc<Surface>) -> AnyView {
     let (said, surface) = (surface.said, StoredValue::new_local(surface.clone()));
     live(move || {
@@ -97,7 +99,7 @@ pub fn naming(surface: &Rc<Surface>) -> AnyView {
             let rename = move |event| acts(surface, Action::Keep(Keep::Rename(event_target_value(&event))))();
             let field = view! { <input type="text" class="table-filter timeline-name" aria-label="Name of the flag or range" prop:value=name on:change=rename /> };
             parts.push(field.into_any());
-            parts.push(button("Remove", "Do not keep it any more", acts(surface, Action::Keep(Keep::Remove))));
+            parts.push(button("Remove", "Remove this flag or range", acts(surface, Action::Keep(Keep::Remove))));
         } else if said.area.with(Option::is_some) {
             let keep = move || surface.with_value(|surface| surface.keep_area());
             parts.push(button("Keep this range", "Keep the selected range with a name", Box::new(keep)));

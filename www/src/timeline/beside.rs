@@ -1,5 +1,5 @@
-//! Another run below the timeline of a run, moved with it: the start of a step, or the selected events, stand below each other, and ops have
-//! the colours of what they gained or lost.
+//! A second run below the timeline of the first. The two timelines move together, aligned at the start of a step or
+//! at the selected events. Colors show the time that ops gained or lost.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -17,20 +17,20 @@ use crate::protocol::wire::Document;
 use crate::state::{Run, State};
 use crate::{ask, browser};
 
-/// Key of the address: the number of the other run.
+/// Key of the other run's number in the address.
 pub const BESIDE: &str = "beside";
 
-/// The choice of another run, and its timeline.
+/// Renders the selection of another run, and its timeline.
 #[component]
 pub fn Beside(
     /// The upper run.
     run: Run,
-    /// What is seen of it.
+    /// Timeline of the upper run.
     upper: Rc<Surface>,
 ) -> impl IntoView {
     let state = State::get();
     let of = run.id;
-    // Earlier results have no events to show.
+    // Imported reports have no events to show.
     let others = move || {
         let is_other = |run: &Run| run.id != of && run.report.with_untracked(|report| report.profile.is_from_events());
         state.runs.with(|runs| runs.iter().filter(|run| is_other(run)).cloned().collect::<Vec<Run>>())
@@ -49,7 +49,7 @@ pub fn Beside(
         })
     };
     let upper = StoredValue::new_local(upper);
-    // Nothing changes while the same run is chosen, whatever else does in the address.
+    // The address changes often. Update only when another run is selected.
     let shown = RwSignal::new(String::new());
     follow(move || {
         let is_there = |id: &String| others().iter().any(|run| run.id.to_string() == *id);
@@ -69,7 +69,7 @@ pub fn Beside(
     }
 }
 
-/// The lower run, and what holds it to the upper one.
+/// Renders the lower run and aligns it with the upper one.
 fn pair(state: State, run: &Run, upper: Rc<Surface>, other: Run) -> AnyView {
     let filter = state.route.with_untracked(|route| route.query.filter.clone());
     let lower = Surface::new(state, other.clone(), Sight { filter, ..Sight::default() });
@@ -80,7 +80,7 @@ fn pair(state: State, run: &Run, upper: Rc<Surface>, other: Run) -> AnyView {
     });
     colour(state, [(run, &upper), (&other, &lower)]);
     let said = RwSignal::new(String::new());
-    // An address that names a range means it.
+    // If the address names a range, keep it.
     align(&upper, &lower, None, upper.range().is_none(), said);
     let (above, below) = (StoredValue::new_local(upper), StoredValue::new_local(lower.clone()));
     on_cleanup(move || above.with_value(Surface::alone));
@@ -110,7 +110,7 @@ fn pair(state: State, run: &Run, upper: Rc<Surface>, other: Run) -> AnyView {
         <div class="timeline-bar">
             <span>{name}</span>
             <label class="quiet">"Align at step "<input class="timeline-step" type="number" placeholder="median" on:change=by_step /></label>
-            {button("Align the selected events", "Put the selected events of the two runs below each other", Box::new(by_events))}
+            {button("Align the selected events", "Align the two runs at their selected events", Box::new(by_events))}
             <span class="quiet" role="status">{says(move || said.get())}</span>
             {live(legend)}
         </div>
@@ -120,16 +120,16 @@ fn pair(state: State, run: &Run, upper: Rc<Surface>, other: Run) -> AnyView {
     .into_any()
 }
 
-/// Lets a deputy compare the two, and each analyst colour its ops.
+/// Makes the second analyst compare the runs, and each analyst color its ops.
 fn colour(state: State, runs: [(&Run, &Rc<Surface>); 2]) {
     let entry = |(run, _): (&Run, _)| SubjectEntry { name: state.name_of(run.id), ..SubjectEntry::default() };
     let subjects = Subjects { subjects: runs.map(entry).to_vec(), baseline: 0, weak_scaling: None };
-    // A buffer that was sent cannot be sent again.
+    // Create a buffer for each request, because a transferred buffer cannot be sent again.
     let profile =
         |(run, _): (&Run, _)| JsValue::from(run.report.with_untracked(|report| browser::buffer(&report.document)));
     for ((of, surface), side) in runs.into_iter().zip(0..) {
         let (run, surface) = (of.clone(), surface.clone());
-        // Without it the ops keep their own colours.
+        // If the comparison fails, the ops keep their own colors.
         let coloured = move |done: Result<Document, String>| surface.update(|sight| sight.by_change = done.is_ok());
         let colour = move |changes: Result<Document, String>| match changes {
             Ok(changes) => {
@@ -143,7 +143,8 @@ fn colour(state: State, runs: [(&Run, &Rc<Surface>); 2]) {
     }
 }
 
-/// Puts the starts of a step below each other, where both runs have it; else the starts of the captures.
+/// Aligns the starts of a step, if both runs have it, otherwise the starts of the captures. Without a number, uses
+/// each run's median step.
 fn align(upper: &Rc<Surface>, lower: &Rc<Surface>, step: Option<u32>, shows_step: bool, said: RwSignal<String>) {
     let found = Rc::new(RefCell::new([None, None]));
     for (surface, side) in [(upper, 0), (lower, 1)] {
@@ -157,7 +158,7 @@ fn align(upper: &Rc<Surface>, lower: &Rc<Surface>, step: Option<u32>, shows_step
             said.set(match (above.zip(below), step) {
                 (Some(_), Some(step)) => format!("aligned at the start of step {step}"),
                 (Some(_), None) => "aligned at the start of each run's median step".to_owned(),
-                (None, _) => "not both runs have this step: aligned at the start of the captures".to_owned(),
+                (None, _) => "aligned at the start of the captures, because not both runs have this step".to_owned(),
             });
             upper.hold(&lower, by, if shows_step { [above, below] } else { [None, None] });
         };
@@ -166,8 +167,8 @@ fn align(upper: &Rc<Surface>, lower: &Rc<Surface>, step: Option<u32>, shows_step
 }
 
 impl Surface {
-    /// Moves a lower run with this one from now on: what is at a time here is `by_ps` later there. Shows the longer of the ranges, where
-    /// there are any.
+    /// Makes a lower run move with this one. A time in this run corresponds to a time `by_ps` later in the lower run.
+    /// If both ranges are given, shows the longer one.
     fn hold(self: &Rc<Surface>, lower: &Rc<Surface>, by_ps: i64, ranges: [Option<(i64, i64)>; 2]) {
         let (Some(above), Some(below)) = (self.extent(), lower.extent()) else { return };
         let all = (above.0.min(below.0 - by_ps), above.1.max(below.1 - by_ps));

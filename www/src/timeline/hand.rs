@@ -1,4 +1,4 @@
-//! What the hand does on the timeline, heard by one listener.
+//! Input events of the timeline. One listener handles all of them.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -13,7 +13,7 @@ use super::pointer::{Pointers, wheel};
 use super::surface::Surface;
 use crate::components::tip::Tips;
 
-/// Events of the browser that are heard.
+/// Browser events that the listener handles.
 const HEARD: [&str; 11] = [
     "pointerdown",
     "pointermove",
@@ -28,16 +28,16 @@ const HEARD: [&str; 11] = [
     "blur",
 ];
 
-/// Hears the hand until it is dropped.
+/// Handles input until it is dropped.
 pub struct Hand {
     element: HtmlElement,
     listener: Closure<dyn FnMut(Event)>,
-    /// Where the pointer is in the window.
+    /// Position of the pointer in the window.
     pub pointer: Rc<Cell<(f64, f64)>>,
 }
 
 impl Hand {
-    /// A hand on the element that shows the timeline.
+    /// Listens for input on the element that shows the timeline.
     pub fn new(surface: &Rc<Surface>, element: &HtmlElement, tips: Tips) -> Hand {
         let pointer = Rc::new(Cell::new((0.0, 0.0)));
         let (motion, pointers) = (Rc::new(Motion::default()), Pointers::default());
@@ -65,7 +65,7 @@ impl Hand {
                 match name.as_str() {
                     "pointerdown" => {
                         pointers.down(&surface, event, here);
-                        // Fails for a pointer that is gone.
+                        // Fails if the pointer no longer exists.
                         let _ = shown.set_pointer_capture(event.pointer_id());
                     }
                     "pointermove" => {
@@ -88,19 +88,19 @@ impl Hand {
             }
         });
         for name in HEARD {
-            // Fails for no element that is there.
+            // Adding a listener to an existing element cannot fail.
             let _ = element.add_event_listener_with_callback(name, listener.as_ref().unchecked_ref());
         }
         Hand { element: element.clone(), listener, pointer }
     }
 }
 
-/// An element that is taken out of the document loses the focus, and would say so.
+/// Removes the listener. An element that leaves the document loses the focus and would send an event.
 impl Drop for Hand {
     fn drop(&mut self) {
         for name in HEARD {
             let listener = self.listener.as_ref().unchecked_ref();
-            // Fails for no element that is there.
+            // Removing a listener from an existing element cannot fail.
             let _ = self.element.remove_event_listener_with_callback(name, listener);
         }
     }

@@ -1,4 +1,4 @@
-//! The keys of the timeline: the union of those that people know from Perfetto and from XProf.
+//! Keyboard shortcuts of the timeline, which combine those of Perfetto and XProf.
 
 use std::rc::Rc;
 
@@ -10,7 +10,7 @@ use super::motion::Motion;
 use super::surface::{Area, Surface};
 use crate::browser;
 
-/// Does what a key says; true where it says anything. Letters mean what they say without regard to their case.
+/// Handles a key. Returns true if the key has an action. Most letters work in both cases.
 pub fn on_key(surface: &Rc<Surface>, motion: &Rc<Motion>, event: &KeyboardEvent) -> bool {
     let key = event.key();
     let is_alt = event.alt_key() && !event.ctrl_key() && !event.meta_key();
@@ -48,7 +48,7 @@ pub fn on_key(surface: &Rc<Surface>, motion: &Rc<Motion>, event: &KeyboardEvent)
     true
 }
 
-/// What needs nothing of the worker.
+/// Handles keys that need no request to the worker.
 fn shows(surface: &Rc<Surface>, key: &str) -> bool {
     match key {
         "f" | "F" => surface.focus(),
@@ -66,7 +66,7 @@ fn shows(surface: &Rc<Surface>, key: &str) -> bool {
     true
 }
 
-/// The time of the selected event becomes the selected range.
+/// Selects the time range of the selected event.
 fn mark(surface: &Rc<Surface>) {
     use leptos::prelude::*;
     let range = surface.said.outcome.with_untracked(|outcome| outcome.as_ref().and_then(|outcome| outcome.range_ps));

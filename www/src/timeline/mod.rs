@@ -1,13 +1,14 @@
-//! The timeline on the screen. The worker that holds the events draws; here is what is in sight, and what the hand does with it.
+//! The timeline view. The worker that owns the events draws the picture. This module keeps the visible range and
+//! handles input.
 //!
 //! ```text
-//! key, wheel, pointer --> Surface (what is to be seen) -- FrameRequest --> analyst
-//!                            |  the last picture, scaled meanwhile           |
-//!                         canvas <--------------- two bitmaps ---------------+
+//! key, wheel, pointer --> Surface (visible range) -- FrameRequest --> analyst
+//!                            |  last picture, scaled meanwhile           |
+//!                          canvas <--------- two bitmaps ----------------+
 //! ```
 //!
-//! One request is under way at most; whatever changes meanwhile is drawn when it is answered. Until then the page moves and scales the
-//! picture that it has.
+//! At most one request is pending. Changes during that time are drawn after its response. Until then, the page moves
+//! and scales the last picture.
 
 pub mod bar;
 mod beside;

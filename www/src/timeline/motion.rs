@@ -1,4 +1,4 @@
-//! Pan and zoom by keys that are held: they gather speed, and run out when they are let go.
+//! Panning and zooming with held keys. Movement accelerates, and slows down after the key is released.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -9,25 +9,25 @@ use wasm_bindgen::prelude::Closure;
 
 use super::surface::Surface;
 
-/// Widths a second, and what is in sight times so much a second, at full speed.
+/// Maximum speed of panning, in widths per second, and of zooming, as the change of the visible range per second.
 const FULL_SPEED: (f64, f64) = (1.2, 2.5);
 
-/// How fast the speed follows the keys, in shares a second.
+/// Rate at which the speed approaches its target, per second.
 const FOLLOW: f64 = 12.0;
 
-/// A direction of pan (-1 earlier, 1 later) and of zoom (-1 nearer, 1 farther), and the speed.
+/// Movement by held keys: pan (negative is earlier, positive is later) and zoom (negative is in, positive is out).
 #[derive(Default)]
 pub struct Motion {
     held: RefCell<Vec<char>>,
     speed: Cell<(f64, f64)>,
-    /// When the last picture was due, in milliseconds; none while nothing moves.
+    /// Time of the last frame, in milliseconds. `None` while nothing moves.
     last_ms: Cell<Option<f64>>,
-    /// Where the pointer is, as a share of the width: zoom keeps the time below it.
+    /// Position of the pointer as a fraction of the width. Zooming keeps the time at this position.
     pub about: Cell<f64>,
 }
 
 impl Motion {
-    /// A key goes down; true where it moves anything.
+    /// Handles a pressed key. Returns true if the key causes movement.
     pub fn press(self: &Rc<Motion>, surface: &Rc<Surface>, key: char) -> bool {
         if direction(key).is_none() {
             return false;
@@ -36,7 +36,7 @@ impl Motion {
             self.held.borrow_mut().push(key);
         }
         if self.last_ms.get().is_none() {
-            // The first press moves at once, however short it is.
+            // Start with some speed, so that a short press also moves.
             let (pan, zoom) = direction(key).unwrap_or_default();
             self.speed.set((pan * FULL_SPEED.0 / 2.0, zoom * FULL_SPEED.1 / 2.0));
             self.last_ms.set(Some(now_ms()));
@@ -45,19 +45,19 @@ impl Motion {
         true
     }
 
-    /// A key goes up.
+    /// Handles a released key.
     pub fn release(&self, key: char) {
         self.held.borrow_mut().retain(|held| *held != key);
     }
 
-    /// All keys are up: the page does not hear of keys any more.
+    /// Releases all keys, because the page no longer receives key events.
     pub fn stop(&self) {
         self.held.borrow_mut().clear();
     }
 
     fn next(self: Rc<Motion>, surface: Rc<Surface>) {
         let step = Closure::once_into_js(move |_: f64| self.step(surface));
-        // Fails only in a page that is gone.
+        // Fails only if the page no longer exists.
         let _ = window().request_animation_frame(step.unchecked_ref());
     }
 
@@ -93,7 +93,7 @@ fn now_ms() -> f64 {
     window().performance().map_or(0.0, |performance| performance.now())
 }
 
-/// What a key moves.
+/// Returns the pan and zoom direction of a key.
 fn direction(key: char) -> Option<(f64, f64)> {
     match key {
         'a' => Some((-1.0, 0.0)),

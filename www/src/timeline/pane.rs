@@ -1,4 +1,4 @@
-//! The picture of one run, what the hand does with it, and what is said of its selected event.
+//! The picture of a run, its input, and the details of the selected event.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -21,12 +21,12 @@ use crate::components::live::{follow, live, says, shown};
 use crate::components::tip::Tips;
 use crate::state::{Run, State};
 
-/// The picture of a run.
+/// Renders the picture of a run.
 #[component]
 pub fn Pane(
-    /// What is in sight.
+    /// Timeline of the run.
     surface: Rc<Surface>,
-    /// The keys are the picture's from the start.
+    /// True if the picture gets the keyboard focus at first.
     has_focus: bool,
 ) -> impl IntoView {
     let said = surface.said;
@@ -41,7 +41,7 @@ pub fn Pane(
             attached.attach(element.clone());
             watch_size(&attached, &element);
             if has_focus {
-                // Fails only for an element that cannot have it.
+                // Fails only for an element that cannot have the focus.
                 let _ = element.focus();
             }
         }
@@ -51,7 +51,7 @@ pub fn Pane(
         state.dark.track();
         coloured.measure();
     });
-    // Beside the pointer, once the worker knows what is below it.
+    // Show the tip next to the pointer, after the worker has found the event below it.
     let last = RefCell::new(Vec::new());
     follow(move || {
         let tip = said.seen.with(|seen| seen.tip.clone());
@@ -82,7 +82,7 @@ pub fn Pane(
     }
 }
 
-/// The selected range, on the picture.
+/// Renders the selected range on top of the picture.
 #[component]
 fn Selection(said: Said) -> impl IntoView {
     let place = move || {
@@ -105,12 +105,12 @@ fn Selection(said: Said) -> impl IntoView {
     })
 }
 
-/// What is said of the selected event.
+/// Renders the details of the selected event.
 #[component]
 pub fn Details(
-    /// The run.
+    /// The run to show.
     run: Run,
-    /// What the pane's picture says.
+    /// Signals of the run's timeline.
     said: Said,
 ) -> impl IntoView {
     let blocks = said.blocks;
@@ -123,7 +123,7 @@ pub fn Details(
             let read = move || read_again(of.clone(), said, in_file.clone());
             Some(button(
                 "All arguments in the file",
-                "Read the file again for everything that it says of this event",
+                "Read the file again to show all arguments of this event",
                 Box::new(read),
             ))
         };
@@ -131,7 +131,7 @@ pub fn Details(
     })
 }
 
-/// Shows everything that the file says of the selected event, once it was read again.
+/// Reads the file again and shows all arguments of the selected event.
 fn read_again(run: Run, said: Said, in_file: (String, u32)) {
     let note = |text: &str| Arc::new(Block::Note { text: text.to_owned() });
     let reading = note("Reading the file again...");
@@ -142,14 +142,14 @@ fn read_again(run: Run, said: Said, in_file: (String, u32)) {
             Ok(grid) => Arc::new(Block::Grid(grid)),
             Err(reason) => note(&reason),
         };
-        // Another event may be selected by now, or the view was left.
+        // By now the user may have selected another event or left the view.
         said.blocks.try_update(|blocks| {
             blocks.iter_mut().filter(|block| Arc::ptr_eq(block, &reading)).for_each(|block| *block = found.clone());
         });
     });
 }
 
-/// The size of the picture follows that of its frame.
+/// Resizes the picture when its frame changes.
 fn watch_size(surface: &Rc<Surface>, element: &HtmlElement) {
     let surface = surface.clone();
     let resized = Closure::<dyn FnMut()>::new(move || surface.measure());

@@ -1,5 +1,6 @@
-//! Passes a trace to the page of Perfetto, as that documents it: asked often enough, a page that is there answers, and then takes the trace.
-//! It goes from tab to tab in the browser; no connection is made by this page.
+//! Passes a trace to ui.perfetto.dev in another tab. Perfetto documents the protocol: this page sends pings until
+//! Perfetto answers, and then sends the trace. The data moves between tabs in the browser, and this page opens no
+//! connection.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -12,25 +13,26 @@ use web_sys::{MessageEvent, Window};
 
 const ORIGIN: &str = "https://ui.perfetto.dev";
 
-/// How often Perfetto is asked whether it is there.
+/// Interval between pings.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// A page that has not answered by then (two minutes) will not: the trace is given up.
+/// Maximum number of pings (two minutes). After that the trace is dropped.
 const MOST_ASKED: u32 = 2_400;
 
-/// The page of Perfetto in another tab.
+/// The Perfetto page in another tab.
 pub struct Perfetto(Window);
 
 /// Listener and timer that wait for Perfetto's answer.
 type Waiting = Rc<RefCell<Option<(Closure<dyn FnMut(MessageEvent)>, IntervalHandle)>>>;
 
 impl Perfetto {
-    /// Opens Perfetto. A browser allows that only in answer to a click. Perfetto takes a trace from its opener alone, so that tie stays.
+    /// Opens Perfetto. Browsers allow this only during a click. Perfetto accepts traces only from its opener, so
+    /// `noopener` must not be set.
     pub fn open() -> Option<Perfetto> {
         window().open_with_url(ORIGIN).ok().flatten().map(Perfetto)
     }
 
-    /// Passes Perfetto a trace as soon as it answers.
+    /// Sends a trace to Perfetto as soon as it answers.
     pub fn take(self, trace: ArrayBuffer, title: &str) {
         let (content, message) = (Object::new(), Object::new());
         let fields = [
@@ -40,7 +42,7 @@ impl Perfetto {
             (&message, "perfetto", &content),
         ];
         for (object, key, value) in fields {
-            // Fails for no new object.
+            // Setting a field of a new object cannot fail.
             let _ = Reflect::set(object, &key.into(), value);
         }
         let waiting: Waiting = Rc::default();
@@ -48,7 +50,7 @@ impl Perfetto {
         let ask = move || {
             asked.set(asked.get() + 1);
             if asked.get() > MOST_ASKED || page.closed().unwrap_or(true) {
-                // Frees the trace.
+                // Free the trace.
                 drop(end(&asking));
             } else {
                 let _ = page.post_message(&JsValue::from_str("PING"), ORIGIN);
@@ -63,19 +65,19 @@ impl Perfetto {
                 return;
             }
             if let Some(listener) = end(&answered) {
-                // Fails where that page was closed meanwhile.
+                // Fails if the page was closed in the meantime.
                 let _ = page.post_message_with_transfer(&message, ORIGIN, &Array::of1(&trace));
-                // It runs just now.
+                // This closure is running, so it must not be dropped here.
                 listener.forget();
             }
         });
-        // Fails for no window that is there.
+        // Adding a listener to the window cannot fail.
         let _ = window().add_event_listener_with_callback("message", listener.as_ref().unchecked_ref());
         waiting.replace(Some((listener, asking)));
     }
 }
 
-/// Ends the wait for an answer, and returns what listened for it.
+/// Stops waiting for an answer, and returns the listener.
 fn end(waiting: &Waiting) -> Option<Closure<dyn FnMut(MessageEvent)>> {
     let (listener, asking) = waiting.take()?;
     asking.clear();

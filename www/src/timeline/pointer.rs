@@ -1,5 +1,5 @@
-//! Mouse, pen and fingers: a click picks, a drag selects a range, with Shift or the middle button it moves what is seen; one finger moves
-//! it, too, and two zoom.
+//! Mouse, pen and touch input. A click selects an event, and a drag selects a range. A drag with Shift or the middle
+//! button pans, and so does a drag with one finger. Two fingers zoom.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -12,10 +12,10 @@ use web_sys::{PointerEvent, WheelEvent};
 use super::motion::Motion;
 use super::surface::{Dragged, Surface};
 
-/// A pointer that moved less than this, in pixels, was clicked.
+/// A movement of fewer pixels than this counts as a click.
 const CLICK: f64 = 4.0;
 
-/// A pointer that is down.
+/// A pressed pointer.
 #[derive(Clone, Copy)]
 struct Down {
     id: i32,
@@ -23,20 +23,20 @@ struct Down {
     y: f64,
 }
 
-/// What the pointers do.
+/// Current effect of the pointers.
 #[derive(Clone, Copy, Default, PartialEq)]
 enum Drag {
     #[default]
     Nothing,
-    /// Down, and not moved far yet; whether it will move what is seen.
+    /// Pressed, and not moved far yet. If `moves` is true, a drag will pan.
     Pressed { x: f64, y: f64, moves: bool },
-    /// Takes a track by its name to another place.
+    /// Moves a track, dragged by its name.
     Name { x: f64, y: f64 },
-    /// Selects from this time on.
+    /// Selects a range that begins at this time.
     Area { from_ps: i64, from_y: f64 },
-    /// Moves what is seen.
+    /// Pans.
     Pan,
-    /// Two fingers are down.
+    /// Zooms with two fingers.
     Pinch,
 }
 
@@ -48,9 +48,9 @@ pub struct Pointers {
 }
 
 impl Pointers {
-    /// A pointer goes down.
+    /// Handles a pressed pointer.
     pub fn down(&self, surface: &Rc<Surface>, event: &PointerEvent, at: (f64, f64)) {
-        // Its lane is known by the time that a range is dragged from here.
+        // Makes the worker look up the lane at this point, which a dragged range needs.
         surface.update(|sight| sight.pointer = Some(at));
         self.down.borrow_mut().push(Down { id: event.pointer_id(), x: at.0, y: at.1 });
         let moves = event.pointer_type() == "touch" || event.shift_key() || event.button() == 1;
@@ -60,7 +60,7 @@ impl Pointers {
         });
     }
 
-    /// A pointer moves.
+    /// Handles a moved pointer.
     pub fn moved(&self, surface: &Rc<Surface>, motion: &Motion, event: &PointerEvent, at: (f64, f64)) {
         motion.about.set((at.0 / surface.width()).clamp(0.0, 1.0));
         let before = self.down.borrow().iter().find(|down| down.id == event.pointer_id()).copied();
@@ -95,7 +95,7 @@ impl Pointers {
         }
     }
 
-    /// The time below each of two fingers stays below it.
+    /// Zooms so that each of the two fingers stays at its time.
     fn pinch(&self, surface: &Rc<Surface>, before: Down, at: (f64, f64)) {
         let other = self.down.borrow().iter().find(|down| down.id != before.id).copied();
         let Some(other) = other else { return };
@@ -105,7 +105,7 @@ impl Pointers {
         surface.change(|viewport| viewport.zoom(about, apart_before / apart).pan(pan * apart_before / apart));
     }
 
-    /// A pointer goes up.
+    /// Handles a released pointer.
     pub fn up(&self, surface: &Rc<Surface>, event: &PointerEvent, at: (f64, f64)) {
         self.down.borrow_mut().retain(|down| down.id != event.pointer_id());
         match self.drag.replace(Drag::Nothing) {
@@ -127,7 +127,7 @@ impl Pointers {
         }
     }
 
-    /// The browser took the pointers for itself.
+    /// Handles the cancellation of all pointers by the browser.
     pub fn cancel(&self, surface: &Rc<Surface>) {
         surface.let_go();
         self.down.borrow_mut().clear();
@@ -135,9 +135,10 @@ impl Pointers {
     }
 }
 
-/// The wheel: with Ctrl it zooms about the pointer, sideways or with Shift it moves what is seen; true where it did. Else the rows scroll.
+/// Handles the wheel. With Ctrl it zooms around the pointer. Horizontally, or with Shift, it pans. Returns false if
+/// the rows should scroll instead.
 pub fn wheel(surface: &Rc<Surface>, event: &WheelEvent, x: f64) -> bool {
-    // Lines and pages, where the browser counts in these.
+    // Pixels per line or page, for browsers that count in these.
     let unit = [1.0, 16.0, 400.0].get(event.delta_mode() as usize).copied().unwrap_or(1.0);
     let (dx, dy) = (event.delta_x() * unit, event.delta_y() * unit);
     let (share, width) = ((x / surface.width()).clamp(0.0, 1.0), surface.width());

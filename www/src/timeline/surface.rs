@@ -1,4 +1,4 @@
-//! What is in sight, and the canvases that show it.
+//! The visible part of the timeline, and the canvases that show it.
 
 use std::cell::{Cell, RefCell};
 use std::rc::{Rc, Weak};
@@ -18,63 +18,64 @@ use crate::protocol::wire::Document;
 use crate::state::{Run, State};
 use crate::{ask, browser};
 
-/// Height of the axis above the rows.
+/// Height of the axis above the rows, in CSS pixels.
 pub const AXIS_HEIGHT: f64 = crossprof::timeline::AXIS_HEIGHT as f64;
 
-/// An event that was searched for and is narrower is shown with this many times its length around it.
+/// Minimum width of a search result in pixels. The view zooms in on narrower ones and shows `AROUND_FOUND` times their
+/// length.
 const MIN_FOUND_PX: f64 = 3.0;
 const AROUND_FOUND: i64 = 40;
 
-/// Width of the tracks' names, on wide and on narrow screens.
+/// Width of the track names on wide and on narrow screens, in CSS pixels.
 const NAMES_WIDTH: [u32; 2] = [200, 96];
 
-/// What the page shows beside the picture, as signals.
+/// Signals for the parts of the page around the picture.
 #[derive(Clone, Copy)]
 pub struct Said {
-    /// The latest answer to something that was done.
+    /// Response to the latest action.
     pub outcome: RwSignal<Option<Outcome>>,
-    /// What the answer says in blocks.
+    /// Blocks of the latest response.
     pub blocks: Blocks,
-    /// What the latest picture shows.
+    /// Description of the latest picture.
     pub seen: RwSignal<Seen>,
-    /// The range in sight: ahead of the picture while one is drawn.
+    /// Visible range in picoseconds. It is ahead of the picture while a new one is drawn.
     pub range_ps: RwSignal<(i64, i64)>,
-    /// The selected range.
+    /// Selected range.
     pub area: RwSignal<Option<Area>>,
-    /// Why there is no picture.
+    /// Error of the latest request, if it failed.
     pub failed: RwSignal<Option<String>>,
 }
 
-/// Hears a range in picoseconds from the start of the capture, if there is one.
+/// Callback that receives a range in picoseconds from the start of the capture, if there is one.
 type HeardRange = Box<dyn FnOnce(Option<(i64, i64)>)>;
 
 /// A selected range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Area {
-    /// Start and end of the range in picoseconds from the start of the capture.
+    /// Start and end of the range, in picoseconds from the start of the capture.
     pub range_ps: (i64, i64),
-    /// From which height among the rows to which; all where absent.
+    /// Top and bottom among the rows, in CSS pixels. `None` for all rows.
     pub rows: Option<(u32, u32)>,
 }
 
-/// A range that is being dragged.
+/// A range that the user is dragging.
 #[derive(Clone, Copy)]
 pub struct Dragged {
-    /// Where the range was begun.
+    /// Time at which the drag began, in picoseconds.
     pub from_ps: i64,
-    /// At which height the range was begun.
+    /// Height at which the drag began, in CSS pixels.
     pub from_y: f64,
-    /// Where the pointer is.
+    /// Position of the pointer.
     pub at: (f64, f64),
-    /// Whether the range does not snap to the edges of events.
+    /// True if the range does not snap to the edges of events.
     pub is_free: bool,
 }
 
-/// The timeline of a run. Cheap to copy by reference.
+/// The timeline of a run. Shared by reference.
 pub struct Surface {
     state: State,
     run: Run,
-    /// What the page shows of it.
+    /// Signals for the page.
     pub said: Said,
     sight: RefCell<Sight>,
     viewport: Cell<Option<Viewport>>,
@@ -82,12 +83,13 @@ pub struct Surface {
     dragged: Cell<Option<Dragged>>,
     is_dropped: Cell<bool>,
     is_stale: Cell<bool>,
-    /// Upper edge and height of the lane that is wanted in sight, until somebody scrolls, and how far the rows were scrolled for it.
+    /// Top and height of the lane to show, until the user scrolls. The second field is the scroll position that shows
+    /// it.
     wanted: Cell<Option<(u32, u32)>>,
     scrolled_to: Cell<i32>,
-    /// The timeline of another run that is moved with this one, and how much later its times are, in picoseconds.
+    /// Timeline of another run that moves with this one, and its time offset in picoseconds.
     tied: RefCell<Option<(Weak<Surface>, i64)>>,
-    /// Start and end of the capture, once they are known.
+    /// Start and end of the capture, once known.
     extent: Cell<Option<(i64, i64)>>,
     elements: RefCell<Option<Elements>>,
 }
@@ -101,7 +103,7 @@ struct Elements {
 }
 
 impl Surface {
-    /// The surface of a run, showing this part of it at first.
+    /// Creates the timeline of a run. `sight` determines what it shows at first.
     pub fn new(state: State, run: Run, sight: Sight) -> Rc<Surface> {
         let said = Said {
             outcome: RwSignal::new(None),
@@ -129,7 +131,7 @@ impl Surface {
         })
     }
 
-    /// Takes the elements to draw on, which are children of `scroll`.
+    /// Attaches the timeline to the elements to draw on, which are children of `scroll`.
     pub fn attach(self: &Rc<Surface>, scroll: HtmlElement) {
         let find = |selector: &str| scroll.query_selector(selector).ok().flatten();
         let canvas = |selector: &str| find(selector).map(JsCast::unchecked_into::<HtmlCanvasElement>);
@@ -143,12 +145,12 @@ impl Surface {
         self.measure();
     }
 
-    /// The view was left.
+    /// Detaches the timeline when the user leaves the view.
     pub fn detach(&self) {
         self.elements.borrow_mut().take();
     }
 
-    /// The size, the scale or the theme may have changed.
+    /// Updates the picture after a change of size, scale or theme.
     pub fn measure(self: &Rc<Surface>) {
         let Some(elements) = self.elements.borrow().clone() else { return };
         let size = |css: i32| u32::try_from(css).unwrap_or(0);
@@ -166,22 +168,22 @@ impl Surface {
         self.refresh();
     }
 
-    /// Width of the events in CSS pixels.
+    /// Returns the width of the events in CSS pixels.
     pub fn width(&self) -> f64 {
         f64::from(self.sight.borrow().width)
     }
 
-    /// Width of the names.
+    /// Returns the width of the track names in CSS pixels.
     pub fn names_width(&self) -> f64 {
         f64::from(self.sight.borrow().names_width)
     }
 
-    /// What is seen, once that is known.
+    /// Returns the visible range, once known.
     pub fn viewport(&self) -> Option<Viewport> {
         self.viewport.get()
     }
 
-    /// Shows another range, here and in the run that is moved with this one.
+    /// Shows another range, and moves the tied run with it.
     pub fn show(self: &Rc<Surface>, viewport: Viewport) {
         self.show_here(viewport);
         if let Some((other, by_ps)) = &*self.tied.borrow()
@@ -194,13 +196,14 @@ impl Surface {
         }
     }
 
-    /// Moves another run with this one: what is at a time here is `by_ps` later there. Together they are this long.
+    /// Ties another run to this one. A time in this run corresponds to a time `by_ps` later in the other. `all_ps` is
+    /// the range that covers both runs.
     pub fn tie(self: &Rc<Surface>, other: &Rc<Surface>, by_ps: i64, all_ps: (i64, i64)) {
         *self.tied.borrow_mut() = Some((Rc::downgrade(other), by_ps));
         self.sight.borrow_mut().extent_ps = Some(all_ps);
     }
 
-    /// No other run is beside this one any more.
+    /// Removes the tie to another run.
     pub fn alone(self: &Rc<Surface>) {
         self.tied.borrow_mut().take();
         self.update(|sight| (sight.extent_ps, sight.by_change) = (None, false));
@@ -209,23 +212,24 @@ impl Surface {
         }
     }
 
-    /// What is in sight, or will be; none for everything.
+    /// Returns the range that is visible now, or will be. `None` for the whole capture.
     pub fn range(&self) -> Option<Interval> {
         let seen = self.viewport.get().map(|viewport| viewport.range);
         seen.or_else(|| self.sight.borrow().range_ps.map(interval))
     }
 
-    /// Start and end of the capture, once they are known.
+    /// Returns the start and the end of the capture, once known.
     pub fn extent(&self) -> Option<(i64, i64)> {
         self.extent.get()
     }
 
-    /// When the selected event starts.
+    /// Returns the start of the selected event, in picoseconds.
     pub fn selected_start(&self) -> Option<i64> {
         self.said.outcome.with_untracked(|outcome| Some(outcome.as_ref()?.range_ps?.0))
     }
 
-    /// Asks when a step is, of the median duration where none is named; the answer is nothing where there is no such step.
+    /// Requests the time range of a step. Without a number, requests the step with the median duration. The callback
+    /// receives `None` if there is no such step.
     pub fn when_is(self: &Rc<Surface>, step: Option<u32>, heard: HeardRange) {
         let surface = self.clone();
         let heard = move |outcome: Result<Outcome, String>| {
@@ -253,31 +257,31 @@ impl Surface {
         }
     }
 
-    /// Shows what `change` makes of what is seen.
+    /// Changes the visible range.
     pub fn change(self: &Rc<Surface>, change: impl FnOnce(Viewport) -> Viewport) {
         if let Some(viewport) = self.viewport.get() {
             self.show(change(viewport));
         }
     }
 
-    /// Changes what is seen but for the range.
+    /// Changes everything except the visible range.
     pub fn update(self: &Rc<Surface>, change: impl FnOnce(&mut Sight)) {
         change(&mut self.sight.borrow_mut());
         self.refresh();
     }
 
-    /// The selected event.
+    /// Returns the selected event.
     pub fn selected(&self) -> Option<EventRef> {
         self.sight.borrow().selected
     }
 
-    /// An event, a range or a flag is selected.
+    /// Returns true if an event, a range or a flag is selected.
     pub fn has_selection(&self) -> bool {
         let sight = self.sight.borrow();
         sight.selected.is_some() || sight.bookmark.is_some() || self.said.area.with_untracked(Option::is_some)
     }
 
-    /// The rows were scrolled.
+    /// Handles a scroll of the rows.
     pub fn scrolled(self: &Rc<Surface>) {
         let Some(elements) = self.elements.borrow().clone() else { return };
         if elements.scroll.scroll_top() != self.scrolled_to.get() {
@@ -286,14 +290,14 @@ impl Surface {
         self.update(|sight| sight.scroll = u32::try_from(elements.scroll.scroll_top()).unwrap_or(0));
     }
 
-    /// Scrolls the rows `pixels` pixels down.
+    /// Scrolls the rows down by this many pixels.
     pub fn scroll_by(&self, pixels: f64) {
         if let Some(elements) = &*self.elements.borrow() {
             elements.scroll.scroll_by_with_x_and_y(0.0, pixels);
         }
     }
 
-    /// Asks for a picture of what is to be seen now; until it comes, the last one is moved and scaled.
+    /// Requests a picture of the current state. Until it arrives, the last picture is moved and scaled.
     pub fn refresh(self: &Rc<Surface>) {
         self.move_picture();
         if self.elements.borrow().is_none() || self.is_waiting.replace(true) {
@@ -338,7 +342,8 @@ impl Surface {
         self.move_picture();
     }
 
-    /// The time that an edge of a range at a place of the picture means: where an event of the lane there begins or ends, unless it is free.
+    /// Returns the time of a range's edge at a position of the picture. Unless `is_free` is true, snaps to the start
+    /// or end of an event in the lane.
     pub fn edge_at(&self, x: f64, is_free: bool) -> i64 {
         let Some(viewport) = self.viewport.get() else { return 0 };
         let width = self.width();
@@ -349,20 +354,20 @@ impl Surface {
         edge.unwrap_or_else(|| viewport.time_at(x / width).as_ps())
     }
 
-    /// A range is dragged.
+    /// Updates the range that the user is dragging.
     pub fn drag(self: &Rc<Surface>, dragged: Dragged) {
         self.dragged.set(Some(dragged));
         self.snap();
         self.update(|sight| (sight.pointer, sight.is_dragging) = (Some(dragged.at), true));
     }
 
-    /// The range is let go: it is measured as soon as what it snaps to is known.
+    /// Ends the drag. The range is measured as soon as the edges to snap to are known.
     pub fn let_go(self: &Rc<Surface>) {
         self.is_dropped.set(self.dragged.get().is_some());
         self.snap();
     }
 
-    /// Selects what is dragged.
+    /// Selects the dragged range.
     fn snap(self: &Rc<Surface>) {
         if let Some(Dragged { from_ps, from_y, at: (x, y), is_free }) = self.dragged.get() {
             let to = self.edge_at(x, is_free);
@@ -372,13 +377,13 @@ impl Surface {
         if !self.is_waiting.get() && self.is_dropped.replace(false) {
             self.dragged.set(None);
             self.sight.borrow_mut().is_dragging = false;
-            // Before the next picture, which can wait.
+            // Sent before the request for the next picture, which is less urgent.
             self.measure_area();
             self.refresh();
         }
     }
 
-    /// Moves and scales the picture to where its range would be.
+    /// Moves and scales the last picture to the current range.
     fn move_picture(&self) {
         let (Some(elements), Some(viewport)) = (&*self.elements.borrow(), self.viewport.get()) else { return };
         let (start, end) = self.said.seen.with_untracked(|seen| seen.range_ps);
@@ -394,7 +399,7 @@ impl Surface {
         let _ = elements.events.style().set_property("transform", &transform);
     }
 
-    /// Does something and hears what came of it.
+    /// Performs an action and applies its outcome.
     pub fn act(self: &Rc<Surface>, action: Action) {
         let (surface, done) = (self.clone(), action.clone());
         let heard = move |outcome: Result<Outcome, String>| {
@@ -414,14 +419,14 @@ impl Surface {
         if let Some(arrangement) = outcome.arrangement.take() {
             self.wanted.set(None);
             self.update(|sight| sight.arrangement = arrangement);
-            // What is selected stays.
+            // The selection stays.
             self.said.outcome.update(|known| known.get_or_insert_default().kept = outcome.kept);
             return;
         }
         if let Action::Area { range_ps, rows, .. } = action
             && self.said.area.get_untracked() != Some(Area { range_ps, rows })
         {
-            // Something else was selected since.
+            // The user has selected something else since.
             return;
         }
         let (is_area, is_kept) = (matches!(action, Action::Area { .. }), matches!(action, Action::Keep(_)));
@@ -430,7 +435,7 @@ impl Surface {
         }
         let bookmark = outcome.bookmark.as_ref().map(|(bookmark, _)| *bookmark);
         if is_kept && bookmark.is_none() && self.sight.borrow().bookmark.is_none() {
-            // There is none, and what is selected stays.
+            // There is no flag or range to go to, and the selection stays.
             return;
         }
         if outcome.event.is_some() || bookmark.is_some() || is_area || is_kept || matches!(action, Action::Pick { .. })
@@ -460,8 +465,8 @@ impl Surface {
         self.said.outcome.set(Some(outcome));
     }
 
-    /// Shows what a key or a search has selected; one that was searched for is made large enough to be seen. Without knowing of that, at its
-    /// best size.
+    /// Shows the range of an action. `is_found` is true for search results, which are enlarged if they are too narrow
+    /// to see. If it is `None`, fits the view to the range.
     fn bring_into_sight(self: &Rc<Surface>, start: i64, end: i64, is_found: Option<bool>) {
         let width = self.width();
         let time = interval((start, end));
@@ -481,8 +486,8 @@ impl Surface {
         });
     }
 
-    /// Scrolls the rows to the lane that is wanted in sight, where it is not: also once there are rows, and when what is said of an event
-    /// has taken room from them.
+    /// Scrolls the rows to the wanted lane if it is not visible. Called again when rows appear, and when the details
+    /// of an event take space from them.
     fn reveal(&self) {
         if let (Some((top, height)), Some(elements)) = (self.wanted.get(), &*self.elements.borrow()) {
             let (top, height) = (f64::from(top), f64::from(height));
@@ -495,26 +500,27 @@ impl Surface {
         }
     }
 
-    /// Asks for what is in the selected range.
+    /// Requests the statistics of the selected range.
     pub fn measure_area(self: &Rc<Surface>) {
         if let Some(Area { range_ps, rows }) = self.said.area.get_untracked() {
             self.act(Action::Area { range_ps, rows, first_look: true });
         }
     }
 
-    /// Keeps the selected range.
+    /// Keeps the selected range as a named range.
     pub fn keep_area(self: &Rc<Surface>) {
         if let Some(Area { range_ps, rows }) = self.said.area.get_untracked() {
             self.act(Action::Keep(Keep::Range { range_ps, rows }));
         }
     }
 
-    /// The height among the rows of a point of the picture; none on the axis.
+    /// Returns the height among the rows at a position of the picture. `None` on the axis.
     pub fn row_at(&self, y: f64) -> Option<u32> {
         (y >= AXIS_HEIGHT).then(|| (y - AXIS_HEIGHT) as u32 + self.sight.borrow().scroll)
     }
 
-    /// Asks for a document of what is seen, with this title; a trace is of the selected range, where there is one.
+    /// Requests a document of the visible part, with this title. A trace covers the selected range instead, if there
+    /// is one.
     pub fn picture(&self, title: String, form: PictureForm, take: Box<dyn FnOnce(Document)>) {
         let (state, mut sight) = (self.state, self.sight.borrow().clone());
         if let Some(area) = self.said.area.get_untracked().filter(|_| form == PictureForm::Trace) {
@@ -527,13 +533,13 @@ impl Surface {
         ask::picture(&self.run, sight, title, form, Box::new(heard));
     }
 
-    /// What is kept and how the tracks are shown, for the address; nothing where it would be empty.
+    /// Returns flags and kept ranges, and the arrangement of tracks, for the address. `None` for an empty one.
     pub fn kept(&self) -> [Option<String>; 2] {
         let sight = self.sight.borrow();
         [&sight.bookmarks, &sight.arrangement].map(|text| Some(text.clone()).filter(|text| !text.is_empty()))
     }
 
-    /// Zooms to the selected range, else to the selected event; again, to everything.
+    /// Zooms to the selected range, or to the selected event.
     pub fn focus(self: &Rc<Surface>) {
         let area = self.said.area.get_untracked().map(|area| area.range_ps);
         let event = self.said.outcome.with_untracked(|outcome| outcome.as_ref().and_then(|outcome| outcome.range_ps));
@@ -541,7 +547,7 @@ impl Surface {
         self.change(|viewport| viewport.fit(interval(range)));
     }
 
-    /// Nothing is selected any more.
+    /// Clears the selection.
     pub fn clear(self: &Rc<Surface>) {
         self.said.outcome.update(|known| {
             let kept = known.take().unwrap_or_default().kept;
@@ -554,12 +560,12 @@ impl Surface {
     }
 }
 
-/// A time of the capture.
+/// Converts a range in picoseconds.
 pub fn interval((start, end): (i64, i64)) -> Interval {
     Interval::new(crossprof::Ps::new(start), crossprof::Ps::new(end))
 }
 
-/// Shows a bitmap on a canvas, which it covers.
+/// Shows a bitmap on a canvas, which gets its size.
 pub fn put(canvas: &HtmlCanvasElement, bitmap: &ImageBitmap, width_css: f64) {
     if canvas.width() != bitmap.width() || canvas.height() != bitmap.height() {
         canvas.set_width(bitmap.width());

@@ -1,4 +1,5 @@
-//! The analyst: takes decoded runs, makes their reports, pages and tables, and keeps them as long as the page shows them.
+//! The analyst: receives decoded runs, makes their reports, pages and tables, and keeps the runs while the page shows
+//! them.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -31,26 +32,26 @@ use crate::protocol::timeline::{
 };
 use crate::protocol::wire::{Body, Document, Packed};
 
-/// Programs of this many bytes at most are shown to the deputy before anybody asks for the page of memory: it takes
-/// several times as much to know them.
+/// Maximum size of the programs that are sent to the second analyst in advance. Analyzing them takes several times as
+/// much memory.
 const PREPARED_BYTES: usize = 64 << 20;
 
-/// Steps of each run of a rehearsal: a pass takes some 20 ms.
+/// Steps of each synthetic run in a warm-up. One pass takes about 20 ms.
 const STEPS: i64 = 20;
-/// Passes of a rehearsal: browsers compile well what took a few milliseconds.
+/// Passes of a warm-up. Browsers optimize code that ran for a few milliseconds.
 const PASSES: u32 = 20;
 
 const DAMAGED: &str = "A run was damaged on its way between two workers. Load the profile again.";
 const NO_RUN: &str = "This run is not loaded. Open its files again.";
 const NO_PICTURE: &str =
-    "This browser cannot draw the timeline outside of the page (it needs OffscreenCanvas). Use a newer one.";
+    "This browser cannot draw the timeline, because it lacks OffscreenCanvas. Use a newer browser.";
 const NO_DOCUMENT: &str =
-    "This browser cannot save this (it needs OffscreenCanvas and CompressionStream). Use a newer one.";
-const NO_CHANGES: &str = "What the ops gained or lost could not be read. Load the profiles again.";
+    "This browser cannot save this file, because it lacks OffscreenCanvas or CompressionStream. Use a newer browser.";
+const NO_CHANGES: &str = "The differences between the ops could not be read. Load the profiles again.";
 const NO_TABLE: &str = "This run has no such table.";
-const NOT_MINE: &str = "This is a question to the analyst's deputy. Reload the page.";
+const NOT_MINE: &str = "This request reached the wrong worker. Reload the page.";
 
-/// Does what the page asks for.
+/// Handles a request of the page.
 pub fn begin(analyst: &Rc<RefCell<Analyst>>, request: AnalystRequest, asker: Asker) {
     match request {
         AnalystRequest::Rehearse(RehearseRequest) => {
@@ -109,7 +110,7 @@ pub fn begin(analyst: &Rc<RefCell<Analyst>>, request: AnalystRequest, asker: Ask
     }
 }
 
-/// Takes the runs that the decoder hands over.
+/// Receives the runs that the decoder sends.
 fn receive(analyst: Rc<RefCell<Analyst>>, asker: Asker) {
     analyst.borrow_mut().is_asked = true;
     let mut asker = Some(asker);
@@ -129,32 +130,32 @@ fn receive(analyst: Rc<RefCell<Analyst>>, asker: Asker) {
     });
 }
 
-/// Analyses the runs of one load.
+/// Analyzes the runs of one load.
 #[derive(Default)]
 pub struct Analyst {
     session: Session,
-    /// What the user gave for each run.
+    /// Settings of the user for each run.
     settings: Vec<Settings>,
-    /// Whether the analyst has a load, or is about to.
+    /// True if the analyst has a load or is about to receive one.
     is_asked: bool,
     reader: Reader,
     block: Vec<u8>,
     damaged: bool,
-    /// What was drawn of each run lately.
+    /// Cached layout and drawing state of each run.
     stages: Vec<Stage>,
-    /// One for the events, one for the names: a canvas that changes its size is made anew by the browser.
+    /// One canvas for the events and one for the names, because browsers recreate a canvas when its size changes.
     easels: [Easel; 2],
 }
 
 impl Analyst {
-    /// The image of a run goes on.
+    /// Adds bytes of a serialized run.
     fn bytes(&mut self, bytes: &Uint8Array) {
         self.block.resize(bytes.length() as usize, 0);
         bytes.copy_to(&mut self.block);
         self.reader.push(&self.block);
     }
 
-    /// Events of a run.
+    /// Adds events of a run.
     fn rows(&mut self, buffer: &JsValue) {
         let words = Uint32Array::new(buffer);
         match RowBlock::filled(words.length() as usize, |slots| words.copy_to(slots)) {
@@ -163,21 +164,21 @@ impl Analyst {
         }
     }
 
-    /// The image of a run is whole.
+    /// Completes a serialized run.
     fn run(&mut self) {
         self.damaged |= self.session.take_over(std::mem::take(&mut self.reader)).is_err();
         self.settings.push(Settings::default());
         self.stages.push(Stage::default());
     }
 
-    /// No run follows.
+    /// Completes the load, after the last run.
     fn received(&mut self) -> Result<Received, &'static str> {
         self.block = Vec::new();
         let received = Received { runs: self.settings.len() as u32, newest: self.session.newest() };
         if self.damaged { Err(DAMAGED) } else { Ok(received) }
     }
 
-    /// What the user gave for a run; nothing where there is no such run.
+    /// Returns the settings of a run, or `None` if there is no such run.
     fn settings_of(&self, run: u32) -> Option<Settings> {
         self.settings.get(run as usize).cloned()
     }
@@ -210,12 +211,13 @@ impl Analyst {
 
     fn search(&mut self, SearchRequest { run, text }: SearchRequest) -> Option<Vec<Found>> {
         let settings = self.settings_of(run)?;
-        // An earlier result has no events to find.
+        // An imported report has no events to search.
         Some(self.session.timeline(run, &settings, |context, _| pages::search(context, &text)).unwrap_or_default())
     }
 
-    /// A part of what the first picture needs; at last the picture itself, for which the browser compiles what draws and finds its letters:
-    /// that takes five times as long as the next one. So do the first statistics of a range, three times as long.
+    /// Prepares a part of the timeline. When all parts are ready, draws the first picture, because the browser then
+    /// compiles the drawing code and loads fonts. The first picture takes five times as long as the next one. The
+    /// first statistics of a range take three times as long.
     fn prepare(&mut self, run: u32) -> Option<Left> {
         let settings = self.settings_of(run)?;
         let is_unmade = self.session.timeline(run, &settings, |context, kept| kept.prepare(context))?;
@@ -228,7 +230,7 @@ impl Analyst {
         Some(if is_worth { Left::Memory } else { Left::Nothing })
     }
 
-    /// Draws the first picture, and asks for the statistics of all of it.
+    /// Draws the first picture and computes the statistics of its whole range.
     fn rehearse_timeline(&mut self, run: u32) {
         let sight = Sight { width: 1_200, height: 700, names_width: 200, scale: 1.0, ..Sight::default() };
         if let Ok(Frame { names, events, seen }) = self.frame(FrameRequest { run, sight: sight.clone() }) {
@@ -257,7 +259,7 @@ impl Analyst {
     fn picture(&mut self, PictureRequest { run, sight, title, form }: PictureRequest) -> Option<Made> {
         let settings = self.settings_of(run)?;
         let stage = self.stages.get_mut(run as usize)?;
-        // What is saved shows no pointer, and a vector graphic is not made for one screen.
+        // A saved picture shows no pointer, and an SVG does not depend on the scale of the screen.
         let scale = if form == PictureForm::Svg { 1.0 } else { sight.scale };
         let sight = Sight { scale, pointer: None, ..sight };
         self.session.timeline(run, &settings, |context, kept| {
@@ -271,7 +273,7 @@ impl Analyst {
         let stage = self.stages.get_mut(run as usize).ok_or(NO_RUN)?;
         let [for_events, for_names] = &mut self.easels;
         let drawn = self.session.timeline(run, &settings, |context, kept| {
-            // Two runs beside each other are shown whole.
+            // Two tied runs are shown in full at first.
             let opens_at = || pages::timeline::first_range(&context).filter(|_| sight.extent_ps.is_none());
             let sight = Sight { range_ps: sight.range_ps.or_else(opens_at), ..sight.clone() };
             let scene = pages::timeline::scene(context, kept, stage, &sight);
@@ -319,7 +321,7 @@ impl Analyst {
         Some(Document::new(&self.session.median_step(run, &settings).unwrap_or_default()))
     }
 
-    /// What a run says of memory as bytes, none where it is an earlier result.
+    /// Returns the memory records of a run as bytes, empty for an imported report.
     fn recorded(&mut self, run: u32) -> Option<Document> {
         let settings = self.settings_of(run)?;
         let bytes = self.session.memory(run, &settings).map(|recorded| recorded.to_bytes()).unwrap_or_default();
@@ -327,8 +329,8 @@ impl Analyst {
     }
 }
 
-/// Goes through what a load asks for, with synthetic runs, until there is a load: what the browser has compiled well by then is fast from
-/// the first event on. Whatever comes meanwhile is heard between two passes.
+/// Warms up the analyst: repeats the work of a load with synthetic runs until a load arrives. The browser then has
+/// optimized code for the first load. Other messages are handled between two passes.
 fn rehearse(analyst: Rc<RefCell<Analyst>>, pass: u32) {
     if analyst.borrow().is_asked || pass == PASSES {
         return;

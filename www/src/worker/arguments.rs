@@ -1,4 +1,4 @@
-//! Reads a file again for everything that it says of an event: what no number uses is not kept.
+//! Reads a file again to get all arguments of an event. The analyst does not keep arguments that no number uses.
 
 use crossprof::input::{ArgumentsReader, NOT_FOUND};
 use crossprof::pages::Grid;
@@ -13,10 +13,10 @@ use crate::worker::asker::Asker;
 use crate::worker::stream::FileStream;
 use crate::worker::unpack::{gone, outlines};
 
-/// Bytes read at once.
+/// Bytes per read.
 const READ_BYTES: u32 = 1 << 20;
 
-/// Answers with the arguments of the event.
+/// Responds with the arguments of the event.
 pub async fn run(request: ArgumentsRequest, asker: Asker) {
     let found = match read(&request, &asker.attachment(0)).await {
         Ok(found) => found,

@@ -1,4 +1,4 @@
-//! Whoever made a request, as the worker sees them.
+//! The sender of a request, as seen by the worker.
 
 use js_sys::Array;
 use wasm_bindgen::{JsCast, JsValue};
@@ -7,11 +7,11 @@ use web_sys::DedicatedWorkerGlobalScope;
 use crate::protocol::wire::{self, Body, Kind};
 use crate::protocol::{Request, RequestId};
 
-const GIVEN_UP: &str = "The analysis gave up this request. Load the profile again.";
-const UNSENDABLE: &str = "The analysis could not put its response in a message.";
+const GIVEN_UP: &str = "The analysis did not complete this request. Load the profile again.";
+const UNSENDABLE: &str = "The analysis could not send its response. Load the profile again.";
 
-/// Whoever made a request. They hear progress, and then exactly one response or error: dropping this without either is an
-/// error too. A page that is gone hears nothing.
+/// The sender of a request. Receives progress, then exactly one response or error. Dropping this value without a
+/// response sends an error.
 pub struct Asker {
     scope: DedicatedWorkerGlobalScope,
     id: RequestId,
@@ -20,22 +20,22 @@ pub struct Asker {
 }
 
 impl Asker {
-    /// The asker of the request with this number, which came with these attachments.
+    /// Creates the sender of a request with its number and attachments.
     pub fn new(scope: DedicatedWorkerGlobalScope, id: RequestId, attachments: Array) -> Asker {
         Asker { scope, id, attachments, is_waiting: true }
     }
 
-    /// What came with the request.
+    /// Returns the attachments of the request.
     pub fn attachments(&self) -> Array {
         self.attachments.clone()
     }
 
-    /// What came with the request at this place, where the protocol has one of this type.
+    /// Returns one attachment of the request. Its type must match the protocol.
     pub fn attachment<T: JsCast>(&self, at: u32) -> T {
         self.attachments.get(at).unchecked_into()
     }
 
-    /// Says how far the request is.
+    /// Reports progress of the request.
     pub fn progress<Q: Request>(&self, progress: &Q::Progress)
     where
         Q::Progress: Body,
@@ -46,7 +46,7 @@ impl Asker {
         }
     }
 
-    /// Ends the request with what was asked for.
+    /// Ends the request with a response.
     pub fn respond<Q: Request>(mut self, response: &Q::Response)
     where
         Q::Response: Body,
@@ -61,7 +61,7 @@ impl Asker {
         }
     }
 
-    /// Ends the request with what was asked for, or with the sentence that says why there is nothing.
+    /// Ends the request with a response or an error message.
     pub fn answer<Q: Request>(self, outcome: Result<Q::Response, &str>)
     where
         Q::Response: Body,
@@ -72,7 +72,7 @@ impl Asker {
         }
     }
 
-    /// Ends the request with a sentence that says why there is nothing.
+    /// Ends the request with an error message.
     pub fn refuse(mut self, reason: &str) {
         self.is_waiting = false;
         self.post(Kind::Error, &JsValue::from_str(reason), &Array::new());

@@ -1,4 +1,4 @@
-//! The comparison of runs, whoever analysed them, of their profiles alone.
+//! Comparison of runs based on their profiles, which any analyst may have made.
 
 use crossprof::UnifiedProfile;
 use crossprof::compare::{Comparison, Options, Subject, compare};
@@ -7,16 +7,16 @@ use js_sys::Array;
 use crate::protocol::analyst::{SubjectEntry, Subjects};
 use crate::protocol::wire::{Body, Document};
 
-/// Why there is no profile.
+/// Error if a profile is missing or damaged.
 pub const NO_PROFILE: &str = "The profile of a run could not be read. Load it again.";
 
-/// The profile of a run, as it came with a request; nothing where it cannot be read.
+/// Reads an attached profile. Returns `None` if it is invalid.
 pub fn profile(attachments: &Array, at: u32) -> Option<UnifiedProfile> {
     let bytes = Document::from_js(attachments.get(at))?.to_vec();
     crossprof::json::from_str(std::str::from_utf8(&bytes).ok()?).ok()
 }
 
-/// Takes a batch size and a sequence length for those of the profile, and makes its rates anew.
+/// Replaces the batch size and the sequence length of a profile, and recomputes its rates.
 fn give_batch(profile: &mut UnifiedProfile, batch_size: Option<u64>, seq_length: Option<u64>) {
     if batch_size.is_none() && seq_length.is_none() {
         return;
@@ -28,7 +28,7 @@ fn give_batch(profile: &mut UnifiedProfile, batch_size: Option<u64>, seq_length:
     profile.throughput = crossprof::metrics::throughput(&profile.step_timing, &profile.model_config, devices, of_all);
 }
 
-/// The comparison of these runs; nothing where a profile of one cannot be read.
+/// Compares runs. Returns `None` if a profile is invalid.
 pub fn compared(asked: Subjects, attachments: &Array) -> Option<(Comparison, Vec<Subject>)> {
     let count = asked.subjects.len() as u32;
     let subjects = asked.subjects.into_iter().zip(0..).map(|(entry, at)| {
@@ -41,7 +41,7 @@ pub fn compared(asked: Subjects, attachments: &Array) -> Option<(Comparison, Vec
         Some(Subject { name, median_step, watts_per_device, dollars_per_device_hour, ..Subject::new(profile) })
     });
     let subjects: Vec<Subject> = subjects.collect::<Option<_>>()?;
-    // Captures of one group are one run.
+    // Captures of one group become one run.
     let (subjects, run_of) = Subject::grouped(subjects);
     let baseline = run_of.get(asked.baseline as usize).copied().unwrap_or(0);
     let options = Options { baseline, weak_scaling: asked.weak_scaling, ..Options::of(&subjects) };

@@ -1,4 +1,4 @@
-//! The second reader: decodes what the first has unpacked and hands the runs over to the analyst.
+//! The second reader: decodes the content that the first reader has unpacked, and passes the runs to the analyst.
 
 use crossprof::input::plan::FileKind;
 use crossprof::input::{Outline, Unpacked};
@@ -16,10 +16,10 @@ use crate::worker::pipe::{self, Bytes, Pipe};
 
 const DAMAGED: &str = "A file was damaged on its way between two workers. Load the profile again.";
 
-/// Members of an archive that were not read and are named, one warning each: every warning is a row of the page.
+/// Maximum number of unread archive members that get their own warning. Each warning is a row on the page.
 const MAX_NAMED: usize = 200;
 
-/// Decodes what the other reader sends.
+/// Decodes the content that the other reader sends.
 pub fn run(request: DecodeRequest, asker: Asker) {
     let mut decoder = Some(Decoder::new(request, asker));
     pipe::listen(move |chunk, bytes| match chunk {
@@ -41,14 +41,14 @@ pub fn run(request: DecodeRequest, asker: Asker) {
     });
 }
 
-/// Decodes chunks into a session and tells the page what comes of them.
+/// Decodes chunks into a session and reports progress to the page.
 struct Decoder {
     asker: Asker,
     entries: Vec<FileEntry>,
     session: Session,
-    /// The file that is being read: its index and the session's name for it.
+    /// The current file: its index and its id in the session.
     file: Option<(u32, FileId)>,
-    /// Files that are through and that the page does not know of yet.
+    /// Finished files that have not been reported to the page yet.
     done: Vec<FileDone>,
     block: Vec<u8>,
     to_analyst: Pipe<RunChunk>,
@@ -66,7 +66,7 @@ impl Decoder {
         Decoder { asker, entries, session, file: None, done: Vec::new(), block, to_analyst, pace }
     }
 
-    /// Takes the next chunk, and its bytes of those that came with it.
+    /// Handles the next chunk, which takes its bytes from those attached.
     fn take(&mut self, chunk: FileChunk, bytes: &mut Bytes) {
         match chunk {
             FileChunk::File(index) => {
@@ -92,7 +92,7 @@ impl Decoder {
                     }
                 }
             }
-            // The caller hands over what was read.
+            // The caller passes on the runs.
             FileChunk::Done => {}
         }
     }
@@ -102,7 +102,7 @@ impl Decoder {
         self.asker.progress::<DecodeRequest>(&DecodeProgress::FilesDone(done));
     }
 
-    /// All is read: the analyst gets the runs.
+    /// Sends the runs to the analyst, after all files were read.
     async fn hand_over(mut self) {
         self.block = Vec::new();
         self.report_done();
@@ -149,7 +149,7 @@ impl Decoder {
     }
 }
 
-/// What the page says about a file.
+/// Creates the result of a file for the page.
 fn done(file: u32, result: FileResult) -> FileDone {
     let single = result.members.len() == 1;
     let mut warnings = result.warnings;
@@ -169,7 +169,7 @@ fn done(file: u32, result: FileResult) -> FileDone {
     }
 }
 
-/// The members of an archive that could not be read: the first are named, the others counted.
+/// Returns warnings for archive members that could not be read: one for each of the first, and a count of the others.
 fn unread(archive: &str, members: &[MemberResult]) -> Vec<Warning> {
     let failed = || members.iter().filter_map(|member| Some((member, member.error.as_ref()?)));
     let warning = |(member, error): (&MemberResult, &Error)| {
@@ -190,7 +190,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_many_members_that_were_not_read_the_first_are_named_and_the_others_counted() {
+    fn the_first_unread_members_are_listed_and_the_others_counted() {
         let member = |index: usize| MemberResult {
             path: format!("a.zip/{index}"),
             kind: FileKind::Unknown,

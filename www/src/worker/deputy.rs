@@ -1,6 +1,6 @@
-//! Answers in the analyst's place what needs no events: pages and documents of comparisons, reports of runs, and the page and tables
-//! of memory, of what an analyst passes on of its runs. It is a program apart, which runs only where somebody looks at these: the
-//! analyst has no room for it.
+//! The second analyst ("deputy"). It makes comparisons, reports, and the page and tables of memory, which need no
+//! events. For memory it uses the records that the analyst sends. It is a separate program that starts only on
+//! demand, because its code would make the analyst too large.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -22,16 +22,16 @@ use crate::protocol::analyst::{
 };
 use crate::protocol::wire::{Body, Document, Packed};
 
-const NOT_MINE: &str = "This is a question to the analyst. Reload the page.";
+const NOT_MINE: &str = "This request reached the wrong worker. Reload the page.";
 const NO_TABLE: &str = "This run has no such table.";
 
-/// What the runs of a load say of memory, by their number; nothing of an earlier result.
+/// Memory records of the runs of a load, by run index. `None` for an imported report.
 #[derive(Default)]
 pub struct Deputy {
     memory: BTreeMap<u32, Option<KeptMemory>>,
 }
 
-/// Does what the page asks for.
+/// Handles a request of the page.
 pub fn begin(deputy: &Rc<RefCell<Deputy>>, request: AnalystRequest, asker: Asker) {
     let mut deputy = deputy.borrow_mut();
     let kept = |run: u32| deputy.memory.get(&run).and_then(Option::as_ref);
@@ -57,7 +57,7 @@ pub fn begin(deputy: &Rc<RefCell<Deputy>>, request: AnalystRequest, asker: Asker
             let bytes = Document::from_js(asker.attachments().get(0)).map(|bytes| bytes.to_vec()).unwrap_or_default();
             let kept = Recorded::from_bytes(&bytes).map(KeptMemory::new);
             asker.respond::<DocumentRequest>(&Document::new(""));
-            // Nobody remembers a run who does not want to see it next.
+            // Make the page now, because the user will probably open it next.
             drop(memory::page(kept.as_ref(), &PageQuery::default()));
             deputy.memory.insert(run, kept);
         }

@@ -1,4 +1,4 @@
-//! Documents of a part of the timeline, two of which the browser makes in its own time.
+//! Documents of a part of the timeline. The browser encodes two of the formats asynchronously.
 
 use crossprof::export::chrome_trace;
 use crossprof::timeline::{Document as Picture, Origin, Raster, Scene};
@@ -11,11 +11,11 @@ use super::timeline::Easel;
 use crate::protocol::timeline::PictureForm;
 use crate::protocol::wire::Document;
 
-/// What the library has made of a scene; the browser may still have to encode it.
+/// A document that the library has made. The browser may still have to encode it.
 pub enum Made {
     Svg(String),
     Png(Raster, f64),
-    /// The pieces of a text, which is compressed as a whole.
+    /// Chunks of text, which are compressed together.
     Trace(Array),
 }
 
@@ -45,7 +45,7 @@ impl Made {
         }
     }
 
-    /// The document. Fails where the browser cannot encode it.
+    /// Returns the document. Fails if the browser cannot encode it.
     pub async fn document(self) -> Result<Document, JsValue> {
         let buffer = match self {
             Made::Svg(text) => return Ok(Document::new(&text)),
@@ -54,7 +54,7 @@ impl Made {
                 blob.unchecked_into::<Blob>().array_buffer()
             }
             Made::Trace(pieces) => {
-                // `web-sys` counts it as unstable.
+                // `web-sys` has this only as an unstable API.
                 let make: Function = Reflect::get(&js_sys::global(), &"CompressionStream".into())?.dyn_into()?;
                 let gzip: ReadableWritablePair =
                     Reflect::construct(&make, &Array::of1(&"gzip".into()))?.unchecked_into();

@@ -1,17 +1,17 @@
-//! Which of the dropped files are read together: one run, one load.
+//! Groups dropped files into loads. One run becomes one load.
 
 use crossprof::input::plan::{self, Candidate, FileKind, is_called_profile};
 
 use crate::protocol::files::{FileEntry, Groups};
 
-/// Plans a drop. A file that nobody knows is read when it was dropped by itself or is called like a profile, so that it
-/// can say what is wrong; what a folder holds beside its profiles is no mistake.
+/// Plans the loads of a drop. A file of unknown kind is read only if it was dropped alone or has the name of a
+/// profile, so that the user gets an error for it. Other unknown files in a folder are ignored.
 pub fn groups(entries: &[FileEntry]) -> Groups {
     let candidates: Vec<Candidate<'_>> =
         entries.iter().map(|entry| Candidate { path: &entry.path, kind: entry.kind }).collect();
     let plan = plan::plan(&candidates);
     let mut groups = Groups::default();
-    // Device memory profiles are read together: each is held against the one before it.
+    // Device memory profiles are read together, because each is compared with the previous one.
     let memory_profiles: Vec<usize> = plan.runs.iter().filter_map(|run| run.memory_profile).collect();
     if !memory_profiles.is_empty() {
         groups.loads.push((memory_profiles, Vec::new()));
@@ -61,7 +61,7 @@ mod tests {
     }
 
     #[test]
-    fn what_has_nothing_but_memory_is_read() {
+    fn files_with_only_memory_data_are_read() {
         let programs = [("dump/a.hlo.pb", FileKind::Program), ("dump/b.hlo.pb", FileKind::Program)];
         assert_eq!(group(&programs).loads, [(vec![0, 1], vec![])]);
         let memory = [("a.prof", FileKind::MemoryProfile), ("b.prof", FileKind::MemoryProfile)];
@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stranger_is_read_only_when_it_was_meant() {
+    fn an_unknown_file_is_read_only_alone_or_with_a_profile_name() {
         assert_eq!(group(&[("notes.txt", FileKind::Unknown)]).loads.len(), 1);
         assert_eq!(group(&[("log/notes.txt", FileKind::Unknown)]), Groups::default());
         assert_eq!(group(&[("log/a.xplane.pb", FileKind::Unknown)]).loads.len(), 1);

@@ -1,4 +1,4 @@
-//! Looks at the first bytes of files: what they hold decides which of them are one run.
+//! Inspects the first bytes of files. Their kinds determine which files belong to one run.
 
 use crossprof::input::plan::FileKind;
 use crossprof::session::peek;
@@ -12,16 +12,16 @@ use crate::protocol::reader::{LookRequest, Looked};
 use crate::worker::asker::Asker;
 use crate::worker::groups::groups;
 
-/// Bytes that show what a file holds.
+/// Number of bytes that determine the kind of a file.
 const HEAD_BYTES: u64 = 64 << 10;
 
-/// Looks at every file and answers with their kinds, and which of them are read together.
+/// Inspects all files and responds with their kinds and groups.
 pub async fn run(LookRequest { paths }: LookRequest, asker: Asker) {
     let files: Array = asker.attachment(0);
     let mut entries = Vec::with_capacity(paths.len());
     for (path, file) in paths.into_iter().zip(files.iter()) {
         let file: &Blob = file.unchecked_ref();
-        // A file that cannot be read says so when it is loaded.
+        // Ignore errors: loading the file reports them.
         let kind = kind(&path, file).await.unwrap_or(FileKind::Unknown);
         entries.push(FileEntry { path, size_bytes: file.size() as u64, kind });
     }

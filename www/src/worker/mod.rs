@@ -1,6 +1,6 @@
-//! The workers. Three programs: one reads files (looks at them, unpacks, decodes), one analyses what was decoded, one is its
-//! deputy for what needs no events. A load has two of the first, one of the second, and one of the third once it
-//! is asked for; the request to a reader names the part it takes.
+//! The workers. There are three programs: the reader inspects, unpacks and decodes files, the analyst analyzes the
+//! decoded runs, and the second analyst ("deputy") handles requests that need no events. A load has two readers, one
+//! analyst and, on demand, a second analyst. The request to a reader determines its task.
 
 pub mod analyst;
 pub mod arguments;
@@ -23,14 +23,14 @@ use js_sys::Date;
 use wasm_bindgen::prelude::*;
 use web_sys::DedicatedWorkerGlobalScope;
 
-/// Does something after what waits to be heard.
+/// Runs a function after the messages that are already waiting.
 pub fn soon(then: impl FnOnce() + 'static) {
     let scope: DedicatedWorkerGlobalScope = js_sys::global().unchecked_into();
-    // Only a worker that is being ended has no timer.
+    // Fails only in a worker that is being terminated.
     let _ = scope.set_timeout_with_callback(Closure::once_into_js(then).unchecked_ref());
 }
 
-/// How often the page hears of progress: it draws what it hears.
+/// Limits the rate of progress messages, because the page redraws for each of them.
 #[derive(Default)]
 pub struct Pace {
     told_at_ms: f64,
@@ -39,7 +39,7 @@ pub struct Pace {
 impl Pace {
     const EVERY_MS: f64 = 150.0;
 
-    /// True where it was long ago, which is then now.
+    /// Returns true if the last message was long ago, and restarts the interval.
     pub fn is_due(&mut self) -> bool {
         let now_ms = Date::now();
         let due = now_ms - self.told_at_ms > Pace::EVERY_MS;

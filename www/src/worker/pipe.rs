@@ -1,9 +1,9 @@
-//! Bytes from one worker to the next: blocks that are transferred, not copied, and come back to be filled again. No more than a
-//! few are ever under way, so the reader is never buried and memory stays bounded, without shared memory. The page passes all on,
-//! which is why no port is in sight (see [`protocol`](crate::protocol)).
+//! Transfers bytes from one worker to the next. Blocks are transferred rather than copied, and come back to be filled
+//! again. Only a few blocks are in transit at any time, so memory stays bounded without shared memory. The page
+//! forwards all messages, so there is no port between the workers (see [`protocol`](crate::protocol)).
 //!
-//! A post is a list of messages and a block with the bytes of all of them, one after the other: thousands of small members of an
-//! archive share a block.
+//! One post contains a list of messages and a block with the bytes of all of them, in order. This way, thousands of
+//! small archive members share a block.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -19,85 +19,85 @@ use web_sys::DedicatedWorkerGlobalScope;
 use crate::protocol::RequestId;
 use crate::protocol::wire::{self, Body, Kind, Message};
 
-/// Bytes of a block.
+/// Size of a block in bytes.
 const BLOCK_BYTES: u32 = 4 << 20;
-/// Blocks that may wait for the reader.
+/// Maximum number of blocks in transit.
 const MAX_OUTSTANDING: u32 = 3;
-/// Buffers that are kept to be filled again.
+/// Maximum number of buffers kept for reuse.
 const MAX_SPARE: usize = 16;
-/// Messages of a post.
+/// Maximum number of messages per post.
 const MAX_MESSAGES: usize = 1024;
 
-/// What came from the worker before this one, and from the next one.
+/// Listeners for messages from the previous and from the next worker.
 #[derive(Default)]
-struct Ears {
-    before: Ear,
-    behind: Ear,
+struct Inboxes {
+    before: Inbox,
+    behind: Inbox,
 }
 
-/// Hears what comes from a neighbour. What came before somebody listens is kept.
-enum Ear {
+/// Receives messages from a neighbor. Keeps them until there is a listener.
+enum Inbox {
     Kept(Vec<Message>),
     Listening(Box<dyn FnMut(Message)>),
 }
 
-impl Default for Ear {
-    fn default() -> Ear {
-        Ear::Kept(Vec::new())
+impl Default for Inbox {
+    fn default() -> Inbox {
+        Inbox::Kept(Vec::new())
     }
 }
 
-impl Ear {
+impl Inbox {
     fn hear(&mut self, message: Message) {
         match self {
-            Ear::Kept(kept) => kept.push(message),
-            Ear::Listening(listener) => listener(message),
+            Inbox::Kept(kept) => kept.push(message),
+            Inbox::Listening(listener) => listener(message),
         }
     }
 
     fn listen(&mut self, listener: impl FnMut(Message) + 'static) {
-        let before = std::mem::replace(self, Ear::Listening(Box::new(listener)));
-        if let Ear::Kept(kept) = before {
+        let before = std::mem::replace(self, Inbox::Listening(Box::new(listener)));
+        if let Inbox::Kept(kept) = before {
             kept.into_iter().for_each(|message| self.hear(message));
         }
     }
 }
 
 thread_local! {
-    static EARS: RefCell<Ears> = RefCell::default();
+    static INBOXES: RefCell<Inboxes> = RefCell::default();
 }
 
-/// A neighbour's message has come.
+/// Handles a message from a neighbor.
 pub fn hear(message: Message) {
-    EARS.with_borrow_mut(|ears| match message.kind {
-        Kind::Onward => ears.before.hear(message),
-        _ => ears.behind.hear(message),
+    INBOXES.with_borrow_mut(|inboxes| match message.kind {
+        Kind::Onward => inboxes.before.hear(message),
+        _ => inboxes.behind.hear(message),
     });
 }
 
-/// Says something to a neighbour. One that is gone has been cancelled.
+/// Sends a message to a neighbor. Ignores errors: if the neighbor is gone, the load was cancelled.
 fn post(kind: Kind, body: &JsValue, transferred: &Array) {
     let scope: DedicatedWorkerGlobalScope = js_sys::global().unchecked_into();
     let message = wire::message(RequestId::UNAWAITED, kind, body, &transferred.to_vec());
     let _ = scope.post_message_with_transfer(&message, transferred);
 }
 
-/// The writing end. `M` are the messages, one of which says how many bytes of the block are the next.
+/// The sending end. `bytes_message` creates the message for a number of bytes in the block.
 pub struct Pipe<M> {
     bytes_message: fn(u32) -> M,
     /// Messages of the next post.
     messages: Vec<M>,
     block: Option<Uint8Array>,
     filled: u32,
-    /// The bytes at the end of the block that no message is about yet.
-    unsaid: u32,
+    /// Number of bytes at the end of the block that no message covers yet.
+    unannounced: u32,
     outstanding: Rc<Cell<u32>>,
     spare: Rc<RefCell<Vec<ArrayBuffer>>>,
     returned: mpsc::UnboundedReceiver<()>,
 }
 
 impl<M: Serialize + DeserializeOwned> Pipe<M> {
-    /// The pipe to the next worker.
+    /// Creates the pipe to the next worker.
     pub fn new(bytes_message: fn(u32) -> M) -> Pipe<M> {
         let (sender, returned) = mpsc::unbounded();
         let outstanding = Rc::new(Cell::new(0));
@@ -109,28 +109,28 @@ impl<M: Serialize + DeserializeOwned> Pipe<M> {
             // The receiver lives as long as the worker.
             let _ = sender.unbounded_send(());
         };
-        EARS.with_borrow_mut(|ears| ears.behind.listen(on_return));
-        let (messages, block, filled, unsaid) = (Vec::new(), None, 0, 0);
-        Pipe { bytes_message, messages, block, filled, unsaid, outstanding, spare, returned }
+        INBOXES.with_borrow_mut(|inboxes| inboxes.behind.listen(on_return));
+        let (messages, block, filled, unannounced) = (Vec::new(), None, 0, 0);
+        Pipe { bytes_message, messages, block, filled, unannounced, outstanding, spare, returned }
     }
 
-    /// Waits until the reader has caught up.
+    /// Waits until fewer than the maximum number of blocks are in transit.
     pub async fn ready(&mut self) {
         while self.outstanding.get() >= MAX_OUTSTANDING {
             self.returned.next().await;
         }
     }
 
-    /// Sends a message after the bytes that came before it, not before [`flush`](Pipe::flush) or a full block.
+    /// Queues a message after the bytes before it. It is sent by [`flush`](Pipe::flush) or when the block is full.
     pub fn send(&mut self, message: M) {
-        self.say_bytes();
+        self.announce_bytes();
         self.messages.push(message);
         if self.messages.len() >= MAX_MESSAGES {
             self.flush();
         }
     }
 
-    /// Sends bytes, as [`send`](Pipe::send) does.
+    /// Queues bytes, like [`send`](Pipe::send).
     pub fn fill(&mut self, mut bytes: &[u8]) {
         while !bytes.is_empty() {
             let block = self.block.take().unwrap_or_else(|| Uint8Array::new(&self.buffer(BLOCK_BYTES)));
@@ -139,7 +139,7 @@ impl<M: Serialize + DeserializeOwned> Pipe<M> {
             let end = self.filled + now.len() as u32;
             block.subarray(self.filled, end).copy_from(now);
             self.filled = end;
-            self.unsaid += now.len() as u32;
+            self.unannounced += now.len() as u32;
             self.block = Some(block);
             bytes = later;
             if end == BLOCK_BYTES {
@@ -148,7 +148,7 @@ impl<M: Serialize + DeserializeOwned> Pipe<M> {
         }
     }
 
-    /// A buffer of this size: one that came back, or a new one.
+    /// Returns a buffer of this size, a returned one if possible.
     pub fn buffer(&self, bytes: u32) -> ArrayBuffer {
         let mut spare = self.spare.borrow_mut();
         match spare.iter().rposition(|buffer| buffer.byte_length() == bytes) {
@@ -157,32 +157,32 @@ impl<M: Serialize + DeserializeOwned> Pipe<M> {
         }
     }
 
-    /// Takes a buffer back that was not sent.
+    /// Takes back a buffer that was not sent.
     pub fn keep(&mut self, buffer: ArrayBuffer) {
         keep(&self.spare, buffer);
     }
 
-    /// Sends a buffer as it is, of which `filled` bytes are filled.
+    /// Sends a buffer without copying it. Its first `filled` bytes contain data.
     pub fn pass(&mut self, buffer: &ArrayBuffer, filled: u32) {
         let message = (self.bytes_message)(filled);
         self.send_alone(message, buffer);
     }
 
-    /// Sends a message with a copy of these bytes, in a separate buffer.
+    /// Sends a message with a copy of these bytes in its own buffer.
     pub fn send_with(&mut self, message: M, bytes: &[u8]) {
         self.send_alone(message, &Uint8Array::from(bytes).buffer());
     }
 
-    /// Sends a message with a copy of these words, in a separate buffer.
+    /// Sends a message with a copy of these words in its own buffer.
     pub fn send_words(&mut self, message: M, words: &[u32]) {
         let buffer = self.buffer(size_of_val(words) as u32);
         Uint32Array::new(&buffer).copy_from(words);
         self.send_alone(message, &buffer);
     }
 
-    /// Sends everything that waits.
+    /// Sends all queued messages.
     pub fn flush(&mut self) {
-        self.say_bytes();
+        self.announce_bytes();
         let (messages, block) = (std::mem::take(&mut self.messages), self.block.take());
         self.filled = 0;
         if !messages.is_empty() {
@@ -195,10 +195,10 @@ impl<M: Serialize + DeserializeOwned> Pipe<M> {
         self.post(vec![message], Some(buffer));
     }
 
-    fn say_bytes(&mut self) {
-        let unsaid = std::mem::take(&mut self.unsaid);
-        if unsaid > 0 {
-            self.messages.push((self.bytes_message)(unsaid));
+    fn announce_bytes(&mut self) {
+        let unannounced = std::mem::take(&mut self.unannounced);
+        if unannounced > 0 {
+            self.messages.push((self.bytes_message)(unannounced));
         }
     }
 
@@ -220,28 +220,28 @@ fn keep(spare: &RefCell<Vec<ArrayBuffer>>, buffer: ArrayBuffer) {
     }
 }
 
-/// The bytes that came with messages.
+/// The bytes attached to messages.
 pub struct Bytes {
     buffer: JsValue,
     start: u32,
 }
 
 impl Bytes {
-    /// Takes the next `length` bytes; fewer where the buffer ends before them.
+    /// Takes the next `length` bytes, or fewer at the end of the buffer.
     pub fn take(&mut self, length: u32) -> Uint8Array {
         let start = self.start;
         self.start = start.saturating_add(length);
         Uint8Array::new(&self.buffer).subarray(start, self.start)
     }
 
-    /// The whole buffer, of a message that came alone.
+    /// Returns the whole buffer of a message that has one of its own.
     pub fn buffer(&self) -> &JsValue {
         &self.buffer
     }
 }
 
-/// The reading end: calls back for each message, with the bytes that are left of its post, whose buffer then goes back to be
-/// filled again. Nothing instead of messages that cannot be read.
+/// The receiving end. Calls `heard` for each message, with the remaining bytes of its post, and then returns the
+/// buffer for reuse. `heard` receives `None` if the messages are invalid.
 pub fn listen<M>(mut heard: impl FnMut(Option<M>, &mut Bytes) + 'static)
 where
     M: Serialize + DeserializeOwned + 'static,
@@ -256,5 +256,5 @@ where
             post(Kind::Back, &JsValue::NULL, &Array::of1(&bytes.buffer));
         }
     };
-    EARS.with_borrow_mut(|ears| ears.before.listen(on_message));
+    INBOXES.with_borrow_mut(|inboxes| inboxes.before.listen(on_message));
 }

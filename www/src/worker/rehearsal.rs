@@ -1,4 +1,5 @@
-//! Reads files before there is a load, so that the browser has compiled well by then what unpacks and decodes.
+//! Warms up a reader: reads files before there is a load, so that the browser has optimized the code for unpacking
+//! and decoding.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -14,25 +15,25 @@ use crate::protocol::reader::RehearseReadingRequest;
 use crate::worker::asker::Asker;
 use crate::worker::soon;
 
-/// Times that each file is read: browsers compile well what took a few milliseconds.
+/// Number of times that each file is read. Browsers optimize code that ran for a few milliseconds.
 const PASSES: u32 = 40;
 
 thread_local! {
-    /// The passes that are still to come.
+    /// Number of passes that remain.
     static LEFT: Cell<u32> = const { Cell::new(0) };
 }
 
-/// Something else is asked for.
+/// Ends the warm-up when another request arrives.
 pub fn end() {
     LEFT.set(0);
 }
 
-/// Begins to read the files. Whatever comes meanwhile is heard between two passes.
+/// Starts reading the files. Other messages are handled between two passes.
 pub async fn run(RehearseReadingRequest { paths }: RehearseReadingRequest, asker: Asker) {
     LEFT.set(PASSES);
     let mut files = Vec::with_capacity(paths.len());
     for (path, file) in paths.into_iter().zip(asker.attachment::<Array>(0).iter()) {
-        // What cannot be read is not rehearsed.
+        // Skip files that cannot be read.
         if let Ok(bytes) = JsFuture::from(file.unchecked_ref::<Blob>().array_buffer()).await {
             files.push((path, Uint8Array::new(&bytes).to_vec()));
         }

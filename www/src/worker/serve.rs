@@ -1,4 +1,4 @@
-//! Takes the page's requests, and begins one after the other.
+//! Receives requests from the page and handles them in order.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -14,14 +14,15 @@ use crate::protocol::wire::{Body, Kind, Message};
 
 const NOT_UNDERSTOOD: &str = "The page and its worker do not understand each other. Reload the page.";
 
-/// Says which build this is, and serves the page from then on: `begin` gets each request with whoever made it.
+/// Sends the build id to the page and then handles its requests. `begin` receives each request with its sender.
 ///
-/// A request is not begun by the message that brings it, but by one that the worker sends to itself: it comes behind
-/// everything that the page has sent meanwhile, so a request that was cancelled in that time is never begun.
+/// A request does not start when its message arrives. The worker sends a message to itself, which arrives after all
+/// messages that the page has sent so far, and starts the request then. A request that was cancelled in the meantime
+/// never starts.
 pub fn serve<Q: Body + 'static>(begin: impl FnMut(Q, Asker) + 'static) {
     console_error_panic_hook::set_once();
     let scope: DedicatedWorkerGlobalScope = js_sys::global().unchecked_into();
-    // A worker without channels could not take a run either: it is as good as one that does not start.
+    // A browser without channels cannot run the page, so do not start.
     let Ok(channel) = MessageChannel::new() else { return };
     let turns = Rc::new(Turns { queue: RefCell::default(), port: channel.port2(), is_due: Cell::new(false) });
     let (taking, asked) = (turns.clone(), scope.clone());
@@ -38,7 +39,7 @@ pub fn serve<Q: Body + 'static>(begin: impl FnMut(Q, Asker) + 'static) {
             }
             Kind::Cancel => taking.queue.borrow_mut().cancel(message.id),
             Kind::Onward | Kind::Back => pipe::hear(message),
-            // A worker's own.
+            // Only workers send these kinds.
             Kind::Progress | Kind::Response | Kind::Error => {}
         }
     });
@@ -58,7 +59,7 @@ pub fn serve<Q: Body + 'static>(begin: impl FnMut(Q, Asker) + 'static) {
     let _ = scope.post_message(&JsValue::from_str(BUILD_ID));
 }
 
-/// The requests that wait, and the port through which the worker tells itself to begin one.
+/// Waiting requests, and the port for the worker's messages to itself.
 struct Turns<Q> {
     queue: RefCell<Queue<(Q, Asker)>>,
     port: MessagePort,
@@ -66,7 +67,7 @@ struct Turns<Q> {
 }
 
 impl<Q> Turns<Q> {
-    /// Lets the next request begin behind the messages that are here already.
+    /// Schedules the next request after the messages that have already arrived.
     fn next(&self) {
         if !self.queue.borrow().is_empty() && !self.is_due.replace(true) {
             let _ = self.port.post_message(&JsValue::NULL);

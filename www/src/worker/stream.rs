@@ -1,14 +1,14 @@
-//! The bytes of a file as the browser hands them out.
+//! Reads the bytes of a file as a stream.
 //!
-//! Most browsers read into a buffer that they are given, which costs no further memory and no copy; the others give what they
-//! have in buffers that they make.
+//! Most browsers can fill a given buffer, which needs no extra memory and no copy. Other browsers return their own
+//! buffers.
 
 use js_sys::{ArrayBuffer, Uint8Array};
 use wasm_bindgen::prelude::*;
 use wasm_bindgen_futures::JsFuture;
 use web_sys::{Blob, ReadableStreamByobReader, ReadableStreamDefaultReader, ReadableStreamReadResult};
 
-/// A file that is read from its start to its end.
+/// A file that is read from start to end.
 pub struct FileStream {
     reader: Reader,
     ended: bool,
@@ -20,10 +20,10 @@ enum Reader {
 }
 
 impl FileStream {
-    /// At the start of a file.
+    /// Starts reading a file.
     ///
     /// # Errors
-    /// What the browser says of a file that it cannot read.
+    /// Returns the error of the browser if it cannot read the file.
     pub fn new(file: &Blob) -> Result<FileStream, JsValue> {
         let stream = file.stream();
         let reader = match ReadableStreamByobReader::new(&stream) {
@@ -33,11 +33,12 @@ impl FileStream {
         Ok(FileStream { reader, ended: false })
     }
 
-    /// The next bytes: a buffer and how many they are. It is `buffer` where the browser fills it: to its end, or with what
-    /// there is after one read where `at_once`. `None` at the end of the file.
+    /// Reads the next bytes. Returns a buffer and the number of bytes in it, or `None` at the end of the file. If the
+    /// browser supports it, the returned buffer is `buffer`. It is filled completely, or by a single read if
+    /// `at_once` is true.
     ///
     /// # Errors
-    /// What the browser says of a file that it cannot read: it may be gone by now.
+    /// Returns the error of the browser if it cannot read the file. The file may have been removed.
     pub async fn next(&mut self, buffer: ArrayBuffer, at_once: bool) -> Result<Option<(ArrayBuffer, u32)>, JsValue> {
         let (mut buffer, mut filled, room) = (Uint8Array::new(&buffer), 0, buffer.byte_length());
         while !self.ended && filled < room {
@@ -53,7 +54,7 @@ impl FileStream {
                     filled += given.length();
                     buffer = Uint8Array::new(&given.buffer());
                 }
-                // A copy where it is a part of a larger buffer, which is not ours to give away.
+                // The bytes are part of a larger buffer, which must not be transferred, so copy them.
                 Reader::Giving(_) if given.length() < given.buffer().byte_length() => {
                     (filled, buffer) = (given.length(), Uint8Array::new(&given));
                 }

@@ -1,4 +1,4 @@
-//! Tables as texts.
+//! Tables as text.
 
 use crossprof::export::{csv, markdown};
 use crossprof::table::Table;
@@ -6,7 +6,7 @@ use crossprof::table::Table;
 use crate::protocol::analyst::TextFormat;
 use crate::table::cell;
 
-/// A table in the format that is asked for.
+/// Formats a table.
 pub fn text(table: &Table, format: TextFormat) -> String {
     match format {
         TextFormat::Csv => csv::to_csv(table),

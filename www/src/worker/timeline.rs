@@ -1,4 +1,4 @@
-//! Draws timelines: the library makes the pixels, the browser's letters are written onto them, and the picture goes to the page as a
+//! Draws timelines. The library renders pixels, the browser draws text on top, and the page receives the picture as a
 //! bitmap.
 
 use crossprof::timeline::{Lettering, Raster, Scene, TextStyle};
@@ -6,7 +6,7 @@ use js_sys::{Promise, Uint8ClampedArray, Uint32Array};
 use wasm_bindgen::{JsCast, JsValue};
 use web_sys::{ImageBitmap, ImageData, OffscreenCanvas, OffscreenCanvasRenderingContext2d};
 
-/// A canvas that is used for picture after picture.
+/// A canvas that is reused for all pictures.
 #[derive(Default)]
 pub struct Easel {
     raster: Raster,
@@ -31,12 +31,12 @@ impl Easel {
         shown
     }
 
-    /// Pixels with what is written on them, as a bitmap. Fails where the browser cannot draw outside of the page.
+    /// Converts pixels and text to a bitmap. Fails if the browser has no `OffscreenCanvas`.
     pub fn show(&mut self, raster: &Raster, scale: f64) -> Result<ImageBitmap, JsValue> {
         self.put(raster, scale)?.transfer_to_image_bitmap()
     }
 
-    /// The picture as a PNG: a promise of a blob.
+    /// Encodes the picture as PNG. Returns a promise of a blob.
     pub fn encode(&mut self, raster: &Raster, scale: f64) -> Result<Promise, JsValue> {
         self.put(raster, scale)?.convert_to_blob()
     }
@@ -90,7 +90,7 @@ fn write(context: &OffscreenCanvasRenderingContext2d, letterings: &[Lettering], 
             context.set_fill_style_str(&format!("rgb({red} {green} {blue})"));
         }
         let (x, y) = (f64::from(it.x), f64::from(it.y));
-        // Names of tracks are cut by the browser's own measure, those of events are cut already.
+        // The browser measures track names to cut them. Event names are already cut.
         match it.style {
             TextStyle::Event => context.fill_text(&it.text, x, y)?,
             TextStyle::Plain | TextStyle::Heading => {

@@ -1,7 +1,7 @@
-//! The first worker: reads files, unpacks them, and passes blocks of bytes on to the decoder, so that inflating and decoding
-//! overlap on two cores and no more than a few blocks of text are ever in memory. What is not packed is passed on in the
-//! buffers that it was read into; what an xplane says behind its events is read before them, so that the decoder need not
-//! wait for it.
+//! The first reader: reads and unpacks files, and sends blocks of bytes to the decoder. Inflating and decoding run in
+//! parallel, and only a few blocks are in memory at any time. Uncompressed data is sent in the buffers that it was
+//! read into. The metadata of an xplane file comes after its events. It is read first, so that the decoder does not
+//! have to wait for it.
 
 use std::ops::Range;
 
@@ -18,14 +18,14 @@ use crate::worker::asker::Asker;
 use crate::worker::pipe::Pipe;
 use crate::worker::stream::FileStream;
 
-/// Bytes read at once of what is not packed, and is passed on in the buffer that it is read into.
+/// Bytes per read of uncompressed data, which is sent in the same buffer.
 const PLAIN_READ_BYTES: u32 = 4 << 20;
-/// Bytes read at once of what is unpacked: soon there, and the browser reads on meanwhile.
+/// Bytes per read of compressed data. Small reads return early, and the browser reads ahead.
 const PACKED_READ_BYTES: u32 = 512 << 10;
-/// Bytes unpacked before the decoder gets a chance to push back: deflate makes at most a thousand times as many of them.
+/// Compressed bytes to unpack before waiting for the decoder. Deflate expands data up to about a thousand times.
 const PUSH_BYTES: usize = 64 << 10;
 
-/// Reads every file.
+/// Reads all files.
 pub async fn run(request: UnpackRequest, asker: Asker) {
     let blobs: Array = asker.attachment(0);
     let (mut pipe, mut pace) = (Pipe::new(FileChunk::Bytes), Pace::default());
@@ -41,7 +41,7 @@ pub async fn run(request: UnpackRequest, asker: Asker) {
     asker.respond::<UnpackRequest>(&());
 }
 
-/// Reads one file; the browser reads on while these bytes are unpacked or passed on.
+/// Reads one file. The browser reads ahead while the worker unpacks or sends the bytes.
 async fn one(
     asker: &Asker,
     index: u32,
@@ -84,12 +84,12 @@ async fn one(
     Ok(())
 }
 
-/// What is to be said of a file that the browser cannot read.
+/// Returns the error message for a file that the browser cannot read.
 pub fn gone(path: &str) -> String {
     format!("{path} could not be read: it was changed, moved or deleted after it was chosen. Choose it again.")
 }
 
-/// What the large planes of an xplane of this size say besides their lines; nothing for another file.
+/// Returns the metadata of the large planes of an xplane file. Empty for other files.
 pub async fn outlines(blob: &Blob, size_bytes: u64) -> Result<Vec<Outline>, JsValue> {
     let mut outliner = Outliner::new(size_bytes);
     while let Some(wanted) = outliner.wanted() {
@@ -100,7 +100,7 @@ pub async fn outlines(blob: &Blob, size_bytes: u64) -> Result<Vec<Outline>, JsVa
     Ok(outliner.outlines())
 }
 
-/// Passes on what the unpacker makes.
+/// Sends the output of the unpacker.
 fn pass(pipe: &mut Pipe<FileChunk>, piece: Unpacked<'_>) {
     match piece {
         Unpacked::Begin { path, size } => pipe.send(FileChunk::Begin { path: path.to_owned(), size_bytes: size }),

@@ -3,7 +3,7 @@
 use super::real;
 use crate::build::{self, Variant, size};
 use crate::toolchain::{self, TARGET};
-use crate::{Result, browser, cache, fuzz, node, notices, process, python, tools};
+use crate::{Result, browser, cache, fuzz, node, notices, process, prose, python, tools};
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -26,6 +26,7 @@ pub struct Run {
 /// Every check, in the order in which they run.
 pub const ALL: &[Check] = &[
     Check { name: "fmt", what: "formatting", run: fmt },
+    Check { name: "prose", what: "plain English in comments and documents", run: |_| prose::check() },
     Check { name: "clippy", what: "lints, native", run: clippy },
     Check { name: "clippy-wasm", what: "lints, wasm32", run: clippy_wasm },
     Check { name: "native", what: "tests of the library, the command line and xtask", run: native },

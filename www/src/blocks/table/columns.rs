@@ -1,4 +1,4 @@
-//! The menu that chooses the columns in sight.
+//! The menu that selects the visible columns.
 
 use crossprof::pages::{ColumnBlock, columns_option};
 use leptos::prelude::*;
@@ -8,13 +8,13 @@ use crate::components::live::live;
 use crate::components::warnings::bounded;
 use crate::state::State;
 
-/// Tables with no more columns show all of them.
+/// Tables with at most this many columns show all of them.
 const MANY_COLUMNS: usize = 7;
 
-/// Returns the menu; nothing for a table of few columns.
+/// Renders the menu. Empty for a table with few columns.
 pub(super) fn columns_menu(shown: Signal<Shown>) -> AnyView {
     let state = State::get();
-    // In the order of their names: it stays while columns come and go.
+    // Sorted by name, so that the menu keeps its order when the visible columns change.
     let all = Memo::new(move |_| {
         let columns = shown.with(|shown| shown.table().map(|table| table.columns.clone())).unwrap_or_default();
         let mut names: Vec<(String, String)> =

@@ -1,4 +1,5 @@
-//! The filter of a table, with a list of what the last word may become. Arrows choose, Enter and Tab take, Escape closes.
+//! The filter field of a table, with completions for the last word. Arrow keys select a completion, Enter and Tab
+//! accept it, and Escape closes the list.
 
 use leptos::prelude::*;
 use web_sys::KeyboardEvent;
@@ -10,23 +11,24 @@ use crate::components::warnings::bounded;
 use crate::state::State;
 use crate::table::completion::{Completion, completions};
 
-/// The list is open, and this line of it is chosen.
+/// State of the completion list: open or closed, and the index of the selected line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Open {
     is_open: bool,
     chosen: Option<usize>,
 }
 
-/// Returns the field with its list.
+/// Renders the field with its completion list.
 pub(super) fn filter_field(shown: Signal<Shown>, title: Memo<String>) -> AnyView {
     let state = State::get();
     let open = RwSignal::new(Open::default());
     let key = shown.with_untracked(|shown| shown.table().map_or("", |table| table.table.key()));
     let list = format!("completions-{key}");
     let typed = move || state.route.with(|route| route.query.filter.clone());
-    // The first letters of a value may leave no row, whose values would be offered.
+    // The first letters of a value may match no row, and then there would be no values to offer. So keep the last
+    // table with rows.
     let with_rows = StoredValue::new(shown.get_untracked());
-    // An empty field offers every column once it is asked for.
+    // When the list is opened on an empty field, it offers all columns.
     let all = Memo::new(move |_| {
         let typed = typed();
         let now = shown.get();
@@ -39,7 +41,7 @@ pub(super) fn filter_field(shown: Signal<Shown>, title: Memo<String>) -> AnyView
     let take = move |at: usize| {
         if let Some(Completion { filter, is_whole, .. }) = all.with_untracked(|all| all.get(at).cloned()) {
             state.filter(filter);
-            // Behind `category=` values follow.
+            // Keep the list open after `category=`, to offer values.
             open.set(Open { is_open: !is_whole, chosen: None });
         }
     };
@@ -59,7 +61,7 @@ pub(super) fn filter_field(shown: Signal<Shown>, title: Memo<String>) -> AnyView
             "Enter" if is_listed && chosen.is_some() => chosen.into_iter().for_each(take),
             "Tab" if is_listed && !event.shift_key() => take(chosen.unwrap_or(0)),
             "Escape" if is_listed => {
-                // The filter stays.
+                // Keep the filter: the page would clear it otherwise.
                 event.stop_propagation();
                 open.set(Open::default());
             }
@@ -72,7 +74,7 @@ pub(super) fn filter_field(shown: Signal<Shown>, title: Memo<String>) -> AnyView
     let lines = move || {
         let Open { chosen, .. } = open.get();
         let lines = all.get().into_iter().enumerate().map(|(at, completion)| {
-            // The focus stays in the field.
+            // Keep the focus in the field.
             let press = move |event: web_sys::PointerEvent| {
                 event.prevent_default();
                 take(at);

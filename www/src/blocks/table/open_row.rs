@@ -1,4 +1,4 @@
-//! The row whose details are open is part of the address, so that the way back leads to it.
+//! The row whose details are open. It is part of the address, so that the back button returns to it.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -14,13 +14,13 @@ use crate::components::live::follow;
 use crate::route::RowKey;
 use crate::state::{Run, State};
 
-/// Names a row in the address: by its first text.
+/// Returns the key of a row for the address, made from its first text cell.
 pub(super) fn key_of(table: &TableBlock, index: usize) -> Option<RowKey> {
     let first = |cell: &Cell| if let Cell::Text(text) = cell { Some(RowKey::new(index, text)) } else { None };
     Some(table.rows.get(index)?.iter().find_map(first).unwrap_or_else(|| RowKey::new(index, "")))
 }
 
-/// Shows the details of the row that the address names, and closes them if it names none.
+/// Shows the details of the row in the address. Closes them if the address names no row.
 pub(super) fn follow_address(run: Run, shown: Signal<Shown>, chosen: RwSignal<Option<Vec<Cell>>>, details: Blocks) {
     let state = State::get();
     let table = shown.with_untracked(|shown| shown.table().map_or("", |table| table.table.key()));
@@ -35,7 +35,7 @@ pub(super) fn follow_address(run: Run, shown: Signal<Shown>, chosen: RwSignal<Op
                 chosen.set(None)
             };
         };
-        // The same row in another order, or one that a filter leaves out for now.
+        // The row is already open. It may have moved, or a filter may hide it.
         if known.borrow().as_ref() == Some(&wanted) {
             return;
         }
@@ -47,7 +47,7 @@ pub(super) fn follow_address(run: Run, shown: Signal<Shown>, chosen: RwSignal<Op
         chosen.set(cells.clone());
         let query = Query { filter: table.filter.clone(), sort: table.sort.clone(), top: None };
         let heard = move |page: Result<Page, String>| {
-            // Another row may be chosen by now, or the view was left.
+            // By now the user may have selected another row or left the view.
             if chosen.try_get_untracked() == Some(cells) {
                 match page {
                     Ok(page) => details.set(page.blocks.into_iter().map(Arc::new).collect()),

@@ -1,4 +1,4 @@
-//! What is compared, as the address has it, and how it is changed.
+//! Settings of a comparison in the address, and operations that change them.
 
 use crossprof::compare::{MOST_RUNS, are_groups};
 use crossprof::report::Metadata;
@@ -6,29 +6,29 @@ use leptos::prelude::*;
 
 use crate::state::{Run, State};
 
-/// One chosen run.
+/// A chosen run.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Chosen {
-    /// The name that it has itself: what the address knows it by.
+    /// Original name of the run, which identifies it in the address.
     pub name: String,
-    /// The file that it was read from: what to drop again.
+    /// File that the run was read from, which the user needs to open again.
     pub file: String,
-    /// What the user calls it; empty for its own name.
+    /// Label from the user. Empty for the original name.
     pub called: String,
-    /// Sequences of a step.
+    /// Sequences per step.
     pub batch: String,
-    /// Tokens of a sequence.
+    /// Tokens per sequence.
     pub seq: String,
-    /// Watts of a device.
+    /// Power per device, in watts.
     pub watts: String,
-    /// Dollars of a device and hour.
+    /// Price per device, in dollars per hour.
     pub dollars: String,
-    /// The run that it is one of several captures of; empty where it is a run itself.
+    /// Group, if the run was captured several times. Otherwise empty.
     pub group: String,
 }
 
 impl Chosen {
-    /// What the run is called on the page: as the user says, else as everywhere.
+    /// Returns the label from the user, or the display name of the run.
     pub fn shown(&self, state: State, run: Option<&Run>) -> String {
         match run {
             Some(run) if self.called.is_empty() => state.name_of(run.id),
@@ -38,10 +38,10 @@ impl Chosen {
     }
 }
 
-/// What is compared, as the address has it.
+/// Settings of a comparison.
 #[derive(Clone, Debug, PartialEq, Default)]
 pub struct Choice {
-    /// The runs, or captures of them, in their order.
+    /// Runs, or captures of runs, in order.
     pub runs: Vec<Chosen>,
     /// Index of the baseline.
     pub baseline: usize,
@@ -50,7 +50,7 @@ pub struct Choice {
 }
 
 impl Choice {
-    /// The choice that the address holds.
+    /// Reads the settings from the address.
     pub fn read(state: State) -> Choice {
         let option = |key: &str| state.route.with(|route| route.query.options.get(key).cloned().unwrap_or_default());
         let list = |key: &str| option(key).split('\n').map(str::to_owned).collect::<Vec<_>>();
@@ -74,7 +74,7 @@ impl Choice {
         Choice { runs, baseline, scaling: option("scaling") }
     }
 
-    /// Into the address.
+    /// Writes the settings to the address.
     pub fn write(&self, state: State) {
         let list = |of: fn(&Chosen) -> &str| {
             let all: Vec<&str> = self.runs.iter().map(of).collect();
@@ -94,7 +94,7 @@ impl Choice {
         ]);
     }
 
-    /// Puts a run that is here at a place, with what a report has kept of it and of its comparison.
+    /// Inserts an open run, with the comparison settings that its report contains.
     pub fn add(&mut self, at: usize, run: &Run) {
         if self.len() >= MOST_RUNS {
             return;
@@ -128,7 +128,7 @@ impl Choice {
         });
     }
 
-    /// Moves a run; the baseline stays the same run.
+    /// Moves a run. The baseline stays the same run.
     pub fn move_run(&mut self, from: usize, to: usize) {
         if from < self.runs.len() && to < self.runs.len() {
             let run = self.runs.remove(from);
@@ -142,7 +142,8 @@ impl Choice {
         }
     }
 
-    /// Makes a capture one of the run that another one is, or is one of, and puts it beside that one.
+    /// Adds a capture to the group of another one, and moves it next to that one. If there is no group yet, `called`
+    /// becomes its name.
     pub fn join(&mut self, from: usize, to: usize, called: &str) {
         let Some(group) = self.runs.get(to).map(|run| run.group.clone()) else { return };
         let group = if group.is_empty() { called.to_owned() } else { group };
@@ -155,7 +156,8 @@ impl Choice {
         self.move_run(from, beside);
     }
 
-    /// Makes each folder a group, where all runs lie in folders of several captures of one program each. A group that someone made stays.
+    /// Makes each folder a group, if all runs are in folders that contain several captures of one program. Groups
+    /// from the user stay.
     pub fn group_folders(&mut self, chosen: &[Option<Run>], left: &[Run]) {
         let Some(chosen) = chosen.iter().cloned().collect::<Option<Vec<Run>>>() else { return };
         let reports: Vec<_> = chosen.iter().chain(left).map(|run| run.report.get_untracked()).collect();
@@ -186,7 +188,7 @@ impl Choice {
         }
     }
 
-    /// Runs: captures of one group are one.
+    /// Returns the number of runs. Captures in one group count as one.
     pub fn len(&self) -> usize {
         let is_first = |(at, run): &(usize, &Chosen)| {
             run.group.is_empty() || !self.runs.iter().take(*at).any(|other| other.group == run.group)
@@ -194,12 +196,12 @@ impl Choice {
         self.runs.iter().enumerate().filter(is_first).count()
     }
 
-    /// Makes each capture a run.
+    /// Makes each capture a separate run.
     pub fn ungroup(&mut self) {
         self.runs.iter_mut().for_each(|run| run.group.clear());
     }
 
-    /// Leaves a run out.
+    /// Removes a run.
     pub fn remove(&mut self, at: usize) {
         if at < self.runs.len() {
             self.runs.remove(at);
@@ -246,7 +248,7 @@ mod tests {
         let of = |name: &str, group: &str| (name.to_owned(), group.to_owned());
         assert_eq!(names(&it), [of("1", ""), of("2", "main"), of("0", "main"), of("3", "")]);
         assert_eq!((it.len(), it.runs[it.baseline].name.as_str()), (3, "3"));
-        // A third one takes the group that is there.
+        // A third capture joins the existing group.
         it.join(3, 1, "other");
         assert_eq!(names(&it), [of("1", ""), of("2", "main"), of("3", "main"), of("0", "main")]);
         assert_eq!((it.len(), it.runs[it.baseline].name.as_str()), (2, "3"));

@@ -1,5 +1,5 @@
-//! What the traces do not record: batch size, sequence length, power and price of each run, each with its unit, and what is wrong with a
-//! value below its field.
+//! Fields for data that traces do not contain: batch size, sequence length, power and price of each run, with units.
+//! Errors are shown below the fields.
 
 use crossprof::number::decimal;
 use leptos::prelude::*;
@@ -8,30 +8,30 @@ use super::choice::{Choice, Chosen};
 use crate::model::parse;
 use crate::state::Run;
 
-/// A whole number above 0; nothing where the text is none.
+/// Parses an integer above 0. Returns `None` for other text.
 pub fn whole(text: &str) -> Option<u64> {
     parse(text).ok().flatten().filter(|number| *number > 0)
 }
 
-/// Power and prices above this would make sums and ratios infinite.
+/// Maximum power or price. Larger values could make sums and ratios infinite.
 const MOST: f64 = 1e12;
 
-/// A number above 0; nothing where the text is none.
+/// Parses a number above 0. Returns `None` for other text.
 pub fn amount(text: &str) -> Option<f64> {
     decimal(text).filter(|number| *number > 0.0 && *number <= MOST)
 }
 
-/// A field of each run.
+/// A field that each run has.
 struct Input {
     /// Name of the field in the address.
     key: &'static str,
-    /// Name and unit.
+    /// Label with unit.
     label: &'static str,
-    /// What is said of a text that is no such number.
+    /// Message for invalid text.
     hint: &'static str,
     text: fn(&Chosen) -> &str,
     is_valid: fn(&str) -> bool,
-    /// What the profile of the run has.
+    /// Returns the value in the profile of the run.
     known: fn(&Run) -> Option<u64>,
 }
 
@@ -73,7 +73,7 @@ const INPUTS: [Input; 4] = [
     },
 ];
 
-/// The fields of every run, by its name on the page; open where one of them is filled in.
+/// Renders the fields of all runs, labeled with their names. Open if a field has a value.
 pub fn inputs(choice: &Choice, runs: &[(String, Option<Run>)]) -> AnyView {
     let is_given = choice.runs.iter().any(|run| INPUTS.iter().any(|input| !(input.text)(run).is_empty()));
     let fieldset = |((at, chosen), (called, run)): ((usize, &Chosen), &(String, Option<Run>))| {
@@ -117,7 +117,7 @@ fn field(input: &'static Input, at: usize, chosen: &Chosen, run: Option<&Run>) -
     .into_any()
 }
 
-/// Where the batch size and the sequence length of a profile come from.
+/// Describes the source of a profile's batch size and sequence length.
 fn source(run: &Run) -> String {
     let is_typed = run.settings.with(|settings| settings.model.batch_size.or(settings.model.seq_length).is_some());
     if is_typed {
@@ -136,7 +136,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_numbers_above_nothing_are_taken() {
+    fn only_numbers_above_zero_are_accepted() {
         assert_eq!(
             [whole("32"), whole("32k"), whole("0"), whole("-3"), whole("many"), whole("")],
             [Some(32), Some(32_000), None, None, None, None]

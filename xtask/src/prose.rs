@@ -1,0 +1,224 @@
+//! The check `prose`: reports phrases that make the project's prose hard to read.
+//!
+//! It reads the Markdown files and the comments of the Rust files that git tracks. It skips code spans, code blocks, addresses
+//! and strings. The list of phrases is [`PHRASES`].
+
+mod comments;
+mod markdown;
+
+use crate::{Result, cache, process};
+use std::collections::BTreeMap;
+use std::process::Command;
+
+/// Part of a comment or document in which a phrase is not allowed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    /// Beginning of a comment.
+    Start,
+    /// All of a comment or Markdown file.
+    Anywhere,
+}
+
+use Place::{Anywhere, Start};
+
+/// A phrase in lower case, the place where it is not allowed, and the advice that the check prints.
+type Phrase = (&'static str, Place, &'static str);
+
+/// All phrases. The check has no exceptions: rewrite the sentence, or put a name from the code into backticks.
+const PHRASES: &[Phrase] = &[
+    ("what", Start, "start with a verb or with the thing itself"),
+    ("whether", Start, "write \"Returns true if\" or \"True if\""),
+    ("of which", Start, "start with a verb or with the thing itself"),
+    ("that of", Start, "name the thing"),
+    ("where", Start, "write \"If\" or \"Place of\""),
+    ("how", Start, "start with a verb or with the thing itself"),
+    ("who", Start, "name the actor"),
+    ("by what", Start, "start with a verb or with the thing itself"),
+    ("in which", Start, "start with a verb or with the thing itself"),
+    ("the reverse", Start, "repeat the noun"),
+    ("whoever", Anywhere, "name the actor: the user, the caller, the worker"),
+    ("nobody", Anywhere, "write \"no user\" or \"no caller\", or the passive"),
+    ("somebody", Anywhere, "write \"the user\" or \"the caller\""),
+    ("at hand", Anywhere, "write \"available\""),
+    ("in sight", Anywhere, "write \"visible\""),
+    ("beside", Anywhere, "write \"next to\" or \"in addition to\""),
+    ("lies", Anywhere, "write \"is\""),
+    ("stands", Anywhere, "write \"is\" or \"means\""),
+    ("is of", Anywhere, "write \"belongs to\" or \"covers\" or \"comes from\""),
+    ("are of", Anywhere, "write \"belong to\" or \"cover\" or \"come from\""),
+    ("of which", Anywhere, "split the sentence"),
+    ("is told", Anywhere, "write \"receives\" or \"is reported\""),
+    ("are told", Anywhere, "write \"receive\" or \"are reported\""),
+    ("tells apart", Anywhere, "write \"distinguishes\""),
+    ("tell apart", Anywhere, "write \"distinguish\""),
+    ("told apart", Anywhere, "write \"distinguished\""),
+    ("not told by", Anywhere, "write \"not in the trace\""),
+    ("goes on", Anywhere, "write \"continues\""),
+    ("go on", Anywhere, "write \"continue\""),
+    ("one after the other", Anywhere, "write \"in order\""),
+    ("as far as", Anywhere, "write \"if\", or name the part"),
+    ("deputy", Anywhere, "write \"worker\", with its task"),
+    ("made up", Anywhere, "write \"synthetic\" or \"consists of\""),
+    ("made-up", Anywhere, "write \"synthetic\""),
+    ("what it rests on", Anywhere, "write \"evidence\""),
+    ("at stake", Anywhere, "write \"impact\""),
+    ("launched late", Anywhere, "write \"waiting for launch\""),
+    ("communication hidden", Anywhere, "write \"overlapped communication\""),
+    ("under the roofs", Anywhere, "write \"roofline\""),
+    ("g parameters", Anywhere, "write \"B parameters\""),
+];
+
+/// A piece of prose: a Markdown file, or a comment.
+#[derive(Debug, PartialEq, Eq)]
+struct Passage {
+    /// Number of the first line, from 1.
+    line: usize,
+    /// Text with its line breaks. Code and addresses are blank.
+    text: String,
+    /// True for comments, in which the phrases of [`Start`] count.
+    is_comment: bool,
+}
+
+/// A phrase that was found.
+#[derive(Debug, PartialEq, Eq)]
+struct Hit {
+    line: usize,
+    phrase: &'static str,
+    instead: &'static str,
+}
+
+/// Fails if a tracked file contains one of the phrases.
+pub fn check() -> Result {
+    let list =
+        process::output(Command::new("git").args(["ls-files", "*.md", "*.rs"]).current_dir(cache::repository()))?;
+    let mut folders: BTreeMap<String, usize> = BTreeMap::new();
+    let mut count = 0;
+    for name in list.lines() {
+        let path = cache::repository().join(name);
+        // A file that was deleted and not yet committed is still in the list.
+        if !path.exists() {
+            continue;
+        }
+        for hit in hits(name, &cache::read(&path)?) {
+            eprintln!("{name}:{}: \"{}\": {}", hit.line, hit.phrase, hit.instead);
+            *folders.entry(folder(name)).or_default() += 1;
+            count += 1;
+        }
+    }
+    if count == 0 {
+        return Ok(());
+    }
+    let parts: Vec<String> = folders.iter().map(|(folder, count)| format!("{folder} {count}")).collect();
+    Err(format!("{count} phrases to rewrite: {}.", parts.join(", ")))
+}
+
+/// Returns the crate or folder that a file is counted under: `crates/base`, `www`, or the name of a file in the root.
+fn folder(name: &str) -> String {
+    let parts: Vec<&str> = name.split('/').collect();
+    match parts.as_slice() {
+        ["crates", name, ..] => format!("crates/{name}"),
+        [first, ..] => (*first).to_owned(),
+        [] => String::new(),
+    }
+}
+
+/// Finds the phrases of a file.
+fn hits(name: &str, text: &str) -> Vec<Hit> {
+    let passages = match name {
+        "CHANGELOG.md" => markdown::passages(markdown::newest_section(text)),
+        _ if name.ends_with(".md") => markdown::passages(text),
+        _ => comments::passages(text),
+    };
+    passages.iter().flat_map(find).collect()
+}
+
+/// Finds the phrases of a passage. A line break counts as a space.
+fn find(passage: &Passage) -> Vec<Hit> {
+    let text = passage.text.to_lowercase();
+    let mut found = Vec::new();
+    for &(phrase, place, instead) in PHRASES {
+        let mut hit = |at: usize| {
+            let line = passage.line + text[..at].matches('\n').count();
+            found.push(Hit { line, phrase, instead });
+        };
+        match place {
+            Start => {
+                let start = text.len() - text.trim_start().len();
+                if passage.is_comment && is_at(&text, start, phrase) {
+                    hit(start);
+                }
+            }
+            Anywhere => {
+                for (at, _) in text.match_indices(phrase.split(' ').next().unwrap_or(phrase)) {
+                    if is_at(&text, at, phrase) {
+                        hit(at);
+                    }
+                }
+            }
+        }
+    }
+    found.sort_by_key(|hit| hit.line);
+    found
+}
+
+/// Returns true if the text has the phrase at this place, as whole words.
+fn is_at(text: &str, at: usize, phrase: &str) -> bool {
+    let is_word = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
+    if text[..at].chars().next_back().is_some_and(is_word) {
+        return false;
+    }
+    let mut rest = &text[at..];
+    for (index, word) in phrase.split(' ').enumerate() {
+        if index > 0 {
+            let trimmed = rest.trim_start();
+            if trimmed.len() == rest.len() {
+                return false;
+            }
+            rest = trimmed;
+        }
+        let Some(after) = rest.strip_prefix(word) else { return false };
+        rest = after;
+    }
+    !rest.chars().next().is_some_and(is_word)
+}
+
+/// Replaces code spans and addresses with spaces. Line breaks and lengths in bytes stay.
+fn without_code(text: &str) -> String {
+    let mut result = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        let length = match c {
+            '`' => code_span(rest),
+            'h' => address(rest),
+            // The target of a link in Markdown.
+            ']' if rest.starts_with("](") => rest.find(')').map(|end| end + 1),
+            _ => None,
+        };
+        let (skipped, after) = rest.split_at(length.unwrap_or(c.len_utf8()));
+        match length {
+            Some(_) => result.extend(skipped.bytes().map(|byte| if byte == b'\n' { '\n' } else { ' ' })),
+            None => result.push_str(skipped),
+        }
+        rest = after;
+    }
+    result
+}
+
+/// Returns the length of the code span that the text begins with. A span does not cross an empty line.
+fn code_span(text: &str) -> Option<usize> {
+    let ticks = text.len() - text.trim_start_matches('`').len();
+    let body = &text[ticks..];
+    let paragraph = body.split("\n\n").next().unwrap_or(body);
+    Some(ticks + paragraph.find(&"`".repeat(ticks))? + ticks)
+}
+
+/// Returns the length of the address that the text begins with.
+fn address(text: &str) -> Option<usize> {
+    if !text.starts_with("http://") && !text.starts_with("https://") {
+        return None;
+    }
+    Some(text.find(|c: char| c.is_whitespace() || ")>\"".contains(c)).unwrap_or(text.len()))
+}
+
+#[cfg(test)]
+mod tests;
