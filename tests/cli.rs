@@ -37,7 +37,7 @@ fn analyze_prints_one_screen() {
     let output = crossprof(&["analyze", TPU]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
     let text = stdout(&output);
-    assert!(text.lines().count() <= 50, "{text}");
+    assert!(text.lines().count() <= 60, "{text}");
     assert!(text.contains("Step time") && text.contains("4 devices"), "{text}");
     assert_eq!(stderr(&output), "");
 }
@@ -239,7 +239,7 @@ fn colours_are_for_terminals_and_for_those_who_ask() {
     let plain = colours(&[]);
     assert!(!plain.contains('\x1b'));
     let forced = colours(&[("CLICOLOR_FORCE", "1")]);
-    assert!(forced.contains("\x1b[33mwarning\x1b[0m") && forced.contains("\x1b[1mDevices\x1b[0m"), "{forced}");
+    assert!(forced.contains("\x1b[33mwarning\x1b[0m") && forced.contains("\x1b[1mDevices, busy share\x1b[0m"), "{forced}");
     assert_eq!(colours(&[("NO_COLOR", "1")]), plain);
 }
 

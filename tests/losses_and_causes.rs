@@ -139,7 +139,7 @@ fn losses_have_their_causes_and_the_largest_is_first() {
     let (_, profile) = read(&json.finish());
     let found = finding(&profile, "step_time_variation");
     assert_eq!(found.title, "Step 8 loses 900 µs: compute in loop_fusion_7");
-    assert!(found.message.contains("Step 5 takes 1.50 ms (median 1.00 ms), 500 µs longer than the median step. It has 600 µs of input wait in load_batch on the thread python, 500 µs more than usual"), "{}", found.message);
+    assert!(found.message.contains("Step 5 takes 1.50 ms, 500 µs longer than the median step of 1.00 ms. In it, input wait takes 600 µs, 500 µs more than usual. Meanwhile the host is in load_batch on the thread python."), "{}", found.message);
 }
 
 // Host and devices.

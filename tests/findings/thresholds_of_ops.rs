@@ -390,7 +390,7 @@ fn two_devices(more: i64) -> Trace {
 fn straggler_device() {
     // The median of two devices lies between them.
     let found = finding(two_devices(220), "straggler_device");
-    assert_eq!((found.severity, found.title.as_str()), (Warning, "/device:GPU:1 is slower than the others"));
+    assert_eq!((found.severity, found.title.as_str()), (Warning, "The other devices wait for /device:GPU:1"));
     assert_eq!(finding(two_devices(110), "straggler_device").severity, Note);
     fine(two_devices(90), "straggler_device");
     assert_eq!(says(host_bound(500), "straggler_device"), Verdict::Irrelevant);

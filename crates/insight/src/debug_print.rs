@@ -10,6 +10,8 @@ pub(super) const RULE: Rule = Rule { id: "debug_print", title: "Callbacks from t
 
 /// Share of the window from which the finding is a warning (XProf, debug-print suggestion: 5 % of the step).
 const WARNING_PERCENT: f64 = 5.0;
+/// Share of the window from which the finding is critical (ours: most of the time).
+const CRITICAL_PERCENT: f64 = 50.0;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
     if numbers.context.analysis.devices.by_line.host_names.is_empty() {
@@ -32,15 +34,16 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         return Verdict::Fine;
     }
     let message = format!(
-        "Callbacks from the compiled program into Python take {} of the time, in {} calls (jax.debug.print, jax.debug.callback, \
-         pure_callback or io_callback).",
+        "Callbacks from the compiled program into Python take {} of the time, in {}.",
         format::percent(best),
-        format::count(calls)
+        format::counted(calls, "call")
     );
-    Draft::new(FindingSeverity::Warning, Confidence::High, "The program calls back into Python", message)
+    let severity = if best >= CRITICAL_PERCENT { FindingSeverity::Critical } else { FindingSeverity::Warning };
+    Draft::new(severity, Confidence::High, "The program calls back into Python", message)
         .remedy(
-            "Remove jax.debug.print and callbacks from the step, or guard them with jax.lax.cond so that only every n-th step \
-             calls them. Return values from the jitted function and log them outside.",
+            "Compute the values of pure_callback with jax.numpy inside the program. Remove jax.debug.print, jax.debug.callback and \
+             io_callback from the step, or call them in every n-th step only (jax.lax.cond). Return values from the jitted function \
+             and log them outside.",
         )
         .passed("callback_percent", best, WARNING_PERCENT)
         .evidence("callbacks", calls as f64)

@@ -136,9 +136,13 @@ impl Loss<'_> {
 
     /// Names the part that takes longer: `input wait in load_batch`, `compute in fusion.3`.
     pub fn cause(&self) -> Option<String> {
-        let place =
-            |before: &str| self.place.as_ref().map_or(String::new(), |place| format!("{before}{}", shown(place)));
-        let what = match self.part? {
+        let place = self.place.as_ref().map_or(String::new(), |place| format!(" in {}", shown(place)));
+        Some(format!("{}{place}", self.part_name()?))
+    }
+
+    /// Names the part that takes longer.
+    fn part_name(&self) -> Option<&'static str> {
+        Some(match self.part? {
             StepPart::Compute => "compute",
             StepPart::Communication => "exposed communication",
             StepPart::HostToDevice => "copies to the device",
@@ -153,33 +157,39 @@ impl Loss<'_> {
             StepPart::HostBound => "waiting for launch",
             StepPart::KernelWait => "time between ops",
             StepPart::OtherIdle => "idle time",
-        };
-        Some(format!("{what}{}", place(" in ")))
+        })
     }
 
     /// Describes the lost time and its cause in sentences.
     pub fn sentence(&self, typical_us: f64) -> String {
         let longest = self.steps.first().map_or(0.0, |step| step.duration_us);
-        let takes = match self.steps.as_slice() {
-            [_] => format!(" takes {}", format::time_us(longest)),
-            _ => format!(" take up to {}", format::time_us(longest)),
+        let [longest, typical, lost] = [longest, typical_us, self.lost_us].map(format::time_us);
+        let steps = self.steps();
+        let (loss, subject) = match self.steps.as_slice() {
+            [_] => (format!("{steps} takes {longest}, {lost} longer than the median step of {typical}."), "In it"),
+            _ => (
+                format!("{steps} exceed the median step of {typical} by {lost} in total. The longest takes {longest}."),
+                "In the longest",
+            ),
         };
-        let by = format!(
-            "{} longer than {}",
-            format::time_us(self.lost_us),
-            if self.steps.len() > 1 { "the same number of median steps" } else { "the median step" }
-        );
-        let thread = self.thread.as_deref().filter(|_| self.place.is_some());
-        let thread = thread.map_or(String::new(), |thread| format!(" on the thread {}", shown(thread)));
-        let cause = self.cause().map_or(String::new(), |cause| {
-            let longest = if self.steps.len() > 1 { "The longest has" } else { "It has" };
-            format!(
-                " {longest} {} of {cause}{thread}, {} more than usual.",
-                format::time_us(self.part_us),
-                format::time_us(self.excess_us)
-            )
+        let cause = self.part_name().map_or(String::new(), |part| {
+            let [all, more] = [self.part_us, self.excess_us].map(format::time_us);
+            format!(" {subject}, {part} takes {all}, {more} more than usual.{}", self.where_it_grew())
         });
-        format!("{}{takes} (median {}), {by}.{cause}", self.steps(), format::time_us(typical_us))
+        format!("{loss}{cause}")
+    }
+
+    /// Names the op that grew most, or what the host does in the time of an idle part.
+    fn where_it_grew(&self) -> String {
+        let Some(place) = self.place.as_deref().map(shown) else { return String::new() };
+        match self.part {
+            Some(StepPart::Compute | StepPart::Communication) => format!(" The op that grew most is {place}."),
+            _ => {
+                let thread = self.thread.as_deref();
+                let thread = thread.map_or(String::new(), |thread| format!(" on the thread {}", shown(thread)));
+                format!(" Meanwhile the host is in {place}{thread}.")
+            }
+        }
     }
 
     /// Returns the name of the evidence for the part, which the rules about that part also use.

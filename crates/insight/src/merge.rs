@@ -35,8 +35,9 @@ const EXPLAINED: &[(&str, &[&str])] = &[
     ("compile_time", &["recompilation", "compilation"]),
     ("warm_up_in_window", &["recompilation"]),
     // Communication: prefer the finding with specific advice to the amount.
-    ("unhidden_collectives", &["gradient_synchronization"]),
-    ("collective_bound", &["gradient_synchronization", "unhidden_collectives"]),
+    // Devices that wait for a slow one do so in collectives.
+    ("unhidden_collectives", &["gradient_synchronization", "straggler_device"]),
+    ("collective_bound", &["gradient_synchronization", "unhidden_collectives", "straggler_device"]),
     // One op or kind of op: prefer the kind to the amount.
     ("data_shuffle", &["unfused_data_formatting"]),
     ("dominant_op", &["unfused_data_formatting", "data_shuffle", "sorting", "gather_scatter", "low_flop_rate"]),

@@ -14,6 +14,8 @@ pub(super) const RULE: Rule = Rule { id: "straggler_device", title: "One device 
 const NOTE_PERCENT: f64 = 5.0;
 /// Share of the step from which the finding is a warning (the JAX guide's limit for overheads is 10 %).
 const WARNING_PERCENT: f64 = 10.0;
+/// Share of the step from which the finding is critical (ours: most of the step).
+const CRITICAL_PERCENT: f64 = 50.0;
 
 fn check(numbers: &Numbers<'_>) -> Verdict {
     let devices = &numbers.context.analysis.devices.used;
@@ -54,17 +56,21 @@ fn check(numbers: &Numbers<'_>) -> Verdict {
         return Verdict::Fine;
     }
     let costs = late >= WARNING_PERCENT;
-    let severity = if costs { FindingSeverity::Warning } else { FindingSeverity::Note };
+    let severity = match late {
+        CRITICAL_PERCENT.. => FindingSeverity::Critical,
+        WARNING_PERCENT.. => FindingSeverity::Warning,
+        _ => FindingSeverity::Note,
+    };
     let name = format::printable(&device.name);
     let message = format!(
-        "The other devices wait for {name} for {} ({}) of each step: it works {} outside communication, the median of the \
-         devices that wait for each other is {}.",
+        "The other devices wait for {name} for {} ({}) of each step. Outside communication it works for {} per step, while the \
+         median device of its group works for {}.",
         format::time_us(most - middle),
         format::percent(late),
         format::time_us(most),
         format::time_us(middle)
     );
-    Draft::new(severity, Confidence::Medium, &format!("{name} is slower than the others"), message)
+    Draft::new(severity, Confidence::Medium, &format!("The other devices wait for {name}"), message)
         .remedy(
             "Compare its ops with those of another device. More ops mean an uneven split (padding, pipeline stages, experts). \
              Longer ops mean a slower chip (clock rate, temperature, another program on it).",

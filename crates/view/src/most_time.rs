@@ -7,6 +7,8 @@ use report::{KernelCategory, UnifiedProfile};
 /// Shares that the named categories have to reach together, in percent, and how many are named at most.
 const NAMED_PERCENT: f64 = 80.0;
 const MOST_NAMED: usize = 3;
+/// Share of busy time from which a source line is named, in percent.
+const NAMED_LINE_PERCENT: f64 = 20.0;
 
 /// What takes most of the time of device ops.
 pub struct MostTime {
@@ -34,11 +36,30 @@ pub fn most_time(profile: &UnifiedProfile) -> Option<MostTime> {
     let named = sorted.iter().take_while(is_needed).take(MOST_NAMED);
     let shares: Vec<String> =
         named.map(|(name, it)| format!("{} {name}", format::percent(100.0 * it.time_us / whole))).collect();
+    let line = most_of_a_line(profile).map_or(String::new(), |line| format!(" {line}"));
     Some(MostTime {
         title: format!("Most time: {}", shares.join(", ")),
-        text: format!("Of the {} of device ops in the window.", format::time_us(whole)),
+        text: format!("Of the {} of device ops in the window.{line}", format::time_us(whole)),
         category: (*category).clone(),
     })
+}
+
+/// Names the source line whose ops take the most time, if they take a fifth of it or more. The profile lists the largest ops
+/// only, so the line may take more.
+fn most_of_a_line(profile: &UnifiedProfile) -> Option<String> {
+    let mut lines: Vec<(&str, f64, u64)> = Vec::new();
+    for op in profile.op_statistics.iter().flat_map(|found| &found.top_ops) {
+        let (Some(source), Some(percent)) = (op.source.as_deref(), op.busy_self_time_percent) else { continue };
+        match lines.iter_mut().find(|(line, ..)| *line == source) {
+            Some((_, sum, count)) => (*sum, *count) = (*sum + percent, *count + 1),
+            None => lines.push((source, percent, 1)),
+        }
+    }
+    let (line, percent, count) = lines.into_iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
+    let place = line.rsplit('/').next().unwrap_or(line);
+    let ops = format::counted(count, "op");
+    (percent >= NAMED_LINE_PERCENT)
+        .then(|| format!("{} of the busy time is in {ops} at {place}.", format::percent(percent)))
 }
 
 #[cfg(test)]
@@ -66,5 +87,28 @@ mod tests {
     fn where_no_op_takes_time_nothing_is_named() {
         assert_eq!(title(&[]), None);
         assert_eq!(title(&[("copy", 0.0)]), None);
+    }
+
+    #[test]
+    fn the_line_with_most_time_is_named() {
+        let mut profile = UnifiedProfile::default();
+        let category = KernelCategory { time_us: 100.0, ..KernelCategory::default() };
+        profile.kernels.kernels_by_category.insert("dot".to_owned(), category);
+        let op = |source: &str, percent| report::TopOp {
+            source: Some(source.to_owned()),
+            busy_self_time_percent: Some(percent),
+            ..report::TopOp::default()
+        };
+        let top_ops = vec![op("a/model.py:1", 30.0), op("a/model.py:7", 25.0), op("a/model.py:7", 20.0)];
+        profile.op_statistics = Some(report::OpStatistics { top_ops, ..report::OpStatistics::default() });
+        let text = |profile: &UnifiedProfile| most_time(profile).unwrap().text;
+        assert_eq!(
+            text(&profile),
+            "Of the 100 µs of device ops in the window. 45.0 % of the busy time is in 2 ops at model.py:7."
+        );
+        for op in &mut profile.op_statistics.as_mut().unwrap().top_ops {
+            op.busy_self_time_percent = Some(9.0);
+        }
+        assert_eq!(text(&profile), "Of the 100 µs of device ops in the window.");
     }
 }

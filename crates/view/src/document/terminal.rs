@@ -136,7 +136,7 @@ fn table_text(table: &TableBlock) -> String {
     let mut text = aligned(&rows, &right);
     let left = table.total_rows.max(table.rows.len() as u64).saturating_sub(ROWS as u64);
     if left > 0 {
-        text.push_str(&format!("  and {} more: crossprof table {}\n", format::count(left), table.table.key()));
+        text.push_str(&format!("  and {} more: crossprof table {} PROFILE\n", format::count(left), table.table.key()));
     }
     text
 }
@@ -192,16 +192,14 @@ fn findings_text(findings: &[FindingBlock]) -> String {
     for finding in first {
         let severity = if finding.severity == FindingSeverity::NotChecked { "" } else { finding.severity.label() };
         text.push_str(&format!("  {severity:<10}{}\n", shorten(&printable(&finding.title), SENTENCE)));
-        if is_rule(&finding) {
-            text.push_str(&sentence(&finding.text, 12));
-        }
+        text.push_str(&sentence(&finding.text, 12));
     }
     let more = match rules.checked_sub(FINDINGS) {
         _ if rules == 0 => return text,
         Some(left @ 1..) => format!("and {left} more: "),
         _ => "remedies: ".to_owned(),
     };
-    text.push_str(&format!("  {more}crossprof table {}\n", TableName::Findings.key()));
+    text.push_str(&format!("  {more}crossprof table {} PROFILE\n", TableName::Findings.key()));
     text
 }
 
@@ -259,9 +257,9 @@ mod tests {
         let text = |count| render(&[section(vec![Block::Findings { findings: (0..count).map(finding).collect() }])]);
         let five = text(5);
         assert!(five.starts_with("\nTitle\n  warning   Finding 0\n            word word"), "{five}");
-        assert!(!five.contains("Finding 3") && five.ends_with("  and 2 more: crossprof table findings\n"), "{five}");
+        assert!(!five.contains("Finding 3") && five.ends_with("  and 2 more: crossprof table findings PROFILE\n"), "{five}");
         assert!(five.lines().all(|line| line.chars().count() <= WIDTH), "{five}");
-        assert!(text(2).ends_with("  remedies: crossprof table findings\n"));
+        assert!(text(2).ends_with("  remedies: crossprof table findings PROFILE\n"));
         assert_eq!(text(0), "");
     }
 
@@ -271,7 +269,7 @@ mod tests {
         let rows = (0..10).map(|_| vec![Cell::Text("x".repeat(40)); 4]).collect();
         let table = TableBlock { title: "Ops".to_owned(), columns, rows, ..TableBlock::empty(TableName::Ops) };
         let text = render(&[section(vec![Block::Table(table)])]);
-        assert!(text.starts_with("\nOps\n") && text.ends_with("  and 2 more: crossprof table ops\n"), "{text}");
+        assert!(text.starts_with("\nOps\n") && text.ends_with("  and 2 more: crossprof table ops PROFILE\n"), "{text}");
         assert!(text.lines().all(|line| line.chars().count() <= WIDTH), "{text}");
         assert_eq!(text.matches("xxx").count() / 13, 8 * 2, "{text}");
     }
