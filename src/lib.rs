@@ -1,4 +1,4 @@
-//! crossprof analyzes JAX profiles from TPUs, GPUs and CPUs. It takes the bytes of a profile and returns one unified profile
+//! crossprof analyses JAX profiles from TPUs, GPUs and CPUs. It takes the bytes of a profile and returns one unified profile
 //! per run.
 //!
 //! ```

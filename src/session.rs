@@ -3,7 +3,7 @@
 //! ```text
 //!                one thread:   begin -> push, push, ... -> finish          (per file)
 //!
-//! thread 1      bytes -> Unpacker -> chunks ==buffers==>  thread 2     begin -> unpacked, unpacked, ... -> finish
+//!  thread 1      bytes -> Unpacker -> chunks ==buffers==>  thread 2     begin -> unpacked, unpacked, ... -> finish
 //!
 //!  all files finished:         runs -> report, report, ...
 //! ```

@@ -1,4 +1,4 @@
-//! Hands runs from one session to another as bytes. The page decodes in one worker and analyzes in another, so each worker's
+//! Hands runs from one session to another as bytes. The page decodes in one worker and analyses in another, so each worker's
 //! program is half the size, and the first worker's memory can be freed.
 
 use serde::{Deserialize, Serialize};

@@ -1,7 +1,7 @@
 //! Two synthetic runs, one of a GPU and one of a TPU.
 //!
 //! Browsers compile a WebAssembly function poorly on its first call, and well once it has run often. A worker that waits for
-//! its first profile analyzes these runs repeatedly and discards the results.
+//! its first profile analyses these runs repeatedly and discards the results.
 
 use super::Session;
 use super::runs::{LoadedRun, Traced};

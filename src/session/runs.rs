@@ -56,7 +56,7 @@ struct Answers {
     memory: OnceCell<KeptMemory>,
 }
 
-/// Hides [`Answers`] behind a trait object, so that a program that never analyzes (such as the page's reader) does not link
+/// Hides [`Answers`] behind a trait object, so that a program that never analyses (such as the page's reader) does not link
 /// the analysis code, not even its destructors.
 trait Kept: Send {
     fn answers(&mut self) -> &mut Answers;

@@ -1,4 +1,4 @@
-//! `crossprof table --columns`: what the tables contain, whatever the file.
+//! `crossprof table --columns`: prints the columns that tables have, without reading a file.
 
 use crossprof::export::{csv, json, text};
 use crossprof::table::unit::word;
@@ -19,7 +19,7 @@ const COLUMNS: [Column; 6] = [
     column("description", "Description", Unit::Text, "What the values mean."),
 ];
 
-/// Prints the columns of one table, or of all, and returns the exit status.
+/// Prints the columns of one table, or of all tables, and returns the exit status.
 pub fn run(command: &Table, one: Option<TableName>) -> u8 {
     match listed(command, one) {
         Ok(table) => {
