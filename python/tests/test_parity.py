@@ -1,4 +1,4 @@
-"""What Python can ask is what the command-line tool can ask."""
+"""Python offers everything that the command line offers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ GPU = EXAMPLES / "gpu-training.trace.json.gz"
 
 
 def tool(*words: object, status: int = 0) -> str:
-    """What the command-line tool prints."""
+    """Returns the output of the command line."""
     done = subprocess.run([sys.executable, "-m", "crossprof", *map(str, words)], capture_output=True, text=True, check=False)
     assert done.returncode == status, done.stderr
     return done.stdout
@@ -94,7 +94,7 @@ def test_comparisons_take_what_the_tool_takes(profile: crossprof.Profile, tmp_pa
     words = ["--batch-size", 32, "--seq-length", 512, "--power", "700,250", "--price", "2.5", "--name", "a", "--name", "b", "--baseline", "b"]
     assert made == json.loads(tool("compare", GPU, TPU, *words, "--format", "json"))
     assert "<html" in page.read_text()
-    # A number of each run.
+    # One number per run.
     rates = [metric for metric in crossprof.compare(profile, profile, batch_size=[8, 16])["metrics"] if "samples_per_sec" in metric["metric"]]
     assert rates[0]["values"][1] == pytest.approx(2 * rates[0]["values"][0])
     for arguments, words in [
@@ -124,7 +124,7 @@ def test_files_are_given_as_lists_patterns_and_below_home(tmp_path: Path, monkey
     assert len(crossprof.open_all("~/runs/**/host.trace.json.gz")) == 2
     assert len(crossprof.open_all([TPU, str(GPU)])) == 2
     assert crossprof.open("~/runs/a").report["metadata"]["platform"] == "TPU"
-    # A file whose name looks like a pattern is that file.
+    # A file whose name looks like a pattern is read as that file.
     odd = tmp_path / "run[1].json.gz"
     odd.write_bytes(TPU.read_bytes())
     assert crossprof.open(odd).report["metadata"]["platform"] == "TPU"
