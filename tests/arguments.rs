@@ -1,5 +1,5 @@
-//! The arguments of programs, against the shardings that the capturing script gave them (tests/data/capture.py): `x` is 1024 x 256 floats
-//! split over 8 devices by rows, `w` is 256 x 256 floats on each of them.
+//! Arguments of programs, compared with the shardings in the capturing script (tests/data/capture.py): `x` is 1024 x 256
+//! floats, split over 8 devices by rows, and `w` is 256 x 256 floats on each device.
 
 use crossprof::table::{Cell, Query, Table};
 use crossprof::{Session, Settings, TableName};

@@ -1,4 +1,4 @@
-//! The built tool: what it prints where, and how it exits.
+//! The built command line: where it prints what, and its exit status.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -99,7 +99,7 @@ fn a_folder_is_walked_and_the_xplane_preferred() {
     assert_eq!(profile["metadata"]["platform"], "CPU");
     let codes: Vec<_> = profile["warnings"].as_array().into_iter().flatten().map(|w| w["code"].clone()).collect();
     assert!(!codes.contains(&"repeated_file_not_read".into()), "{codes:?}");
-    // The same JSON twice is worth a word.
+    // The same JSON given twice gives a warning.
     let folder = scratch("repeated_json").join("plugins/profile/2026_01_05_10_00_00");
     std::fs::create_dir_all(&folder).expect("a folder");
     for name in ["host.trace.json.gz", "host.trace.json"] {
@@ -217,7 +217,7 @@ fn columns_of_a_table_are_listed_without_a_file() {
     let tables: std::collections::BTreeSet<String> =
         list(&["--columns"]).iter().map(|row| row["table"].as_str().expect("a table").to_owned()).collect();
     assert_eq!(tables.len(), crossprof::TableName::ALL.len());
-    // Forms have columns of their own.
+    // Forms have their own columns.
     assert!(list(&["--columns", "collectives", "--by", "run"]).iter().any(|row| row["key"] == "device_name"));
     let text = stdout(&crossprof(&["table", "--columns", "steps"]));
     assert!(text.starts_with("Table") && text.contains("duration_us"), "{text}");

@@ -1,4 +1,4 @@
-//! JSON is read by way of a tree: what the page reads comes back as it was.
+//! JSON is read through a tree: documents that the page reads come back unchanged.
 
 use crossprof::json::from_str;
 use crossprof::pages::{Block, Page, TableBlock};

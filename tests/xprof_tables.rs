@@ -1,7 +1,7 @@
-//! XProf's own tables against ours, row by row and column by column, for every trace that has them.
+//! XProf's tables compared with crossprof's, row by row and column by column, for every trace that has them.
 //!
-//! XProf is right on TPUs: every value that both have must agree. On GPUs its rows are compared where it has a value at all
-//! (it knows no cost of library calls), and what differs on purpose is printed with the reason.
+//! XProf is correct on TPUs, so every value that both tools have must agree. On GPUs, rows are compared if XProf has a value
+//! (it has no costs of library calls). Intentional differences are printed with the reason.
 
 use crate::support;
 use crate::support::xprof::{
@@ -15,7 +15,7 @@ fn ours(session: &mut crossprof::Session, name: TableName) -> Vec<Row> {
     support::xprof::ours(session, &support::xprof::active(), name)
 }
 
-/// `(XProf's column, ours)` of the numbers of hlo_stats.
+/// `(XProf's column, our column)` of the numbers in hlo_stats.
 const NUMBERS: [(&str, &str); 14] = [
     ("occurrences", "occurrences"),
     ("total_time", "total_time_us"),

@@ -1,4 +1,4 @@
-//! What is written where, and in which shape.
+//! Output files and their formats.
 
 use serde_json::{Value, json};
 
@@ -26,7 +26,7 @@ new (new.trace.json)
   throughput.tokens_per_sec > 1 if measured       –  > 1.00 /s       –  skipped
   fast <steps> & \"more\"                      100 ms  <= 99.0 ms  -1.0 %  FAIL
 ";
-    // The columns are as wide as they have to be; only the cells matter here.
+    // Ignores the widths of the columns.
     let cells = |text: &str| -> Vec<String> { text.split_whitespace().map(str::to_owned).collect() };
     let text = stdout(&output);
     let table = text.split("\n\n").next().unwrap();
@@ -72,7 +72,7 @@ fn files_are_written_in_the_shape_of_their_names_beside_the_text() {
     assert!(read("summary.md").starts_with("## "));
     let document: Value = serde_json::from_str(&read("check.json")).unwrap();
     assert_eq!((&document["holds"], &document["budget"]), (&json!(false), &json!("budget.toml")));
-    // A format that is asked for wins over the name.
+    // An explicit format takes precedence over the file's extension.
     let output = check(&folder, &[&base[..], &["--format", "junit", "--output", "results.txt"]].concat());
     assert!(read("results.txt").starts_with("<?xml") && stdout(&output).starts_with("new ("));
     let output = check(&folder, &[&base[..], &["--output", "absent/results.xml"]].concat());

@@ -1,4 +1,4 @@
-// Whether what is shown can be used without eyes and without a mouse, as far as axe-core can tell.
+// Checks accessibility with axe-core: use without sight and without a mouse, as far as it can be tested.
 
 import assert from "node:assert/strict";
 import { createRequire } from "node:module";

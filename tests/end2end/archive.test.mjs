@@ -1,4 +1,4 @@
-// Archives with very many members: nothing waits for long, memory stays bounded, and what was not read is counted.
+// Archives with very many members: nothing waits for long, memory stays bounded, and skipped members are counted.
 
 import assert from "node:assert/strict";
 import { createWriteStream, readFileSync } from "node:fs";
@@ -34,7 +34,7 @@ function zip(members) {
     offset += 30 + title.length + body.length;
   }
   const end = Buffer.alloc(18);
-  // A count of 16 bits wraps, as it does in archives without the extension for large ones.
+  // The 16-bit count overflows, as in real archives without the extension for large ones.
   [4, 6].forEach((at) => end.writeUInt16LE(members.length & 0xffff, at));
   const length = directory.reduce((sum, part) => sum + part.length, 0);
   end.writeUInt32LE(length, 8);

@@ -2,7 +2,7 @@
 //
 //   node bench-browsers.mjs DIST firefox|webkit FILE...
 //
-// Needs what main-ways.mjs needs in its environment.
+// Needs the same environment as main-ways.mjs.
 
 import { basename, resolve } from "node:path";
 import { serve } from "./server.mjs";

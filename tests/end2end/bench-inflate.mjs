@@ -2,7 +2,7 @@
 //
 //   node bench-inflate.mjs FOLDER FILE.gz
 //
-// The folder holds inflating.js and its program, as wasm-bindgen writes them.
+// The folder contains inflating.js and its program, as written by wasm-bindgen.
 
 import { copyFileSync, writeFileSync } from "node:fs";
 import { basename, join, resolve } from "node:path";

@@ -1,8 +1,9 @@
-// Times questions to the tables of a profile of many ops, in the tab: from the page's request to its worker to the response.
+// Times queries to the tables of a profile with many ops, in the tab: from the page's request to the worker's response.
 //
 //   node bench-tables.mjs DIST FILE
 //
-// The first response is reported separately: a browser compiles WebAssembly well only after it was used. Memory is that of the tab's process.
+// The first response is reported separately, because browsers compile WebAssembly well only after some use. Memory is that of the
+// tab's process.
 
 import { resolve } from "node:path";
 import { launch, memory as held, renderers } from "./browser.mjs";

@@ -1,8 +1,8 @@
-// Times the timeline of a profile in the tab: its first picture, and what a frame takes while it is moved.
+// Times the timeline of a profile in the tab: its first picture, and the frames while it is moved.
 //
 //   node bench-timeline.mjs DIST FILE
 //
-// A frame is what the screen shows; a picture is what the worker draws. While one is drawn the page moves the last one.
+// A frame is shown on the screen, a picture is drawn by the worker. While the worker draws, the page moves the last picture.
 
 import { resolve } from "node:path";
 import { launch } from "./browser.mjs";
@@ -55,7 +55,7 @@ async function moved({ how, seconds }) {
 async function measured() {
   const end = await new Promise((done) => addEventListener("pointerup", () => done(performance.now()), { once: true, capture: true }));
   while (!document.querySelector(".timeline-details tbody tr")) await new Promise(requestAnimationFrame);
-  // A message of this frame arrives when it is painted.
+  // A message sent in this frame arrives after it is painted.
   await new Promise((done) => {
     const { port1, port2 } = new MessageChannel();
     port1.onmessage = done;
@@ -69,11 +69,11 @@ const browser = await launch();
 const page = await browser.newPage({ viewport: { width: 1600, height: 1000 } });
 await open(page, site);
 await load(page, file);
-// Until what is made while nothing is asked is made.
+// Until the background work is done.
 await page.waitForTimeout(4000);
 console.log(`\nThe timeline of ${file.split("/").at(-1)} in a tab: first picture ${(await page.evaluate(first)).toFixed(0)} ms`);
 for (const how of ["zoom", "pan", "hover"]) console.log(`  ${how.padEnd(6)} ${await page.evaluate(moved, { how, seconds: SECONDS })}`);
-// All of it again, so that the drag over the axis selects nearly everything.
+// Shows everything again, so that the drag along the axis selects nearly everything.
 await page.locator(".timeline-scroll").focus();
 await page.keyboard.press("0");
 await page.waitForTimeout(1000);

@@ -2,8 +2,8 @@
 //
 //   node bench.mjs DIST FILE...
 //
-// A .gz file is compared with `gzip -dc FILE > /dev/null` in the same minute. Memory is the peak of the tab's
-// process (page and workers live in one), less what it had before the drop.
+// A .gz file is compared with `gzip -dc FILE > /dev/null` within the same minute. Memory is the peak of the tab's process (the
+// page and its workers share one) minus its memory before the drop.
 
 import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
@@ -42,7 +42,7 @@ async function once(site, file) {
   const before = new Map();
   for (const pid of await renderers(browser)) {
     before.set(pid, memory(pid, "VmRSS"));
-    writeFileSync(`/proc/${pid}/clear_refs`, "5"); // VmHWM starts anew.
+    writeFileSync(`/proc/${pid}/clear_refs`, "5"); // Resets VmHWM.
   }
   const painted = page.evaluate(() => window.painted);
   await drop(page, "#main", [file]);

@@ -1,10 +1,9 @@
-// Starts the browser, and drops files on a page as a person does.
+// Starts the browser, and drops files on a page like a user.
 
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 
-// `cargo xtask` keeps playwright-core outside the checkout and names its folder in NODE_PATH, which
-// only require() heeds.
+// `cargo xtask` keeps playwright-core outside the checkout and names its folder in NODE_PATH, which only require() reads.
 const { chromium } = createRequire(import.meta.url)("playwright-core");
 
 const FLAGS = [
@@ -42,7 +41,7 @@ export function memory(pid, field) {
   try {
     status = readFileSync(`/proc/${pid}/status`, "utf8");
   } catch {
-    // It is gone.
+    // The process has ended.
   }
   return 1024 * Number(new RegExp(`${field}:\\s+(\\d+)`).exec(status)?.[1] ?? 0);
 }

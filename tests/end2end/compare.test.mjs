@@ -1,4 +1,4 @@
-// Two runs beside each other: the answer, the baseline, names and order in the address, the report.
+// Comparison of two runs: the verdict, the baseline, names and order in the address, and the report.
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
@@ -33,7 +33,7 @@ const sentences = (page) => page.locator(".page.compare .blocks").innerText();
 test("two runs are compared, and a swap of the baseline inverts the answer", async ({ page, site }) => {
   const { paths } = files();
   await compare(page, site, paths);
-  // The traces do not say how much work a step is, so neither run is called faster.
+  // The traces do not contain the amount of work per step, so neither run is called faster.
   const steps = async () => /step takes ([\d.]+ \S+) against ([\d.]+ \S+)/.exec(await sentences(page));
   assert.match(await sentences(page), /not known whether .* do the same work/);
   const [, ours, theirs] = await steps();

@@ -1,4 +1,4 @@
-// Bad input: a clear sentence, a partial profile, and no name that acts as markup.
+// Bad input: a clear message, a partial profile, and no name that is interpreted as markup.
 
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";

@@ -1,4 +1,4 @@
-// One filter for all views: rows and cells set it, views without its column say so, charts shown as tables stay tables.
+// One filter for all views: rows and cells set it, views without its column state that, and charts shown as tables stay tables.
 
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
@@ -139,7 +139,7 @@ test("a chart that is shown as a table is one in the address too", async ({ page
   await page.goto("about:blank");
   await page.goto(address);
   await page.locator("body[data-ready]").waitFor();
-  // The address waits for the run, and shows it as it was.
+  // The address waits for the run, then shows the run in the same state.
   await drop(page, "#main", [path]);
   await chart.locator(".chart-table").waitFor();
   await chart.locator('[data-save="table"]').click();
@@ -154,7 +154,7 @@ test("a view that is left while its filter is typed leaves the next one alone", 
   for (const [from, to] of [["ops", "kernels"], ["kernels", "ops"]]) {
     await view(page, from);
     await rowsOf(page).first().waitFor();
-    // A letter and the click come at once: the letter's question waits for more letters.
+    // A key and the click come in quick succession, while the query for the key still waits for more keys.
     await page.evaluate((to) => {
       const field = document.querySelector(".table-filter");
       field.value += "a";
@@ -265,7 +265,7 @@ test("the pane of an op begins with its code, links say what they show, and the 
   await page.goBack();
   await page.locator(".page.ops").waitFor();
   await until("the pane is open again", async () => (await pane.locator("h2").first().innerText()) === name);
-  // A heading of the table does not take it away.
+  // Clicking a heading of the table keeps the table.
   await page.locator("thead .sort").nth(1).click();
   await until("the table has another order", async () => (await page.locator("th[aria-sort=ascending], th[aria-sort=descending]").count()) === 1);
   assert.equal(await pane.locator("h2").first().innerText(), name);

@@ -1,8 +1,8 @@
-// Firefox without a window, by WebDriver BiDi.
+// Firefox without a window, controlled by WebDriver BiDi.
 
 import { createRequire } from "node:module";
 
-// `cargo xtask` keeps puppeteer-core outside the checkout, as browser.mjs has it of playwright-core.
+// `cargo xtask` keeps puppeteer-core outside the checkout, like playwright-core in browser.mjs.
 const puppeteer = createRequire(import.meta.url)("puppeteer-core");
 
 /**

@@ -1,4 +1,4 @@
-// Where the focus goes, and what is printed.
+// Keyboard focus and printing.
 
 import assert from "node:assert/strict";
 import { test, until } from "./harness.mjs";

@@ -1,4 +1,4 @@
-// The main ways through the page in the browsers that Playwright does not drive, once in each:
+// The main features of the page in the browsers that Playwright does not drive, once in each:
 //
 //   node main-ways.mjs DIST firefox|webkit
 //

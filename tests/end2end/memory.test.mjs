@@ -1,4 +1,5 @@
-// The page of memory: its figures and tables are those of the command line, for compiled programs, allocators and device memory profiles.
+// The memory page: its figures and tables match those of the command line, for compiled programs, allocators and device memory
+// profiles.
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
@@ -41,7 +42,7 @@ test("a capture's memory is that of the command line", async ({ page, site, cli,
   assert.equal((await saved(page, "Every allocation and release")).length - 1, events.length);
   assert.ok(await fits(page), "the page scrolls sideways");
   assert.doesNotMatch(await page.locator(".blocks").innerText(), /NaN|undefined|Infinity/);
-  // A row leads to its details, which a worker makes.
+  // A click on a row opens its details, which a worker renders.
   const table = page.locator('.table-box:has(h2:text-is("Alive at the peak, all programs"))');
   await table.locator("tbody tr:not(.pad)").first().click();
   await page.locator(".row-details h2").waitFor();
@@ -79,7 +80,7 @@ test("programs that XLA dumped open by themselves, at their memory", async ({ pa
   const programs = rows(cli, paths, "program-memory");
   assert.equal(programs.length, 5);
   assert.equal(await figure(page, "peak"), programs[0].peak_heap_bytes);
-  // Another program has other figures.
+  // Another program has different figures.
   const last = programs.at(-1);
   await page.locator(`button:has-text("${last.module}")`).click();
   await settled(page);
@@ -98,7 +99,7 @@ test("a device memory profile opens at its call stacks", async ({ page, site, cl
   assert.equal(await figure(page, "arrays"), kinds.find((row) => row.kind === "buffer").bytes);
   assert.equal((await saved(page, "By line")).length - 1, rows(cli, [path], "heap").length);
   await page.screenshot({ path: join(artifacts, "memory-heap.png"), fullPage: true });
-  // The overview and the profile that is downloaded have the same bytes.
+  // The overview and the downloaded profile show the same bytes.
   await view(page, "overview");
   const all = rows(cli, [path], "heap").reduce((sum, row) => sum + row.bytes, 0);
   assert.equal(await figure(page, "live-memory"), all);
@@ -122,7 +123,7 @@ test("device memory profiles of one drop say what came since the one before", as
   await drop(page, "#main", paths);
   await page.locator(".page.memory .card").first().waitFor({ timeout: 60_000 });
   await settled(page);
-  // In the order of their names; the later one has what changed.
+  // In the order of their names. The later one shows the difference.
   const [, later] = paths.map((path) => basename(path)).sort();
   await page.locator(`.runs a:has-text("${later.replace(".prof", "")}")`).first().click();
   const heading = await page.locator('h2:has-text("By kind, since")').innerText();

@@ -1,4 +1,4 @@
-// What the tests of the page share: opening it, dropping profiles on it, reading its figures.
+// Shared functions of the page's tests: opening the page, dropping profiles, and reading figures.
 
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync } from "node:fs";
@@ -82,7 +82,7 @@ export function reported(cli, path) {
 
 /** Presses a button of a view that is up to date; the name of the file that downloads, and its bytes. */
 export async function pressed(page, button) {
-  // An answer that comes now would take the button's place.
+  // A response that arrives now would replace the button.
   await settled(page);
   const [download] = await Promise.all([page.waitForEvent("download"), button.click()]);
   return { name: download.suggestedFilename(), bytes: readFileSync(await download.path()) };

@@ -1,4 +1,4 @@
-// The pages that a worker makes: each opens with real data, tables ask it for rows, marks and findings lead on.
+// Pages that a worker renders: each opens with real data, tables request rows, and marks and findings have links.
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
@@ -111,7 +111,7 @@ test("what the overview lists leads to its rows", async ({ page, site }) => {
   await open(page, site);
   await load(page, path);
   const row = page.locator(".page.overview .table-box tbody tr:not(.pad)").first();
-  // Equal ops of repeated layers: `copy-done.*`.
+  // Equal ops of repeated layers, such as `copy-done.*`.
   const stem = (await row.locator("td, th").first().innerText()).trim().replace(/\.\*$/, "");
   await row.locator("td").nth(1).click();
   await page.locator(".page.ops").waitFor();

@@ -1,4 +1,4 @@
-// What the page and its workers say to each other: the latest view wins, and whoever asks hears of an error.
+// Messages between the page and its workers: the latest view wins, and errors reach the sender of the request.
 
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
@@ -64,12 +64,12 @@ test("of views that are asked for in quick succession only the last is shown", a
   const slowly = await content(page);
   await view(page, "export");
   await page.evaluate(async () => {
-    // The worker gets all at once, as if it had been busy all the time.
+    // The worker gets all messages at once, as if it had been busy the whole time.
     [window.said, window.held] = [[], []];
     for (let round = 0; round < 4; round++) {
       for (const name of ["ops", "kernels", "steps", "findings", "roofline"]) {
         location.hash = `#/${name}?run=1`;
-        // As fast as addresses change: each is a task of the browser.
+        // As fast as addresses can change: each change is a separate task of the browser.
         await new Promise((next) => addEventListener("hashchange", () => setTimeout(next), { once: true }));
       }
     }
@@ -84,7 +84,7 @@ test("of views that are asked for in quick succession only the last is shown", a
   });
   assert.deepEqual(await content(page), slowly, "the last view is as if it were the only one");
   const all = await said(page);
-  // The timeline is made meanwhile, too: only the views are counted.
+  // The timeline is rendered at the same time, so only the views are counted.
   const views = new Set(all.filter(({ kind, what }) => kind === "request" && what === "Page").map(({ id }) => id));
   const count = (kind) => all.filter((message) => message.kind === kind && views.has(message.id)).length;
   assert.equal(count("request"), 20);
@@ -99,7 +99,7 @@ test("a worker that dies says so, at once and to whoever asks later", async ({ p
   await load(page, profile());
   await view(page, "export");
   await page.evaluate(() => {
-    // While it makes a page.
+    // While the worker renders a page.
     window.change = (data, worker) => data[2]?.Page && setTimeout(() => worker.dispatchEvent(new ErrorEvent("error")));
     window.said = [];
     location.hash = location.hash.replace("export", "ops");
@@ -139,9 +139,9 @@ test("what a worker cannot read or do ends as a sentence", async ({ page, site, 
     await drop(page, "#main", [path]);
     await page.locator(".file.failed .message", { hasText: sentence }).waitFor();
   };
-  // What another worker says, which the page passes on.
+  // A message from another worker, which the page passes on.
   await fails((data) => data[1] === 5 && (data[2] = 7), /damaged on its way/);
-  // No files where some are needed: an error in the worker's program.
+  // A message without its files: an error in the worker's program.
   expected.push(/TypeError|RuntimeError|undefined|unreachable/);
   await fails((data) => data[2]?.Unpack && (data[3] = null), /analysis stopped/);
 });

@@ -1,4 +1,4 @@
-// What comes and goes: many runs, failed loads, a reload, what the form of the model refuses.
+// Many runs, failed loads, reloads, and values that the model form rejects.
 
 import assert from "node:assert/strict";
 import { copyFileSync, mkdirSync, writeFileSync } from "node:fs";
@@ -116,7 +116,7 @@ test("what is expensive is named where no rule fires, and what is missing is one
   const [, share, name] = /Most time: ([\d.]+) % (.+?)(,| Of)/.exec(await words(named));
   const bars = page.locator("[data-chart='Kernel time by category'] .bar");
   assert.match(await words(bars.first()), new RegExp(`${name} .* ${share} %`));
-  // A bar is as long as its share says.
+  // The length of a bar matches its percentage.
   const [track, fill] = await Promise.all([".track", ".fill"].map((part) => bars.first().locator(part).boundingBox()));
   assert.ok(Math.abs((100 * fill.width) / track.width - Number(share)) < 1, `${fill.width} of ${track.width} for ${share} %`);
   const missing = page.locator(".fold", { hasText: "Not measured" });

@@ -1,5 +1,4 @@
-// A static file server with no memory and no tricks, like any host the page is put on. The page
-// lies below a sub-path, because it must work there.
+// A plain static file server, like any host of the page. The page is below a sub-path, because it must work there.
 
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";

@@ -1,4 +1,4 @@
-// What holds for the built page whatever it shows.
+// Properties of the built page that do not depend on its content.
 
 import assert from "node:assert/strict";
 import { test } from "./harness.mjs";

@@ -1,4 +1,4 @@
-// A tab of a browser that Playwright does not drive. `firefox.mjs` and `webkit.mjs` offer the few things that all of it is made of.
+// A tab of a browser that Playwright does not drive. `firefox.mjs` and `webkit.mjs` provide the primitives for it.
 
 import { until } from "./harness.mjs";
 
@@ -6,7 +6,7 @@ import { until } from "./harness.mjs";
 export async function opened(browser, site) {
   const { launch } = await import(`./${browser}.mjs`);
   const tab = await launch();
-  // A condition is a function of the page.
+  // A condition is a function that runs in the page.
   tab.until = (what, condition, ...args) => until(what, () => tab.run(condition, ...args));
   await tab.goto(site.url);
   await shown(tab, "body[data-ready]");

@@ -1,4 +1,4 @@
-// The details of an event: what no number uses is read from the file again, and is what the command line reads.
+// The details of an event: arguments that no number uses are read from the file again, and match those of the command line.
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";

@@ -1,5 +1,5 @@
-// What the hand leaves on the timeline: ranges snap to events, flags and ranges are kept, tracks are arranged, all of it is in the
-// address; and what is saved of it.
+// Manual changes on the timeline: ranges snap to events, flags and ranges are kept, tracks are arranged, the address contains all
+// of it, and it can be saved.
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
@@ -65,7 +65,7 @@ test("a dragged range snaps to events, and is kept with a name in the address", 
   const { y, box } = await heightOf(page, 0.2, "a");
   const near = 6 / box.width;
   await pointAt(page, near, y);
-  // A picture with the edge that is near.
+  // Waits for a picture that shows the nearby edge.
   await page.waitForTimeout(300);
   await page.mouse.down();
   await page.mouse.move(box.x + box.width * (0.4 + near), box.y + y, { steps: 5 });
@@ -107,7 +107,7 @@ test("flags are set, named, walked through, removed, and there again after a rel
   await until("Delete removes it", () => option(page, "flags") === "400000000!end of a");
   await page.reload();
   await page.locator("body[data-ready]").waitFor();
-  // The address is kept: the run opens where it was.
+  // The address is kept: the run opens in the same state.
   await drop(page, "#main", [path]);
   await picture(page);
   await page.getByRole("button", { name: /^end of a/ }).waitFor();

@@ -1,4 +1,5 @@
-// The timeline: it is drawn, moved by mouse and keys, says what is selected, and its statistics are those of the command line.
+// The timeline: it is drawn, moved by mouse and keys, describes the selection, and its statistics match those of the command
+// line.
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
@@ -158,7 +159,7 @@ test("the statistics of a selected range are those of the command line", async (
   await load(page, path);
   await timeline(page);
   const box = await page.locator(".timeline-window").boundingBox();
-  // On the axis: all lines.
+  // On the axis, which selects all tracks.
   await page.mouse.move(box.x + box.width * 0.4, box.y + 10);
   await page.mouse.down();
   await page.mouse.move(box.x + box.width * 0.6, box.y + 10, { steps: 4 });

@@ -1,4 +1,4 @@
-// The page in a person's hands: examples, keys, tables, no request after load, no network at all.
+// Ordinary use of the page: examples, keys, tables, no requests after the page has loaded, no network at all.
 
 import assert from "node:assert/strict";
 import { test, until } from "./harness.mjs";

@@ -1,4 +1,4 @@
-// `crossprof view`: the list of runs, and the page that is handed their files.
+// `crossprof view`: the list of runs, and the page that receives their files.
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -53,10 +53,10 @@ test("crossprof view: one click opens a run of two hosts, and only this server i
     await page.waitForURL(/#\/overview/);
     await page.getByText("2 hosts").first().waitFor();
     assert.deepEqual(foreign, []);
-    // Who reloads the page has the run again.
+    // Reloading the page shows the run again.
     await page.reload();
     await page.getByText("2 hosts").first().waitFor();
-    // A capture that is written now appears by itself.
+    // A capture that is written now appears automatically.
     await page.goto(link);
     await page.getByRole("link", { name: "cpu" }).waitFor();
     assert.equal(await page.getByRole("row").count(), 3);
@@ -87,7 +87,7 @@ test("crossprof view: a run that is gone is named", async ({ page, cli, expected
   await viewed(cli, async (link, log) => {
     await page.goto(`${link}app/?open=no%2Fsuch%2F%3Cb%3Erun`);
     await page.getByText("There is no run no/such/<b>run any more.").waitFor();
-    // Listed, and removed before it is asked for.
+    // Listed, but deleted before it is requested.
     expected.push(/404/);
     await page.goto(link);
     await page.getByRole("link", { name: "cpu" }).waitFor();

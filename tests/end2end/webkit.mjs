@@ -1,4 +1,4 @@
-// WebKitGTK by its own WebDriver, on a screen that nobody sees: `webkit2gtk-driver` and `xvfb` of Debian.
+// WebKitGTK with its own WebDriver, on a virtual screen: `webkit2gtk-driver` and `xvfb` from Debian.
 
 import { spawn } from "node:child_process";
 import { createServer } from "node:net";
