@@ -5,7 +5,7 @@ import { createRequire } from "node:module";
 
 const { source } = createRequire(import.meta.url)("axe-core");
 
-/** Fails with what is wrong and where. */
+/** Fails with a description and location of each problem. */
 export async function accessible(page, where) {
   await page.evaluate(source);
   const violations = await page.evaluate(async () => {

@@ -10,11 +10,11 @@ import { load, number, open, scratch } from "./page.mjs";
 
 const EXAMPLE = join(import.meta.dirname, "../../www/assets/examples/gpu-training.trace.json.gz");
 const MEMBERS = 99_999;
-/** What a page may take beyond what it holds: one buffer of 4 MiB a member would be 400 GB. */
+/** Limit of the page's memory beyond its content. A buffer of 4 MiB per member would need 400 GB. */
 const MOST_BYTES = 600e6;
 const MOST_MS = 60_000;
 
-/** A zip of these members, stored as they are: [name, bytes]. */
+/** Builds a zip file of these uncompressed members: [name, bytes]. */
 function zip(members) {
   const [parts, directory] = [[], []];
   let offset = 0;

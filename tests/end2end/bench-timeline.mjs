@@ -13,7 +13,7 @@ const SECONDS = 4;
 const RUNS = 5;
 const [dist, file] = process.argv.slice(2);
 
-/** Runs in the page: shows the timeline, and says how long it took until its first picture was there. */
+/** Runs in the page: shows the timeline, and returns how long its first picture took. */
 async function first() {
   const start = performance.now();
   document.querySelector('.views a[href^="#/timeline"]').click();
@@ -21,7 +21,7 @@ async function first() {
   return performance.now() - start;
 }
 
-/** Runs in the page: moves the timeline in every frame, back and forth, and says how long frames took. */
+/** Runs in the page: moves the timeline back and forth in every frame, and returns the times of the frames. */
 async function moved({ how, seconds }) {
   const scroll = document.querySelector(".timeline-scroll");
   const { left, top } = scroll.getBoundingClientRect();
@@ -51,7 +51,7 @@ async function moved({ how, seconds }) {
   return `frames p50 ${at(frames, 0.5)}, p95 ${at(frames, 0.95)}, worst ${at(frames, 1)} ms; the page's own p95 ${at(own, 0.95)} ms; ${Math.round(pictures / seconds)} pictures a second`;
 }
 
-/** Runs in the page: waits for the end of a drag, and says how long it took from there until the statistics of what it selected were on the screen. */
+/** Runs in the page: waits for the end of a drag, and returns how long it took until the statistics of the selection were visible. */
 async function measured() {
   const end = await new Promise((done) => addEventListener("pointerup", () => done(performance.now()), { once: true, capture: true }));
   while (!document.querySelector(".timeline-details tbody tr")) await new Promise(requestAnimationFrame);

@@ -13,12 +13,12 @@ import { open } from "./page.mjs";
 import { serve } from "./server.mjs";
 
 const RUNS = 3;
-/** A browser that has just started is busy with itself. */
+/** A browser is busy right after it starts. */
 const SETTLE_MS = 2000;
 const MAX_MS = 170_000;
 const [dist, ...files] = process.argv.slice(2);
 
-/** Runs in the page: tells when a file is dropped and when the overview is on the screen. */
+/** Runs in the page: records when a file is dropped and when the overview is visible. */
 function watchClock() {
   let dropped = null;
   let tell;
@@ -32,7 +32,7 @@ function watchClock() {
   watch.observe(document, { subtree: true, childList: true });
 }
 
-/** Nothing asks the browser for anything between the drop and the overview: there may be no core to spare for that. */
+/** Sends the browser no requests between the drop and the overview, because there may be no spare core for them. */
 async function once(site, file) {
   const browser = await launch();
   const page = await browser.newPage({ viewport: { width: 1280, height: 800 } });

@@ -17,7 +17,7 @@ const FLAGS = [
   "--disable-sync",
 ];
 
-/** The browser named by $CHROME, without a window. */
+/** Starts the browser named by $CHROME, without a window. */
 export function launch(flags = []) {
   return chromium.launch({ executablePath: process.env.CHROME ?? "/usr/bin/chromium", args: [...FLAGS, ...flags] });
 }
@@ -35,7 +35,7 @@ export async function drop(page, selector, paths) {
   await session.detach();
 }
 
-/** A number of bytes from a process's status: VmRSS is what it holds, VmHWM the most that it has held. */
+/** Returns a number of bytes from a process's status: VmRSS is the resident memory, VmHWM its peak. */
 export function memory(pid, field) {
   let status = "";
   try {
@@ -46,7 +46,7 @@ export function memory(pid, field) {
   return 1024 * Number(new RegExp(`${field}:\\s+(\\d+)`).exec(status)?.[1] ?? 0);
 }
 
-/** The processes that hold pages. */
+/** Returns the processes that contain pages. */
 export async function renderers(browser) {
   const session = await browser.newBrowserCDPSession();
   const { processInfo } = await session.send("SystemInfo.getProcessInfo");

@@ -5,7 +5,7 @@ import { drop } from "./browser.mjs";
 import { test, until } from "./harness.mjs";
 import { analyze, load, measure, number, open, pressed, trace, view } from "./page.mjs";
 
-/** What an SVG holds, as a browser's XML parser reads it. */
+/** Returns the content of an SVG, as read by a browser's XML parser. */
 function read(page, text) {
   return page.evaluate((text) => {
     const all = new DOMParser().parseFromString(text, "application/xml");

@@ -10,7 +10,7 @@ import { downloaded, fits, open, scratch } from "./page.mjs";
 
 const EXAMPLES = join(import.meta.dirname, "../../www/assets/examples");
 
-/** The examples under separate names, in a folder. */
+/** Copies the examples under different names into a folder. */
 function files() {
   const folder = scratch();
   const names = ["gpu-training.trace.json.gz", "tpu-training.trace.json.gz"];
@@ -117,7 +117,7 @@ test("batch, sequence, power and price are given with their units, and wrong val
   assert.ok(await fits(page), "fits a phone");
 });
 
-/** Drags a chip onto another one, to this share of its width. */
+/** Drags a chip onto another one, to this fraction of its width. */
 async function drag(page, from, to, share) {
   const target = page.locator(".compare-chip").nth(to);
   const { width, height } = await target.boundingBox();

@@ -8,7 +8,7 @@ import { drop } from "./browser.mjs";
 import { test, until } from "./harness.mjs";
 import { fits, load, open, scratch, VIEWS, view } from "./page.mjs";
 
-/** A small trace of one TPU with ops of the given names. */
+/** Builds a small trace of one TPU with ops of the given names. */
 function tpu(names, steps = 5) {
   const events = [
     { ph: "M", pid: 3, name: "process_name", args: { name: "/device:TPU:0" } },

@@ -10,14 +10,14 @@ import { load, measure, open, scratch, trace, view } from "./page.mjs";
 const rowsOf = (page, at = 0) => page.locator(".table-box > .table-body > .table-scroll").nth(at).locator("tbody tr:not(.pad)");
 const counted = (page, at = 0) => page.locator(".table-box .table-head .quiet").nth(at).innerText();
 
-/** The texts of a column, by its heading. */
+/** Returns the texts of a column, given its heading. */
 async function column(page, title, at = 0) {
   const box = page.locator(".table-box > .table-body > .table-scroll").nth(at);
   const heads = (await box.locator("thead th").allInnerTexts()).map((text) => text.replace(/\s+/g, " ").replace(/[↑↓]/, "").trim());
   return box.locator(`tbody tr:not(.pad) td:nth-child(${heads.indexOf(title) + 1})`).allInnerTexts();
 }
 
-/** Opens the details of a row and filters by what it is about. */
+/** Opens the details of a row and sets the filter for its subject. */
 async function filterBy(page, row) {
   await row.click();
   await page.locator(".row-details .facts").first().waitFor();
@@ -79,7 +79,7 @@ test("filtering by a kernel follows to the op, with and without HLO", async ({ p
   }
 });
 
-/** Four chips: 0 and 1, and 2 and 3 reduce; 0 sends to 2. */
+/** Builds four chips: 0 and 1 reduce together, 2 and 3 reduce together, and 0 sends to 2. */
 function collectives() {
   const meta = (pid, tid, name, value) => ({ ph: "M", pid, ...(tid ? { tid } : {}), name, args: { name: value } });
   const ops = [

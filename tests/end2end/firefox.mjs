@@ -6,10 +6,10 @@ import { createRequire } from "node:module";
 const puppeteer = createRequire(import.meta.url)("puppeteer-core");
 
 /**
- * A tab of a browser that was just started:
- *   goto    goes to an address
- *   run     runs a function in the page, with values for its parameters, and returns what it, or its promise, returns
- *   choose  gives files (absolute paths) to a file input
+ * Returns a tab of a new browser:
+ *   goto    opens an address
+ *   run     runs a function in the page with these arguments, and returns its (awaited) result
+ *   choose  sets the files (absolute paths) of a file input
  *   close   ends the browser
  */
 export async function launch() {

@@ -14,7 +14,7 @@ export function test(name, run) {
   tests.push({ name, run });
 }
 
-/** Calls `probe` until it returns something truthy; fails with `what` after `ms`. */
+/** Calls `probe` until it returns a truthy value. Fails with `what` after `ms`. */
 export async function until(what, probe, ms = 60_000) {
   const end = Date.now() + ms;
   for (;;) {

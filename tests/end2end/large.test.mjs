@@ -17,7 +17,7 @@ const number = (field, value) => [...varint(field << 3), ...varint(value)];
 const bytes = (field, body) => Buffer.concat([Buffer.from([...varint((field << 3) | 2), ...varint(body.length)]), Buffer.from(body)]);
 const metadata = (field, id, name) => bytes(field, Buffer.concat([Buffer.from(number(1, id)), bytes(2, Buffer.concat([Buffer.from(number(1, id)), bytes(2, name)]))]));
 
-/** A GPU's stream and a host's thread, each with as many events; the names come last. */
+/** Builds a GPU stream and a host thread with the same number of events. The names come last. */
 function profile(events) {
   const line = (name, every, correlated) => {
     const parts = [bytes(2, name), Buffer.from(number(3, 1_700_000_000_000_000_000n))];

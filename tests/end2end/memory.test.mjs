@@ -11,18 +11,18 @@ import { analyze, downloaded, figure, fits, load, open, scratch, settled, trace,
 
 const PROGRAMS = join(import.meta.dirname, "../data/jax-cpu-memory");
 
-/** A table that the command line prints of these files. */
+/** Returns a table that the command line prints for these files. */
 function printed(cli, paths, name, options) {
   const args = ["table", name, ...options, ...paths.map((path) => basename(path))];
   return execFileSync(cli, args, { cwd: dirname(paths[0]), maxBuffer: 1 << 28, stdio: ["ignore", "pipe", "ignore"] }).toString();
 }
 
-/** The same as objects. */
+/** Returns the rows of such a table as objects. */
 function rows(cli, paths, name, options = []) {
   return JSON.parse(printed(cli, paths, name, ["--format", "json", ...options]));
 }
 
-/** The lines of the CSV that the page saves of a table with this heading. */
+/** Returns the lines of the CSV that the page saves for the table with this heading. */
 async function saved(page, heading) {
   const csv = await downloaded(page, `.table-box:has(h2:text-is("${heading}")) button:has-text("CSV")`);
   return csv.trim().split("\r\n");

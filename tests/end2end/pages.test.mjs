@@ -12,10 +12,10 @@ const REAL = [
   ["a GPU without HLO", "kineto/rank-0.json.gz"],
 ];
 
-/** The views whose content a worker makes. */
+/** The views whose content a worker renders. */
 const MADE = VIEWS.filter((name) => !["overview", "timeline", "model", "export"].includes(name));
 
-/** Rows of a table that the command line prints, as lists of cells. */
+/** Returns the rows of a table that the command line prints, as lists of cells. */
 function rows(cli, path, name, options) {
   const args = ["table", name, "--format", "csv", ...options, basename(path)];
   const csv = execFileSync(cli, args, { cwd: dirname(path), maxBuffer: 1 << 28, stdio: ["ignore", "pipe", "ignore"] }).toString();

@@ -7,7 +7,7 @@ import { drop } from "./browser.mjs";
 import { test, until } from "./harness.mjs";
 import { load, open, scratch, view } from "./page.mjs";
 
-/** A trace of many steps and ops, so that its pages take a while. */
+/** Builds a trace with many steps and ops, so that its pages take a while. */
 function profile() {
   const meta = (tid, name, value) => ({ ph: "M", pid: 3, ...(tid ? { tid } : {}), name, args: { name: value } });
   const events = [meta(0, "process_name", "/device:TPU:0"), meta(1, "thread_name", "XLA Modules"), meta(2, "thread_name", "XLA Ops")];
@@ -23,7 +23,7 @@ function profile() {
   return path;
 }
 
-/** Runs in the page: notes each message, keeps the workers, and lets a test change or hold back what the page sends. */
+/** Runs in the page: records each message and the workers, and lets a test change or delay the page's messages. */
 function watch() {
   const kinds = ["request", "cancel", "progress", "response", "error", "onward", "back"];
   Object.assign(window, { said: [], workers: [], change: null, held: null });
@@ -52,7 +52,7 @@ function watch() {
 const said = (page) => page.evaluate(() => window.said);
 const banner = (page) => page.locator("#main .banner");
 
-/** The headings and the first table of the view that is shown. */
+/** Returns the headings and the first table of the visible view. */
 const content = (page) => page.locator(".page h2, .page .table-head .quiet, .page tbody tr:not(.pad)").allInnerTexts();
 
 test("of views that are asked for in quick succession only the last is shown", async ({ page, site }) => {
@@ -132,7 +132,7 @@ test("what a worker cannot read or do ends as a sentence", async ({ page, site, 
   await page.evaluate(() => (window.change = null));
   await view(page, "steps");
   assert.equal(await banner(page).count(), 0, "the worker goes on");
-  /** Drops the file while a message is changed. */
+  /** Drops the file while `change` modifies a message. */
   const fails = async (change, sentence) => {
     await page.evaluate((change) => (window.change = (0, eval)(change)), String(change));
     await page.locator('a[href="#/start"]').first().click();

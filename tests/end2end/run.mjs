@@ -12,9 +12,9 @@ import { tests } from "./harness.mjs";
 import { serve } from "./server.mjs";
 
 const TIMEOUT_MS = 300_000;
-/** What takes a second takes many times that on a machine that does much else. */
+/** Generous, because a task of one second takes many times longer on a busy machine. */
 const WAIT_MS = 60_000;
-/** How long a page whose test failed may take to say what it shows. */
+/** Time limit for the page of a failed test to return its content. */
 const ANSWER_MS = 5_000;
 const here = dirname(fileURLToPath(import.meta.url));
 const [dist = join(here, "../../dist"), ...words] = process.argv.slice(2);
@@ -27,7 +27,7 @@ for (const file of readdirSync(here).filter((name) => name.endsWith(".test.mjs")
   for (const test of tests.slice(before)) test.file = file;
 }
 
-/** One test in a browser context and on a separate server. */
+/** Runs one test in its own browser context, with its own server. */
 async function runOne(browser, test) {
   const site = await serve(resolve(dist), "/some/sub-path/");
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, acceptDownloads: true });

@@ -10,7 +10,7 @@ import { load, open, scratch, settled, view } from "./page.mjs";
 const EXAMPLES = join(import.meta.dirname, "../../www/assets/examples");
 const GPU = "gpu-training.trace.json.gz";
 
-/** Copies of an example under these names. */
+/** Creates copies of an example under these names. */
 function copies(names) {
   const folder = scratch();
   return names.map((name) => {
@@ -106,7 +106,7 @@ test("the form of the model keeps what it refuses, and says why", async ({ page,
   assert.equal(await field("batch_size").inputValue(), "");
 });
 
-/** A text, its spaces and lines alike. */
+/** Returns a text with all white space replaced by single spaces. */
 const words = async (element) => (await element.innerText()).replace(/[\s\u00a0]+/g, " ");
 
 test("what is expensive is named where no rule fires, and what is missing is one line", async ({ page, site }) => {

@@ -17,7 +17,7 @@ const TYPES = {
   ".webmanifest": "application/manifest+json",
 };
 
-/** Serves a folder below a path such as "/a/b/"; resolves to { url, requests, stop }. */
+/** Serves a folder below a path such as "/a/b/". Resolves to { url, requests, stop }. */
 export async function serve(folder, below) {
   const requests = [];
   const server = createServer(async (request, response) => {

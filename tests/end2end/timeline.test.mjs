@@ -10,13 +10,13 @@ import { load, open, trace, view } from "./page.mjs";
 
 const TPU = "tpu-v6e-4chip/host.xplane.pb";
 
-/** Goes to the timeline and waits for its first picture. */
+/** Opens the timeline and waits for its first picture. */
 async function timeline(page) {
   await view(page, "timeline");
   await until("the picture is there", () => page.evaluate(() => [".timeline-events", ".timeline-names"].every((canvas) => document.querySelector(canvas)?.style.width)));
 }
 
-/** How many different colours a canvas shows. */
+/** Returns the number of different colours on a canvas. */
 function colours(page, selector) {
   return page.evaluate((selector) => {
     const shown = document.querySelector(selector);
@@ -26,10 +26,10 @@ function colours(page, selector) {
   }, selector);
 }
 
-/** An option of the address. */
+/** Returns an option of the address. */
 const option = (page, key) => new URLSearchParams(page.url().split("?")[1] ?? "").get(`by.${key}`);
 
-/** Milliseconds or picoseconds: an address names a range in picoseconds. */
+/** Returns the edges of a range in picoseconds, as in an address. */
 const edges = (text) => text.split("@")[0].split("-").map(Number);
 
 for (const [what, name] of [["a TPU", TPU], ["a GPU and its host", "kineto/rank-0.json.gz"]]) {

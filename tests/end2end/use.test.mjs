@@ -113,7 +113,7 @@ test("fits narrow and wide screens, and nothing jumps while it loads", async ({ 
       const add = (list) => window.shifts.push(...list.getEntries());
       new PerformanceObserver(add).observe({ type: "layout-shift", buffered: true });
     });
-    /** What moves between a click and the answer to it was asked for, however long it takes. */
+    /** Marks layout shifts between a click and its response as requested by the user, however long they take. */
     const asked = async (act) => {
       await page.evaluate(() => window.acts.push([performance.now()]));
       await act();

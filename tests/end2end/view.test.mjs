@@ -11,7 +11,7 @@ import { test, until } from "./harness.mjs";
 const examples = join(dirname(fileURLToPath(import.meta.url)), "../../www/assets/examples");
 const [, , dist = "dist"] = process.argv;
 
-/** Adds a run of these examples, by their files' names, written a minute ago. */
+/** Adds a run with these examples under their own names, written a minute ago. */
 function addRun(log, run, files) {
   const folder = join(log, "plugins/profile", run);
   mkdirSync(folder, { recursive: true });
@@ -22,7 +22,7 @@ function addRun(log, run, files) {
   }
 }
 
-/** The tool on a log folder with two runs; `act` gets the address that it prints and the folder. */
+/** Runs `crossprof view` on a log folder with two runs. Calls `act` with the printed address and the folder. */
 async function viewed(cli, act) {
   const log = mkdtempSync(join(tmpdir(), "crossprof-view-"));
   addRun(log, "cpu", { "host.xplane.pb": "jax-cpu-train.xplane.pb" });
