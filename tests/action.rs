@@ -72,7 +72,7 @@ fn a_condition_that_fires_and_a_limit_that_breaks_fail_the_job_after_the_reports
     fs::write(job.folder.join("budget.toml"), "limits = [\"step_timing.avg_step_time_us < 1 us\"]\n").unwrap();
     let broken = job.run(TPU, &[("BUDGET", "budget.toml"), ("FAIL_ON", "")]);
     assert_eq!(broken.status.code(), Some(1), "{}", cli::stderr(&broken));
-    assert!(job.text("summary").contains("budget is not held"), "{}", job.text("summary"));
+    assert!(job.text("summary").contains("budget does not hold"), "{}", job.text("summary"));
     assert!(job.folder.join(".crossprof/report/junit.xml").exists());
 }
 

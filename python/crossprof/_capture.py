@@ -64,7 +64,7 @@ class Capture:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _trace: object) -> None:
         if is_foreign_start(error) and self._window is not None:
-            self._say("The program started JAX's profiler itself inside a window of crossprof: let them follow each other.")
+            self._say("The program started JAX's profiler itself inside a window of crossprof: do not let them overlap.")
         self.end("the block's end" if kind is None else kind.__name__)
 
     def step(self, value: Any = None, *, tokens: int | None = None) -> None:
@@ -126,7 +126,7 @@ class Capture:
         """Reports a schedule that recorded less than planned, and a request that came too late. Called at the end."""
         done = f"after {self._done} step{'' if self._done == 1 else 's'}"
         if self._request is not None:
-            self._say(f"The program ended {done}, before the capture that was asked for.")
+            self._say(f"The program ended {done}, before the requested capture.")
         start = self._schedule.start(0)
         if self.captures or self.errors:
             repeat, made = self._schedule.repeat, len(self.captures)

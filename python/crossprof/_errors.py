@@ -44,5 +44,5 @@ def checked_numbers(name: str, value: float | Sequence[float] | None) -> list[fl
     values = [value] if isinstance(value, (int, float)) else list(value)
     for each in values:
         if isinstance(each, bool) or not isinstance(each, (int, float)) or not 0 < each <= 1e12:
-            raise ProfileError(f"{name}: a number above 0, and of at most 1e12, is needed, not {each!r}.")
+            raise ProfileError(f"{name}: a number above 0 and at most 1e12 is needed, not {each!r}.")
     return [float(each) for each in values]

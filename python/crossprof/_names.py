@@ -73,7 +73,7 @@ def claim_session(folder: Path, label: str = "") -> str:
         except FileExistsError:
             continue
         return unique
-    raise CaptureError(f"{sessions} holds 10,000 sessions called {name}: is the clock of this machine standing still?")
+    raise CaptureError(f"{sessions} contains 10,000 sessions named {name}: has the clock of this machine stopped?")
 
 
 def session_folder(folder: Path, session: str) -> Path:

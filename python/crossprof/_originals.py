@@ -45,7 +45,7 @@ def profile_trace(
         ValueError: A link was requested.
     """
     if create_perfetto_link:
-        raise ValueError("create_perfetto_link stops the program until a browser comes. Use `crossprof view` instead.")
+        raise ValueError("create_perfetto_link would stop the program until a browser connects. Use `crossprof view` instead.")
     with trace(Path(log_dir) / name, perfetto=create_perfetto_trace or not tensorboard) as made:
         yield made
 

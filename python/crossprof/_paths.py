@@ -38,5 +38,5 @@ def _one(path: str | os.PathLike[str]) -> list[Path]:
         return [expanded_path]
     found = sorted(glob.glob(str(expanded_path), recursive=True))
     if not found:
-        raise ValueError(f"{path}: no file or folder fits this pattern.")
+        raise ValueError(f"{path}: no file or folder matches this pattern.")
     return [Path(each) for each in found]

@@ -106,7 +106,7 @@ def _other_recording(error: Exception) -> str:
     if not is_foreign_start(error):
         return ""
     if _recorded_folder is not None:
-        return f" Another capture of crossprof records into {_recorded_folder}: let them follow each other."
+        return f" Another capture of crossprof records into {_recorded_folder}: do not let them overlap."
     return " The program, or a library that it uses, records with jax.profiler itself."
 
 
@@ -185,7 +185,7 @@ def check_xspace(path: Path) -> list[str]:
             else:
                 file.seek(length, os.SEEK_CUR)
     if planes == 0:
-        raise CaptureError(f"The profile {path.name} holds nothing that was recorded.")
+        raise CaptureError(f"The profile {path.name} contains no recorded data.")
     return messages
 
 

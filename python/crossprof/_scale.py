@@ -58,7 +58,7 @@ def main(arguments: list[str]) -> int:
 def _counts(text: str) -> list[int]:
     words = text.split(",")
     if not all(word.isdecimal() and int(word) > 0 for word in words) or len(set(words)) < len(words):
-        raise argparse.ArgumentTypeError(f"{text!r} is no list of different numbers of devices, such as 1,2,4,8")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a list of different numbers of devices, such as 1,2,4,8")
     return [int(word) for word in words]
 
 

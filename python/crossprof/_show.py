@@ -61,7 +61,7 @@ def show(
     """
     paths = what.paths if isinstance(what, Profile) else (Path(what),)
     if len(paths) > 1:
-        raise ProfileError("This profile was read together with others: show one file, or the folder that holds all.")
+        raise ProfileError("This profile was read together with others: show one file, or the folder that contains all of them.")
     path = paths[0]
     port, proxy = _behind_colab() or (0, "")
     words = [sys.executable, "-m", "crossprof", "view", str(path), "--no-browser", "--port", str(port)]
@@ -79,7 +79,7 @@ def show(
             atexit.register(shown.close)
             return shown
     server.wait()
-    raise ProfileError(server.stderr.read().strip() or "crossprof view ended before it said its address.")
+    raise ProfileError(server.stderr.read().strip() or "crossprof view ended before it printed its address.")
 
 
 def _behind_colab() -> tuple[int, str] | None:

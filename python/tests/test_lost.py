@@ -200,7 +200,7 @@ def test_a_request_works_from_the_beginning_and_is_not_forgotten(run, tmp_path: 
         assert capture.captures and capture.errors == [], capture.errors
         capture.request(3)
         capture.end()
-        assert capture.errors == [f"The program ended after {step + 1} steps, before the capture that was asked for."], capture.errors
+        assert capture.errors == [f"The program ended after {step + 1} steps, before the requested capture."], capture.errors
         for steps in (0, "2", True):
             try:
                 capture.request(steps)

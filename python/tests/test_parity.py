@@ -128,7 +128,7 @@ def test_files_are_given_as_lists_patterns_and_below_home(tmp_path: Path, monkey
     odd = tmp_path / "run[1].json.gz"
     odd.write_bytes(TPU.read_bytes())
     assert crossprof.open(odd).report["metadata"]["platform"] == "TPU"
-    with pytest.raises(crossprof.ProfileError, match="no file or folder fits"):
+    with pytest.raises(crossprof.ProfileError, match="no file or folder matches"):
         crossprof.open("~/runs/*.nothing")
     with pytest.raises(crossprof.ProfileError, match="nothing to read"):
         crossprof.open([])

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 /// Message for a baseline so large that its multiple overflows.
-pub(super) const UNBOUNDED: &str = "The bound that follows from the baseline is no finite number.";
+pub(super) const UNBOUNDED: &str = "The bound that follows from the baseline is not a finite number.";
 
 /// A number of the baseline, over all of its runs.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -45,7 +45,7 @@ impl Reference {
 pub(super) fn of_baseline(reason: &str) -> String {
     match reason.strip_prefix("This run ") {
         Some(rest) => format!("The baseline {rest}"),
-        None => format!("Of the baseline: {reason}"),
+        None => format!("Baseline: {reason}"),
     }
 }
 

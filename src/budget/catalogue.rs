@@ -161,7 +161,7 @@ impl Catalogue {
                     return Err(wrong(with_suggestions(message, &suggest::paths(path, known))));
                 }
                 (Node::Section(_) | Node::Map(_), _) => {
-                    return Err(wrong(format!("{} is no list: write a dot and a name.", before())));
+                    return Err(wrong(format!("{} is not a list: write a dot and a name.", before())));
                 }
                 (Node::Number | Node::Text(_) | Node::Flag, _) => {
                     let message = format!("{} is one value: nothing is below it.", before());
@@ -212,7 +212,7 @@ fn check_selector(entry: &Node, key: &str, values: &[String]) -> Result<(), Stri
         return Err(with_suggestions(message, &suggest::words(key, &names)));
     };
     if !is_value(field) {
-        return Err(format!("{key} is no single value, so it cannot choose entries."));
+        return Err(format!("{key} is not a single value, so it cannot select entries."));
     }
     if let Node::Text(words) = field
         && !words.is_empty()

@@ -134,7 +134,7 @@ fn read(cursor: &mut Cursor<'_>) -> Result<Test, RuleError> {
         let at = cursor.ahead();
         let relation = read_relation(cursor)?;
         if !matches!(relation, Relation::Above | Relation::AtLeast) {
-            let message = format!("A condition says what fails: write {of} > 3 %.");
+            let message = format!("A condition states what fails: write {of} > 3 %.");
             return Err(RuleError::new(at, message));
         }
         cursor.skip_space();

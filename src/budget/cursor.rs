@@ -127,7 +127,7 @@ impl<'a> Cursor<'a> {
                 Some('\\') if mark == '"' => text.extend(self.next()),
                 Some(c) => text.push(c),
                 None => {
-                    let message = format!("A text begins here and does not end: {mark} is missing.");
+                    let message = format!("This text is not closed: {mark} is missing.");
                     return Err(RuleError::new(start..self.at, message));
                 }
             }

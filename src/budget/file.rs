@@ -140,7 +140,7 @@ impl<'a> Reader<'a> {
         match (self.string(table, "rule"), self.string(table, "path")) {
             (Some(rule), None) => {
                 if ["max", "min", "absent"].iter().any(|key| table.contains_key(*key)) {
-                    self.wrong(span, "A rule has its bound in itself: max, min and absent go with path.");
+                    self.wrong(span, "A rule contains its own bound: use max, min and absent only with path.");
                     return;
                 }
                 found.extend(self.rule(&rule));
@@ -173,7 +173,7 @@ impl<'a> Reader<'a> {
     fn bounded(&mut self, table: &'a Table<'a>, path: &Text<'_>, absent: bool, before: usize, found: &mut Vec<Limit>) {
         if absent {
             if ["max", "min"].iter().any(|key| table.contains_key(*key)) {
-                self.wrong(path.span.clone(), "What has to be absent has no max and no min.");
+                self.wrong(path.span.clone(), "A limit with absent = true has neither max nor min.");
                 return;
             }
             let rule =

@@ -119,7 +119,7 @@ pub(super) fn check_subject(subject: Subject, catalogue: &Catalogue) -> Result<(
 pub(super) fn check_relation(subject: &Subject, relation: Relation) -> Result<(), RuleError> {
     match subject {
         Subject::Slower(of) if !matches!(relation, Relation::Below | Relation::AtMost) => {
-            let message = format!("A limit says what has to hold: write {of} <= 3 %.");
+            let message = format!("A limit states what must hold: write {of} <= 3 %.");
             Err(RuleError::new(0..0, message))
         }
         _ => Ok(()),
@@ -135,10 +135,10 @@ pub(super) fn bind(bound: &Bound, field: Option<Unit>, subject: &Subject) -> Res
     let mut line = Line { factor: None, offset: 0.0 };
     let relative = bound.terms.iter().any(|term| matches!(term, Term::Baseline { .. }));
     let already = match subject {
-        Subject::New(path) => {
-            Some(format!("What is new is counted against the baseline already: write count(new {path}) <= a number."))
-        }
-        Subject::Slower(of) => Some(format!("It is compared with the baseline already: write {of} <= 3 %.")),
+        Subject::New(path) => Some(format!(
+            "New findings are already counted relative to the baseline: write count(new {path}) <= a number."
+        )),
+        Subject::Slower(of) => Some(format!("It is already relative to the baseline: write {of} <= 3 %.")),
         _ => None,
     };
     if let Some(message) = already.filter(|_| relative) {

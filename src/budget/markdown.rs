@@ -6,7 +6,7 @@ use view::export::markdown::escape;
 
 /// Renders the whole result: a heading with the outcome, one table per run, and a sentence for each failed limit.
 pub fn to_markdown(report: &CheckReport) -> String {
-    let (symbol, verdict) = if report.holds { ("✅", "holds") } else { ("❌", "is not held") };
+    let (symbol, verdict) = if report.holds { ("✅", "holds") } else { ("❌", "does not hold") };
     let mut text = format!("## {symbol} The performance budget {verdict}\n\n");
     text.push_str(&format!("{}.\n", text::counts_text(report.counts)));
     for run in &report.runs {

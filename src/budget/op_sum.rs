@@ -198,7 +198,7 @@ impl OpSum {
         // Only communication has exposed time.
         let numbers: Vec<f64> = chosen.iter().filter_map(|entry| number(entry, self.quantity.field())).collect();
         if numbers.is_empty() {
-            return Err(format!("No op that fits has {}: none of them is communication.", self.quantity.field()));
+            return Err(format!("No matching op has {}: none of them is communication.", self.quantity.field()));
         }
         let unlisted = if self.group == OpGroup::Scope { unlisted(profile, entries) } else { None };
         let title = if self.group == OpGroup::Scope { "name" } else { name };
@@ -221,7 +221,7 @@ impl OpSum {
         };
         let holds = |text: &str, literal: &str| text.to_ascii_lowercase().contains(&literal.to_ascii_lowercase());
         let of_pattern = self.patterns.join("|");
-        let message = format!("No op of this run has a {word} that fits {of_pattern}.");
+        let message = format!("No op of this run has a {word} that matches {of_pattern}.");
         let mut near = Vec::new();
         for literal in self.patterns.iter().flat_map(|it| glob::literals(it)) {
             let holding: Vec<&str> = parts.iter().copied().filter(|part| holds(part, literal)).collect();

@@ -137,10 +137,7 @@ pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Path, RuleError> {
         let part = if is_field && cursor.eat("*") {
             PathPart::EveryKey
         } else if is_field {
-            PathPart::Key(name(
-                cursor,
-                "A name is expected after the dot; names with blanks stand in quotation marks.",
-            )?)
+            PathPart::Key(name(cursor, "A name is expected after the dot; names with blanks need quotation marks.")?)
         } else if cursor.eat("[") {
             let part = entry(cursor)?;
             cursor.skip_space();

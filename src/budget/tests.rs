@@ -198,7 +198,7 @@ fn junit_is_well_formed_whatever_the_names() {
 fn markdown_holds_no_markup_of_others() {
     let text = to_markdown(&hostile());
     assert!(
-        text.starts_with("## ❌ The performance budget is not held\n\n3 limits: 1 holds, 1 fails, 1 was skipped.\n")
+        text.starts_with("## ❌ The performance budget does not hold\n\n3 limits: 1 holds, 1 fails, 1 was skipped.\n")
     );
     assert!(text.contains("\n| ❌ fail | &lt;b>&amp;\"'\\|name"), "{text}");
     assert!(!text.contains("<img") && !text.contains("<b>") && !text.contains('\u{1b}'), "{text}");

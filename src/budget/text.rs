@@ -83,7 +83,7 @@ pub fn to_text(report: &CheckReport) -> String {
         }
         text.push('\n');
     }
-    let verdict = if report.holds { "The budget holds" } else { "The budget is not held" };
+    let verdict = if report.holds { "The budget holds" } else { "The budget does not hold" };
     text.push_str(&format!("{verdict}. {}.\n", counts_text(report.counts)));
     text
 }

@@ -51,7 +51,7 @@ Examples:
   crossprof check logdir --budget budget.toml --baseline main.json
   crossprof check logdir --budget budget.toml --output junit.xml --output summary.md
 
-A limit is a number of the profile by its path, a comparison and a bound:
+A limit consists of the path of a number in the profile, a comparison and a bound:
   compute_utilization.compute_util_percent >= 70
   throughput.steps_per_sec >= 0.97 * baseline
   multi_device.device_stats[*].utilization_percent >= 60 %
@@ -427,7 +427,7 @@ pub fn with_default_command(
             let is_name = word.chars().all(|letter| letter.is_ascii_alphabetic());
             let near = if is_name { suggest::words(word, commands) } else { Vec::new() };
             if !near.is_empty() {
-                return Err(format!("There is no command and no file {word}.{}", suggest::question(&near)));
+                return Err(format!("{word} is neither a command nor a file.{}", suggest::question(&near)));
             }
         }
         arguments.insert(1, "analyze".into());

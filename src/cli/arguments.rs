@@ -21,7 +21,7 @@ pub type Arguments = Option<Vec<(String, String)>>;
 const READ_BYTES: usize = 1 << 20;
 
 const COLUMN: Column =
-    column("arguments", "Arguments", Unit::Text, "Everything else that the file says of the event, as a JSON object.");
+    column("arguments", "Arguments", Unit::Text, "All other arguments of the event in the file, as a JSON object.");
 
 /// Returns the arguments of each event, and messages about files that could not be read.
 pub fn read(events: &[Option<EventInFile>]) -> (Vec<Arguments>, Vec<String>) {

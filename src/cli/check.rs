@@ -182,7 +182,7 @@ fn documents(inputs: &Inputs, outputs: &Outputs) -> Result<Vec<Document>, String
     let files = || inputs.paths().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ");
     if reports.profiles.is_empty() || reports.status() == FAILED {
         // The problem of each file has already been printed.
-        return Err(format!("{}: nothing was checked, since not everything could be read.", files()));
+        return Err(format!("{}: nothing was checked, because not everything could be read.", files()));
     }
     reports.print_warnings();
     let runs = reports.session.runs();

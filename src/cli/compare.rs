@@ -182,7 +182,7 @@ fn grouped(folders: &[PathBuf], captures: Vec<Vec<Capture>>) -> Vec<Subject> {
             .file_name()
             .map_or_else(|| folder.display().to_string(), |name| name.to_string_lossy().into_owned());
         complain(&format!(
-            "{}: its {} captures are compared as one run, {name}; --no-groups makes each a run.",
+            "{}: its {} captures are compared as one run, {name}; --no-groups makes each capture a run.",
             folder.display(),
             captures.len()
         ));
@@ -209,7 +209,7 @@ impl Reader<'_> {
         let mut reports = analyze::reports(&inputs, &self.outputs)?;
         if reports.profiles.is_empty() || reports.status() == FAILED {
             // The problem of the file has already been printed.
-            return Err(format!("{}: nothing was compared, since this could not be read.", path.display()));
+            return Err(format!("{}: nothing was compared, because this could not be read.", path.display()));
         }
         self.status = self.status.max(reports.status());
         reports.print_warnings();

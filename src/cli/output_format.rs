@@ -36,7 +36,7 @@ impl OutputFormat {
             _ => {
                 let path = path.display();
                 return Err(format!(
-                    "--output {path}: the name says the shape and must end in .html, .md, .json or .txt."
+                    "--output {path}: the name must end in .html, .md, .json or .txt, which selects the format."
                 ));
             }
         })
@@ -58,7 +58,7 @@ impl OutputFormat {
             (OutputFormat::Html, [only]) => export::html::report(only),
             (OutputFormat::Html, several) => {
                 return Err(format!(
-                    "a page is of one run, and there are {}: name one of their files, or use crossprof compare.",
+                    "a page shows one run, and there are {}: name one of their files, or use crossprof compare.",
                     several.len()
                 ));
             }

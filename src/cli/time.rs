@@ -12,7 +12,7 @@ impl std::str::FromStr for Time {
 
     /// Parses decimal digits exactly. Nonzero digits below a picosecond are an error.
     fn from_str(text: &str) -> Result<Time, String> {
-        let wrong = || format!("{text} is no time: 1.2s, 15ms, 800us, 30ns, 5ps, or a number of microseconds");
+        let wrong = || format!("{text} is not a time: write 1.2s, 15ms, 800us, 30ns, 5ps, or a number of microseconds");
         let with_unit = UNITS.iter().find_map(|&(unit, power)| Some((text.strip_suffix(unit)?, power)));
         let (number, power) = with_unit.unwrap_or((text, 6));
         let number = number.trim_end();

@@ -94,7 +94,7 @@ pub fn drawn(
     let longest = ranges.iter().map(|range| range.length()).max().unwrap_or_default();
     if let Some(path) = command.output.as_ref().filter(|path| is_trace(path)) {
         let ([range], [run]) = (ranges.as_slice(), runs) else {
-            return Err("a trace holds one run; several are drawn as an SVG".to_owned());
+            return Err("a trace contains one run; several runs can only be drawn as an SVG".to_owned());
         };
         let write = |context: Context<'_>, kept: &Kept| trace_bytes(command, context, kept, *range, path);
         let bytes = session.timeline(*run, settings, write).unwrap_or(Ok(Vec::new()))?;
@@ -175,7 +175,7 @@ fn compared(command: &Timeline, profiles: &[UnifiedProfile]) -> Result<Option<Co
         return Ok(None);
     }
     if profiles.len() != 2 {
-        return Err(format!("--colours change is of two runs, and there are {}", profiles.len()));
+        return Err(format!("--colours change needs two runs, and there are {}", profiles.len()));
     }
     let subjects: Vec<Subject> = profiles.iter().cloned().map(Subject::new).collect();
     let comparison = compare(&subjects, &Options::default());

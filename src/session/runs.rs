@@ -184,7 +184,7 @@ impl LoadedRun {
             #[cfg(feature = "memory")]
             LoadedRun::Traced(traced) if name.is_of_memory() => {
                 let memory = traced.memory(settings);
-                memory.rows(name, variant, look).ok_or_else(|| "This table is not of memory.".to_owned())
+                memory.rows(name, variant, look).ok_or_else(|| "This is not a memory table.".to_owned())
             }
             LoadedRun::Traced(traced) => {
                 let (context, timeline) = traced.timeline(settings);

@@ -25,7 +25,7 @@ fn mistakes_in_a_budget_are_told_with_line_and_column() {
         ("[[limit]]\npath = \"steps[*].idle_us\"\n", &[":2:8: This limit has no bound"]),
         ("[[limit]]\npath = \"steps[*].idle_us\"\nmax = \"2 * base\"", &[":3:12: The word baseline is expected here"]),
         ("[[limit]]\npath = \"steps[*].idle_us\"\nmax = inf", &[":3:7: max is a number"]),
-        ("[[limit]]\nrule = \"count(steps) > 3\"\nmin = 3", &[":1:1: A rule has its bound in itself"]),
+        ("[[limit]]\nrule = \"count(steps) > 3\"\nmin = 3", &[":1:1: A rule contains its own bound"]),
         ("[[limit]]\nrule = \"count(steps) > 3\"\noptional = \"yes\"", &[":3:12: optional is true or false"]),
         (
             "[[limit]]\npath = \"findings[id=idle_gap]\"\nabsent = true",

@@ -35,7 +35,7 @@ new (new.trace.json)
         table.lines().skip(1).map(|line| line.find("  Result").or(line.find("  pass")).unwrap_or(0)).collect();
     assert_eq!(ends[0], ends[1], "{text}");
     assert!(text.contains("    Why: Agreed | by all.\n"), "{text}");
-    assert!(text.ends_with("The budget is not held. 3 limits: 1 holds, 1 fails, 1 was skipped.\n"), "{text}");
+    assert!(text.ends_with("The budget does not hold. 3 limits: 1 holds, 1 fails, 1 was skipped.\n"), "{text}");
 }
 
 #[test]
@@ -51,7 +51,7 @@ fn junit_and_markdown_tell_the_same() {
                 message=\"step_timing.avg_step_time_us is 100 ms and must be at most 99.0 ms: 1.0 % too much.\">";
     assert!(junit.contains(case), "{junit}");
     let markdown = call("markdown");
-    assert!(markdown.starts_with("## ❌ The performance budget is not held\n"), "{markdown}");
+    assert!(markdown.starts_with("## ❌ The performance budget does not hold\n"), "{markdown}");
     let row = "| ❌ fail | fast &lt;steps> &amp; \"more\" | 100 ms | &lt;= 99.0 ms | -1.0 % |";
     assert!(markdown.contains(row), "{markdown}");
     assert!(markdown.contains("_Why:_ Agreed \\| by all."), "{markdown}");

@@ -21,7 +21,7 @@ fn folders_of_captures_are_groups() {
     assert_eq!(found["step_time"][0]["captures"], serde_json::json!([2, 3]));
     assert_eq!(found["step_time"][0]["basis"], "captures");
     let output = crossprof(&folder, &["compare", "main/", "new"]);
-    let said = "main/: its 3 captures are compared as one run, main; --no-groups makes each a run.";
+    let said = "main/: its 3 captures are compared as one run, main; --no-groups makes each capture a run.";
     assert!(stderr(&output).contains(said), "{}", stderr(&output));
     // The same as given by hand, with the names of the runs.
     let by_hand = json(

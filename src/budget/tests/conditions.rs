@@ -123,7 +123,7 @@ fn words_that_are_no_condition_are_told_with_those_that_are() {
         ("unstabel", "unstabel", "Did you mean unstable?"),
         ("faster > 3 %", "faster", "The conditions are slower > 3 %"),
         ("slower", "", "A comparison is expected here"),
-        ("slower < 3 %", "<", "A condition says what fails: write slower > 3 %."),
+        ("slower < 3 %", "<", "A condition states what fails: write slower > 3 %."),
         ("slower > 3 ms", "3 ms", "A percentage is expected here"),
         ("slower > much", "much", "A percentage is expected here"),
         ("slower > 3 % now", "now", "The condition ends before now."),
@@ -174,11 +174,11 @@ fn a_limit_on_slower_holds_unless_it_is_proven() {
 fn wrong_limits_on_slower_are_refused() {
     let catalogue = Catalogue::of_profile();
     for (text, told) in [
-        ("slower > 3 %", "A limit says what has to hold: write slower <= 3 %."),
+        ("slower > 3 %", "A limit states what must hold: write slower <= 3 %."),
         ("capture slower >= 3 %", "write capture slower <= 3 %."),
         ("slower absent", "write slower <= 3 %."),
         ("slower <= 3 ms", "slower is in %"),
-        ("slower <= 1.03 * baseline", "It is compared with the baseline already: write slower <= 3 %."),
+        ("slower <= 1.03 * baseline", "It is already relative to the baseline: write slower <= 3 %."),
         ("slwer <= 3 %", "There is no slwer. Did you mean slower?"),
         ("capture <= 3 %", "The word slower is expected after capture"),
     ] {

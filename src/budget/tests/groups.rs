@@ -89,7 +89,7 @@ fn wrong_rules_on_what_is_new_are_refused() {
     let catalogue = Catalogue::of_profile();
     for (text, told) in [
         ("new steps absent", "Only findings can be new"),
-        ("count(new findings) <= baseline", "against the baseline already"),
+        ("count(new findings) <= baseline", "relative to the baseline"),
         ("count(new findings[sevrity=warning]) < 1", "Did you mean severity?"),
         ("new < 3", "A path is expected here"),
     ] {

@@ -94,19 +94,22 @@ fn a_sum_is_compared_with_that_of_the_baseline() {
 #[test]
 fn what_fits_nothing_is_missing_and_names_what_is_near() {
     for (sum, told) in [
-        ("scope[*attnn*].self_time_us", "No op of this run has a scope that fits *attnn*. Did you mean scope[*attn*]?"),
-        ("scope[attn].self_time_us", "No op of this run has a scope that fits attn. Did you mean scope[*attn*]?"),
-        ("scope[*MLP*].self_time_us", "No op of this run has a scope that fits *MLP*. Did you mean scope[*mlp*]?"),
+        (
+            "scope[*attnn*].self_time_us",
+            "No op of this run has a scope that matches *attnn*. Did you mean scope[*attn*]?",
+        ),
+        ("scope[attn].self_time_us", "No op of this run has a scope that matches attn. Did you mean scope[*attn*]?"),
+        ("scope[*MLP*].self_time_us", "No op of this run has a scope that matches *MLP*. Did you mean scope[*mlp*]?"),
         (
             "scope[*embedding*].self_time_us",
-            "No op of this run has a scope that fits *embedding*. Names of its scopes are attn, grads, jit(f), layer_0, \
+            "No op of this run has a scope that matches *embedding*. Names of its scopes are attn, grads, jit(f), layer_0, \
              layer_1, mlp and 3 more.",
         ),
         (
             "family[matmull].self_time_us",
-            "No op of this run has a family that fits matmull. Did you mean family[*matmul*]?",
+            "No op of this run has a family that matches matmull. Did you mean family[*matmul*]?",
         ),
-        ("scope[*attn*].exposed_time_us", "No op that fits has exposed_time_us: none of them is communication."),
+        ("scope[*attn*].exposed_time_us", "No matching op has exposed_time_us: none of them is communication."),
     ] {
         let report = verdict(&format!("{sum} < 1"));
         assert_eq!((report.status, report.message.as_str()), (Status::Missing, told), "{sum}");

@@ -14,19 +14,19 @@ Examples:
   crossprof compare main.json new.json --output report.html --output summary.md
   crossprof compare --gpu gpu.json --tpu tpu.json --output report.html --power 700,250 --price 2.5,1.2
   crossprof compare --group main=a0.json,a1.json,a2.json --group new=b0.json,b1.json,b2.json
-  crossprof compare main new --focus timing --html           (folders: of several captures each, one run a folder)
+  crossprof compare main new --focus timing --html           (folders with several captures: one run per folder)
   crossprof compare one two four eight --scaling strong
   crossprof compare checkpoints --format markdown
   crossprof compare main.json new.json --fail-on 'slower > 3 %' --fail-on 'new critical finding'
 
-Each FILE is a profile, a folder or archive of some, a profile JSON or a report of an earlier comparison. Values that belong to runs
+Each FILE is a profile, a folder or archive of profiles, a profile JSON or a report of an earlier comparison. Values that belong to runs
 (--name, --power, --price) are in the order of the runs; docs/compare.md explains the method.
 
-Conditions of --fail-on, each of every run against the baseline:
+Conditions of --fail-on. Each is checked for every run, compared with the baseline:
   slower > 3 %             its typical step takes longer, beyond the noise, and by more than 3 %
-  capture slower > 5 %     so do all its steps together, with compilation, warm-up and stalls
-  new finding              a warning or a critical finding that the baseline lacks; so new critical finding
-  unstable                 its captures, or the baseline's, differ too much among themselves
+  capture slower > 5 %     the same for all its steps, including compilation, warm-up and stalls
+  new finding              a warning or a critical finding that the baseline lacks (or: new critical finding)
+  unstable                 its captures, or the baseline's, differ too much from each other
 
 Exit status: 0 the runs were compared; 1 they were, but parts of a file are damaged or lost; 2 they were not, or a file could not be
 written; 3 a condition of --fail-on is met, or cannot be checked.";
@@ -136,7 +136,7 @@ fn page_name(text: &str) -> Result<PathBuf, String> {
     let path = PathBuf::from(text);
     match OutputFormat::of_name(&path) {
         Ok(OutputFormat::Html) => Ok(path),
-        _ => Err("the name must end in .html; give --html last where it has no name".to_owned()),
+        _ => Err("the name must end in .html; give --html last if it has no name".to_owned()),
     }
 }
 
@@ -174,6 +174,6 @@ fn positive(text: &str) -> Result<f64, String> {
     match text.trim().parse::<f64>() {
         // Sums and ratios of larger numbers would overflow.
         Ok(value) if value > 0.0 && value <= 1e12 => Ok(value),
-        _ => Err("a number above 0, and of at most 1e12, is needed".to_owned()),
+        _ => Err("a number above 0 and at most 1e12 is needed".to_owned()),
     }
 }

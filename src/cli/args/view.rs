@@ -9,9 +9,9 @@ Examples:
   crossprof view host.xplane.pb
   crossprof view logdir --no-browser --port 8000
 
-The runs below the folder are listed newest first, and a capture appears when it is written. Everything is only read. The address
-holds a secret: who has it can read the profiles, from this machine unless --host says otherwise. Where this program runs at the
-other end of an SSH connection, it prints the command of the tunnel.";
+The runs below the folder are listed newest first, and a capture appears when it is written. No file is changed. The
+address contains a secret: everyone who has it can read the profiles, but only from this machine unless --host allows others.
+Over an SSH connection, the command for a tunnel is printed.";
 
 /// `crossprof view`.
 #[derive(Debug, clap::Args)]

@@ -12,11 +12,11 @@ use super::{fitting, known_form};
 
 const COLUMNS: [Column; 6] = [
     column("table", "Table", Unit::Text, "The table."),
-    column("key", "Key", Unit::Text, "Name in files, filters and orders."),
-    column("heading", "Heading", Unit::Text, "Heading for people."),
+    column("key", "Key", Unit::Text, "Name in files, filters and sort orders."),
+    column("heading", "Heading", Unit::Text, "Heading that users see."),
     column("unit", "Unit", Unit::Text, "Unit of the numbers."),
     column("type", "Type", Unit::Text, "Type of the values in Arrow."),
-    column("description", "Description", Unit::Text, "What the values mean."),
+    column("description", "Description", Unit::Text, "Meaning of the values."),
 ];
 
 /// Prints the columns of one table, or of all tables, and returns the exit status.

@@ -170,7 +170,7 @@ fn announcement(name: &str, listing: &Listing, link: &str, address: SocketAddr, 
     let runs = match listing.runs.len() {
         0 if listing.is_partial => "the folder is being searched".to_owned(),
         more if listing.is_partial => format!("{more} runs so far, the folder is being searched"),
-        0 => "no run yet: what is captured there will appear".to_owned(),
+        0 => "no run yet: new captures will appear".to_owned(),
         1 => "1 run".to_owned(),
         more => format!("{more} runs"),
     };

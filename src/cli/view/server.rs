@@ -106,10 +106,7 @@ impl Server {
         let is_known =
             |host: &str| is_own_name(host) || self.proxy.as_ref().is_some_and(|it| it.eq_ignore_ascii_case(host));
         if !host.is_some_and(is_known) {
-            return refusal(
-                StatusCode::FORBIDDEN,
-                "This server answers only where it is asked for as localhost or by its number.",
-            );
+            return refusal(StatusCode::FORBIDDEN, "This server answers only to localhost or to its IP address.");
         }
         if !matches!(*request.method(), Method::GET | Method::HEAD) {
             return refusal(StatusCode::METHOD_NOT_ALLOWED, "This server only reads.");
