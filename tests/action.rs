@@ -77,7 +77,7 @@ fn a_condition_that_fires_and_a_limit_that_breaks_fail_the_job_after_the_reports
 }
 
 #[test]
-fn what_is_no_profile_fails_the_job() {
+fn files_without_a_profile_fail_the_job() {
     let job = Job::new("wrong");
     let output = job.run("README.md", &[]);
     assert!(!output.status.success());

@@ -17,7 +17,7 @@ fn arguments() -> Table {
 }
 
 #[test]
-fn what_the_script_sharded_is_sharded() {
+fn arguments_have_the_shardings_of_the_script() {
     let table = arguments();
     let at = |key: &str| table.columns.iter().position(|column| column.key == key).expect("a column");
     let row = |name: &str| {

@@ -46,7 +46,7 @@ fn refused(what: &str, bytes: &[u8], words: &str) {
 }
 
 #[test]
-fn what_is_no_profile_is_named() {
+fn files_without_a_profile_are_named() {
     assert_eq!(load("x", b"").0.error, Some(Error::Empty));
     assert_eq!(load("x", &gzip(b"")).0.error, Some(Error::Empty));
     refused("HTML", b"<!DOCTYPE html><html></html>", "HTML");
@@ -56,7 +56,7 @@ fn what_is_no_profile_is_named() {
 }
 
 #[test]
-fn what_is_nested_too_deeply_says_so() {
+fn too_deep_nesting_is_reported() {
     let deep = |levels: usize| format!("{}1{}", "[".repeat(levels), "]".repeat(levels));
     refused("a list", deep(200).as_bytes(), "nested too deeply");
     refused("an object", format!("{{\"a\":{}}}", deep(200)).as_bytes(), "nested too deeply");
@@ -99,7 +99,7 @@ fn nothing_is_infinite() {
 }
 
 #[test]
-fn cut_files_give_what_came_before_the_cut() {
+fn truncated_files_give_everything_before_the_cut() {
     let whole = trace(&vec![EVENT; 5000].join(","));
     let report = partial("cut JSON", &whole[..whole.len() / 2]);
     assert!((2000..3000).contains(&report.step_timing.total_kernels));
@@ -189,7 +189,7 @@ fn impossible_times_are_dropped_and_counted() {
 }
 
 #[test]
-fn odd_but_valid_is_read_whole() {
+fn unusual_but_valid_files_are_read_completely() {
     let other = r#"{"ph":"X","pid":1,"tid":13,"ts":10,"dur":5,"name":"fusion.2"}"#;
     read("out of order", &trace(&format!(r#"{other},{{"ph":"X","pid":1,"tid":13,"ts":4,"dur":1,"name":"b"}}"#)), 3);
     read(

@@ -22,7 +22,7 @@ const OPS: [(&str, &str, f64); 8] = [
 /// Steps of a capture.
 const STEPS: usize = 20;
 
-/// What differs in a capture.
+/// The difference that is put into a capture.
 #[derive(Clone, Default)]
 struct Change {
     /// Factors by which ops take longer, by name.
@@ -164,7 +164,7 @@ fn ops_that_all_change_alike_are_one_cause() {
 }
 
 #[test]
-fn many_ops_of_a_scope_that_change_alike_are_told_together() {
+fn ops_of_a_scope_that_change_equally_are_reported_together() {
     const SMALL: [(&str, &str, f64); 12] = [
         ("add.1", "layer_0/norm/add", 50.0),
         ("add.2", "layer_0/norm/sub", 50.0),
@@ -192,7 +192,7 @@ fn many_ops_of_a_scope_that_change_alike_are_told_together() {
 }
 
 #[test]
-fn another_compiler_stands_below_what_is_timed() {
+fn a_different_compiler_is_reported_below_the_times() {
     let built_by = |seed: u64, change: &Change, version: &str| {
         let mut subject = capture(seed, change);
         subject.profile.metadata.environment.insert("jaxlib_version".to_owned(), version.to_owned());

@@ -142,7 +142,7 @@ fn the_licences_of_the_program_are_printed() {
 }
 
 #[test]
-fn damage_exits_with_1_and_says_where() {
+fn damage_exits_with_1_and_names_its_location() {
     let folder = scratch("damage");
     let path = folder.join("cut.trace.json.gz");
     let whole = std::fs::read(samples::root().join(TPU)).expect("the example is there");
@@ -155,7 +155,7 @@ fn damage_exits_with_1_and_says_where() {
 }
 
 #[test]
-fn what_is_no_profile_exits_with_2_and_the_others_still_load() {
+fn files_without_a_profile_exit_with_2_and_other_files_still_load() {
     let folder = scratch("no_profile");
     let html = folder.join("page.json");
     std::fs::write(&html, "<!DOCTYPE html><html><body>Sign in</body></html>").expect("a file");
@@ -226,7 +226,7 @@ fn columns_of_a_table_are_listed_without_a_file() {
 }
 
 #[test]
-fn colours_are_for_terminals_and_for_those_who_ask() {
+fn colours_are_used_on_terminals_and_on_request() {
     let colours = |variables: &[(&str, &str)]| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_crossprof"));
         for name in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE"] {

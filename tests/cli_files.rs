@@ -74,7 +74,7 @@ fn a_reader_that_stops_early_is_no_failure() {
 }
 
 #[test]
-fn a_file_that_a_killed_call_left_is_in_nobodys_way() {
+fn a_leftover_file_of_a_killed_process_does_no_harm() {
     let folder = scratch("left");
     fs::write(folder.join("tpu.gz"), sample(TPU)).expect("a file");
     // The process keeps its shell's process id, like the only process in a container, which always has the same id.
@@ -110,7 +110,7 @@ fn pipes_are_read_as_files_are() {
 }
 
 #[test]
-fn what_comes_by_a_pipe_and_is_no_profile_is_refused_without_waiting_for_its_end() {
+fn a_pipe_without_a_profile_is_refused_before_its_end() {
     let folder = scratch("endless");
     fs::write(folder.join("tpu.gz"), sample(TPU)).expect("a file");
     for (script, said) in [

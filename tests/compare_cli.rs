@@ -65,7 +65,7 @@ fn metric<'a>(comparison: &'a Value, path: &str) -> &'a Value {
 }
 
 #[test]
-fn twice_as_fast_is_said_and_swapping_inverts_it() {
+fn a_factor_of_two_is_reported_and_swapping_inverts_it() {
     let folder = two("twice");
     let output = crossprof(&folder, &["compare", MAIN, NEW]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
@@ -86,7 +86,7 @@ fn twice_as_fast_is_said_and_swapping_inverts_it() {
 
 /// Several captures of each side form one run each. The report keeps both the single captures and the groups.
 #[test]
-fn groups_of_captures_are_compared_by_what_they_differ_by() {
+fn groups_of_captures_are_compared_by_their_spread() {
     let folder = scratch("groups");
     for (name, step_ms) in [("a0", 100), ("a1", 102), ("a2", 98), ("b0", 90), ("b1", 91), ("b2", 89)] {
         trace(&folder.join(format!("{name}.trace.json")), step_ms, 80);
@@ -212,7 +212,7 @@ fn a_report_draws_the_median_steps() {
 
 /// The report contains the user's options: names, baseline, power, price, and the kind of scaling.
 #[test]
-fn a_report_keeps_what_the_user_said() {
+fn a_report_keeps_the_users_options() {
     let folder = scratch("kept");
     trace(&folder.join("one.trace.json"), 100, 80);
     trace_on(&folder.join("two.trace.json"), 2, 50, 40);
@@ -307,7 +307,7 @@ fn checkpoints_are_a_trend_and_device_counts_a_scaling() {
 }
 
 #[test]
-fn wrong_calls_say_what_to_do() {
+fn wrong_arguments_give_advice() {
     let folder = two("wrong");
     for (arguments, said) in [
         (&[MAIN][..], "needs two runs or more, and there is one run"),
@@ -332,7 +332,7 @@ fn wrong_calls_say_what_to_do() {
 }
 
 #[test]
-fn a_damaged_run_is_compared_and_the_status_says_so() {
+fn a_damaged_run_is_compared_and_sets_the_exit_status() {
     let folder = two("damaged");
     let bytes = std::fs::read(folder.join(MAIN)).unwrap();
     std::fs::write(folder.join("cut.trace.json"), &bytes[..bytes.len() - 30]).unwrap();

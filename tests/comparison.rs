@@ -282,7 +282,7 @@ fn platforms_are_compared_by_scope_and_class() {
 
 #[test]
 #[ignore = "reads real profiles"]
-fn what_has_steps_is_not_compared_with_what_has_none() {
+fn runs_with_and_without_steps_are_not_compared() {
     let (tpu, gpu) = (real("tpu-v6e-4chip/*.xplane.pb"), real("gtx1080ti-2gpu/*.xplane.pb"));
     let found = compare(&[tpu, gpu], &Options::default());
     println!("{:#?}", found.summary);
@@ -294,14 +294,14 @@ fn what_has_steps_is_not_compared_with_what_has_none() {
     assert!(found.metrics.iter().any(|metric| metric.metric == "compute_utilization.compute_util_percent"));
 }
 
-/// Whether the steps of real captures do the same work, and the evidence for it.
+/// Compares the steps of real captures: whether they do the same work, and which evidence shows it.
 #[test]
 #[ignore = "reads real profiles"]
-fn the_work_of_real_captures_is_told_apart() {
+fn equal_and_different_work_of_real_captures_is_detected() {
     let paths = |name: &str, json: &str| [format!("{name}/*.xplane.pb"), format!("{name}/{json}")];
     let [tpu, tpu_json] = paths("tpu-v6e-4chip", "host.trace.json.gz");
     let pairs = [
-        // The same capture, once with its HLO and once with expressions only. Then a capture and itself.
+        // The same capture with its HLO and with expressions only, then a capture and itself.
         ([tpu.as_str(), tpu_json.as_str()], FairnessStatus::Same, "ops"),
         ([tpu.as_str(), tpu.as_str()], FairnessStatus::Same, "program"),
         (

@@ -45,7 +45,7 @@ fn filtered(session: &mut Session, name: TableName, filter: &str) -> Vec<Row> {
 
 #[test]
 #[ignore = "reads real profiles"]
-fn every_place_says_what_the_call_says() {
+fn every_table_uses_the_calls_direction() {
     for (name, truths) in TRUTHS {
         let (mut session, _) = support::xprof::read(name, "kernel_stats");
         let profile = session.report(0, &whole_capture()).unwrap();

@@ -91,7 +91,7 @@ fn rates_of_ops_that_end_later_are_possible() {
 const TRIPS: f64 = 5.0;
 
 #[test]
-fn programs_cost_what_xla_says() {
+fn program_costs_match_xla() {
     let run = run("jax-cpu-costs/host.xplane.pb.gz");
     let modules = Modules::new(&run.trace);
     let truth = json("jax-cpu-costs/costs.json");
@@ -123,7 +123,7 @@ fn programs_cost_what_xla_says() {
 
 /// LAPACK's own counts: a Cholesky factorization of a 96 x 96 matrix, and a triangular 96 x 96 matrix solved for 24 columns.
 #[test]
-fn calls_of_lapack_cost_what_their_shapes_say() {
+fn lapack_calls_have_the_costs_of_their_shapes() {
     let run = run("jax-cpu-costs/host.xplane.pb.gz");
     let modules = Modules::new(&run.trace);
     let call = |program: &str| {

@@ -119,7 +119,7 @@ fn trace_jsons_have_their_known_counts() {
 
 #[test]
 #[ignore = "reads real profiles"]
-fn damaged_and_odd_files_give_what_they_hold() {
+fn damaged_and_unusual_files_give_their_content() {
     // File, number of events, codes of the warnings.
     for (name, events, expected) in [
         ("damaged/array_only.json", 2, &[][..]),
@@ -235,7 +235,7 @@ fn real_jsons_have_the_events_of_their_xplanes() {
 }
 
 /// Describes a file that is not a trace: the reason why it is skipped, or the error.
-fn told(path: &str) -> String {
+fn described(path: &str) -> String {
     let stored = samples::real_bytes(path);
     let plain = if stored.starts_with(&[0x1f, 0x8b]) { gunzip(&stored) } else { stored };
     let mut decoder = Decoder::new("a");
@@ -250,7 +250,7 @@ fn told(path: &str) -> String {
 
 #[test]
 #[ignore = "reads real profiles"]
-fn files_that_are_no_traces_are_told() {
+fn files_without_a_trace_are_described() {
     for (file, expected) in [
         ("broken/utf8-mangled.xplane.pb", "decoded as text"),
         ("broken/incomplete.json", "a speedscope profile"),
@@ -265,6 +265,6 @@ fn files_that_are_no_traces_are_told() {
         ("tpu-v6e-4chip/xprof/overview_page.json", "This is a table"),
         ("tpu-v6e-4chip/xprof/op_profile.json", "This is an op profile"),
     ] {
-        assert!(told(file).contains(expected), "{file}: {}", told(file));
+        assert!(described(file).contains(expected), "{file}: {}", described(file));
     }
 }

@@ -70,7 +70,7 @@ fn steps_of_four_chips_are_as_even_as_the_chips_ran_them() {
 
 #[test]
 #[ignore = "reads real profiles"]
-fn an_op_has_one_total_wherever_it_stands() {
+fn an_op_has_the_same_total_everywhere() {
     for file in FILES {
         let profile = report(file);
         let truth_us = 77_642_772.818_75;
@@ -99,7 +99,7 @@ fn an_op_has_one_total_wherever_it_stands() {
 
 #[test]
 #[ignore = "reads real profiles"]
-fn the_warp_of_the_event_times_is_measured_and_said() {
+fn the_drift_of_event_times_is_measured_and_reported() {
     let trace = decode(&samples::real(FILES[0]));
     // Drift in ppm, and the 95th percentile and maximum of the distance of event times, in milliseconds.
     let truths = [(15.05, 173.0, 197.5), (15.04, 174.1, 197.1), (15.05, 175.4, 197.3), (15.04, 173.5, 198.0)];

@@ -76,7 +76,7 @@ fn tables_have_a_column_of_them() {
 }
 
 #[test]
-fn what_cannot_be_read_again_is_said() {
+fn files_that_cannot_be_read_again_are_reported() {
     let folder = scratch("event_arguments", "pipe");
     let refused = crossprof(&folder, &["table", "ops", "--arguments", "t.json"]);
     assert_eq!(refused.status.code(), Some(2));
@@ -151,7 +151,7 @@ fn read_again(path: &Path, groups: &Groups) -> Groups {
 
 #[test]
 #[ignore = "reads real profiles"]
-fn json_traces_say_what_another_reader_finds_in_them() {
+fn json_traces_match_another_reader() {
     // Their threads have unique names, and their events have the times of the file.
     for (path, least) in [("kineto/rank-0.json.gz", 4_000), ("mi300x-8gpu-conv/*.trace.json.gz", 3_000)] {
         let path = samples::real(path);
@@ -177,7 +177,7 @@ fn json_traces_say_what_another_reader_finds_in_them() {
 
 #[test]
 #[ignore = "reads real profiles"]
-fn an_xplane_says_what_the_profiler_exports_of_it_as_json() {
+fn an_xplane_matches_the_profilers_json_export() {
     let [json, xplane] = ["trace.json.gz", "xplane.pb"].map(|end| samples::real(&format!("tpu-v6e-4chip/*.{end}")));
     let by_event = |path: &Path| {
         let mut events: BTreeMap<String, Vec<Map<String, Value>>> = BTreeMap::new();

@@ -132,7 +132,7 @@ fn sums_that_overflow_and_locations_that_are_given_again_are_problems() {
 }
 
 #[test]
-fn damage_is_said() {
+fn damage_is_reported() {
     let damaged = profile(&[(1000, 12)]).bytes(2, [0x0f]).0;
     let mut session = open(&[damaged, profile(&[(1000, 12)]).0]);
     let mut codes = |run: u32| -> Vec<String> {
@@ -197,7 +197,7 @@ fn reports_lead_with_the_memory() {
 }
 
 #[test]
-fn a_comparison_of_two_says_what_grew() {
+fn a_comparison_of_two_shows_the_growth() {
     let files = [profile(&[(1000, 12), (24, 30)]).0, profile(&[(500, 12), (90, 41)]).0];
     let mut session = open(&files);
     let profiles = [0, 1].map(|run| session.report(run, &Settings::default()).unwrap());

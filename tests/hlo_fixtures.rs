@@ -74,7 +74,7 @@ fn close(a: f64, b: f64) -> bool {
 }
 
 #[test]
-fn every_instruction_costs_what_xprof_says() {
+fn instruction_costs_match_xprof() {
     let (mut rows, mut on_purpose, mut wrong) = (0, 0, Vec::new());
     for (name, truth) in expected().as_object().unwrap() {
         let module = module(name);
@@ -101,7 +101,7 @@ fn every_instruction_costs_what_xprof_says() {
 }
 
 #[test]
-fn every_instruction_has_the_category_and_expression_that_xprof_says() {
+fn categories_and_expressions_match_xprof() {
     let (mut rows, mut wrong) = (0, Vec::new());
     for (name, truth) in expected().as_object().unwrap() {
         let module = module(name);
@@ -127,7 +127,7 @@ fn every_instruction_has_the_category_and_expression_that_xprof_says() {
 /// By the general conventions, whole modules cost the same as in XLA. Excluded are custom calls, which XLA counts as -1, and
 /// the ragged dot, for which XLA ignores the summed dimension.
 #[test]
-fn whole_modules_cost_what_xla_says() {
+fn module_costs_match_xla() {
     let mut compared = 0;
     let mut wrong = Vec::new();
     for (name, truth) in expected().as_object().unwrap() {
@@ -157,7 +157,7 @@ fn whole_modules_cost_what_xla_says() {
 }
 
 #[test]
-fn collectives_say_who_talks_to_whom() {
+fn collectives_have_their_replica_groups() {
     let module = module("collectives");
     let of = |name: &str| hlo::collective(&module, module.instruction(name).unwrap()).unwrap();
     let ar = of("ar");
@@ -203,7 +203,7 @@ fn the_type_is_that_of_the_main_arithmetic() {
 
 /// XLA has no costs for these calls, so the truth is computed by hand.
 #[test]
-fn library_calls_cost_what_their_shapes_say() {
+fn library_calls_have_the_costs_of_their_shapes() {
     let module = module("library_attention");
     let of = |name: &str| hlo::cost(&module, module.instruction(name).unwrap());
     let flops = |name: &str| of(name).map(|cost| (cost.flops, cost.source));

@@ -180,7 +180,7 @@ fn devices_of_hip_are_never_of_nvidia() {
 }
 
 #[test]
-fn a_device_that_is_not_listed_is_of_the_kind_of_all_others() {
+fn an_unlisted_device_has_the_kind_of_all_others() {
     let device = |id: u32, name: &str| format!(r#"{{"id":{id},"name":"{name}","totalGlobalMem":206141652992}}"#);
     let kind = |properties: &str| profile(&pytorch(properties, 9, "hipLaunchKernel", CIJK)).metadata.device_type;
     let mi300x = "AMD Instinct MI300X";
@@ -190,7 +190,7 @@ fn a_device_that_is_not_listed_is_of_the_kind_of_all_others() {
 }
 
 #[test]
-fn a_name_of_several_products_says_which_is_assumed() {
+fn an_ambiguous_device_name_states_the_assumed_product() {
     let device = |more: &str| format!(r#"{{"id":0,"name":"NVIDIA H100"{more}}}"#);
     let found = profile(&pytorch(&device(""), 0, "cudaLaunchKernel", "k"));
     let roofline = found.roofline.as_ref().unwrap();

@@ -160,7 +160,7 @@ fn offloaded_arrays_of_a_tpu() {
 /// Calls and bytes by direction, summed from the files by a short program in another language.
 #[test]
 #[ignore = "reads real profiles"]
-fn transfer_calls_of_tpu_hosts_tell_their_bytes() {
+fn transfer_calls_of_tpu_hosts_have_their_bytes() {
     for (file, h2d, d2h) in [
         ("tpu-v6e-4chip/*.xplane.pb", (13.0, 64_424_509_952.0), (16.0, 85_899_345_920.0)),
         ("tpu-v6e-4chip/*.trace.json.gz", (13.0, 64_424_509_952.0), (16.0, 85_899_345_920.0)),
@@ -227,7 +227,7 @@ fn page_says_what_it_knows(path: &Path, view: View) -> usize {
 }
 
 #[test]
-fn pages_of_our_own_profiles_say_what_they_know() {
+fn pages_of_our_own_profiles_are_complete() {
     for view in [View::Kernels, View::Transfers] {
         for path in samples::own() {
             let blocks = page_says_what_it_knows(&path, view);
@@ -238,7 +238,7 @@ fn pages_of_our_own_profiles_say_what_they_know() {
 
 #[test]
 #[ignore = "reads real profiles"]
-fn pages_of_real_profiles_say_what_they_know() {
+fn pages_of_real_profiles_are_complete() {
     for file in [
         "gfx950-te-attention/*.xplane.pb",
         "kineto/rank-0.json.gz",

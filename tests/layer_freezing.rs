@@ -20,7 +20,7 @@ fn module(case: &str) -> hlo::Module {
 }
 
 #[test]
-fn what_a_step_trains_is_what_it_changes() {
+fn trained_parameters_are_those_that_the_step_changes() {
     let truth: Value = serde_json::from_str(&std::fs::read_to_string(folder().join("truth.json")).unwrap()).unwrap();
     let truth = truth.as_object().unwrap();
     assert!(truth.len() >= 10);
@@ -69,7 +69,7 @@ fn shared_buffers_are_read() {
 }
 
 #[test]
-fn a_damaged_module_tells_nothing_wrong() {
+fn a_damaged_module_gives_no_wrong_results() {
     let file = std::fs::File::open(folder().join("several_steps.pb.gz")).unwrap();
     let mut bytes = Vec::new();
     flate2::read::GzDecoder::new(file).read_to_end(&mut bytes).unwrap();

@@ -183,7 +183,7 @@ fn idle(profile: &UnifiedProfile) -> &Finding {
 }
 
 #[test]
-fn what_host_and_devices_wait_for_is_named() {
+fn waits_of_host_and_devices_are_named() {
     let frames = [("$array.py:645 block_until_ready", 800)];
     let (_, profile) = read(&waiting(&frames, Some("BufferSequencingEvent::Execute")));
     let found = idle(&profile);

@@ -174,7 +174,7 @@ Peak buffers:
 }
 
 #[test]
-fn errors_of_one_line_state_what_was_asked_and_what_was_free() {
+fn one_line_errors_state_requested_and_free_memory() {
     assert_says(
         "RESOURCE_EXHAUSTED: Error allocating device buffer: Attempting to allocate 180.59M. That was not possible. There are \
          142.58M free.; (0x3x0_HBM1): while running replica 0 and partition 0 of a replicated computation",
@@ -215,7 +215,7 @@ fn errors_of_one_line_state_what_was_asked_and_what_was_free() {
 }
 
 #[test]
-fn a_text_that_says_it_ran_out_is_never_plain_text() {
+fn a_text_about_exhausted_memory_is_never_plain_text() {
     for text in [
         "RESOURCE_EXHAUSTED: no more\n",
         "E0000 CUDA_ERROR_OUT_OF_MEMORY: out of memory\n",

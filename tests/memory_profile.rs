@@ -136,7 +136,7 @@ fn every_event_and_summary_is_that_of_xprof() {
 
 #[test]
 #[ignore = "reads real profiles"]
-fn what_is_listed_at_the_peak_is_what_xprof_lists() {
+fn buffers_listed_at_the_peak_match_xprof() {
     let mut rows = 0;
     for folder in xprof::folders("memory_profile") {
         let output = xprof::output(&folder, "memory_profile");

@@ -76,7 +76,7 @@ fn it_is_read_back_as_it_was_written() {
 }
 
 #[test]
-fn what_is_absent_says_how_to_record_it() {
+fn absent_data_comes_with_advice_on_recording_it() {
     let cpu =
         samples::files(&samples::root().join("tests/data/jax-cpu-train"), &[".xplane.pb", ".xplane.pb.gz"]).remove(0);
     let profile = report(&[("a.xplane.pb".to_owned(), std::fs::read(cpu).unwrap())]);

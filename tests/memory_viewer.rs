@@ -116,7 +116,7 @@ fn alive(program: &ProgramMemory, space: &SpaceMemory) -> (BTreeSet<Alive>, u64)
 
 #[test]
 #[ignore = "reads real profiles"]
-fn what_is_alive_at_the_peak_is_what_xprof_lists() {
+fn live_buffers_at_the_peak_match_xprof() {
     let mut buffers = 0;
     for (folder, name, output) in outputs() {
         let (mut theirs, mut small) = (BTreeSet::new(), 0);

@@ -33,7 +33,7 @@ fn error(estimate: u64, truth: f64) -> f64 {
 const SCOPES: [&str; 4] = ["first", "second", "third", "fourth"];
 
 #[test]
-fn a_larger_batch_is_what_the_compiler_makes_of_it() {
+fn the_estimate_for_a_larger_batch_matches_the_compiler() {
     with("train", |_, what_if| {
         assert_eq!(what_if.batch_size(), Some(2048));
         let change = Change { batch: Some((2048, 4096)), ..Change::default() };
@@ -47,7 +47,7 @@ fn a_larger_batch_is_what_the_compiler_makes_of_it() {
 }
 
 #[test]
-fn donated_parameters_are_nearly_what_the_compiler_makes_of_it() {
+fn estimates_for_donated_parameters_are_close_to_the_compiler() {
     with("train", |_, what_if| {
         let change = Change { donated: (0..8).collect(), ..Change::default() };
         let estimate = what_if.peak_with(&change);
@@ -58,7 +58,7 @@ fn donated_parameters_are_nearly_what_the_compiler_makes_of_it() {
 }
 
 #[test]
-fn rematerialised_blocks_are_nearly_what_the_compiler_makes_of_it() {
+fn estimates_for_rematerialised_blocks_are_close_to_the_compiler() {
     with("train", |_, what_if| {
         let change = Change { rematerialized: SCOPES.map(str::to_owned).to_vec(), ..Change::default() };
         let estimate = what_if.peak_with(&change);

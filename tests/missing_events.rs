@@ -104,7 +104,7 @@ fn runs_without_ops_are_counted_and_busy() {
 }
 
 #[test]
-fn ops_of_a_sparse_core_do_not_stand_for_those_of_its_chip() {
+fn sparse_core_ops_do_not_count_as_ops_of_their_chip() {
     let mut events = tpu_runs(1, 0.0, 6, |run| run == 0);
     events.extend(named(2, "/device:TPU:0 SparseCore 0", &[(1, "SparseCore Ops")]));
     for op in 0..2000 {
@@ -158,7 +158,7 @@ fn command_buffers(with_stream: bool) -> UnifiedProfile {
 }
 
 #[test]
-fn ops_inside_a_command_buffer_are_said_to_be_missing() {
+fn ops_missing_in_command_buffers_are_reported() {
     let alone = command_buffers(false);
     assert_eq!((alone.metadata.platform.as_str(), alone.metadata.num_devices), ("GPU", 1));
     assert_eq!(alone.step_timing.avg_step_time_us, Some(1000.0));
@@ -265,7 +265,7 @@ fn two_hosts(first: Vec<Value>, second: Vec<Value>) -> UnifiedProfile {
 }
 
 #[test]
-fn hosts_with_unrelated_clocks_are_laid_over_each_other() {
+fn hosts_with_unrelated_clocks_are_aligned() {
     let by_runs = two_hosts(tpu_runs(1, 5_000_000.0, 6, |_| true), tpu_runs(2, 912_345_678.0, 6, |_| true));
     let message = message(&by_runs, "host_clocks_not_aligned");
     assert!(message.contains("aligned by 6 shared module runs"), "{message}");
@@ -308,7 +308,7 @@ fn events_without_times_do_not_decide_what_the_capture_is() {
 }
 
 #[test]
-fn ops_that_lie_inside_another_of_their_stream_are_said() {
+fn ops_inside_another_op_of_their_stream_are_reported() {
     let kernel = |name: &str, ts: f64, dur: f64, stream: i64| {
         event(name, "kernel", (0, stream), ts, dur, json!({"device": 0, "stream": stream}))
     };

@@ -99,7 +99,7 @@ fn a_convolution_stays_one_whatever_kernels_do_it() {
 /// Counts and times by `cat` and name, summed from the file by a short program in another language.
 #[test]
 #[ignore = "reads real profiles"]
-fn kineto_copies_and_library_kernels_are_told_apart() {
+fn kineto_copies_and_library_kernels_are_distinguished() {
     let trace = real("kineto/h100-owlv2.json.gz");
     let (devices, kernels) = found(&trace);
     let memory = memory_operations(&trace, &devices).unwrap();

@@ -83,7 +83,7 @@ fn table(session: &mut Session, name: TableName, variant: &str) -> Vec<Value> {
 
 /// Memory data that is handed to another worker arrives unchanged.
 #[test]
-fn what_a_run_says_of_memory_goes_through_bytes() {
+fn memory_data_survives_serialization() {
     let mut session = open(&dump());
     session.runs();
     let recorded = session.memory(0, &Settings::default()).unwrap();
@@ -102,7 +102,7 @@ fn what_a_run_says_of_memory_goes_through_bytes() {
 }
 
 #[test]
-fn tables_tell_classes_and_sources() {
+fn tables_show_classes_and_sources() {
     let mut session = open(&dump());
     session.runs();
     let programs = table(&mut session, TableName::ProgramMemory, "");

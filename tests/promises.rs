@@ -98,7 +98,7 @@ fn the_comparison_guide_runs_as_written() {
 }
 
 #[test]
-fn focus_prints_what_it_is_about() {
+fn focus_selects_the_printed_sections() {
     let folder = scratch("focus");
     trace(&folder.join("a.trace.json.gz"), "TPU", 1, 80);
     trace(&folder.join("b.trace.json.gz"), "TPU", 1, 100);

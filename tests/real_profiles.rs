@@ -29,7 +29,7 @@ fn it_is_skipped_by_name_and_with_the_reason() {
 }
 
 #[test]
-fn asked_for_it_fails_where_the_folder_is_missing() {
+fn requested_tests_fail_if_the_folder_is_missing() {
     for word in ["--ignored", "--include-ignored"] {
         let (output, said) = run(&[word], Path::new("/nowhere/traces"));
         assert!(!output.status.success(), "{said}");
@@ -41,7 +41,7 @@ fn asked_for_it_fails_where_the_folder_is_missing() {
 
 /// Code that looked for the folder by itself could pass without it.
 #[test]
-fn only_one_place_knows_where_they_are() {
+fn only_one_function_finds_the_real_profiles() {
     let sources = ["src", "crates", "tests", "www/src"].map(|folder| files(&root().join(folder), &[".rs"])).concat();
     let mut knowing = Vec::new();
     for path in sources {

@@ -112,7 +112,7 @@ fn the_host_launches_eight_times_a_step() {
 }
 
 #[test]
-fn copies_are_told_by_direction_with_their_bytes() {
+fn copies_are_listed_by_direction_with_their_bytes() {
     let profile = report(WindowChoice::Active);
     let memory = profile.memory_operations.as_ref().unwrap();
     assert_eq!((memory.h2d_count, memory.h2d_total_time_us), (Some(14), Some(7.0 * 50.0)));
@@ -155,7 +155,7 @@ fn one_all_reduce_a_step() {
 /// Parts are fractions of a step, even in a window without steps: the capture is 6.9 ms long, and its counted steps take 1
 /// ms each.
 #[test]
-fn a_share_of_a_step_is_a_time_of_a_step() {
+fn step_fractions_match_step_times() {
     for window in [WindowChoice::Main, WindowChoice::All, WindowChoice::Active] {
         let profile = report(window);
         let waiting = profile.findings.iter().find(|finding| finding.id == "host_overhead").unwrap();

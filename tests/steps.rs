@@ -61,7 +61,7 @@ fn compilation_is_in_the_steps_that_compile() {
 
 /// The JSON has no program numbers. Everything else is equal.
 #[test]
-fn the_json_of_the_capture_says_the_same() {
+fn the_json_of_the_capture_agrees() {
     let (xplane, json) = (profile("recompile"), profile_of(&recording("recompile.trace.json.gz")));
     close(&durations(&json), &durations(&xplane));
     let (ours, theirs) = (json.compilation.unwrap(), xplane.compilation.unwrap());
@@ -131,7 +131,7 @@ fn of_idle(profile: &UnifiedProfile, percent: f64) -> f64 {
 }
 
 #[test]
-fn what_devices_wait_for_is_named() {
+fn waits_of_devices_are_named() {
     let input = profile("input");
     let fetching = truth("input")["fetch_batch_percent"].as_f64().unwrap();
     let stake = input.findings.iter().find(|it| it.id == "data_loading").unwrap().time_at_stake_percent.unwrap();

@@ -96,7 +96,7 @@ fn odd_captures_are_drawn() {
 }
 
 #[test]
-fn what_cannot_be_drawn_is_said() {
+fn impossible_drawings_are_reported() {
     assert!(refused(&[GPU, "--step", "900"]).contains("no step 900"));
     assert!(refused(&[GPU, "--from", "2ms", "--to", "1ms"]).contains("--from must be before --to"));
     assert!(refused(&[GPU, "--line", "nowhere"]).contains("--line"));

@@ -110,7 +110,7 @@ fn real_profiles_are_read_back() {
 }
 
 #[test]
-fn the_command_line_writes_what_its_table_says() {
+fn the_exported_range_matches_its_table() {
     let folder = scratch("timeline_export", "command");
     let example = samples::root().join("www/assets/examples/gpu-training.trace.json.gz");
     let example = example.to_str().unwrap();

@@ -96,7 +96,7 @@ const FIRST: &str = "Stream #1(Compute)";
 const SECOND: &str = "Stream #2(Compute)";
 
 #[test]
-fn a_selected_event_says_where_it_stands_in_the_file() {
+fn a_selected_event_has_its_location_in_the_file() {
     let mut hand = Hand::new();
     let (mut captured, mut derived) = (Vec::new(), 0);
     for (track, y) in hand.tracks() {

@@ -42,7 +42,7 @@ fn rows(folder: &Path, arguments: &[&str]) -> Vec<Value> {
 }
 
 #[test]
-fn a_range_is_told_as_it_was_counted_by_hand() {
+fn a_range_matches_a_hand_count() {
     let folder = scratch("timeline_tables", "range");
     hand_made(&folder);
     // [4, 25): a 6 + 5, of which b takes 1; b 1 and 4; f 21.
@@ -75,7 +75,7 @@ fn a_range_is_told_as_it_was_counted_by_hand() {
 }
 
 #[test]
-fn counters_of_a_range_are_told_as_they_were_counted_by_hand() {
+fn counters_of_a_range_match_a_hand_count() {
     let folder = scratch("timeline_tables", "counters");
     let counter = |pid: u32, time: f64, used: f64| json!({"ph":"C","pid":pid,"name":"memory","ts":100.0 + time,"args":{"used":used}});
     let name = |pid: u32, name: &str| json!({"ph":"M","pid":pid,"name":"process_name","args":{"name":name}});
@@ -122,7 +122,7 @@ fn events_are_listed_whole() {
 }
 
 #[test]
-fn a_session_says_what_is_wrong_with_an_area() {
+fn a_session_explains_a_wrong_area() {
     let folder = scratch("timeline_tables", "session");
     hand_made(&folder);
     let mut session = open("hand.trace.json", &std::fs::read(folder.join("hand.trace.json")).unwrap());
@@ -143,7 +143,7 @@ fn a_session_says_what_is_wrong_with_an_area() {
 }
 
 #[test]
-fn wrong_calls_are_told_in_one_sentence() {
+fn wrong_arguments_give_one_sentence() {
     let folder = scratch("timeline_tables", "wrong");
     hand_made(&folder);
     for (arguments, expected) in [

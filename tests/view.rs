@@ -198,7 +198,7 @@ fn a_single_run_and_a_single_file_open_at_once() {
 }
 
 #[test]
-fn who_does_not_know_the_token_or_comes_under_another_name_gets_nothing() {
+fn requests_without_the_token_or_for_another_host_are_refused() {
     let server = Server::start(&log_folder("refused", &[60]));
     let at = |path: &str, host: &str| status(&server.ask("GET", path, host).0);
     let list = format!("{}/runs.json", server.base);
@@ -300,7 +300,7 @@ fn a_thousand_captures_are_listed_within_a_second() {
 }
 
 #[test]
-fn what_cannot_be_shown_is_said() {
+fn unreadable_folders_are_reported() {
     let folder = scratch("wrong");
     let call = |words: &[&str]| {
         let output = Command::new(env!("CARGO_BIN_EXE_crossprof")).arg("view").args(words).output().unwrap();

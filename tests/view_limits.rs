@@ -59,7 +59,7 @@ fn links_in_a_circle_are_not_followed() {
 }
 
 #[test]
-fn few_descriptors_are_enough_beside_a_hundred_idle_connections() {
+fn few_descriptors_are_enough_despite_a_hundred_idle_connections() {
     let log = log_folder("descriptors", &[60, 70]);
     let server = Server::start_limited(&log, "ulimit -n 64");
     let idle: Vec<TcpStream> = (0..100).map(|_| TcpStream::connect(&server.host).unwrap()).collect();

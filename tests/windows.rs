@@ -182,7 +182,7 @@ fn sections_agree_in_every_window_of_real_profiles() {
 }
 
 #[test]
-fn a_window_that_is_not_there_is_not_used_and_said() {
+fn an_impossible_window_is_ignored_and_reported() {
     let path = samples::own().into_iter().find(|path| path.to_string_lossy().contains("tpu")).unwrap();
     let mut session = support::xprof::open(&path);
     let main = session.report(0, &Settings::default()).unwrap();

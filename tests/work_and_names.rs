@@ -121,7 +121,7 @@ fn a_kernel_with_an_estimate_has_its_rate() {
 
 /// A program that consists only of such kernels has no MFU, and the report explains why.
 #[test]
-fn a_program_of_custom_calls_alone_says_that_no_flops_are_known() {
+fn a_program_of_only_custom_calls_reports_unknown_flops() {
     let mut b = TraceBuilder::new();
     let line = b.line("/device:TPU:0", "XLA Ops");
     for at in 0..12 {

@@ -16,7 +16,7 @@ def test_profiler_records_the_steps_from_its_number_on(run, tmp_path: Path) -> N
         """
         counter = crossprof.FlopCounter(1000, peak_flops=6e6, num_devices=4)
         profiler = crossprof.Profiler(num_steps=3, log_dir="logs", auto_enable_at_step=5, flop_counter=counter)
-        for step in range(7, 20):  # goes on from a checkpoint behind step 5
+        for step in range(7, 20):  # continues from a checkpoint after step 5
             profiler.begin_step(step)
             x = train_step(x)
             profiler.end_step(num_tokens=100, value=x)

@@ -36,7 +36,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn marks_stand_below_what_they_mark() {
+    fn marks_are_below_the_marked_text() {
         let of = |line: &str, span| {
             let (text, marks) = excerpt(line, span);
             format!("{text}\n{marks}")

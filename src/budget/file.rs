@@ -370,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn places_count_characters_and_marks_stand_below_them() {
+    fn positions_count_characters_and_marks_are_below_them() {
         let mistakes = parse("# äöü\nlimits = [\t'steps[*].idle_µs < 3']").unwrap_err();
         assert_eq!((mistakes[0].line, mistakes[0].column), (2, 13));
         assert_eq!(mistakes[0].excerpt, "2 | limits = [\t'steps[*].idle_µs < 3']\n  |           \t ^^^^^^^^^^^^^^^^");

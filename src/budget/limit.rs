@@ -229,14 +229,14 @@ mod tests {
     }
 
     #[test]
-    fn percent_beside_a_baseline_is_a_share_of_it_or_points_where_the_field_is_in_percent() {
+    fn percent_of_a_baseline_is_a_factor_or_points_for_percent_fields() {
         assert_eq!(line("step_timing.avg_step_time_us <= baseline + 5 %"), (Some(1.05), 0.0));
         assert_eq!(line("throughput.steps_per_sec >= baseline - 3 %"), (Some(0.97), 0.0));
         assert_eq!(line("compute_utilization.compute_util_percent >= baseline - 5 %"), (Some(1.0), -5.0));
     }
 
     #[test]
-    fn wrong_units_are_told_with_the_right_ones() {
+    fn wrong_units_are_refused_with_suggestions() {
         for (text, wrong, sentence) in [
             (
                 "step_timing.avg_step_time_us < 70 %",

@@ -106,7 +106,7 @@ fn follow<'a>(hit: Hit<'a>, part: &PathPart, found: &mut Reached<'a>) {
         }
         (PathPart::EveryEntry, Value::Array(entries)) if !entries.is_empty() => {
             let all: Vec<usize> = (0..entries.len()).collect();
-            found.hits.extend(told_apart(&path, entries, &all));
+            found.hits.extend(distinguished(&path, entries, &all));
         }
         (PathPart::Where { key, values }, Value::Array(entries)) => {
             let chosen: Vec<usize> = (0..entries.len())
@@ -120,7 +120,7 @@ fn follow<'a>(hit: Hit<'a>, part: &PathPart, found: &mut Reached<'a>) {
                 [only] => {
                     found.hits.extend(entries.get(*only).map(|value| Hit { path: path.with(part.clone()), value }));
                 }
-                several => found.hits.extend(told_apart(&path, entries, several)),
+                several => found.hits.extend(distinguished(&path, entries, several)),
             }
         }
         // An empty list or map, or null in place of a section.
@@ -129,7 +129,7 @@ fn follow<'a>(hit: Hit<'a>, part: &PathPart, found: &mut Reached<'a>) {
 }
 
 /// Returns the chosen entries of a list, each with a path that leads to it only.
-fn told_apart<'a>(path: &Path, entries: &'a [Value], chosen: &[usize]) -> Vec<Hit<'a>> {
+fn distinguished<'a>(path: &Path, entries: &'a [Value], chosen: &[usize]) -> Vec<Hit<'a>> {
     let identity = IDENTITIES.iter().find(|key| {
         let texts: Vec<String> = entries.iter().filter_map(|entry| text_of(entry, key)).collect();
         texts.len() == entries.len() && sort::set(texts).len() == entries.len()
@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_absent_is_explained() {
+    fn absent_numbers_are_explained() {
         for (path, reason) in [
             (
                 "throughput.tokens_per_sec",

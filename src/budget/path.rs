@@ -253,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_path_is_refused_at_its_place() {
+    fn invalid_paths_are_refused_with_their_position() {
         for (text, at) in [
             ("", 0),
             ("a.", 2),

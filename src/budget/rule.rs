@@ -454,7 +454,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_rule_is_refused_at_its_place() {
+    fn invalid_rules_are_refused_with_their_position() {
         for (text, wrong) in [
             ("", ""),
             ("a.b", ""),

@@ -20,7 +20,7 @@ use base::format;
 use compare::{CaptureTime, Comparison, Options, StepTimeChange, StepTimeVerdict, Subject, TimeLossKind};
 use report::UnifiedProfile;
 
-/// Which steps are compared.
+/// The compared steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SlowdownOf {
     /// The typical step.

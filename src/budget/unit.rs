@@ -200,7 +200,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_name_of_a_field_tells_its_unit() {
+    fn units_come_from_field_names() {
         for (field, symbol) in [
             ("avg_step_time_us", Some("us")),
             ("compute_util_percent", Some("%")),

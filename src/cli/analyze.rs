@@ -113,7 +113,7 @@ pub fn reports(inputs: &Inputs, outputs: &Outputs) -> Result<Reports, String> {
 ///
 /// # Errors
 ///
-/// The same errors as [`reports`].
+/// Fails for the same reasons as [`reports`].
 pub fn read(inputs: &Inputs, outputs: &Outputs, progress: &mut Progress) -> Result<Reports, String> {
     let settings = load::settings(&inputs.model)?;
     settings.model_files.iter().try_for_each(|file| outputs.spare(Path::new(&file.path)))?;

@@ -231,7 +231,7 @@ fn read_planned(loaded: &mut Loaded, inputs: &[Input], progress: &mut Progress) 
 /// Message from the reader thread.
 enum Piece {
     /// Outlines of the file's planes, sent before its content.
-    Foreseen(Vec<Outline>),
+    Outlines(Vec<Outline>),
     Begin {
         path: String,
         size: Option<u64>,
@@ -296,7 +296,7 @@ fn receive_file(
     let mut failure = None;
     while let Ok(piece) = received.recv() {
         match piece {
-            Piece::Foreseen(outlines) => outlines.into_iter().for_each(|outline| session.foresee(file, outline)),
+            Piece::Outlines(outlines) => outlines.into_iter().for_each(|outline| session.foresee(file, outline)),
             Piece::Begin { path, size } => session.unpacked(file, Unpacked::Begin { path: &path, size }),
             Piece::Data(buffer) => {
                 session.unpacked(file, Unpacked::Data(&buffer));
@@ -336,7 +336,7 @@ fn read_file(input: &Input, pieces: &SyncSender<Piece>, recycled: &Receiver<Vec<
     if let (Source::File(file), Some(size)) = (&mut source, input.size) {
         let outlines = outlines(file, size)?;
         if !outlines.is_empty() {
-            let _ = pieces.send(Piece::Foreseen(outlines));
+            let _ = pieces.send(Piece::Outlines(outlines));
         }
     }
     let bytes: &mut dyn Read = match &mut source {

@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_image_is_refused() {
+    fn invalid_images_are_refused() {
         let mut session = Session::new();
         let mut reader = Reader::new();
         reader.push(b"not an image at all, but long enough");

@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn kinds_are_told_by_content() {
+    fn kinds_are_detected_from_content() {
         let json = br#"{"displayTimeUnit":"ns","traceEvents":[{"ph":"X","ts":1,"dur":1,"pid":1,"tid":1,"name":"a"}]}"#;
         assert_eq!(peek("any", json, true), FileKind::TraceJson);
         assert_eq!(peek("any", b"PK\x03\x04rest of a zip", false), FileKind::Archive);

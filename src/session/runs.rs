@@ -43,12 +43,12 @@ pub(super) enum LoadedRun {
 pub(super) struct Traced {
     run: Run,
     /// Set on the first request.
-    answers: Option<Box<dyn Kept>>,
+    cache: Option<Box<dyn AnyCache>>,
 }
 
 /// Cached results of a run.
 #[derive(Default)]
-struct Answers {
+struct Cache {
     /// Latest analysis and its settings.
     examined: Option<(Settings, Examined)>,
     timeline: Timeline,
@@ -56,21 +56,21 @@ struct Answers {
     memory: OnceCell<KeptMemory>,
 }
 
-/// Hides [`Answers`] behind a trait object, so that a program that never analyses (such as the page's reader) does not link
+/// Hides [`Cache`] behind a trait object, so that a program that never analyses (such as the page's reader) does not link
 /// the analysis code, not even its destructors.
-trait Kept: Send {
-    fn answers(&mut self) -> &mut Answers;
+trait AnyCache: Send {
+    fn cache(&mut self) -> &mut Cache;
 }
 
-impl Kept for Answers {
-    fn answers(&mut self) -> &mut Answers {
+impl AnyCache for Cache {
+    fn cache(&mut self) -> &mut Cache {
         self
     }
 }
 
 impl Traced {
     pub(super) fn new(run: Run) -> Traced {
-        Traced { run, answers: None }
+        Traced { run, cache: None }
     }
 
     /// Returns the run as it was read, without the changes that an analysis made to its events.
@@ -86,16 +86,16 @@ impl Traced {
     /// Returns the analysis with these settings, and the timeline of the run.
     fn timeline(&mut self, settings: &Settings) -> (Context<'_>, &Timeline) {
         self.run.complete_cpu_ops();
-        let answers = self.answers.get_or_insert_with(|| Box::new(Answers::default())).answers();
-        let known = answers.examined.take().filter(|(known, _)| known == settings);
+        let cache = self.cache.get_or_insert_with(|| Box::new(Cache::default())).cache();
+        let known = cache.examined.take().filter(|(known, _)| known == settings);
         let known = known.unwrap_or_else(|| (settings.clone(), insight::examine(&self.run, settings)));
-        let (_, examined) = answers.examined.insert(known);
-        (examined.context(&self.run), &answers.timeline)
+        let (_, examined) = cache.examined.insert(known);
+        (examined.context(&self.run), &cache.timeline)
     }
 
     /// Returns the memory data of the run.
     fn memory(&mut self, settings: &Settings) -> &KeptMemory {
-        let is_known = self.answers.as_mut().is_some_and(|kept| kept.answers().memory.get().is_some());
+        let is_known = self.cache.as_mut().is_some_and(|kept| kept.cache().memory.get().is_some());
         // A trace without planes needs no analysis, which costs as much as reading its programs for the first time.
         let analysed = (!is_known && !self.run.trace.planes.is_empty()).then(|| {
             let context = self.analyse(settings);
@@ -105,8 +105,8 @@ impl Traced {
             (start, metadata.platform.clone(), device_memory_bytes)
         });
         let run = &self.run;
-        let answers = self.answers.get_or_insert_with(|| Box::new(Answers::default())).answers();
-        answers.memory.get_or_init(|| {
+        let cache = self.cache.get_or_insert_with(|| Box::new(Cache::default())).cache();
+        cache.memory.get_or_init(|| {
             let (start, platform, device_memory_bytes) = analysed.unwrap_or_default();
             let earlier = run.earlier_heap_profile.as_ref().map(|it| (it.name.clone(), it.bytes.clone()));
             let mut recorded = Recorded::new(&run.trace, start.unwrap_or(Ps::ZERO))

@@ -84,7 +84,7 @@ fn several_hosts_are_one_run() {
 /// b                              [op)
 /// ```
 #[test]
-fn hosts_whose_clocks_were_compared_are_laid_on_one() {
+fn hosts_with_compared_clocks_share_one_clock() {
     let start_ns = 1_700_000_000_000_000_000;
     let host = |process: i64, ahead_ns: i64, known: &str| {
         let op = message().int(1, 1).int(2, 0).int(3, 5_000_000);

@@ -3,7 +3,7 @@
 use super::{check, stderr, stdout, two_traces};
 
 #[test]
-fn mistakes_in_a_budget_are_told_with_line_and_column() {
+fn mistakes_in_a_budget_have_line_and_column() {
     let folder = two_traces("mistakes");
     for (toml, told) in [
         ("limits = [\n  \"a\"\n  \"b\"\n]\n", &[":3:3: This is not TOML: missing comma"][..]),

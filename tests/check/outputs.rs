@@ -15,7 +15,7 @@ why = "Agreed | by all."
 "#;
 
 #[test]
-fn the_text_is_a_table_and_a_sentence_on_what_fails() {
+fn the_text_is_a_table_and_a_sentence_per_failure() {
     let folder = two_traces("text");
     std::fs::write(folder.join("budget.toml"), BUDGET).unwrap();
     let output = check(&folder, &["new.trace.json", "--budget", "budget.toml"]);
@@ -39,7 +39,7 @@ new (new.trace.json)
 }
 
 #[test]
-fn junit_and_markdown_tell_the_same() {
+fn junit_and_markdown_agree() {
     let folder = two_traces("shapes");
     std::fs::write(folder.join("budget.toml"), BUDGET).unwrap();
     let call = |format| stdout(&check(&folder, &["new.trace.json", "--budget", "budget.toml", "--format", format]));
@@ -58,7 +58,7 @@ fn junit_and_markdown_tell_the_same() {
 }
 
 #[test]
-fn files_are_written_in_the_shape_of_their_names_beside_the_text() {
+fn output_files_have_the_format_of_their_extension() {
     let folder = two_traces("files");
     std::fs::write(folder.join("budget.toml"), BUDGET).unwrap();
     let base = ["new.trace.json", "--budget", "budget.toml"];

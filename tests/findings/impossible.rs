@@ -56,7 +56,7 @@ fn tokens_need_more_than_the_device_has() {
 }
 
 #[test]
-fn samples_have_a_token_each_and_what_is_unknown_is_not_judged() {
+fn samples_count_as_one_token_and_unknowns_are_not_judged() {
     let of = |model: ModelConfig| {
         let settings = Settings { device: Some("mi300x".to_owned()), model, ..Settings::default() };
         says(gpu_steps(12, |b, at| kernel(b, "gemm", at + 1, at + 5, 400)), &settings, "impossible_throughput")

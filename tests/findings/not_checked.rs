@@ -23,7 +23,7 @@ fn an_empty_trace_is_not_fine() {
 }
 
 #[test]
-fn one_launch_tells_nothing_of_idle_time() {
+fn one_launch_proves_nothing_about_idle_time() {
     let one = || {
         let mut b = TraceBuilder::new();
         kernel(&mut b, "gemm", 1, 5, 100);
@@ -55,7 +55,7 @@ fn compile_time_is_unknown_where_nothing_marks_it() {
 }
 
 #[test]
-fn what_was_not_checked_stands_last_and_says_so() {
+fn unchecked_rules_come_last_with_a_reason() {
     let run = Run { trace: gpu_steps(12, |b, at| kernel(b, "gemm", at + 1, at + 5, 400)), ..Run::default() };
     let findings = examine(&run, &Settings::default()).profile.findings;
     let lacking = |it: &crossprof::report::Finding| it.severity == FindingSeverity::NotChecked;
@@ -88,7 +88,7 @@ fn two_chips(steps_of_second: i64, code: Option<WarningCode>) -> Trace {
 }
 
 #[test]
-fn a_cut_capture_is_not_judged_by_what_it_lacks() {
+fn a_truncated_capture_is_not_judged_by_missing_events() {
     // In a complete file the finding is correct, because the second chip has less work.
     assert!(matches!(says(two_chips(12, None), "straggler_device"), Verdict::Fires(_)));
     // Ops that are missing in a complete file do not count for the chip either.

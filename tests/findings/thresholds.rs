@@ -26,7 +26,7 @@ fn low_device_utilization() {
 
 /// Launch times are absent, so the cause of the idle time is unknown. But the host's activity during that time is known.
 #[test]
-fn idle_devices_name_what_the_host_does_meanwhile() {
+fn idle_devices_name_the_hosts_activity() {
     let evaluated = |duration: i64| {
         let trace = gpu_steps(12, |b, at| {
             let device = b.line("/device:GPU:0", "Stream #7(Compute)");
@@ -322,7 +322,7 @@ fn no_hlo() {
 
 /// One gap of 20 ms among short ones, on a GPU with unknown steps.
 #[test]
-fn a_gap_that_is_most_of_the_idle_time_is_said_by_itself() {
+fn a_gap_that_dominates_the_idle_time_is_reported_separately() {
     let mut b = TraceBuilder::new();
     for at in (0..20_i64).map(|kernel| kernel * 100 + if kernel < 10 { 0 } else { 20_000 }) {
         kernel(&mut b, if at < 1000 { "before" } else { "behind" }, at + 5, at + 10, 60);

@@ -49,7 +49,7 @@ pub fn output(command: &mut Command) -> Result<String> {
     }
 }
 
-/// Runs a program, prints its output afterwards, and returns its standard error.
+/// Runs a program and returns its standard error. If the program fails, the error contains it.
 pub fn said(command: &mut Command) -> Result<String> {
     let name = line(command);
     eprintln!("$ {name}");

@@ -224,7 +224,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_is_connected_by_ssh_gets_the_line_for_a_tunnel() {
+    fn ssh_connections_get_a_tunnel_command() {
         let remote =
             Remote::of_connection("192.0.2.1 50022 198.51.100.7 22", Some("ada".into())).expect("a connection");
         let address: SocketAddr = "127.0.0.1:8321".parse().expect("an address");

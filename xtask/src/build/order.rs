@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_module_is_refused() {
+    fn invalid_modules_are_refused() {
         assert!(order(b"<html>").is_err());
         let module = module();
         assert!(order(&module[..module.len() - 7]).is_err());

@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_skipped_is_said_by_name_and_number() {
+    fn skipped_tests_are_reported_by_name_and_number() {
         let profiles = Profiles::at("/nowhere/traces".into(), false);
         assert_eq!(profiles.notice(&[]), "");
         let notice = profiles.notice(&["crossprof::truths pytorch".to_owned(), "crossprof::steps gpus".to_owned()]);

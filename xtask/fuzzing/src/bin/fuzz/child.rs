@@ -128,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn ends_are_told_apart() {
+    fn outcomes_are_distinguished() {
         let (end, lines) = shell("echo 1; echo 2", Duration::from_secs(60));
         assert_eq!((end, lines), (End::Done, vec!["1".to_owned(), "2".to_owned()]));
         let (end, lines) = shell("echo 1; echo broken >&2; exit 3", Duration::from_secs(60));
