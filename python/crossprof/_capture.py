@@ -91,7 +91,7 @@ class Capture:
             ValueError: ``steps`` is not a positive whole number.
         """
         if steps is not None and (type(steps) is not int or steps < 1):
-            raise ValueError(f"steps is a whole number of steps from 1 on, not {steps!r}.")
+            raise ValueError(f"steps must be a whole number of steps, 1 or more, not {steps!r}.")
         if not self._is_ended:
             self._request = (steps, requested_ns)
 
@@ -418,7 +418,7 @@ def capture(
     """
     workload = Workload(batch_size, seq_length, tokens_per_step, params, trainable, dict(model or {}))
     if memory_every is not None and (type(memory_every) is not int or memory_every < 1):
-        raise ValueError(f"memory_every is a whole number of steps from 1 on, not {memory_every!r}.")
+        raise ValueError(f"memory_every must be a whole number of steps, 1 or more, not {memory_every!r}.")
     if not isinstance(step_name, str) or not step_name:
         raise ValueError(f"step_name is the name of the steps in the trace, not {step_name!r}.")
     schedule = Schedule(wait, warmup, active, repeat, every)
@@ -438,7 +438,7 @@ def _step_number(value: Any) -> int:
         # Training states store it as an array or a NumPy number.
         number = operator.index(value)
     except TypeError:
-        raise TypeError(f"first_step is the number of a step, not {value!r}.") from None
+        raise TypeError(f"first_step must be a step number, not {value!r}.") from None
     if isinstance(value, bool) or number < 0:
-        raise ValueError(f"first_step is the number of a step from 0 on, not {value!r}.")
+        raise ValueError(f"first_step must be a step number, 0 or more, not {value!r}.")
     return number

@@ -37,7 +37,7 @@ def get_profiling_config() -> ProfilingConfig:
     def number(name: str, default: int, least: int) -> int:
         text = os.environ.get(name, str(default)).strip()
         if not text.isdecimal() or int(text) < least:
-            raise ValueError(f"{name}={text}: a whole number from {least} on.")
+            raise ValueError(f"{name}={text}: must be a whole number, {least} or more.")
         return int(text)
 
     default = ProfilingConfig()

@@ -30,7 +30,7 @@ def checked_count(name: str, value: object, least: int = 1) -> None:
     """
     if value is None or (isinstance(value, int) and not isinstance(value, bool) and value >= least):
         return
-    raise ProfileError(f"{name} is a whole number from {least} on, not {value!r}.")
+    raise ProfileError(f"{name} must be a whole number, {least} or more, not {value!r}.")
 
 
 def checked_numbers(name: str, value: float | Sequence[float] | None) -> list[float]:

@@ -136,7 +136,7 @@ class Profile:
         if step is not None and (start is not None or end is not None):
             raise ProfileError("step cannot be given with start and end.")
         if isinstance(width, bool) or not isinstance(width, int) or not 400 <= width <= 20_000:
-            raise ProfileError(f"width is a whole number from 400 to 20000, not {width!r}.")
+            raise ProfileError(f"width must be a whole number from 400 to 20000, not {width!r}.")
         try:
             content, left_out = self._runs.timeline(
                 self._index,

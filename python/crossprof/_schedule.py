@@ -23,11 +23,11 @@ class Schedule:
             if name == "wait" and value is None:
                 continue
             if type(value) is not int or value < least:
-                raise ValueError(f"{name} is a whole number of steps from {least} on, not {value!r}.")
+                raise ValueError(f"{name} must be a whole number of steps, {least} or more, not {value!r}.")
         if self.every is not None:
             if type(self.every) is not int or self.every < self.warmup + self.active:
                 raise ValueError(
-                    f"every is a whole number of steps, at least warmup + active = {self.warmup + self.active}, "
+                    f"every must be a whole number of steps, at least warmup + active = {self.warmup + self.active}, "
                     f"not {self.every!r}."
                 )
             if self.repeat == 1:

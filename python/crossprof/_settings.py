@@ -30,7 +30,7 @@ class Workload:
         for name in ("batch_size", "seq_length", "tokens_per_step"):
             value = getattr(self, name)
             if value is not None and (type(value) is not int or value < 1):
-                raise ValueError(f"{name} is a whole number from 1 on, not {value!r}.")
+                raise ValueError(f"{name} must be a whole number, 1 or more, not {value!r}.")
         if self.tokens_per_step is not None and self.batch_size is not None:
             if self.seq_length is None and self.tokens_per_step % self.batch_size:
                 raise ValueError(

@@ -44,9 +44,9 @@ class Profiler:
             ValueError, TypeError: An argument is invalid, or the folder cannot be written.
         """
         if type(num_steps) is not int or num_steps < 1:
-            raise ValueError(f"num_steps is a whole number of steps from 1 on, not {num_steps!r}.")
+            raise ValueError(f"num_steps must be a whole number of steps, 1 or more, not {num_steps!r}.")
         if auto_enable_at_step is not None and type(auto_enable_at_step) is not int:
-            raise TypeError(f"auto_enable_at_step is the number of a step, not {auto_enable_at_step!r}.")
+            raise TypeError(f"auto_enable_at_step must be a step number, not {auto_enable_at_step!r}.")
         self._log_dir = Path(log_dir)
         self._start_at = auto_enable_at_step
         self._num_steps = num_steps

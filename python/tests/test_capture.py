@@ -436,8 +436,8 @@ def test_wrong_arguments_are_refused_before_anything_starts() -> None:
     import crossprof
 
     for arguments, error, words in [
-        ({"active": 0}, ValueError, "active is a whole number"),
-        ({"wait": 1.5}, ValueError, "wait is a whole number"),
+        ({"active": 0}, ValueError, "active must be a whole number"),
+        ({"wait": 1.5}, ValueError, "wait must be a whole number"),
         ({"every": 3}, ValueError, "at least warmup"),
         ({"every": 30}, ValueError, "repeat"),
         ({"processes": "first"}, ValueError, "processes"),

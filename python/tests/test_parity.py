@@ -80,7 +80,7 @@ def test_timelines_are_those_of_the_tool(profile: crossprof.Profile, tmp_path: P
     for arguments, words in [
         ({"step": 99}, "no step 99"),
         ({"start": "soon"}, "soon is no time"),
-        ({"width": 3}, "width is a whole number from 400"),
+        ({"width": 3}, "width must be a whole number from 400"),
         ({"step": 1, "end": 3}, "cannot be given with"),
         ({"lines": "NPU*"}, "NPU"),
     ]:
@@ -98,7 +98,7 @@ def test_comparisons_take_what_the_tool_takes(profile: crossprof.Profile, tmp_pa
     rates = [metric for metric in crossprof.compare(profile, profile, batch_size=[8, 16])["metrics"] if "samples_per_sec" in metric["metric"]]
     assert rates[0]["values"][1] == pytest.approx(2 * rates[0]["values"][0])
     for arguments, words in [
-        ({"batch_size": -3}, "batch_size is a whole number from 1 on, not -3"),
+        ({"batch_size": -3}, "batch_size must be a whole number, 1 or more, not -3"),
         ({"batch_size": [1, 2, 3]}, "3 values are given for 2 runs"),
         ({"power": [1, 2, 3]}, "power: 3 values"),
         ({"price": -1}, "price: a number above 0"),
@@ -138,15 +138,15 @@ def test_files_are_given_as_lists_patterns_and_below_home(tmp_path: Path, monkey
 
 def test_wrong_arguments_are_sentences(profile: crossprof.Profile) -> None:
     for arguments, words in [
-        ({"batch_size": -3}, "batch_size is a whole number from 1 on, not -3"),
-        ({"num_steps": 2.5}, "num_steps is a whole number"),
+        ({"batch_size": -3}, "batch_size must be a whole number, 1 or more, not -3"),
+        ({"num_steps": 2.5}, "num_steps must be a whole number"),
         ({"device": "mi301x"}, "Did you mean mi300x"),
         ({"window": "soon"}, "A window is"),
     ]:
         with pytest.raises(crossprof.ProfileError, match=words):
             crossprof.open(GPU, **arguments)
     for arguments, words in [
-        ({"top": -1}, "top is a whole number from 0 on, not -1"),
+        ({"top": -1}, "top must be a whole number, 0 or more, not -1"),
         ({"filter": "slef>1ms"}, "^filter: "),
         ({"sort": "total_self_time"}, "^sort: .*Did you mean total_self_time_us"),
     ]:

@@ -107,7 +107,7 @@ test("a chart is also a table, with the same numbers", async ({ page, context, s
   }
 });
 
-test("a mark filters, the filter holds in every view, chips take it off", async ({ page, site }) => {
+test("a mark sets a filter for every view, and chips remove it", async ({ page, site }) => {
   const path = trace("tpu-v6e-4chip/host.xplane.pb");
   if (!path) return;
   await open(page, site);

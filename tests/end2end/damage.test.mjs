@@ -22,7 +22,7 @@ function tpu(names, steps = 5) {
   return JSON.stringify({ displayTimeUnit: "ns", traceEvents: events });
 }
 
-test("keeps what a cut file still holds, and says what was lost", async ({ page, site }) => {
+test("keeps the readable part of a truncated file and reports what was lost", async ({ page, site }) => {
   const names = Array.from({ length: 400 }, (_, index) => `fusion.${(index * 7919) % 1000003}`);
   const packed = gzipSync(tpu(names, 40));
   const file = join(scratch(), "cut.trace.json.gz");
@@ -34,7 +34,7 @@ test("keeps what a cut file still holds, and says what was lost", async ({ page,
   assert.match(text, /cut\.trace\.json/);
 });
 
-test("says what a file is that is no profile, while others of the drop load", async ({ page, site }) => {
+test("describes a file that is not a profile, and loads the other dropped files", async ({ page, site }) => {
   const folder = scratch();
   const files = { "empty.json": "", "page.json": "<!doctype html><title>404</title>", "good.trace.json": tpu(["fusion.1"]) };
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
@@ -73,7 +73,7 @@ test("shows hostile names as text, however long", async ({ page, site, artifacts
   await page.screenshot({ path: join(artifacts, "hostile-names.png") });
 });
 
-test("refuses a file that is gone with a sentence", async ({ page, site }) => {
+test("refuses a deleted file with a message", async ({ page, site }) => {
   await open(page, site);
   const file = join(scratch(), "text.txt");
   writeFileSync(file, readFileSync(new URL(import.meta.url)));

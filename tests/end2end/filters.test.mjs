@@ -24,7 +24,7 @@ async function filterBy(page, row) {
   await page.getByRole("button", { name: "Filter by it" }).click();
 }
 
-test("filtering by an op filters every view that knows ops, and the others say that they do not", async ({ page, site }) => {
+test("an op filter applies to every view with ops, and other views state that it does not apply", async ({ page, site }) => {
   const path = trace("tpu-v6e-4chip/host.xplane.pb");
   if (!path) return;
   await open(page, site);
@@ -122,7 +122,7 @@ test("a cell of the matrix lists the collectives between two devices", async ({ 
   assert.equal(await rowsOf(page).count(), 2);
 });
 
-test("a chart that is shown as a table is one in the address too", async ({ page, site }) => {
+test("the address records that a chart is shown as a table", async ({ page, site }) => {
   const path = trace("synth-gpu-7steps/vm.xplane.pb");
   if (!path) return;
   await open(page, site);
@@ -146,7 +146,7 @@ test("a chart that is shown as a table is one in the address too", async ({ page
   await until("the address forgets it", async () => !page.url().includes("table="));
 });
 
-test("a view that is left while its filter is typed leaves the next one alone", async ({ page, site }) => {
+test("leaving a view while typing a filter does not affect the next view", async ({ page, site }) => {
   const path = trace("synth-gpu-7steps/vm.xplane.pb");
   if (!path) return;
   await open(page, site);
@@ -166,7 +166,7 @@ test("a view that is left while its filter is typed leaves the next one alone", 
   }
 });
 
-test("columns are chosen, called by their headings, and a filter without rows says why", async ({ page, site }) => {
+test("columns are chosen by their headings, and a filter without matches explains why", async ({ page, site }) => {
   const path = trace("tpu-v6e-4chip/host.xplane.pb");
   if (!path) return;
   await page.setViewportSize({ width: 1280, height: 800 });
@@ -205,7 +205,7 @@ test("columns are chosen, called by their headings, and a filter without rows sa
   assert.doesNotMatch(cards, /\b0 s\b|<0\.1/, "cards of nothing");
 });
 
-test("a filter is completed by keyboard, with columns as they are called on the screen", async ({ page, site }) => {
+test("a filter is completed by keyboard, with the columns' visible names", async ({ page, site }) => {
   await open(page, site);
   await page.locator(".example").first().click();
   await page.locator(".page.overview .card").first().waitFor();
@@ -243,7 +243,7 @@ test("a filter is completed by keyboard, with columns as they are called on the 
   await until("Escape without a list clears the filter", async () => (await field.inputValue()) === "");
 });
 
-test("the pane of an op begins with its code, links say what they show, and the way back leads to it", async ({ page, site }) => {
+test("an op's pane begins with its code, links describe their targets, and going back returns to it", async ({ page, site }) => {
   await open(page, site);
   await page.locator(".example").first().click();
   await page.locator(".page.overview .card").first().waitFor();

@@ -50,7 +50,7 @@ test("a capture's memory is that of the command line", async ({ page, site, cli,
   await page.screenshot({ path: join(artifacts, "memory-tpu.png"), fullPage: true });
 });
 
-test("of a report that was read, the page of memory shows what it says, and nothing offers its events", async ({ page, site, cli, artifacts }) => {
+test("the memory page of an imported report shows its numbers and offers no events", async ({ page, site, cli, artifacts }) => {
   const path = trace("tpu-v6e-4chip/host.xplane.pb");
   if (!path) return;
   const text = analyze(cli, path);
@@ -106,7 +106,7 @@ test("a device memory profile opens at its call stacks", async ({ page, site, cl
   assert.equal((await saved(page, "Memory by line of code")).length - 1, rows(cli, [path], "heap").length);
 });
 
-test("a capture without allocations and programs says what would record them", async ({ page, site }) => {
+test("a capture without allocations and programs explains how to record them", async ({ page, site }) => {
   await open(page, site);
   await page.locator(".example").first().click();
   await page.locator(".page.overview .card").first().waitFor();
@@ -116,7 +116,7 @@ test("a capture without allocations and programs says what would record them", a
   assert.match(text, /save_device_memory_profile/);
 });
 
-test("device memory profiles of one drop say what came since the one before", async ({ page, site, cli }) => {
+test("device memory profiles dropped together show the difference from the previous one", async ({ page, site, cli }) => {
   const paths = ["memory-prof/cuda-poscidyn.prof", "memory-prof/cuda-led-getter.prof"].map(trace);
   if (!paths.every(Boolean)) return;
   await open(page, site);

@@ -39,7 +39,7 @@ for (const [what, name] of REAL) {
   });
 }
 
-test("a million-row question is asked of the worker: sort and filter are those of the command line", async ({ page, site, cli }) => {
+test("sorting and filtering a million rows in the worker matches the command line", async ({ page, site, cli }) => {
   const path = trace("tpu-v6e-4chip/host.xplane.pb");
   if (!path) return;
   await open(page, site);
@@ -105,7 +105,7 @@ test("the tree zooms in and back, and its choice changes it", async ({ page, sit
   await until("the button is pressed", async () => (await page.locator(`.choice button[data-value="${value}"]`).getAttribute("aria-pressed")) === "true");
 });
 
-test("what the overview lists leads to its rows", async ({ page, site }) => {
+test("links of the overview lead to their rows", async ({ page, site }) => {
   const path = trace("tpu-v6e-4chip/host.xplane.pb");
   if (!path) return;
   await open(page, site);

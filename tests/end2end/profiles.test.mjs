@@ -77,7 +77,7 @@ test("counts tokens once the model is known, as the command line does", async ({
   await until("the parameters of Llama 3 8B", async () => ((await params.getAttribute("data-exact")) ?? "").replace(/\D/g, "") === "8030261248");
 });
 
-test("shows two runs beside each other, dropped at once", async ({ page, site }) => {
+test("shows two runs that were dropped together", async ({ page, site }) => {
   const paths = ["run-a", "run-b"].map((name) => trace(`tpu-qwen3-runs/${name}.trace.json.gz`));
   if (!paths.every(Boolean)) return;
   await open(page, site);
@@ -99,7 +99,7 @@ test("walks a dropped folder", async ({ page, site }) => {
   assert.equal(await page.locator(".run-link").count(), 1, "xplane and JSON of one host are one run");
 });
 
-test("calls runs by the folder that was logged to, and tells captures of one folder apart", async ({ page, site }) => {
+test("names runs after their log folder, and distinguishes captures in the same folder", async ({ page, site }) => {
   const folder = join(scratch(), "logs");
   const times = ["2026_01_31_12_00_00", "2026_01_31_13_00_00"];
   for (const [run, time] of [["big", times[0]], ["small", times[0]], ["small", times[1]]]) {

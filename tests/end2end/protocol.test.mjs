@@ -55,7 +55,7 @@ const banner = (page) => page.locator("#main .banner");
 /** Returns the headings and the first table of the visible view. */
 const content = (page) => page.locator(".page h2, .page .table-head .quiet, .page tbody tr:not(.pad)").allInnerTexts();
 
-test("of views that are asked for in quick succession only the last is shown", async ({ page, site }) => {
+test("of several views requested in quick succession, only the last is shown", async ({ page, site }) => {
   await page.addInitScript(watch);
   await open(page, site);
   await load(page, profile());
@@ -93,7 +93,7 @@ test("of views that are asked for in quick succession only the last is shown", a
   assert.equal(await banner(page).count(), 0);
 });
 
-test("a worker that dies says so, at once and to whoever asks later", async ({ page, site }) => {
+test("a worker's crash is reported immediately and for later requests", async ({ page, site }) => {
   await page.addInitScript(watch);
   await open(page, site);
   await load(page, profile());
@@ -117,7 +117,7 @@ test("a worker that dies says so, at once and to whoever asks later", async ({ p
   assert.equal(await banner(page).count(), 0, "the next load has workers of its own");
 });
 
-test("what a worker cannot read or do ends as a sentence", async ({ page, site, expected }) => {
+test("errors in a worker become messages", async ({ page, site, expected }) => {
   await page.addInitScript(watch);
   await open(page, site);
   const path = profile();

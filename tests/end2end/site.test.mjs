@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { test } from "./harness.mjs";
 import { kept } from "./page.mjs";
 
-test("starts below a sub-path and asks for nothing but its own files", async ({ page, context, site }) => {
+test("starts below a sub-path and requests only its own files", async ({ page, context, site }) => {
   const urls = [];
   context.on("request", (request) => urls.push(request.url()));
   await page.goto(site.url);

@@ -84,7 +84,7 @@ test("picture and strip take the system's theme as it changes, and the page's ow
   await both(false);
 });
 
-test("wheel and keys move what is seen, and the address follows", async ({ page, site }) => {
+test("wheel and keys move the view, and the address follows", async ({ page, site }) => {
   const path = trace(TPU);
   if (!path) return;
   await open(page, site);
@@ -198,7 +198,7 @@ test("a selected range shows the counters in it", async ({ page, site, cli, arti
   await page.screenshot({ path: join(artifacts, "timeline-counters.png") });
 });
 
-test("what is filtered is found one after the other", async ({ page, site }) => {
+test("filtered events are found in order", async ({ page, site }) => {
   const path = trace(TPU);
   if (!path) return;
   await open(page, site);
@@ -250,7 +250,7 @@ test("a row of a table leads to its events, and a step to its time", async ({ pa
   assert.ok(end > start);
 });
 
-test("two runs stand above each other, start a step together and are moved together", async ({ page, site, artifacts }) => {
+test("two runs are shown one above the other, aligned at a step, and move together", async ({ page, site, artifacts }) => {
   const [first, second] = ["synth-gpu-7steps/vm.xplane.pb", TPU].map(trace);
   if (!first || !second) return;
   await open(page, site);

@@ -9,7 +9,7 @@ async function example(page, index = 0) {
   await page.locator(".page.overview .card").first().waitFor();
 }
 
-test("every example opens with one click and asks for nothing", async ({ page, context, site }) => {
+test("every example opens with one click and without requests", async ({ page, context, site }) => {
   await open(page, site);
   await page.evaluate(() => navigator.serviceWorker.ready.then(() => undefined));
   const count = await page.locator(".example").count();

@@ -41,7 +41,7 @@ async function viewed(cli, act) {
   }
 }
 
-test("crossprof view: one click opens a run of two hosts, and only this server is asked", async ({ page, cli }) => {
+test("crossprof view: one click opens a run of two hosts, and only this server receives requests", async ({ page, cli }) => {
   await viewed(cli, async (link, log) => {
     const foreign = [];
     page.on("request", (request) => {

@@ -49,7 +49,7 @@ pub fn command(words: &[String]) -> Result {
             }
             "--native" => native_only = true,
             "--xprof" => xprof = Some(rest.next().ok_or("`--xprof` needs a Python.")?),
-            _ => return Err(format!("`bench` does not know {word:?}.")),
+            _ => return Err(format!("`bench` has no option {word:?}.")),
         }
     }
     let traces = traces(events)?;

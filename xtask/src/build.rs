@@ -79,7 +79,7 @@ pub fn command(words: &[String]) -> Result {
     let mut words = words.to_vec();
     let variant = Variant::take(&mut words, Variant::Release);
     if let Some(word) = words.first() {
-        return Err(format!("`build` does not know {word:?}."));
+        return Err(format!("`build` has no option {word:?}."));
     }
     let dist = page(variant)?;
     size::print(&dist)

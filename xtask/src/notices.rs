@@ -38,7 +38,7 @@ const PROGRAMS: [(char, &[&str]); 3] = [
 /// `cargo xtask notices`: writes the file.
 pub fn command(words: &[String]) -> Result {
     if let Some(word) = words.first() {
-        return Err(format!("`notices` does not know {word:?}."));
+        return Err(format!("`notices` has no option {word:?}."));
     }
     let text = text()?;
     cache::write(&cache::repository().join(FILE), &text)?;

@@ -102,7 +102,7 @@ fn wheel(environment: &Environment, profile: &str, page: Option<&Path>, folder_o
     }
     maturin.env("CROSSPROF_PAGE", page.unwrap_or(Path::new(""))).current_dir(cache::repository());
     process::run(&mut maturin)?;
-    wheels(folder_of_wheels)?.pop().ok_or_else(|| "maturin made no wheel.".to_owned())
+    wheels(folder_of_wheels)?.pop().ok_or_else(|| "maturin built no wheel.".to_owned())
 }
 
 fn wheels(folder: &Path) -> Result<Vec<PathBuf>> {
@@ -161,7 +161,7 @@ mod tests {
     fn a_wheel_takes_only_a_folder_with_a_page() {
         let folder = std::env::temp_dir().join(format!("crossprof-page-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
-        assert!(built_page(&folder).unwrap_err().contains("holds no page"));
+        assert!(built_page(&folder).unwrap_err().contains("contains no page"));
         std::fs::write(folder.join("index.html"), "").unwrap();
         assert_eq!(built_page(&folder).unwrap(), std::fs::canonicalize(&folder).unwrap());
         std::fs::remove_dir_all(&folder).unwrap();

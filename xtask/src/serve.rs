@@ -20,7 +20,7 @@ pub fn command(words: &[String]) -> Result {
     let port = match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         [] => PORT,
         ["--port", port] => port.parse().map_err(|_| format!("{port:?} is no port."))?,
-        _ => return Err(format!("`serve` does not know {:?}.", words.join(" "))),
+        _ => return Err(format!("`serve` has no option {:?}.", words.join(" "))),
     };
     let dist = build::page(variant)?;
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))

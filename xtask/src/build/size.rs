@@ -34,7 +34,7 @@ pub fn check(dist: &Path) -> Result {
     print(dist)?;
     let sizes = wasm_sizes(dist)?;
     if sizes.len() < 4 {
-        return Err("dist/ does not hold the wasm of the page, of the reader, of the analyst and of its deputy.".into());
+        return Err("dist/ lacks a wasm file of the page, of the reader, of the analyst or of its deputy.".into());
     }
     let limit = |size: &Size| match size.name.as_str() {
         name if name.starts_with("analyst") => ANALYST_LIMIT_BYTES,

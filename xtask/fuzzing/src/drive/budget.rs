@@ -41,7 +41,7 @@ pub fn text(bytes: &[u8]) -> Kept {
         match Limit::parse(line, catalogue()) {
             Ok(limit) => limits.push(limit),
             Err(error) if line.get(error.span.clone()).is_none() => {
-                return Err(format!("The place of a mistake is outside of its line: {:?}", error.span));
+                return Err(format!("The position of a mistake is outside its line: {:?}", error.span));
             }
             Err(_) => {}
         }

@@ -60,7 +60,7 @@ impl Options {
                     files.extend(words.by_ref().map(PathBuf::from));
                     options.command = Command::Replay(files);
                 }
-                _ => return Err(format!("`fuzz` does not know {word:?}.")),
+                _ => return Err(format!("`fuzz` has no option {word:?}.")),
             }
         }
         if let Some(corpus) = corpus {
