@@ -1,9 +1,9 @@
 //! How much slower a run is than its baseline, beyond the noise: the meaning of `slower` in budgets and in `--fail-on`.
 //!
 //! ```text
-//! slower           the typical steps, where the verdict of the comparison is `slower`; else 0 %
-//! capture slower   all steps, with compilation, warm-up and stalls, where they differ by more than the threshold and
-//!                  than the noise of the typical steps; else 0 %
+//! slower           the typical steps if the comparison's verdict is `slower`, or else 0 %
+//! capture slower   all steps, with compilation, warm-up and stalls if they differ by more than the threshold and
+//!                  than the noise of the typical steps, or else 0 %
 //! ```
 
 use std::collections::BTreeSet;
