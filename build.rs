@@ -1,5 +1,5 @@
-//! With the feature `view`, puts the built page into the program: the files of the folder that the environment variable
-//! `CROSSPROF_PAGE` names, which `cargo xtask build` wrote.
+//! With the feature `view`, embeds the built page in the program. The environment variable `CROSSPROF_PAGE` names the folder
+//! that `cargo xtask build` wrote.
 
 use std::io::{Error, Result};
 use std::path::{Path, PathBuf};
@@ -38,7 +38,7 @@ fn missing(folder: &Path, reason: &str) -> Error {
     Error::other(format!("{PAGE}={}: {reason}. `cargo xtask build` writes the page to dist/.", folder.display()))
 }
 
-/// Adds the files of a folder, those of its folders included, in the order of their names.
+/// Adds the files of a folder and its subfolders, in the order of their names.
 fn add(folder: &Path, prefix: &str, list: &mut String) -> Result<()> {
     let mut entries = std::fs::read_dir(folder)?.collect::<Result<Vec<_>>>()?;
     entries.sort_by_key(std::fs::DirEntry::file_name);

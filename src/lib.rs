@@ -1,4 +1,5 @@
-//! crossprof analyses JAX profiles from TPUs, GPUs and CPUs: bytes of a profile in, one unified profile per run out.
+//! crossprof analyses JAX profiles from TPUs, GPUs and CPUs. It takes the bytes of a profile and returns one unified profile
+//! per run.
 //!
 //! ```
 //! use crossprof::{Session, Settings};
@@ -28,11 +29,11 @@
 //!
 //! # Design constraints
 //!
-//! * The library takes bytes and returns values. It reads no clock, file or network and knows no browser: the command
-//!   line, the web worker and the tests are thin adapters of [`Session`].
-//! * Input is pushed in chunks of any size; the same bytes give the same report, bit for bit.
-//! * Damage is data: what could be read is reported beside [`Warning`]s that say what was lost and where. Only "this is
-//!   not a profile" is an [`Error`]. Nothing panics, whatever the bytes.
+//! * The library takes bytes and returns values. It accesses no clock, file, network or browser. The command line, the web
+//!   worker and the tests are thin adapters around [`Session`].
+//! * Callers push input in chunks of any size. The same bytes always give the same report, bit for bit.
+//! * Damage is data: the report contains everything that could be read, and [`Warning`]s record what was lost and where. The
+//!   only [`Error`] is "this is not a profile". Nothing panics on any input.
 //!
 //! The modules below are listed in the order in which data flows through them.
 
@@ -44,18 +45,18 @@ pub use base::{fields, format, home, json, json_text, number, sort};
 pub use view::{export, metric, pages, table, tables};
 pub use {compare, facts, hlo, input, insight, memory, metrics, report, timeline, trace};
 
-// The library knows itself by the name that its users know, so that the tool's code reads like theirs.
+// Lets the command line refer to the library by its public name, as external code does.
 #[cfg(feature = "cli")]
 extern crate self as crossprof;
 
-// The tool, without its `main`.
+// The command line, without its `main`.
 #[cfg(feature = "cli")]
 pub mod cli;
 
-// That a job can hold to limits.
+// Limits on the numbers of a profile, which a CI job can check.
 pub mod budget;
 
-// All of it behind one door.
+// The facade over all other modules.
 pub mod session;
 
 pub use base::{Error, Ps, Severity, Warning, WarningCode};

@@ -1,4 +1,4 @@
-//! The script of the GitHub Action, as a job runs it: in an empty folder, with the tool on PATH.
+//! The script of the GitHub Action, run as in a job: in an empty folder, with crossprof on PATH.
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -8,7 +8,7 @@ use crate::support::cli;
 const TPU: &str = "www/assets/examples/tpu-training.trace.json.gz";
 const GPU: &str = "www/assets/examples/gpu-training.trace.json.gz";
 
-/// A job of the action.
+/// A job that uses the action.
 struct Job {
     folder: PathBuf,
 }
@@ -25,7 +25,7 @@ impl Job {
         let path = std::env::join_paths(
             [tools.to_owned()].into_iter().chain(std::env::split_paths(&std::env::var_os("PATH").unwrap())),
         );
-        // Each step of a job has a summary of its own.
+        // Each step of a job has its own summary.
         let _ = fs::remove_file(self.folder.join("summary"));
         Command::new(root.join("action/run.sh"))
             .current_dir(&self.folder)
@@ -72,12 +72,12 @@ fn a_condition_that_fires_and_a_limit_that_breaks_fail_the_job_after_the_reports
     fs::write(job.folder.join("budget.toml"), "limits = [\"step_timing.avg_step_time_us < 1 us\"]\n").unwrap();
     let broken = job.run(TPU, &[("BUDGET", "budget.toml"), ("FAIL_ON", "")]);
     assert_eq!(broken.status.code(), Some(1), "{}", cli::stderr(&broken));
-    assert!(job.text("summary").contains("budget is not held"), "{}", job.text("summary"));
+    assert!(job.text("summary").contains("budget does not hold"), "{}", job.text("summary"));
     assert!(job.folder.join(".crossprof/report/junit.xml").exists());
 }
 
 #[test]
-fn what_is_no_profile_fails_the_job() {
+fn files_without_a_profile_fail_the_job() {
     let job = Job::new("wrong");
     let output = job.run("README.md", &[]);
     assert!(!output.status.success());
@@ -99,7 +99,7 @@ fn the_action_passes_every_variable_that_the_script_reads() {
 #[test]
 fn the_action_installs_the_version_of_its_own_tag() {
     let folder = cli::scratch("action", "install");
-    // Stands in for Python and records what it is asked to install.
+    // Replaces Python and records the packages that it is asked to install.
     let python = folder.join("python3");
     fs::write(&python, "#!/usr/bin/env bash\necho \"${@: -1}\"\n").unwrap();
     let install = |version: &str| {

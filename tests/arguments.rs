@@ -1,5 +1,5 @@
-//! The arguments of programs, against the shardings that the capturing script gave them (tests/data/capture.py): `x` is 1024 x 256 floats
-//! split over 8 devices by rows, `w` is 256 x 256 floats on each of them.
+//! Arguments of programs, compared with the shardings in the capturing script (tests/data/capture.py): `x` is 1024 x 256
+//! floats, split over 8 devices by rows, and `w` is 256 x 256 floats on each device.
 
 use crossprof::table::{Cell, Query, Table};
 use crossprof::{Session, Settings, TableName};
@@ -17,7 +17,7 @@ fn arguments() -> Table {
 }
 
 #[test]
-fn what_the_script_sharded_is_sharded() {
+fn arguments_have_the_shardings_of_the_script() {
     let table = arguments();
     let at = |key: &str| table.columns.iter().position(|column| column.key == key).expect("a column");
     let row = |name: &str| {

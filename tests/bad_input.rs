@@ -1,5 +1,5 @@
-//! Broken, odd and hostile files: each gives a partial profile with precise warnings, or one clear sentence. Never a
-//! panic, never a hang, never unbounded memory.
+//! Broken, unusual and hostile files. Each gives a partial profile with precise warnings, or one clear error. There must be
+//! no panic, no hang and no unbounded memory.
 
 use crate::support::{gzip, load, samples};
 use crossprof::{Error, FileResult, Session, Severity, UnifiedProfile};
@@ -10,7 +10,7 @@ const HEAD: &str = r#"{"displayTimeUnit":"ns","traceEvents":[
 "#;
 const EVENT: &str = r#"{"ph":"X","pid":1,"tid":13,"ts":1.5,"dur":2.25,"name":"fusion.1"}"#;
 
-/// A trace of one good event and `more`.
+/// Returns a trace with one valid event, followed by `more`.
 fn trace(more: &str) -> Vec<u8> {
     format!("{HEAD}{EVENT},{more}]}}").into_bytes()
 }
@@ -19,7 +19,7 @@ fn damaged(result: &FileResult) -> bool {
     result.warnings.iter().any(|warning| warning.severity == Severity::Damage)
 }
 
-/// It gives a profile, with a warning that names a place.
+/// Requires a profile with a warning that names a location.
 fn partial(what: &str, bytes: &[u8]) -> UnifiedProfile {
     let (result, mut reports) = load("bad", bytes);
     assert_eq!(result.error, None, "{what}");
@@ -28,7 +28,7 @@ fn partial(what: &str, bytes: &[u8]) -> UnifiedProfile {
     reports.remove(0)
 }
 
-/// It gives a profile, with or without warnings, with `ops` device ops.
+/// Requires a profile with `ops` device ops, with or without warnings.
 fn read(what: &str, bytes: &[u8], ops: u64) -> UnifiedProfile {
     let (result, mut reports) = load("odd", bytes);
     assert_eq!(result.error, None, "{what}");
@@ -36,7 +36,7 @@ fn read(what: &str, bytes: &[u8], ops: u64) -> UnifiedProfile {
     reports.remove(0)
 }
 
-/// It is refused with a sentence that contains `words`.
+/// Requires an error that contains `words`.
 fn refused(what: &str, bytes: &[u8], words: &str) {
     let (result, reports) = load("bad", bytes);
     assert!(reports.is_empty(), "{what}: a report was made");
@@ -46,7 +46,7 @@ fn refused(what: &str, bytes: &[u8], words: &str) {
 }
 
 #[test]
-fn what_is_no_profile_is_named() {
+fn files_without_a_profile_are_named() {
     assert_eq!(load("x", b"").0.error, Some(Error::Empty));
     assert_eq!(load("x", &gzip(b"")).0.error, Some(Error::Empty));
     refused("HTML", b"<!DOCTYPE html><html></html>", "HTML");
@@ -56,19 +56,19 @@ fn what_is_no_profile_is_named() {
 }
 
 #[test]
-fn what_is_nested_too_deeply_says_so() {
+fn too_deep_nesting_is_reported() {
     let deep = |levels: usize| format!("{}1{}", "[".repeat(levels), "]".repeat(levels));
     refused("a list", deep(200).as_bytes(), "nested too deeply");
     refused("an object", format!("{{\"a\":{}}}", deep(200)).as_bytes(), "nested too deeply");
     refused("a profile", format!("{{\"step_timing\":{}}}", deep(200)).as_bytes(), "nested too deeply");
-    // So long that what it is stands behind the bytes that are looked at.
+    // So long that the distinguishing key is beyond the inspected bytes.
     for inside in [deep(2 << 20), format!("\"{}\"", "x".repeat(2 << 20))] {
         let document = format!("{{\"metadata\":{inside},\"step_timing\":{{}}}}");
         refused("a late profile", document.as_bytes(), "This is a unified profile, but it cannot be read");
     }
 }
 
-/// The largest numbers that are imported have finite sums and ratios.
+/// Sums and ratios stay finite even for the largest numbers that can be imported.
 #[test]
 fn nothing_is_infinite() {
     fn all_numbers(value: &mut serde_json::Value, to: f64) {
@@ -99,11 +99,11 @@ fn nothing_is_infinite() {
 }
 
 #[test]
-fn cut_files_give_what_came_before_the_cut() {
+fn truncated_files_give_everything_before_the_cut() {
     let whole = trace(&vec![EVENT; 5000].join(","));
     let report = partial("cut JSON", &whole[..whole.len() / 2]);
     assert!((2000..3000).contains(&report.step_timing.total_kernels));
-    // Text that hardly packs: the cut loses about half.
+    // Text that compresses badly, so that the cut loses about half of it.
     let events: Vec<String> = (0..20_000u64)
         .map(|i| {
             format!(
@@ -138,7 +138,7 @@ fn damaged_gzip_is_read_with_a_warning() {
 
 #[test]
 fn a_gzip_bomb_stops_at_the_limit() {
-    // 10 GB of zeros: one packed megabyte of JSON space, over and over, as members of one file of 10 MB.
+    // 10 GB of zeros: one compressed megabyte of JSON white space, repeated as members of a 10 MB file.
     let megabyte = gzip(&vec![b' '; 1 << 20]);
     let mut session = Session::new();
     let file = session.begin("bomb.json.gz", None);
@@ -189,7 +189,7 @@ fn impossible_times_are_dropped_and_counted() {
 }
 
 #[test]
-fn odd_but_valid_is_read_whole() {
+fn unusual_but_valid_files_are_read_completely() {
     let other = r#"{"ph":"X","pid":1,"tid":13,"ts":10,"dur":5,"name":"fusion.2"}"#;
     read("out of order", &trace(&format!(r#"{other},{{"ph":"X","pid":1,"tid":13,"ts":4,"dur":1,"name":"b"}}"#)), 3);
     read(
@@ -247,12 +247,12 @@ fn other_files_of_a_drop_still_load() {
     assert_eq!(session.runs().iter().map(|run| run.name.as_str()).collect::<Vec<_>>(), ["b"]);
 }
 
-/// What each file of the collection should give: device ops, or a word of the refusal.
+/// Expected result of each file in the collection: the number of device ops, or a word of the error.
 #[test]
 #[ignore = "reads real profiles"]
 fn the_collection_of_damaged_files() {
     let ops = |name: &str| match name {
-        // No metadata, so no device; in spaces.json the device's name itself has spaces.
+        // Without metadata there is no device. In spaces.json, the device's name contains spaces.
         "array_only.json" | "array_unterminated.json" | "metadata_first.json" | "spaces.json" => Ok(0),
         "empty.json" | "empty.json.gz" => Err("empty"),
         "html.json" => Err("HTML"),

@@ -1,7 +1,8 @@
-//! What a comparison blames for a difference that was put into the traces: the cause is named first, with its scope.
+//! Causes in comparisons, for differences that were put into the traces: the comparison must name the cause first, with its
+//! scope.
 //!
-//! The traces are Chrome JSON of one GPU whose host launches eight kernels a step; each step varies by its own noise, each kernel by a
-//! little more.
+//! The traces are Chrome JSON of one GPU whose host launches eight kernels per step. Each step varies by its own noise, and
+//! each kernel slightly more.
 
 use crate::support;
 use crate::support::chrome::ChromeTrace;
@@ -21,20 +22,20 @@ const OPS: [(&str, &str, f64); 8] = [
 /// Steps of a capture.
 const STEPS: usize = 20;
 
-/// What a capture does otherwise.
+/// The difference that is put into a capture.
 #[derive(Clone, Default)]
 struct Change {
-    /// Each op takes so many times as long, by name.
+    /// Factors by which ops take longer, by name.
     slower: Vec<(&'static str, f64)>,
-    /// Ops in place of those of [`OPS`].
+    /// Ops that replace those of [`OPS`].
     ops: Option<Vec<(&'static str, &'static str, f64)>>,
-    /// The host is in this range for so long before the first launch of a step.
+    /// A host range before the first launch of a step, with its length.
     host: Option<(&'static str, f64)>,
-    /// Only every so many steps.
+    /// Applies the change only to every nth step.
     every: usize,
 }
 
-/// Numbers from 0 to 1 that are the same in each run of the test (xorshift).
+/// Pseudo-random numbers from 0 to 1 that are the same in each run of the test (xorshift).
 struct Random(u64);
 
 impl Random {
@@ -45,7 +46,7 @@ impl Random {
         (self.0 >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// About normal: the sum of twelve, less their mean.
+    /// Approximately normal: the sum of twelve numbers minus its mean.
     fn normal(&mut self) -> f64 {
         (0..12).map(|_| self.next()).sum::<f64>() - 6.0
     }
@@ -128,7 +129,7 @@ fn a_slower_op_is_named_first_with_its_scope() {
 #[test]
 fn an_op_that_is_within_its_noise_is_no_cause() {
     let found = against_main(&Change { slower: vec![("custom-call.2", 1.3)], ..Change::default() });
-    // All ops vary by half a percent with their step, which is a millisecond in 20 steps of no op.
+    // All ops vary by half a percent with their step. Over 20 steps this is a millisecond that belongs to no op.
     let named: Vec<&str> = found.causes.iter().map(|cause| cause.name.as_str()).collect();
     assert!(!named.iter().any(|name| name.starts_with("gemm") || name.starts_with("loop")), "{named:?}");
 }
@@ -136,7 +137,7 @@ fn an_op_that_is_within_its_noise_is_no_cause() {
 #[test]
 fn an_op_of_another_scope_is_new_whatever_its_name() {
     let mut ops = OPS.to_vec();
-    // The next build numbers its products anew: what was dot.2 is dot.4, and the additional one is dot.2 now.
+    // The next build renumbers its products: dot.2 becomes dot.4, and the new op is called dot.2.
     ops[3].0 = "gemm_fusion_dot.4";
     ops.push(("gemm_fusion_dot.2", "layer_0/extra/dot_general", 500.0));
     let found = against_main(&Change { ops: Some(ops), ..Change::default() });
@@ -163,7 +164,7 @@ fn ops_that_all_change_alike_are_one_cause() {
 }
 
 #[test]
-fn many_ops_of_a_scope_that_change_alike_are_told_together() {
+fn ops_of_a_scope_that_change_equally_are_reported_together() {
     const SMALL: [(&str, &str, f64); 12] = [
         ("add.1", "layer_0/norm/add", 50.0),
         ("add.2", "layer_0/norm/sub", 50.0),
@@ -191,7 +192,7 @@ fn many_ops_of_a_scope_that_change_alike_are_told_together() {
 }
 
 #[test]
-fn another_compiler_stands_below_what_is_timed() {
+fn a_different_compiler_is_reported_below_the_times() {
     let built_by = |seed: u64, change: &Change, version: &str| {
         let mut subject = capture(seed, change);
         subject.profile.metadata.environment.insert("jaxlib_version".to_owned(), version.to_owned());

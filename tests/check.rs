@@ -1,4 +1,4 @@
-//! `crossprof check` from the command line: what holds, what fails, what is wrong, and what it writes.
+//! `crossprof check` on the command line: limits that hold or fail, mistakes, and output files.
 
 mod docs;
 mod mistakes;
@@ -21,7 +21,7 @@ fn check(folder: &Path, arguments: &[&str]) -> Output {
     crossprof(folder, &[&["check"], arguments].concat())
 }
 
-/// Runs it for JSON: the exit status and the document.
+/// Runs it with JSON output. Returns the exit status and the document.
 fn json(folder: &Path, arguments: &[&str]) -> (i32, Value) {
     let output = check(folder, &[arguments, &["--format", "json"]].concat());
     let text = stdout(&output);
@@ -34,8 +34,8 @@ fn scratch(name: &str) -> PathBuf {
     support::cli::scratch("check", name)
 }
 
-/// Writes a trace of 5 steps on 2 chips. A step lasts `step_ms`; chip 0 computes in 80 ms of it, chip 1 in 60 ms: what is true of it
-/// is known without any program.
+/// Writes a trace of 5 steps on 2 chips. Each step lasts `step_ms`. Chip 0 computes for 80 ms of it and chip 1 for 60 ms, so
+/// the true numbers are known without any program.
 fn trace(path: &Path, step_ms: u64) {
     let mut json = ChromeTrace::new();
     for device in 0..2 {
@@ -59,7 +59,7 @@ fn trace(path: &Path, step_ms: u64) {
     std::fs::write(path, json.finish()).unwrap();
 }
 
-/// A folder with `new.trace.json` (100 ms a step) and `main.trace.json` (80 ms a step: 25 % faster).
+/// Creates a folder with `new.trace.json` (100 ms per step) and `main.trace.json` (80 ms per step: 25 % faster).
 fn two_traces(name: &str) -> PathBuf {
     let folder = scratch(name);
     trace(&folder.join("new.trace.json"), 100);

@@ -1,4 +1,4 @@
-//! The built tool: what it prints where, and how it exits.
+//! The built command line: where it prints what, and its exit status.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -99,7 +99,7 @@ fn a_folder_is_walked_and_the_xplane_preferred() {
     assert_eq!(profile["metadata"]["platform"], "CPU");
     let codes: Vec<_> = profile["warnings"].as_array().into_iter().flatten().map(|w| w["code"].clone()).collect();
     assert!(!codes.contains(&"repeated_file_not_read".into()), "{codes:?}");
-    // The same JSON twice is worth a word.
+    // The same JSON given twice gives a warning.
     let folder = scratch("repeated_json").join("plugins/profile/2026_01_05_10_00_00");
     std::fs::create_dir_all(&folder).expect("a folder");
     for name in ["host.trace.json.gz", "host.trace.json"] {
@@ -142,7 +142,7 @@ fn the_licences_of_the_program_are_printed() {
 }
 
 #[test]
-fn damage_exits_with_1_and_says_where() {
+fn damage_exits_with_1_and_names_its_location() {
     let folder = scratch("damage");
     let path = folder.join("cut.trace.json.gz");
     let whole = std::fs::read(samples::root().join(TPU)).expect("the example is there");
@@ -155,7 +155,7 @@ fn damage_exits_with_1_and_says_where() {
 }
 
 #[test]
-fn what_is_no_profile_exits_with_2_and_the_others_still_load() {
+fn files_without_a_profile_exit_with_2_and_other_files_still_load() {
     let folder = scratch("no_profile");
     let html = folder.join("page.json");
     std::fs::write(&html, "<!DOCTYPE html><html><body>Sign in</body></html>").expect("a file");
@@ -217,7 +217,7 @@ fn columns_of_a_table_are_listed_without_a_file() {
     let tables: std::collections::BTreeSet<String> =
         list(&["--columns"]).iter().map(|row| row["table"].as_str().expect("a table").to_owned()).collect();
     assert_eq!(tables.len(), crossprof::TableName::ALL.len());
-    // Forms have columns of their own.
+    // Forms have their own columns.
     assert!(list(&["--columns", "collectives", "--by", "run"]).iter().any(|row| row["key"] == "device_name"));
     let text = stdout(&crossprof(&["table", "--columns", "steps"]));
     assert!(text.starts_with("Table") && text.contains("duration_us"), "{text}");
@@ -226,7 +226,7 @@ fn columns_of_a_table_are_listed_without_a_file() {
 }
 
 #[test]
-fn colours_are_for_terminals_and_for_those_who_ask() {
+fn colours_are_used_on_terminals_and_on_request() {
     let colours = |variables: &[(&str, &str)]| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_crossprof"));
         for name in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE"] {

@@ -1,4 +1,4 @@
-//! What the built tool reads from and writes to: pipes, devices, links, files that others need.
+//! Special inputs and outputs of the built command line: pipes, devices, links, and files that other programs need.
 use std::fs::{self, File};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ fn sample(name: &str) -> Vec<u8> {
     fs::read(samples::root().join(name)).expect("the example is there")
 }
 
-/// A shell's words after the tool's path, which is `$0`.
+/// Runs a shell script. The path of crossprof is `$0`.
 fn shell(folder: &Path, script: &str) -> Output {
     let tool = env!("CARGO_BIN_EXE_crossprof");
     Command::new("sh").args(["-c", script, tool]).current_dir(folder).output().expect("a shell")
@@ -31,7 +31,7 @@ fn status(output: &Output) -> Option<i32> {
     output.status.code()
 }
 
-/// The profile without the names that a file has.
+/// Returns the profile without the fields that depend on the file's name.
 fn profile(output: &Output) -> serde_json::Value {
     let mut profile: serde_json::Value = serde_json::from_slice(&output.stdout).expect("one document");
     for name in ["trace_file", "run_name"] {
@@ -74,10 +74,10 @@ fn a_reader_that_stops_early_is_no_failure() {
 }
 
 #[test]
-fn a_file_that_a_killed_call_left_is_in_nobodys_way() {
+fn a_leftover_file_of_a_killed_process_does_no_harm() {
     let folder = scratch("left");
     fs::write(folder.join("tpu.gz"), sample(TPU)).expect("a file");
-    // The process keeps the number of its shell, as the only one of a container always has the same.
+    // The process keeps its shell's process id, like the only process in a container, which always has the same id.
     let script = "touch .crossprof-$$.tmp && exec \"$0\" analyze tpu.gz --output report.md";
     let output = shell(&folder, script);
     assert_eq!(status(&output), Some(0), "{}", cli::stderr(&output));
@@ -110,7 +110,7 @@ fn pipes_are_read_as_files_are() {
 }
 
 #[test]
-fn what_comes_by_a_pipe_and_is_no_profile_is_refused_without_waiting_for_its_end() {
+fn a_pipe_without_a_profile_is_refused_before_its_end() {
     let folder = scratch("endless");
     fs::write(folder.join("tpu.gz"), sample(TPU)).expect("a file");
     for (script, said) in [
@@ -172,7 +172,7 @@ fn a_file_is_written_whole_or_not_at_all() {
     symlink("real.json", folder.join("link.json")).expect("a link");
     let files = || fs::read_dir(&folder).expect("the folder").count();
     let before = files();
-    // No file may have more than a block: as on a full disk, writing fails in the middle.
+    // Limits files to one block, so that writing fails in the middle, as on a full disk.
     let output = shell(&folder, "trap '' XFSZ; ulimit -f 1; \"$0\" analyze tpu.gz --output-json link.json");
     assert_eq!(status(&output), Some(2), "{}", cli::stderr(&output));
     assert!(cli::stderr(&output).contains("link.json: cannot be written: "), "{}", cli::stderr(&output));
@@ -205,7 +205,7 @@ fn devices_and_pipes_are_written_to_as_they_are() {
 
 #[test]
 fn a_folder_that_cannot_be_read_does_not_hide_the_others() {
-    // Its path is longer than the system allows, which stops even those who may read everything.
+    // The path is longer than the system allows, so even root cannot read it.
     let mut folder = scratch("unreadable");
     while folder.as_os_str().len() < 3_800 {
         folder.push("d".repeat(100));
@@ -263,7 +263,7 @@ fn messages_quote_the_beginning_of_a_long_value() {
     }
 }
 
-/// More files than any machine has threads for at once: they are decoded beside each other.
+/// More files than any machine has threads: they are decoded in parallel.
 #[test]
 fn many_files_are_one_run_in_their_order() {
     let folder = scratch("many");

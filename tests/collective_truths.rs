@@ -1,4 +1,4 @@
-//! Communication in real profiles against what is known of them by other means.
+//! Communication in real profiles, compared with facts from other sources.
 
 use crate::support;
 use std::path::Path;
@@ -21,14 +21,14 @@ fn cell<'t>(table: &'t Table, row: usize, key: &str) -> &'t Cell {
     &table.rows[row][column]
 }
 
-/// Four chips, one all-reduce of 5 GiB, three runs on each chip: durations read from the xplane.
+/// Four chips, one all-reduce of 5 GiB, three runs on each chip. The durations were read from the xplane file.
 #[test]
 #[ignore = "reads real profiles"]
 fn all_reduces_of_four_chips() {
     let (mut session, profile) = read("tpu-v6e-4chip/*.xplane.pb");
     let found = profile.communication.unwrap();
     assert_eq!((found.num_collectives, found.kinds.len()), (12, 1));
-    // On the chips' own clocks; on the host's it is 1,460,406.
+    // On the chips' own clocks. On the host's clock it is 1,460,406.
     assert!((found.total_time_us - 1_460_345.258_75).abs() < 1e-3, "{}", found.total_time_us);
     let kinds = table(&mut session, "kind");
     assert_eq!(cell(&kinds, 0, "kind"), &Cell::Text("all-reduce".to_owned()));
@@ -37,12 +37,14 @@ fn all_reduces_of_four_chips() {
     let ops = table(&mut session, "");
     assert_eq!(cell(&ops, 0, "bytes"), &Cell::Int(5 * 1024 * 1024 * 256 * 4));
     assert_eq!(cell(&ops, 0, "group_size"), &Cell::Int(2));
-    // The groups are {0,4},{1,5},{2,6},{3,7}, and the four chips say that they are 4 to 7: each one's partner is on the other host.
+    // The groups are {0,4},{1,5},{2,6},{3,7}, and the file contains only chips 4 to 7: the partner of each chip is on the
+    // other host.
     assert_eq!((found.wait_time_us, found.transfer_time_us, found.straggler), (None, None, None));
     assert!(profile.not_measured.iter().any(|it| it.field == "communication.wait_time_us"));
 }
 
-/// Eight CPU devices as a 4 x 2 mesh: each op waits in the groups that the program states, here written out by hand, and nowhere else.
+/// Eight CPU devices as a 4 x 2 mesh. Each op waits in the groups that the program states (written out by hand here), and
+/// nowhere else.
 #[test]
 fn waits_are_those_of_the_groups_of_a_mesh() {
     let columns: &[&[usize]] = &[&[0, 2, 4, 6], &[1, 3, 5, 7]];
@@ -60,7 +62,7 @@ fn waits_are_those_of_the_groups_of_a_mesh() {
         Cell::Text(text) => text.clone(),
         other => panic!("{other:?}"),
     };
-    // On CPUs a permute, whose pairs are two rings, lets all devices meet first.
+    // On CPUs, all devices meet before a permute, although its pairs form two rings.
     for (kind, groups) in
         [("all-reduce", everyone), ("collective-permute", everyone), ("all-to-all", columns), ("reduce-scatter", pairs)]
     {

@@ -1,4 +1,4 @@
-//! `crossprof compare` from the command line: what it reads, prints, writes and refuses.
+//! `crossprof compare` on the command line: inputs, outputs and errors.
 
 mod folders;
 mod gates;
@@ -15,7 +15,7 @@ const GPU: &str = "www/assets/examples/gpu-training.trace.json.gz";
 const TPU: &str = "www/assets/examples/tpu-training.trace.json.gz";
 const MS: u64 = 1_000_000_000;
 
-/// Runs it for JSON, which has to succeed.
+/// Runs it with JSON output. It must succeed.
 fn json(folder: &Path, arguments: &[&str]) -> Value {
     let output = crossprof(folder, &[&["compare"], arguments, &["--format", "json"]].concat());
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
@@ -26,12 +26,12 @@ fn scratch(name: &str) -> PathBuf {
     support::cli::scratch("compare", name)
 }
 
-/// Five steps of `step_ms` on one chip, each an op of `busy_ms` with a name that is markup elsewhere.
+/// Writes five steps of `step_ms` on one chip. Each step is an op of `busy_ms` whose name is markup in HTML.
 fn trace(path: &Path, step_ms: u64, busy_ms: u64) {
     trace_on(path, 1, step_ms, busy_ms);
 }
 
-/// The same on so many chips.
+/// Writes the same trace for this many chips.
 fn trace_on(path: &Path, devices: u32, step_ms: u64, busy_ms: u64) {
     let mut json = ChromeTrace::new();
     for device in 0..devices {
@@ -49,7 +49,7 @@ fn trace_on(path: &Path, devices: u32, step_ms: u64, busy_ms: u64) {
     std::fs::write(path, json.finish()).unwrap();
 }
 
-/// `main` at 100 ms a step and `new` at 50 ms.
+/// Writes `main` with 100 ms per step and `new` with 50 ms.
 fn two(name: &str) -> PathBuf {
     let folder = scratch(name);
     trace(&folder.join("main.trace.json"), 100, 80);
@@ -65,7 +65,7 @@ fn metric<'a>(comparison: &'a Value, path: &str) -> &'a Value {
 }
 
 #[test]
-fn twice_as_fast_is_said_and_swapping_inverts_it() {
+fn a_factor_of_two_is_reported_and_swapping_inverts_it() {
     let folder = two("twice");
     let output = crossprof(&folder, &["compare", MAIN, NEW]);
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
@@ -76,7 +76,7 @@ fn twice_as_fast_is_said_and_swapping_inverts_it() {
 
     let there = json(&folder, &[MAIN, NEW]);
     let time = metric(&there, "step_time.typical_us");
-    // One capture of each does not tell what the programs differ by.
+    // One capture per side does not show how much the programs differ.
     assert_eq!((time["ratios"][1].as_f64(), time["winner"].as_u64()), (Some(2.0), None), "{time}");
     let other = json(&folder, &[MAIN, NEW, "--baseline", "1"]);
     let time = metric(&other, "step_time.typical_us");
@@ -84,9 +84,9 @@ fn twice_as_fast_is_said_and_swapping_inverts_it() {
     assert_eq!(other, json(&folder, &[MAIN, NEW, "--baseline", "new"]));
 }
 
-/// Several captures of each side are one run each; the report keeps them apart and together.
+/// Several captures of each side form one run each. The report keeps both the single captures and the groups.
 #[test]
-fn groups_of_captures_are_compared_by_what_they_differ_by() {
+fn groups_of_captures_are_compared_by_their_spread() {
     let folder = scratch("groups");
     for (name, step_ms) in [("a0", 100), ("a1", 102), ("a2", 98), ("b0", 90), ("b1", 91), ("b2", 89)] {
         trace(&folder.join(format!("{name}.trace.json")), step_ms, 80);
@@ -110,10 +110,10 @@ fn groups_of_captures_are_compared_by_what_they_differ_by() {
     let time = metric(&found, "step_time.typical_us");
     assert_eq!((time["winner"].as_u64(), &time["spreads"][0]), (Some(1), &serde_json::json!([98_000.0, 102_000.0])));
     assert_eq!(json(&folder, &["report.html"]), found);
-    // Swapped, the same difference.
+    // The same difference after swapping the runs.
     let swapped = json(&folder, &["--group", &new, "--group", &main]);
     assert_eq!(swapped["step_time"][0]["verdict"], "slower");
-    // A threshold above the difference makes it none.
+    // A threshold above the difference hides it.
     let lax = json(&folder, &[&groups[..], &["--threshold", "15", "--output", "lax.html"]].concat());
     assert_eq!((&lax["step_time"][0]["verdict"], &lax["threshold"]), (&"same".into(), &0.15.into()));
     assert_eq!(json(&folder, &["lax.html"]), lax);
@@ -132,7 +132,7 @@ fn a_file_against_itself_has_no_winner() {
     assert!(same["metrics"].as_array().unwrap().iter().all(|metric| metric["winner"].is_null()), "{same}");
 }
 
-/// A report is a profile: dropped back, alone or beside another file, it gives the same comparison and the same bytes.
+/// A report is also an input. Alone or together with another file, it gives the same comparison and the same bytes.
 #[test]
 fn a_report_gives_the_comparison_again() {
     let folder = two("again");
@@ -146,7 +146,7 @@ fn a_report_gives_the_comparison_again() {
     assert_eq!(read("c.json"), read("again.json"));
     assert_eq!(stdout(&output), stdout(&again));
     assert_eq!(json(&folder, &["report.html", MAIN])["runs"].as_array().unwrap().len(), 3);
-    // Packed, it is one too; cut, it is refused.
+    // A compressed report is read. A truncated one is rejected.
     std::fs::write(folder.join("report.gz"), support::gzip(read("report.html").as_bytes())).unwrap();
     assert_eq!(json(&folder, &["report.gz"])["metrics"], json(&folder, &["report.html"])["metrics"]);
     let page = read("report.html");
@@ -157,12 +157,12 @@ fn a_report_gives_the_comparison_again() {
 
     assert!(read("summary.md").starts_with("## main and new\n"));
     assert!(!read("summary.md").contains("<script"), "{}", read("summary.md"));
-    // The only script elements are the profiles, the pictures of their median steps and the button's.
+    // The only script elements are the profiles, the pictures of their median steps, and the script of the button.
     assert_eq!(page.matches("<script").count(), 3);
     assert!(page.contains("&lt;script&gt;alert(1)"));
 }
 
-/// A script of a report works on its data: what it would save is the list of profiles that `analyze` writes.
+/// The button's script works on the report's data: it saves the same list of profiles that `analyze` writes.
 #[test]
 fn the_profiles_of_a_report_are_those_of_analyze() {
     let folder = two("profiles");
@@ -175,7 +175,8 @@ fn the_profiles_of_a_report_are_those_of_analyze() {
     assert_eq!(found, analysed);
 }
 
-/// The median steps stand one above the other at one scale: of a trace from its events, of a report as it keeps them, of a profile not.
+/// The median steps are drawn one above the other on one scale: for a trace from its events, for a report from its stored
+/// pictures. A profile has none.
 #[test]
 fn a_report_draws_the_median_steps() {
     let folder = two("steps");
@@ -191,14 +192,14 @@ fn a_report_draws_the_median_steps() {
         drawn.contains("main</tspan>: step 1, 100 ms") && drawn.contains("new</tspan>: step 1, 50.0 ms"),
         "{drawn}"
     );
-    // The op runs for 80 of 100 ms, and for 40 of 50.
+    // The op runs for 80 of 100 ms and for 40 of 50 ms.
     for width in ["505.6", "252.8"] {
         let shape = format!("h{:.1}v16.0H128.0z", width.parse::<f64>().unwrap() - 0.7);
         assert!(drawn.contains(&shape), "{shape} {drawn}");
     }
     assert!(drawn.contains("faster in new") && drawn.contains("class=\"c-gained\" d="), "{drawn}");
     assert!(!drawn.contains("<script") && drawn.contains("&lt;script&gt;"), "{drawn}");
-    // A profile has no events; beside it, the report of before has its pictures.
+    // A profile has no events, but the report next to it still has its pictures.
     let analyzed = crossprof(&folder, &["analyze", MAIN, "--output-json", "main.json"]);
     assert!(analyzed.status.success());
     assert!(crossprof(&folder, &["compare", "report.html", "main.json", "--output", "three.html"]).status.success());
@@ -209,9 +210,9 @@ fn a_report_draws_the_median_steps() {
     assert!(!picture("none.html").contains("<svg"));
 }
 
-/// What the user said is in the report too: names, baseline, power, price, the kind of scaling.
+/// The report contains the user's options: names, baseline, power, price, and the kind of scaling.
 #[test]
-fn a_report_keeps_what_the_user_said() {
+fn a_report_keeps_the_users_options() {
     let folder = scratch("kept");
     trace(&folder.join("one.trace.json"), 100, 80);
     trace_on(&folder.join("two.trace.json"), 2, 50, 40);
@@ -230,12 +231,12 @@ fn a_report_keeps_what_the_user_said() {
         (&found["runs"][1]["watts_per_device"], &found["runs"][0]["dollars_per_device_hour"]),
         (&400.0.into(), &2.0.into())
     );
-    // Where devices are as many, nothing scales, whatever is said: there is nothing to keep.
+    // With equal numbers of devices there is no scaling, whatever the option, so nothing is stored.
     trace(&folder.join("three.trace.json"), 90, 80);
     let equal = ["compare", "one.trace.json", "three.trace.json", "--scaling", "weak", "--output", "equal.html"];
     assert!(crossprof(&folder, &equal).status.success());
     assert!(!read("equal.html").contains("comparison_scaling") && read("report.html").contains("comparison_scaling"));
-    // What is said anew counts.
+    // New options override the stored ones.
     let other = json(&folder, &["report.html", "--baseline", "mine", "--power", "100"]);
     assert_eq!((&other["baseline"], &other["runs"][1]["watts_per_device"]), (&0.into(), &100.0.into()));
 }
@@ -252,7 +253,7 @@ fn a_gpu_and_a_tpu_by_name() {
     assert_eq!(comparison["runs"][0]["platform"], "GPU");
     assert_eq!(comparison["runs"][1]["watts_per_device"], 250.0);
     assert_eq!(comparison["runs"][1]["dollars_per_device_hour"], 2.5);
-    // The wrong way round is done, and said.
+    // A swapped pair is compared, with a message.
     let output = crossprof(&samples::root(), &["compare", "--gpu", TPU, "--tpu", GPU]);
     assert_eq!(output.status.code(), Some(0));
     assert!(stderr(&output).contains("its platform is TPU (TPU), not GPU"), "{}", stderr(&output));
@@ -273,7 +274,7 @@ fn profiles_folders_and_lists_are_mixed() {
     assert!(text.lines().count() <= 50 && text.contains("2.00x faster"), "{text}");
 }
 
-/// More runs than can stand beside each other are shown over time, where their names tell it.
+/// More runs than fit in columns are shown over time, if their names contain the order.
 #[test]
 fn checkpoints_are_a_trend_and_device_counts_a_scaling() {
     let folder = scratch("trend");
@@ -290,7 +291,7 @@ fn checkpoints_are_a_trend_and_device_counts_a_scaling() {
     let page = std::fs::read_to_string(folder.join("trend.html")).unwrap();
     assert!(page.contains("<section id=\"trend\">") && page.contains("class=\"change\""));
 
-    // One chip, then two with a step of half the time.
+    // One chip, then two chips with half the step time.
     trace(&folder.join("one.trace.json"), 100, 80);
     trace_on(&folder.join("two.trace.json"), 2, 50, 40);
     for (mode, speedup) in [("strong", 2.0), ("weak", 4.0)] {
@@ -306,7 +307,7 @@ fn checkpoints_are_a_trend_and_device_counts_a_scaling() {
 }
 
 #[test]
-fn wrong_calls_say_what_to_do() {
+fn wrong_arguments_give_advice() {
     let folder = two("wrong");
     for (arguments, said) in [
         (&[MAIN][..], "needs two runs or more, and there is one run"),
@@ -331,7 +332,7 @@ fn wrong_calls_say_what_to_do() {
 }
 
 #[test]
-fn a_damaged_run_is_compared_and_the_status_says_so() {
+fn a_damaged_run_is_compared_and_sets_the_exit_status() {
     let folder = two("damaged");
     let bytes = std::fs::read(folder.join(MAIN)).unwrap();
     std::fs::write(folder.join("cut.trace.json"), &bytes[..bytes.len() - 30]).unwrap();
@@ -355,7 +356,7 @@ fn the_schema_is_printed_and_true() {
     assert_ne!(stdout(&crossprof(&root, &["schema"])), stdout(&crossprof(&root, &["schema", "comparison"])));
 }
 
-/// What it says of them: comparison.rs.
+/// comparison.rs tests the content.
 #[test]
 #[ignore = "reads real profiles"]
 fn the_report_of_two_real_runs_is_small() {

@@ -1,4 +1,4 @@
-//! Comparisons of runs whose difference is known: the comparison must name the cause first, and its parts must add up.
+//! Comparisons of runs whose difference is known. The comparison must name the cause first, and its parts must add up.
 
 use crate::support;
 use crate::support::chrome::ChromeTrace;
@@ -10,7 +10,7 @@ use crossprof::compare::{
 
 const US: u64 = 1_000_000;
 
-/// A training job on two GPUs with two streams each:
+/// A training job on two GPUs with two streams per GPU:
 ///
 /// ```text
 /// compute     [matmul 300][norm 100]........[update 80]   gap 20
@@ -22,10 +22,10 @@ struct Job {
     matmul_us: u64,
     norm_us: u64,
     all_reduce_us: u64,
-    /// The second device needs so much longer for the matmul.
+    /// Additional time of the matmul on the second device.
     behind_us: u64,
     gap_us: u64,
-    /// What each build numbers anew.
+    /// The number that each build changes in the names.
     number: u32,
 }
 
@@ -45,7 +45,7 @@ impl Job {
         let mut now = 1000 * US;
         for step in 0..self.steps {
             json.event((701, 4001), "train", now, 50 * US, &[("step_num", &step.to_string())]);
-            // The collective ends for both when the slower one has joined.
+            // The collective ends on both devices after the slower one has joined.
             let joined = now + (self.matmul_us + self.behind_us + 50) * US;
             let mut end = 0;
             for device in 1..=2 {
@@ -67,7 +67,7 @@ impl Job {
             }
             now = end + self.gap_us * US;
         }
-        // A last start ends the last step; it is cut itself.
+        // Another start ends the last step. It is itself cut off.
         json.event((701, 4001), "train", now, 50 * US, &[("step_num", &self.steps.to_string())]);
         for device in 1..=2 {
             json.event((device, 13), "gemm_fusion_dot", now, US, &[("hlo_module", "jit_train")]);
@@ -82,7 +82,7 @@ impl Job {
     }
 }
 
-/// Both runs, with the sum of the parts checked.
+/// Compares both runs and checks the sum of the parts.
 fn compared(base: Job, run: Job) -> Comparison {
     let found = compare(&[base.subject("base"), run.subject("run")], &Options::default());
     adds_up(&found);
@@ -141,7 +141,7 @@ fn a_device_that_falls_behind_is_named_first() {
     assert_eq!(found.causes[0].kind, CauseKind::Straggler, "{:?}", found.causes);
     assert!(found.causes[0].name.contains("GPU:1"), "{:?}", found.causes[0]);
     assert!(found.summary[1].contains("GPU:1"), "{}", found.summary[1]);
-    // The other way round the same device is the cause of what is won.
+    // In the opposite direction, the same device is the cause of the gain.
     let back = compare(&[Job { behind_us: 150, ..JOB }.subject("run"), JOB.subject("base")], &Options::default());
     assert_eq!(back.causes[0].kind, CauseKind::Straggler, "{:?}", back.causes);
     near(back.causes[0].delta_us_per_step, -found.causes[0].delta_us_per_step);
@@ -195,7 +195,7 @@ fn an_exported_profile_compares_like_its_trace() {
     assert_eq!(straight, through_files);
 }
 
-/// The profile as the 1.0.0 tools wrote it: only the sections that their schema has.
+/// Returns the profile in the format of the 1.0.0 tools, with only the sections of their schema.
 fn historical(profile: &UnifiedProfile) -> UnifiedProfile {
     let mut value = serde_json::to_value(profile).unwrap();
     let sections = value.as_object_mut().unwrap();
@@ -241,7 +241,7 @@ fn historical_profiles_give_the_same_scores() {
         same += 1;
     }
     assert!(same >= 4, "only {same} metrics were compared");
-    // It lists kernels of the whole capture, from which the slow one is still told.
+    // The old profile lists kernels of the whole capture, which still identify the slow one.
     assert!(then.causes[0].name.starts_with("gemm_fusion_dot"), "{:?}", then.causes);
 }
 
@@ -282,26 +282,26 @@ fn platforms_are_compared_by_scope_and_class() {
 
 #[test]
 #[ignore = "reads real profiles"]
-fn what_has_steps_is_not_compared_with_what_has_none() {
+fn runs_with_and_without_steps_are_not_compared() {
     let (tpu, gpu) = (real("tpu-v6e-4chip/*.xplane.pb"), real("gtx1080ti-2gpu/*.xplane.pb"));
     let found = compare(&[tpu, gpu], &Options::default());
     println!("{:#?}", found.summary);
     assert_eq!(found.kind, ComparisonKind::AcrossPlatforms);
     assert!(found.platform_metrics.iter().all(|metric| metric.winner.is_none()));
-    // One has steps and the other has not: nothing of a step is said of the two.
+    // Only one run has steps, so nothing about steps is compared.
     assert!(found.summary[0].contains("cannot be compared"), "{:?}", found.summary);
     assert!(found.waterfall.is_empty() && found.causes.is_empty() && found.ops.is_empty() && found.kernels.is_empty());
     assert!(found.metrics.iter().any(|metric| metric.metric == "compute_utilization.compute_util_percent"));
 }
 
-/// Whether the steps of real captures do the same work, and what says so.
+/// Compares the steps of real captures: whether they do the same work, and which evidence shows it.
 #[test]
 #[ignore = "reads real profiles"]
-fn the_work_of_real_captures_is_told_apart() {
+fn equal_and_different_work_of_real_captures_is_detected() {
     let paths = |name: &str, json: &str| [format!("{name}/*.xplane.pb"), format!("{name}/{json}")];
     let [tpu, tpu_json] = paths("tpu-v6e-4chip", "host.trace.json.gz");
     let pairs = [
-        // The same capture, once with its HLO and once with expressions only; and a capture and itself.
+        // The same capture with its HLO and with expressions only, then a capture and itself.
         ([tpu.as_str(), tpu_json.as_str()], FairnessStatus::Same, "ops"),
         ([tpu.as_str(), tpu.as_str()], FairnessStatus::Same, "program"),
         (
@@ -315,7 +315,7 @@ fn the_work_of_real_captures_is_told_apart() {
             "parameter_shapes",
         ),
         ([tpu.as_str(), "gfx950-te-attention/*.xplane.pb"], FairnessStatus::Differs, "parameter_shapes"),
-        // Other collectives, and no batch size.
+        // Different collectives, and no batch size.
         (["tpu-qwen3-runs/run-a.trace.json.gz", "tpu-qwen3-runs/run-b.trace.json.gz"], FairnessStatus::Unknown, ""),
         (["kineto/rank-0.json.gz", "kineto/rank-1.json.gz"], FairnessStatus::Unknown, ""),
     ];

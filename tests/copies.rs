@@ -1,14 +1,14 @@
-//! Copies whose direction only the call on the host states (ROCm's) are one thing in every section, table and page.
+//! Copies whose direction is only known from the host call (on ROCm) are treated equally in every section, table and page.
 //!
-//! The truths were counted in the files by a separate program: the events of the streams named `__amd_rocclr_copyBuffer` or
-//! `__amd_rocclr_fillBufferAligned`, by the name of the first host event with the same correlation id.
+//! The truths were counted in the files by a separate program: the events named `__amd_rocclr_copyBuffer` or
+//! `__amd_rocclr_fillBufferAligned` on streams, classified by the name of the first host event with the same correlation id.
 
 use crate::support;
 use crate::support::xprof::{Row, number, ours};
 use crossprof::{Query, Session, Settings, TableName, WindowChoice};
 
-/// What a file holds: direction, the report's category, the part of a step, count, summed microseconds, and microseconds of a device
-/// with at least one, where nothing else runs beside them (mean over devices).
+/// Copies in a file: direction, category in the report, part of the step, count, summed microseconds, and microseconds in
+/// which a device runs at least one of them and nothing else (mean over devices).
 type Truth = (&'static str, &'static str, &'static str, u64, f64, f64);
 
 const TRUTHS: [(&str, &[Truth]); 3] = [
@@ -17,14 +17,15 @@ const TRUTHS: [(&str, &[Truth]); 3] = [
         "mi300x-8gpu-conv",
         &[
             ("d2d", "memcpy d2d", "d2d", 33, 532.16, 527.96 / 8.0),
-            // Launched by `hipLaunchHostFunc` and `hipStreamWaitEvent`, which do not say.
+            // Launched by `hipLaunchHostFunc` and `hipStreamWaitEvent`, which do not state a direction.
             ("other", "memcpy", "data_movement", 2, 31.361, f64::NAN),
         ],
     ),
     ("gfx950-te-attention", &[("memset", "memset", "data_movement", 20, 166.482, f64::NAN)]),
 ];
 
-/// The active span of each device, in which every copy counts; a number of steps that no trace confirms leaves its parts undivided.
+/// Measures the active span of each device, in which every copy counts. No trace confirms the number of steps, so parts are
+/// not divided by it.
 fn whole_capture() -> Settings {
     Settings { window: WindowChoice::Active, num_steps: Some(977), ..Settings::default() }
 }
@@ -44,7 +45,7 @@ fn filtered(session: &mut Session, name: TableName, filter: &str) -> Vec<Row> {
 
 #[test]
 #[ignore = "reads real profiles"]
-fn every_place_says_what_the_call_says() {
+fn every_table_uses_the_calls_direction() {
     for (name, truths) in TRUTHS {
         let (mut session, _) = support::xprof::read(name, "kernel_stats");
         let profile = session.report(0, &whole_capture()).unwrap();
@@ -61,7 +62,7 @@ fn every_place_says_what_the_call_says() {
             let transfers = filtered(&mut session, TableName::Transfers, &format!("direction={direction}"));
             let sum: f64 = transfers.iter().map(|row| number(row, "total_time_us")).sum();
             assert!(close(sum, time), "{name}: table transfers {direction} {sum}");
-            // The fills of attention are part of its op.
+            // The fills in attention belong to its op.
             let is_own_op = direction != "memset";
             let of_category = |row: &&Row| {
                 row["category"] == category && row["hlo_op_name"].as_str().is_some_and(|it| it.contains("amd_rocclr"))
@@ -81,7 +82,7 @@ fn every_place_says_what_the_call_says() {
                 assert!(close(found, exposed), "{name}: step_breakdown.parts.{part}_us {found}");
             }
         }
-        // ROCm runs copies as kernels: they stay in the table of kernels whatever their direction is.
+        // ROCm runs copies as kernels, so they stay in the table of kernels whatever their direction.
         let kernels = filtered(&mut session, TableName::Kernels, "kernel_name:copyBuffer");
         let occurrences: f64 = kernels.iter().map(|row| number(row, "occurrences")).sum();
         let copies: u64 = truths.iter().filter(|truth| truth.0 != "memset").map(|truth| truth.3).sum();

@@ -1,5 +1,5 @@
-//! Ops of XLA's CPU backend: when they end, against what a script finds in the raw events (tests/data/cpu_ends.py), and what
-//! they cost, against what XLA says of the compiled programs (tests/data/capture.py).
+//! Ops of XLA's CPU backend. Their ends are compared with a script's results from the raw events (tests/data/cpu_ends.py),
+//! and their costs with XLA's own numbers for the compiled programs (tests/data/capture.py).
 
 use crate::support;
 use std::collections::BTreeMap;
@@ -14,7 +14,7 @@ fn data() -> std::path::PathBuf {
     support::samples::root().join("tests/data")
 }
 
-/// Over all that the devices did.
+/// Measures everything that the devices did.
 fn whole() -> Settings {
     Settings { window: WindowChoice::Active, ..Settings::default() }
 }
@@ -69,7 +69,7 @@ fn ops_end_where_the_raw_events_say() {
     }
 }
 
-/// By its event alone, `dot.1` of the page's example ran at thousands of GFLOP/s.
+/// By the length of its event alone, `dot.1` of the page's example ran at thousands of GFLOP/s.
 #[test]
 fn rates_of_ops_that_end_later_are_possible() {
     let run = run("../../www/assets/examples/jax-cpu-train.xplane.pb");
@@ -87,11 +87,11 @@ fn rates_of_ops_that_end_later_are_possible() {
     assert_eq!(rates, 2);
 }
 
-/// Trips of the loop of `jit_random`, which XLA counts once.
+/// Iterations of the loop in `jit_random`, which XLA counts once.
 const TRIPS: f64 = 5.0;
 
 #[test]
-fn programs_cost_what_xla_says() {
+fn program_costs_match_xla() {
     let run = run("jax-cpu-costs/host.xplane.pb.gz");
     let modules = Modules::new(&run.trace);
     let truth = json("jax-cpu-costs/costs.json");
@@ -105,7 +105,7 @@ fn programs_cost_what_xla_says() {
             let cost = cost.unwrap_or_else(|| panic!("{}: {} has no cost", module.name(), instruction.name));
             let (share, by_xla) = match instruction.opcode.as_str() {
                 "while" => (1.0 / TRIPS, None),
-                // XLA counts a custom call as -1 of everything.
+                // XLA counts a custom call as -1 in every field.
                 "custom-call" => (1.0, Some(-1.0)),
                 _ => (1.0, None),
             };
@@ -121,9 +121,9 @@ fn programs_cost_what_xla_says() {
     assert_eq!(compared, 18);
 }
 
-/// LAPACK's own counts: a Cholesky factorization of 96 x 96, a triangular matrix of 96 x 96 solved for 24 columns.
+/// LAPACK's own counts: a Cholesky factorization of a 96 x 96 matrix, and a triangular 96 x 96 matrix solved for 24 columns.
 #[test]
-fn calls_of_lapack_cost_what_their_shapes_say() {
+fn lapack_calls_have_the_costs_of_their_shapes() {
     let run = run("jax-cpu-costs/host.xplane.pb.gz");
     let modules = Modules::new(&run.trace);
     let call = |program: &str| {
@@ -139,7 +139,7 @@ fn calls_of_lapack_cost_what_their_shapes_say() {
     assert_eq!(call("jit_triangular"), (96.0 * columns, 4.0 * (square / 2.0 + 2.0 * columns), CostSource::Shapes));
 }
 
-/// Each program ran twice, the sharded ones on four devices; the loop of `jit_random` has five trips.
+/// Each program ran twice, and the sharded programs ran on four devices. The loop in `jit_random` has five iterations.
 #[test]
 fn an_execution_is_one_however_many_events_it_takes() {
     let run = run("jax-cpu-costs/host.xplane.pb.gz");

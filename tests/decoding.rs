@@ -1,5 +1,5 @@
-//! What decoders make of whole files: every event of an xplane and of its JSON, and what real files are known to hold, counted by
-//! other tools.
+//! Whole files in the decoders: every event of an xplane file and of its JSON, and real files with known contents that other
+//! tools counted.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -13,7 +13,7 @@ fn real(path: &str) -> Trace {
     decode(&samples::real(path))
 }
 
-/// Names of an event's plane and line.
+/// Returns the names of an event's plane and line.
 fn names<'t>(trace: &'t Trace, event: &Event) -> (&'t str, &'t str) {
     let line = &trace.lines[event.line.index()];
     (trace.text(trace.plane_of(line).unwrap().name), trace.text(line.name))
@@ -83,7 +83,7 @@ fn xplanes_of_gpus_have_their_known_counts() {
     assert_eq!(on_line(&real("pascal-tf-laptop/*.xplane.pb"), "Steps").len(), 1);
 }
 
-/// Complete events as any JSON reader counts them; metadata and the empty last entry do not.
+/// Counts complete events like any JSON reader, without metadata and without the empty last entry.
 #[test]
 #[ignore = "reads real profiles"]
 fn trace_jsons_have_their_known_counts() {
@@ -98,7 +98,7 @@ fn trace_jsons_have_their_known_counts() {
         let trace = real(path);
         assert_eq!((trace.complete_events, trace.events.len()), (complete, complete as usize), "{path}");
     }
-    // Kernels, copies and fills; all complete events; the device's number.
+    // Kernels, copies and fills; number of complete events; number of the device.
     for (path, on_device, complete, device) in [
         ("kineto/h100-owlv2.json.gz", 4_330 + 750 + 85, 104_159, 0),
         ("kineto/rank-0.json.gz", 1_154 + 40 + 10, 4_811, 0),
@@ -119,8 +119,8 @@ fn trace_jsons_have_their_known_counts() {
 
 #[test]
 #[ignore = "reads real profiles"]
-fn damaged_and_odd_files_give_what_they_hold() {
-    // File, events, codes of the warnings.
+fn damaged_and_unusual_files_give_their_content() {
+    // File, number of events, codes of the warnings.
     for (name, events, expected) in [
         ("damaged/array_only.json", 2, &[][..]),
         ("damaged/array_unterminated.json", 2, &["json_unterminated"]),
@@ -147,10 +147,11 @@ fn damaged_and_odd_files_give_what_they_hold() {
     }
 }
 
-/// `(plane, line, name, start, duration)`; the JSON writes a duration of 0 as 1 ps.
+/// `(plane, line, name, start, duration)`. The JSON writes a duration of 0 as 1 ps.
 type Row = (String, String, String, i64, i64);
 
-/// The events of a JSON; those with a time of a chip's own clock at that time, moved by the `shifts` of their planes.
+/// Returns the events of a JSON file. Events with a time on a chip's own clock have that time, shifted by the `shifts` of
+/// their planes.
 fn json_rows(text: &[u8], shifts: &BTreeMap<&str, i64>) -> Vec<Row> {
     let json: Value = serde_json::from_slice(text).unwrap();
     let all = json["traceEvents"].as_array().unwrap();
@@ -180,14 +181,15 @@ fn json_rows(text: &[u8], shifts: &BTreeMap<&str, i64>) -> Vec<Row> {
     rows.collect()
 }
 
-/// Lines and events that the JSON's writer drops.
+/// Returns false for lines and events that the writer of the JSON drops.
 fn in_json((_, line, name, ..): &Row) -> bool {
     let dropped = ["MemoryAllocation", "MemoryDeallocation"];
     line != "Async XLA Ops" && !dropped.contains(&name.as_str())
 }
 
-/// Every event of the JSON is in the xplane under the same names and at the same time, and on devices nothing is missing. Events of a
-/// TPU's planes that have no chip time are mapped through its ops, and only their number is compared. How many there are.
+/// Requires every event of the JSON to be in the xplane file with the same names and the same time. On devices, the JSON
+/// must also contain all events. For events of TPU planes without a chip time, whose times are mapped through the plane's
+/// ops, only the number is compared. Returns the number of events.
 fn same_events(xplane: &Path, json: &Path) -> usize {
     let trace = decode(xplane);
     let clocks = trace.planes.iter().filter_map(|plane| Some((trace.text(plane.name), plane.clock?.shift.as_ps())));
@@ -232,12 +234,12 @@ fn real_jsons_have_the_events_of_their_xplanes() {
     }
 }
 
-/// What a file is if it is no trace: the reason why it is passed over, or the sentence that refuses it.
-fn told(path: &str) -> String {
+/// Describes a file that is not a trace: the reason why it is skipped, or the error.
+fn described(path: &str) -> String {
     let stored = samples::real_bytes(path);
     let plain = if stored.starts_with(&[0x1f, 0x8b]) { gunzip(&stored) } else { stored };
     let mut decoder = Decoder::new("a");
-    let _ = decoder.push(&plain); // What is wrong stands at the end, too.
+    let _ = decoder.push(&plain); // Errors also appear at the end.
     match decoder.finish() {
         Ok(Decoded::MemoryProfile(_)) => "a memory profile".to_owned(),
         Ok(Decoded::Ignored { reason }) => reason,
@@ -248,7 +250,7 @@ fn told(path: &str) -> String {
 
 #[test]
 #[ignore = "reads real profiles"]
-fn files_that_are_no_traces_are_told() {
+fn files_without_a_trace_are_described() {
     for (file, expected) in [
         ("broken/utf8-mangled.xplane.pb", "decoded as text"),
         ("broken/incomplete.json", "a speedscope profile"),
@@ -263,6 +265,6 @@ fn files_that_are_no_traces_are_told() {
         ("tpu-v6e-4chip/xprof/overview_page.json", "This is a table"),
         ("tpu-v6e-4chip/xprof/op_profile.json", "This is an op profile"),
     ] {
-        assert!(told(file).contains(expected), "{file}: {}", told(file));
+        assert!(described(file).contains(expected), "{file}: {}", described(file));
     }
 }

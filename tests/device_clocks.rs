@@ -1,7 +1,7 @@
-//! TPU profiles whose events carry two times: all numbers are by the chips' own.
+//! TPU profiles whose events have two times. All numbers use the chips' own clocks.
 //!
-//! The truths are of a separate program that walks the wire of `host.xplane.pb` and reads the stats `device_offset_ps` and
-//! `device_duration_ps` of the events of each line `XLA Ops`, about so:
+//! The truths come from a separate program that parses `host.xplane.pb` and reads the stats `device_offset_ps` and
+//! `device_duration_ps` of the events of each line `XLA Ops`, roughly like this:
 //!
 //! ```text
 //! starts = sorted(offset(e) for e in ops if name(e) == "copy-start")      # the first op of each run of jit_f
@@ -24,7 +24,7 @@ use crossprof::{Settings, TableName, UnifiedProfile, WindowChoice};
 
 const FILES: [&str; 2] = ["tpu-v6e-4chip/*.xplane.pb", "tpu-v6e-4chip/*.trace.json.gz"];
 
-/// Over all that the devices did, as the sums of the script are.
+/// Measures everything that the devices did, like the sums in the script.
 fn whole() -> Settings {
     Settings { window: WindowChoice::Active, ..Settings::default() }
 }
@@ -33,7 +33,7 @@ fn report(path: &str) -> UnifiedProfile {
     open(&samples::real(path)).report(0, &whole()).unwrap()
 }
 
-/// Lengths of the closed steps of each device, in milliseconds.
+/// Returns the lengths of each device's complete steps, in milliseconds.
 fn steps_ms(trace: &Trace) -> Vec<Vec<f64>> {
     let steps = Steps::find(trace, &Devices::new(trace, Arc::new(ByLine::new(trace))));
     let of_device = |row: &Vec<Option<crossprof::metrics::StepWindow>>| {
@@ -70,7 +70,7 @@ fn steps_of_four_chips_are_as_even_as_the_chips_ran_them() {
 
 #[test]
 #[ignore = "reads real profiles"]
-fn an_op_has_one_total_wherever_it_stands() {
+fn an_op_has_the_same_total_everywhere() {
     for file in FILES {
         let profile = report(file);
         let truth_us = 77_642_772.818_75;
@@ -99,9 +99,9 @@ fn an_op_has_one_total_wherever_it_stands() {
 
 #[test]
 #[ignore = "reads real profiles"]
-fn the_warp_of_the_event_times_is_measured_and_said() {
+fn the_drift_of_event_times_is_measured_and_reported() {
     let trace = decode(&samples::real(FILES[0]));
-    // Drift in ppm, the 95th percentile of the distance of event times and the largest, in milliseconds.
+    // Drift in ppm, and the 95th percentile and maximum of the distance of event times, in milliseconds.
     let truths = [(15.05, 173.0, 197.5), (15.04, 174.1, 197.1), (15.05, 175.4, 197.3), (15.04, 173.5, 198.0)];
     let clocks = clocks(&trace);
     assert_eq!(clocks.len(), 4);
@@ -119,7 +119,7 @@ fn the_warp_of_the_event_times_is_measured_and_said() {
     }
 }
 
-/// In these two runs both clocks agree to a nanosecond: programs start and end where their events do.
+/// In these two runs, both clocks agree to a nanosecond: programs start and end where their events do.
 #[test]
 #[ignore = "reads real profiles"]
 fn clocks_that_agree_change_nothing() {

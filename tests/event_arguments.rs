@@ -1,4 +1,5 @@
-//! `crossprof table events --arguments`: everything that a file says of its events, read again, against the file read by others.
+//! `crossprof table events --arguments`: reads a file again for all arguments of its events, and is compared with other
+//! readers.
 
 use crate::support;
 use std::collections::BTreeMap;
@@ -18,7 +19,7 @@ fn rows(folder: &Path, arguments: &[&str]) -> Vec<Map<String, Value>> {
     serde_json::from_str(&stdout(&output)).unwrap()
 }
 
-/// One op a microsecond from `start_ns` on, numbered from `first`, on a TPU, and when the capture started.
+/// Writes one op per microsecond on a TPU, numbered from `first`, starting at `start_ns`, the start of the capture.
 fn host(first: i64, start_ns: i64) -> Vec<u8> {
     let event = |at: i64| {
         let stat = message().int(1, 1).int(4, first + at);
@@ -75,7 +76,7 @@ fn tables_have_a_column_of_them() {
 }
 
 #[test]
-fn what_cannot_be_read_again_is_said() {
+fn files_that_cannot_be_read_again_are_reported() {
     let folder = scratch("event_arguments", "pipe");
     let refused = crossprof(&folder, &["table", "ops", "--arguments", "t.json"]);
     assert_eq!(refused.status.code(), Some(2));
@@ -97,7 +98,7 @@ fn what_cannot_be_read_again_is_said() {
     assert!(said.contains("stdin: cannot be read again for the arguments of its events"), "{said}");
 }
 
-/// By line and name, in the order of time: start or chip's start, and arguments.
+/// Events by line and name, in order of time: start (on the chip's clock if known) and arguments.
 type Groups = BTreeMap<(String, String), Vec<(i64, BTreeMap<String, String>)>>;
 
 fn text_of(value: &Value) -> String {
@@ -109,7 +110,7 @@ fn sorted(mut groups: Groups) -> Groups {
     groups
 }
 
-/// What `serde_json` reads in a file.
+/// Reads a file with `serde_json`.
 fn read_by_others(path: &Path) -> Groups {
     let text = support::gunzip(&std::fs::read(path).unwrap());
     let file: Value = serde_json::from_slice(&text).unwrap();
@@ -133,7 +134,7 @@ fn read_by_others(path: &Path) -> Groups {
     sorted(groups)
 }
 
-/// What the command line says of the lines and names of `groups`.
+/// Returns the command line's events for the lines and names of `groups`.
 fn read_again(path: &Path, groups: &Groups) -> Groups {
     let mut found = Groups::new();
     for row in rows(path.parent().unwrap(), &[path.file_name().unwrap().to_str().unwrap()]) {
@@ -150,8 +151,8 @@ fn read_again(path: &Path, groups: &Groups) -> Groups {
 
 #[test]
 #[ignore = "reads real profiles"]
-fn json_traces_say_what_another_reader_finds_in_them() {
-    // Their threads have names that no other thread has, and their events the times of the file.
+fn json_traces_match_another_reader() {
+    // Their threads have unique names, and their events have the times of the file.
     for (path, least) in [("kineto/rank-0.json.gz", 4_000), ("mi300x-8gpu-conv/*.trace.json.gz", 3_000)] {
         let path = samples::real(path);
         let expected = read_by_others(&path);
@@ -164,7 +165,7 @@ fn json_traces_say_what_another_reader_finds_in_them() {
                 all
             };
             assert_eq!(of(&found[key]), of(events), "{key:?}");
-            // One by one where no two start together.
+            // Compared one by one if no two events start at the same time.
             if events.windows(2).all(|pair| pair[0].0 < pair[1].0) {
                 assert!(found[key].iter().map(|it| &it.1).eq(events.iter().map(|it| &it.1)), "{key:?}");
             }
@@ -176,12 +177,12 @@ fn json_traces_say_what_another_reader_finds_in_them() {
 
 #[test]
 #[ignore = "reads real profiles"]
-fn an_xplane_says_what_the_profiler_exports_of_it_as_json() {
+fn an_xplane_matches_the_profilers_json_export() {
     let [json, xplane] = ["trace.json.gz", "xplane.pb"].map(|end| samples::real(&format!("tpu-v6e-4chip/*.{end}")));
     let by_event = |path: &Path| {
         let mut events: BTreeMap<String, Vec<Map<String, Value>>> = BTreeMap::new();
         for row in rows(path.parent().unwrap(), &[path.file_name().unwrap().to_str().unwrap()]) {
-            // The exporter rounds its times.
+            // The exporter rounds times.
             let arguments = row["arguments"].as_object().unwrap().clone();
             let at = (row["start_us"].as_f64().unwrap() * 10.0).round();
             events.entry(format!("{} {} {at}", row["line"], row["name"])).or_default().push(arguments);

@@ -1,6 +1,6 @@
-//! The page's examples: the made-up runs are what their generators write, and their reports say what is true of them.
+//! The page's examples: the synthetic runs match their generators, and their reports contain the known truths.
 //!
-//! After a change of a generator: `CROSSPROF_WRITE_EXAMPLES=1 cargo test --test tests examples::`.
+//! To update them after changing a generator: `CROSSPROF_WRITE_EXAMPLES=1 cargo test --test tests examples::`.
 
 use crate::support;
 use crate::support::{gpu, gunzip, gzip, load_with, tpu};
@@ -8,7 +8,8 @@ use crossprof::{Settings, UnifiedProfile, WindowChoice};
 
 const PS_PER_US: f64 = 1e6;
 
-/// The committed example, which must hold exactly `text`: the generators' truths are of all that the devices did.
+/// Returns the profile of the committed example, which must contain exactly `text`. The generators' truths cover everything
+/// that the devices did.
 fn committed(name: &str, text: &str) -> UnifiedProfile {
     let path = support::samples::root().join("www/assets/examples").join(name);
     if std::env::var_os("CROSSPROF_WRITE_EXAMPLES").is_some() {

@@ -1,5 +1,5 @@
-//! Findings: which rules fire on real profiles and which do not, where each rule's limits are, and that rules, files and
-//! docs/findings.md name each other.
+//! Findings: which rules fire on real profiles, the limits of each rule, and whether rules, files and docs/findings.md refer
+//! to each other.
 
 mod impossible;
 mod links;

@@ -1,4 +1,4 @@
-//! One `check` over every sample: the project's own, and real profiles where they are present.
+//! One `check` on every sample: the project's own, and real profiles if they are available.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use crossprof::metrics::analyse;
 use crossprof::{FileResult, Settings, UnifiedProfile, export};
 use serde_json::Value;
 
-/// Everything that must hold for any file.
+/// Checks everything that must hold for any file.
 fn check(path: &Path) {
     let shown = path.display().to_string();
     let stored = std::fs::read(path).expect("a readable sample");
@@ -24,7 +24,7 @@ fn check(path: &Path) {
     let nameless = anonymous(load("x", &stored));
     assert!(nameless == anonymous(expected.clone()), "{shown}: what it is depends on its name");
     let plain = if packed && expected.0.warnings.is_empty() { gunzip(&stored) } else { stored.clone() };
-    // Nothing is nothing, packed or not, but only a packed nothing has a member.
+    // An empty file stays empty when compressed, but then it has a member.
     if expected.0.warnings.is_empty() && !plain.is_empty() {
         let other = if packed { load("x", &plain) } else { load("x", &gzip(&stored)) };
         assert!(anonymous(other) == nameless, "{shown}: gzip and plain differ");
@@ -37,7 +37,7 @@ fn check(path: &Path) {
     }
 }
 
-/// Small chunks take long on large files: there, larger ones do.
+/// Small chunks take long on large files, so large files use larger chunks.
 fn chunk_sizes(bytes: usize) -> &'static [usize] {
     match bytes {
         0..600_000 => &[1, 7, 4096],
@@ -63,7 +63,7 @@ fn check_report(shown: &str, report: &UnifiedProfile) {
     }
 }
 
-/// No share outside 0..100, no negative time or size, no number that JSON cannot hold.
+/// Checks that no percentage is outside 0..100, no time or size is negative, and JSON can represent every number.
 fn check_values(shown: &str, path: &str, value: &Value) {
     match value {
         Value::Object(fields) => fields.iter().for_each(|(key, value)| {
@@ -83,7 +83,7 @@ fn check_values(shown: &str, path: &str, value: &Value) {
     }
 }
 
-/// Without what a file's name decides.
+/// Removes everything that depends on a file's name.
 fn anonymous((mut result, mut reports): (FileResult, Vec<UnifiedProfile>)) -> (FileResult, Vec<UnifiedProfile>) {
     result.path.clear();
     result.members.iter_mut().for_each(|member| member.path.clear());
@@ -114,7 +114,7 @@ fn real_samples() {
         .filter(|path| !path.to_string_lossy().contains("/xprof/") && path.extension().is_none_or(|e| e != "md"))
         .collect();
     assert!(files.len() > 30);
-    // Half of them on a second thread: one checks the large ones while the other checks the small.
+    // Half of the files are checked on a second thread, in alternation, so that both threads get large and small files.
     let (odd, even): (Vec<_>, Vec<_>) = files.iter().enumerate().partition(|(index, _)| index % 2 == 1);
     std::thread::scope(|scope| {
         let half = scope.spawn(|| odd.iter().for_each(|(_, path)| check(path)));
@@ -136,9 +136,10 @@ fn real_pairs_agree() {
     pairs_agree(&samples::traces(), 3);
 }
 
-/// The xplane and the JSON of one run agree on every number that both can know: so many pairs below a folder.
+/// Checks that the xplane file and the JSON of each run agree on every number that both contain. Requires `expected` pairs
+/// below the folder.
 fn pairs_agree(folder: &Path, expected: usize) {
-    // The JSON of the 8-GPU run holds the events of one GPU.
+    // The JSON of the 8-GPU run contains only the events of one GPU.
     let lossy = "mi300x-8gpu-conv";
     let mut pairs = 0;
     let mut differences = Vec::new();
@@ -151,7 +152,8 @@ fn pairs_agree(folder: &Path, expected: usize) {
         let bytes = std::fs::read(&xplane).expect("a readable sample");
         let (_, mut from_xplane) = load("x", &bytes);
         let (_, from_json) = load("x", &json_bytes);
-        // A JSON does not say when ops of a CPU backend end: there, both are measured by the events as they are.
+        // A JSON file does not contain the ends of a CPU backend's ops. In that case, both are measured by their events
+        // alone.
         if from_json[0].warnings.iter().any(|warning| warning.code == "cpu_op_ends_unknown") {
             assert!(known_to_both(&from_xplane[0]) != known_to_both(&from_json[0]), "{json}: nothing is unknown");
             let metadata = from_xplane[0].metadata.clone();
@@ -165,7 +167,7 @@ fn pairs_agree(folder: &Path, expected: usize) {
     assert_eq!(pairs, expected);
 }
 
-/// The report of an xplane's events as they stand in the file.
+/// Returns the report from an xplane file's events exactly as recorded.
 fn by_events_alone(bytes: &[u8]) -> UnifiedProfile {
     let mut decoder = XPlaneDecoder::new("x");
     decoder.push(bytes).expect("an xplane");
@@ -175,9 +177,9 @@ fn by_events_alone(bytes: &[u8]) -> UnifiedProfile {
 
 fn known_to_both(report: &UnifiedProfile) -> Value {
     let mut report = report.clone();
-    // Hardware, versions, times of day and op costs stand in the xplane only; what is read and written about them too.
+    // Only the xplane file contains hardware, versions, times of day and op costs. Input files and warnings differ too.
     report.metadata.device_type.clear();
-    // The capture, too: the JSON lacks some of the host's events.
+    // The capture differs too, because the JSON lacks some host events.
     if let Some(window) = &mut report.window {
         window.sentence.clear();
         window.active_percent = None;
@@ -191,30 +193,30 @@ fn known_to_both(report: &UnifiedProfile) -> Value {
     report.warnings.clear();
     report.not_measured.clear();
     report.provenance.clear();
-    // What the JSON lacks is a separate finding; tests/findings.rs holds them for both.
+    // Missing data in the JSON is a separate finding. tests/findings.rs tests both.
     report.findings.clear();
-    // The JSON lacks launch shapes, the HLO with its costs, and the device's peaks.
+    // The JSON lacks launch shapes, the HLO with its costs, and the device's peak rates.
     report.kernel_statistics = None;
     report.roofline = None;
-    // What a program is, and which parameters it trains, stands in its HLO.
+    // The HLO describes programs and the parameters that they train.
     report.programs.clear();
     (report.layer_freezing, report.parameter_counts) = (None, None);
-    // The JSON leaves out some host events, gives those of no time a picosecond, and rounds where the chip's clock begins.
+    // The JSON omits some host events, gives zero-length events a picosecond, and rounds the start of the chip's clock.
     if let Some(steps) = &mut report.step_breakdown {
         steps.host_roles.clear();
         (steps.host_idle_percent, steps.chip_idle_percent) = (None, None);
     }
-    // Source lines stand in the HLO.
+    // Source lines are in the HLO.
     if let Some(step_ops) = &mut report.step_ops {
         step_ops.ops.iter_mut().for_each(|op| op.source = None);
     }
-    // Who waits for whom needs the groups, which the HLO has.
+    // Wait times need the replica groups, which are in the HLO.
     if let Some(communication) = &mut report.communication {
         (communication.wait_time_us, communication.transfer_time_us) = (None, None);
         (communication.straggler, communication.straggler_percent) = (None, None);
     }
     report.op_statistics = None;
-    // What a collective sends, and to how many, stands in the HLO.
+    // Bytes and group sizes of collectives are in the HLO.
     for op in report.communication.iter_mut().flat_map(|it| &mut it.top_ops) {
         (op.bytes, op.group_size, op.algorithm_gb_per_sec, op.bus_gb_per_sec) = (None, None, None, None);
     }
@@ -222,12 +224,12 @@ fn known_to_both(report: &UnifiedProfile) -> Value {
     for op in report.step_ops.iter_mut().flat_map(|it| &mut it.ops) {
         (op.module, op.framework_op, op.fingerprint) = (None, None, None);
     }
-    // The xplane has events that no JSON shows, so its capture is longer, and shares of it are smaller.
+    // The xplane file has events that no JSON contains, so its capture is longer and percentages of it are smaller.
     report.metadata.capture_duration_us = None;
     if let Some(io) = &mut report.io_operations {
         io.io_percent = 0.0;
     }
-    // Modules of one name are distinguished by their program ids, which the JSON lacks.
+    // Modules with the same name are distinguished by program ids, which the JSON lacks.
     report.compilation = report.compilation.filter(|compilation| compilation.num_compilation_events > 0);
     if let Some(compilation) = &mut report.compilation {
         compilation.num_xla_modules = None;
@@ -254,7 +256,7 @@ fn compare(path: &str, a: &Value, b: &Value, differences: &mut Vec<String>) {
             }
         }
         _ => {
-            // The JSON writes times as rounded decimals: where ops touch, self times differ by fractions of a nanosecond.
+            // The JSON rounds times to decimals, so self times of adjacent ops differ by fractions of a nanosecond.
             let same = match (a.as_f64(), b.as_f64()) {
                 (Some(x), Some(y)) => (x - y).abs() <= 1e-9 * x.abs() + 1e-4,
                 _ => a == b,

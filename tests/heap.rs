@@ -1,4 +1,4 @@
-//! Device memory profiles: what is in them against counts made by hand, with prost and with Python's own gzip, and against each other.
+//! Device memory profiles, compared with counts made by hand, with prost and Python's own gzip, and with each other.
 
 use crate::support::samples;
 use crossprof::compare::{self, Subject};
@@ -7,7 +7,8 @@ use crossprof::table::Cell;
 use crossprof::{Query, Session, Settings, Table, TableName, export};
 use wire_writer::{Message, message};
 
-/// A profile of two lines of a program, called through a package: `(bytes, line)` of arrays on `cuda:0`, and one executable.
+/// Returns a profile with two lines of a program, called through a package: arrays `(bytes, line)` on `cuda:0`, and one
+/// executable.
 fn profile(arrays: &[(i64, i64)]) -> Message {
     let texts = [
         "",
@@ -56,7 +57,7 @@ fn table(session: &mut Session, by: &str) -> Table {
     session.table(0, &Settings::default(), TableName::Heap, by, &Query::default()).unwrap()
 }
 
-/// The sums of a column.
+/// Returns the sum of a column.
 fn sum(table: &Table, key: &str) -> f64 {
     let column = table.columns.iter().position(|column| column.key == key).unwrap();
     let number = |cell: &Cell| match cell {
@@ -114,7 +115,7 @@ fn sums_that_overflow_and_locations_that_are_given_again_are_problems() {
     let found = HeapProfile::read(&profile(&huge).0);
     assert_eq!(found.problems.count(Problem::ImpossibleSize), 5);
     assert_eq!(found.samples.iter().map(|sample| sample.bytes).sum::<i64>(), 1007);
-    // Each is possible, and all together are not.
+    // Each size is possible, but their sum is not.
     let halves = HeapProfile::read(&profile(&[(1 << 59, 12), (1 << 59, 30), (5, 30)]).0);
     assert_eq!(halves.problems.count(Problem::ImpossibleSize), 1);
     assert_eq!(halves.samples.iter().map(|sample| sample.bytes).sum::<i64>(), (1 << 59) + 12);
@@ -131,7 +132,7 @@ fn sums_that_overflow_and_locations_that_are_given_again_are_problems() {
 }
 
 #[test]
-fn damage_is_said() {
+fn damage_is_reported() {
     let damaged = profile(&[(1000, 12)]).bytes(2, [0x0f]).0;
     let mut session = open(&[damaged, profile(&[(1000, 12)]).0]);
     let mut codes = |run: u32| -> Vec<String> {
@@ -146,7 +147,7 @@ fn damage_is_said() {
     assert!(!codes(1).iter().any(|it| it.starts_with("memory_profile_damaged")), "a whole one");
 }
 
-/// Numbers read off the files by a program of a few lines of Python.
+/// The numbers come from a short Python program.
 #[test]
 #[ignore = "reads real profiles"]
 fn real_profiles_add_up() {
@@ -168,7 +169,7 @@ fn real_profiles_add_up() {
     }
 }
 
-/// Counted by hand: 1,000 + 76 + 7 bytes of line 12, of which 7 are a program, and 24 bytes of line 30.
+/// Counted by hand: 1,000 + 76 + 7 bytes on line 12, of which 7 are a program, and 24 bytes on line 30.
 #[test]
 fn reports_lead_with_the_memory() {
     let mut session = open(&[profile(&[(1000, 12), (24, 30), (76, 12)]).0]);
@@ -198,7 +199,7 @@ fn reports_lead_with_the_memory() {
 }
 
 #[test]
-fn a_comparison_of_two_says_what_grew() {
+fn a_comparison_of_two_shows_the_growth() {
     let files = [profile(&[(1000, 12), (24, 30)]).0, profile(&[(500, 12), (90, 41)]).0];
     let mut session = open(&files);
     let profiles = [0, 1].map(|run| session.report(run, &Settings::default()).unwrap());

@@ -1,14 +1,16 @@
-//! The analysis of HLO against XLA's and XProf's own, for every op of the fixtures in tests/data/hlo (made by make.py there).
+//! HLO analysis compared with that of XLA and XProf, for every op of the fixtures in tests/data/hlo (written by make.py
+//! there).
 
 use std::path::PathBuf;
 
 use crossprof::hlo::{self, Conventions, CostSource, Instruction, Module};
 use serde_json::Value;
 
-/// Relative error that is no difference: XLA computes in single precision.
+/// Tolerated relative error, because XLA computes in single precision.
 const TOLERANCE: f64 = 1e-6;
 
-/// Instructions whose GPU numbers differ from XProf's on purpose: module, instruction, why. docs/metrics.md explains each.
+/// Instructions whose GPU numbers intentionally differ from XProf's: module, instruction, reason. docs/metrics.md explains
+/// each.
 const ON_PURPOSE: &[(&str, &str, &str)] = &[
     ("asyncs", "update", "waits only; its bytes are those of its start"),
     ("asyncs", "done", "waits only; its bytes are those of its start"),
@@ -36,7 +38,7 @@ const ON_PURPOSE: &[(&str, &str, &str)] = &[
     ("ragged", "r", "XLA leaves out the dimension summed over"),
 ];
 
-/// Opcodes whose expression ends after the operands.
+/// Opcodes whose expressions end after the operands.
 const SETTINGS_NOT_KEPT: &[&str] = &[
     "batch-norm-grad",
     "batch-norm-inference",
@@ -72,7 +74,7 @@ fn close(a: f64, b: f64) -> bool {
 }
 
 #[test]
-fn every_instruction_costs_what_xprof_says() {
+fn instruction_costs_match_xprof() {
     let (mut rows, mut on_purpose, mut wrong) = (0, 0, Vec::new());
     for (name, truth) in expected().as_object().unwrap() {
         let module = module(name);
@@ -99,7 +101,7 @@ fn every_instruction_costs_what_xprof_says() {
 }
 
 #[test]
-fn every_instruction_has_the_category_and_expression_that_xprof_says() {
+fn categories_and_expressions_match_xprof() {
     let (mut rows, mut wrong) = (0, Vec::new());
     for (name, truth) in expected().as_object().unwrap() {
         let module = module(name);
@@ -111,7 +113,7 @@ fn every_instruction_has_the_category_and_expression_that_xprof_says() {
                 wrong.push(format!("{name} {instruction}: ours {category}, XProf {}", row["category"]));
             }
             let theirs = row["expression"].as_str().unwrap();
-            // Of these the operands only: no kernel is named after them, so their settings are not kept.
+            // Only the operands of these are compared: no kernel is named after these ops, so their settings are not stored.
             let settings = SETTINGS_NOT_KEPT.contains(&found.opcode.as_str());
             if expression != theirs && !(settings && theirs.starts_with(&expression)) {
                 wrong.push(format!("{name}: ours\n{expression}\nXProf\n{theirs}"));
@@ -122,10 +124,10 @@ fn every_instruction_has_the_category_and_expression_that_xprof_says() {
     println!("{rows} rows equal");
 }
 
-/// By the general conventions, whole modules cost what XLA says. Left out: custom calls, which XLA counts as -1, and the
-/// ragged dot, of which it leaves out the dimension summed over.
+/// By the general conventions, whole modules cost the same as in XLA. Excluded are custom calls, which XLA counts as -1, and
+/// the ragged dot, for which XLA ignores the summed dimension.
 #[test]
-fn whole_modules_cost_what_xla_says() {
+fn module_costs_match_xla() {
     let mut compared = 0;
     let mut wrong = Vec::new();
     for (name, truth) in expected().as_object().unwrap() {
@@ -155,7 +157,7 @@ fn whole_modules_cost_what_xla_says() {
 }
 
 #[test]
-fn collectives_say_who_talks_to_whom() {
+fn collectives_have_their_replica_groups() {
     let module = module("collectives");
     let of = |name: &str| hlo::collective(&module, module.instruction(name).unwrap()).unwrap();
     let ar = of("ar");
@@ -199,25 +201,25 @@ fn the_type_is_that_of_the_main_arithmetic() {
     assert_eq!((of(&library, "fp8"), of(&library, "unsaid")), (Some("f8e4m3fn"), None));
 }
 
-/// XLA knows nothing of these calls: the truth is worked out by hand.
+/// XLA has no costs for these calls, so the truth is computed by hand.
 #[test]
-fn library_calls_cost_what_their_shapes_say() {
+fn library_calls_have_the_costs_of_their_shapes() {
     let module = module("library_attention");
     let of = |name: &str| hlo::cost(&module, module.instruction(name).unwrap());
     let flops = |name: &str| of(name).map(|cost| (cost.flops, cost.source));
-    // Batch 2, 8 heads, 64 queries, 96 keys: 98,304 pairs of widths 32 (keys) and 16 (values).
+    // Batch 2, 8 heads, 64 queries, 96 keys: 98,304 pairs with widths 32 (keys) and 16 (values).
     let pairs = 2.0 * 8.0 * 64.0 * 96.0;
     assert_eq!(flops("full"), Some((2.0 * pairs * (32.0 + 16.0), CostSource::Shapes)));
     assert_eq!(flops("causal"), Some((pairs * (32.0 + 16.0), CostSource::Shapes)));
     assert_eq!(flops("window"), None, "which pairs the window leaves is not known");
     assert_eq!(flops("back"), Some((2.0 * pairs * (3.0 * 32.0 + 2.0 * 16.0), CostSource::Shapes)));
     assert_eq!(flops("te"), Some((4.0 * 2.0 * 8.0 * 64.0 * 64.0 * 32.0, CostSource::Shapes)));
-    // LAPACK's counts: m n^2 - n^3 / 3 with m = 40, n = 20, three matrices.
+    // LAPACK's counts: m n^2 - n^3 / 3 with m = 40 and n = 20, for three matrices.
     assert_eq!(flops("lu"), Some((3.0 * (16_000.0 - 8000.0 / 3.0), CostSource::Shapes)));
     assert_eq!(flops("qr"), Some((6.0 * (16_000.0 - 8000.0 / 3.0), CostSource::Shapes)));
     assert_eq!(flops("scaled"), Some((2.0 * 2.0 * 64.0 * 48.0 * 128.0, CostSource::Shapes)));
     assert_eq!(flops("triton"), None);
-    // Queries, keys and values read; the result and its statistics written, not the scratch row.
+    // Reads queries, keys and values. Writes the result and its statistics, but not the scratch row.
     let full = of("full").unwrap();
     let (q, k, v) = (2.0 * 64.0 * 8.0 * 32.0 * 2.0, 2.0 * 96.0 * 2.0 * 32.0 * 2.0, 2.0 * 96.0 * 2.0 * 16.0 * 2.0);
     assert_eq!((full.bytes_read, full.bytes_written), (q + k + v, q / 2.0 + 2.0 * 8.0 * 64.0 * 4.0));

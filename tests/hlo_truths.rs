@@ -1,5 +1,5 @@
-//! FLOPs, bytes, categories and expressions of the kernels of real GPU profiles against XProf's hlo_stats of the same
-//! profiles, row by row. Prints the rows that differ on purpose.
+//! FLOPs, bytes, categories and expressions of the kernels in real GPU profiles, compared row by row with XProf's hlo_stats
+//! for the same profiles. Prints the rows that differ intentionally.
 
 use std::collections::BTreeMap;
 
@@ -8,12 +8,12 @@ use crate::support::xprof::{Row, close, number, output, rows, text, xplane};
 use crossprof::hlo::{self, CostSource, Modules};
 use crossprof::trace::Trace;
 
-/// The profile of a folder and the rows of XProf's hlo_stats.
+/// Returns the profile of a folder and the rows of XProf's hlo_stats.
 fn read(folder: &str) -> (Trace, Vec<Row>) {
     (decode(&xplane(folder)), rows(&output(folder, "hlo_stats")))
 }
 
-/// Occurrences and total picoseconds of the kernels of each `(host, program, hlo_op)`.
+/// Returns the occurrences and total picoseconds of the kernels of each `(host, program, hlo_op)`.
 fn kernels(trace: &Trace) -> BTreeMap<(i64, String), (u64, f64)> {
     let mut found = BTreeMap::new();
     for event in trace.events.iter() {
@@ -32,7 +32,7 @@ fn kernels(trace: &Trace) -> BTreeMap<(i64, String), (u64, f64)> {
 
 struct Compared {
     equal: usize,
-    /// Rows where XProf has 0 and we have a number from shapes: `(row, FLOPs, bytes)`.
+    /// Rows where XProf has 0 and crossprof derives a number from shapes: `(row, FLOPs, bytes)`.
     from_shapes: Vec<(String, f64, f64)>,
 }
 
@@ -53,7 +53,7 @@ fn compare(folder: &str) -> Compared {
         assert!(close(time_ps / 1e6, number("total_time")), "{folder} {name}: {time_ps} ps");
 
         let Some(cost) = hlo::cost(module, instruction) else { panic!("{folder} {name}: no cost") };
-        // Their GFLOP/s and GiB/s are totals of all occurrences over the total time.
+        // XProf's GFLOP/s and GiB/s are totals of all occurrences divided by the total time.
         let gflops = cost.flops * occurrences as f64 / (time_ps / 1e3);
         let gibps = cost.bytes_accessed * occurrences as f64 / (time_ps / 1e12) / (1u64 << 30) as f64;
         let (their_gflops, their_gibps) = (number("model_flop_rate"), number("measured_memory_bw"));
@@ -99,7 +99,7 @@ fn one_kernel_on_two_gpus() {
     assert_eq!((found.equal, found.from_shapes.len()), (1, 0));
 }
 
-/// XProf has no numbers for the library's attention and matrix multiplication. By hand:
+/// XProf has no numbers for the library's attention and matrix multiplication. Computed by hand:
 ///
 /// * batch 2, 16 heads, 2048 queries and keys, width 128, causal (`mask_type = 2`):
 ///   4 * 2 * 16 * 2048 * 2048 * 128 / 2 FLOPs forward, two and a half times as many backward;
@@ -121,7 +121,7 @@ fn attention_and_a_library_matrix_multiplication() {
     }
 }
 
-/// On TPUs XProf shows the text that the profiler recorded with each op; the embedded modules say the same.
+/// On TPUs, XProf shows the text that the profiler recorded with each op. The embedded modules contain the same text.
 #[test]
 #[ignore = "reads real profiles"]
 fn expressions_of_a_tpu() {

@@ -1,5 +1,5 @@
-//! A recorded run of JAX's CPU backend without per-op events: what its host did, against sums that a script made of the events
-//! (tests/data/host_only.py).
+//! A recorded run of JAX's CPU backend without per-op events: its host activity, compared with sums that a script computed
+//! from the events (tests/data/host_only.py).
 
 use std::path::Path;
 
@@ -25,7 +25,7 @@ fn profile() -> UnifiedProfile {
     session().report(0, &Settings::default()).unwrap().clone()
 }
 
-/// The script adds up floating-point microseconds.
+/// The script sums floating-point microseconds.
 fn close(ours: f64, theirs: &Value) -> bool {
     (ours - theirs.as_f64().unwrap()).abs() < 1e-2
 }
@@ -53,7 +53,7 @@ fn threads_spans_and_calls_are_those_of_the_events() {
         assert!(close(ours.total_time_us, &theirs[2]), "{ours:?} {theirs}");
     }
     assert!(host.programs.iter().any(|program| program.name == "jit_step" && program.activity == "compile"));
-    // As `grep -o` counts them.
+    // Counted with `grep -o`.
     let waits = host.programs.iter().find(|program| program.name == "ThunkExecutor::Execute (wait for completion)");
     assert_eq!(waits.map(|program| (program.activity.as_str(), program.calls)), Some(("execute", 23)));
 }

@@ -1,12 +1,12 @@
-//! Traces in JSON with oddities of their writers, after public reports: ids, pairs, paths of Windows, lists without categories, makers of
-//! devices. Truths are counted by hand.
+//! JSON traces with peculiarities of their writers, taken from public reports: ids, event pairs, Windows paths, lists
+//! without categories, device vendors. Truths are counted by hand.
 
 use crate::support::{load, samples};
 use crossprof::input::ChromeJsonDecoder;
 use crossprof::trace::{PlaneKind, Trace};
 use crossprof::{UnifiedProfile, WarningCode};
 
-/// The trace of a text, which is the same however the text is cut.
+/// Returns the trace of a text. It must not depend on the sizes of the chunks.
 fn trace(text: &str) -> Trace {
     let read = |chunk: usize| {
         let mut decoder = ChromeJsonDecoder::new("trace.json");
@@ -20,7 +20,7 @@ fn trace(text: &str) -> Trace {
     whole
 }
 
-/// Names of events with their durations in microseconds, in the order of the file.
+/// Returns the names of events with their durations in microseconds, in the order of the file.
 fn spans(trace: &Trace) -> Vec<(String, f64)> {
     trace.events.iter().map(|event| (trace.text(event.name).to_owned(), event.duration.as_us())).collect()
 }
@@ -31,7 +31,7 @@ fn duration(trace: &Trace, name: &str) -> f64 {
     found[0]
 }
 
-/// Numbers and names of the devices.
+/// Returns the numbers and names of the devices.
 fn devices(trace: &Trace) -> Vec<(u32, String)> {
     let device = |plane: &crossprof::trace::Plane| match plane.kind {
         PlaneKind::Device { ordinal, .. } => Some((ordinal, trace.text(plane.name).to_owned())),
@@ -63,11 +63,11 @@ fn long_process_ids_are_names_of_processes() {
     let expected = [(0, "big".to_owned()), (1, "process 7168000001".to_owned())];
     assert_eq!(devices(&trace(&text)), expected);
     assert_eq!(profile(&text).metadata.num_devices, 2);
-    // Negative ids and words are none either, and what is numbered keeps its number.
+    // Negative ids and words are not device numbers either. Numbered devices keep their numbers.
     let text = format!("[{},{},{}]", kernel("-5", 5), kernel("\"worker a\"", 7), kernel("0", 9));
     let found = devices(&trace(&text));
     assert_eq!(found, [(1, "process -5".to_owned()), (2, "worker a".to_owned()), (0, "GPU 0".to_owned())]);
-    // The argument says which device it is, whatever the process is called.
+    // The argument determines the device, whatever the name of the process.
     let text = format!("[{}]", complete("op", "kernel", ["7168000000", "1"], [1, 5], "\"device\":3"));
     assert_eq!(devices(&trace(&text))[0].0, 3);
 }
@@ -94,12 +94,12 @@ fn pairs_that_overlap_are_closed_by_their_names() {
     }
     let said = found.warnings.iter().find(|it| it.is(WarningCode::OverlappingPairs)).unwrap();
     assert_eq!(said.count, Some(1));
-    // A stack of one name, and ends without a name, close the innermost.
+    // A stack with one name, and ends without a name, close the innermost event.
     let nested = [pair('B', "f", 0), pair('B', "f", 10), pair('E', "f", 20), pair('E', "", 100)];
     let found = trace(&format!("[{}]", nested.join(",")));
     assert_eq!(spans(&found), [("f".to_owned(), 10.0), ("f".to_owned(), 100.0)]);
     assert!(!found.warnings.iter().any(|it| it.is(WarningCode::OverlappingPairs)));
-    // An end that was lost costs its own event only.
+    // A lost end affects only its own event.
     let lost = [pair('B', "outer", 0), pair('B', "inner", 10), pair('E', "outer", 100)];
     let found = trace(&format!("[{}]", lost.join(",")));
     assert_eq!(spans(&found), [("outer".to_owned(), 100.0)]);
@@ -140,12 +140,12 @@ fn paths_of_windows_are_kept_and_cost_no_event() {
     let expected: Vec<(String, f64)> = names.iter().map(|name| ((*name).to_owned(), 10.0)).collect();
     assert_eq!(spans(&found), expected);
     assert!(found.warnings.is_empty(), "{:?}", found.warnings);
-    // The name may come last, too, and before the end of the file; true escapes stay escapes.
+    // The name may also come last, and before the end of the file. Valid escapes are kept.
     let last = r#"[{"ph":"X","ts":1,"dur":2,"pid":1,"tid":1,"name":"say \"hi\", C:\\a\n"},{"ph":"X","ts":1,"dur":2,"pid":1,"tid":1,"name":"D:\x\"}]"#;
     assert_eq!(spans(&trace(last)), [("say \"hi\", C:\\a\n".to_owned(), 2.0), (r"D:\x\".to_owned(), 2.0)]);
 }
 
-/// A trace of PyTorch on these devices with kernels on a device, and calls of a runtime.
+/// Returns a PyTorch trace with these devices, kernels on one device, and runtime calls.
 fn pytorch(properties: &str, device: u32, launch: &str, kernel: &str) -> String {
     let step = |index: u64| {
         let correlation = format!("\"correlation\":{index}");
@@ -168,7 +168,7 @@ fn devices_of_hip_are_never_of_nvidia() {
     let kind = |text: &str| profile(text).metadata.device_type;
     assert_eq!(kind(&pytorch(&nameless(4, r#","warpSize":64"#), 0, "hipLaunchKernel", CIJK)), "AMD GPU gfx942");
     assert_eq!(kind(&pytorch(&nameless(5, ""), 0, "hipModuleLaunchKernel", "kernel_a")), "AMD GPU gfx950");
-    // No calls: the width of a wave, the kernels, or the capability itself say it.
+    // Without calls, the wave width, the kernels or the compute capability identify the vendor.
     for (properties, kernel) in
         [(nameless(4, r#","warpSize":64"#), "k"), (nameless(4, ""), CIJK), (nameless(4, ""), "k")]
     {
@@ -180,7 +180,7 @@ fn devices_of_hip_are_never_of_nvidia() {
 }
 
 #[test]
-fn a_device_that_is_not_listed_is_of_the_kind_of_all_others() {
+fn an_unlisted_device_has_the_kind_of_all_others() {
     let device = |id: u32, name: &str| format!(r#"{{"id":{id},"name":"{name}","totalGlobalMem":206141652992}}"#);
     let kind = |properties: &str| profile(&pytorch(properties, 9, "hipLaunchKernel", CIJK)).metadata.device_type;
     let mi300x = "AMD Instinct MI300X";
@@ -190,7 +190,7 @@ fn a_device_that_is_not_listed_is_of_the_kind_of_all_others() {
 }
 
 #[test]
-fn a_name_of_several_products_says_which_is_assumed() {
+fn an_ambiguous_device_name_states_the_assumed_product() {
     let device = |more: &str| format!(r#"{{"id":0,"name":"NVIDIA H100"{more}}}"#);
     let found = profile(&pytorch(&device(""), 0, "cudaLaunchKernel", "k"));
     let roofline = found.roofline.as_ref().unwrap();
@@ -203,7 +203,7 @@ fn a_name_of_several_products_says_which_is_assumed() {
     assert_eq!(radeon.roofline.as_ref().unwrap().device_key.as_deref(), Some("radeon-8060s"));
 }
 
-/// Programs as text are named, with the way to files that are read.
+/// Programs as text are named, with advice on how to get files that can be read.
 #[test]
 #[ignore = "reads real profiles"]
 fn programs_as_text_are_named() {

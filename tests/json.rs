@@ -1,4 +1,4 @@
-//! JSON is read by way of a tree: what the page reads comes back as it was.
+//! JSON is read through a tree: documents that the page reads come back unchanged.
 
 use crossprof::json::from_str;
 use crossprof::pages::{Block, Page, TableBlock};
@@ -24,7 +24,7 @@ fn blocks_come_back() {
 }
 
 #[test]
-fn what_does_not_fit_is_refused() {
+fn mismatched_inputs_are_refused() {
     for text in ["", "[]", "{\"blocks\":{}}", "{\"blocks\":[7]}", "{\"blocks\":[{\"table\":[1]}]}", "{\"blocks\":[{}]}"]
     {
         assert!(from_str::<Page>(text).is_err(), "{text}");

@@ -1,6 +1,8 @@
-//! The ops of a trace JSON against those of the xplane that it was exported from: equal in every column that both have.
+//! The ops of a trace JSON, compared with those of the xplane file that it was exported from: equal in every column that
+//! both have.
 //!
-//! The JSON beside `mi300x-8gpu-conv` is of another program on one of its GPUs: there is nothing to compare, and a test says so.
+//! The JSON next to `mi300x-8gpu-conv` comes from another program on one of its GPUs. A test confirms that there is nothing
+//! to compare.
 
 use crate::support;
 use std::path::Path;
@@ -17,17 +19,17 @@ fn real(path: &str) -> Vec<Row> {
     ops(&samples::real(path))
 }
 
-/// What makes rows of both the same op.
+/// Returns the fields that identify the same op in both files.
 fn key(row: &Row) -> [&str; 3] {
     ["hlo_op_name", "hlo_op_expression", "tf_op_name"].map(|key| text(row, key))
 }
 
-/// Compares every column of which both rows have a value, and returns those that only the xplane has.
+/// Compares every column in which both rows have a value. Returns the columns that only the xplane file has.
 fn compare(xplane: &[Row], json: &[Row], comparison: &mut Comparison) -> Vec<String> {
     let mut missing: Vec<String> = Vec::new();
     for (place, theirs) in xplane.iter().enumerate() {
         let name = text(theirs, "hlo_op_name");
-        // Ops that cannot be distinguished by name are in the same order.
+        // Ops with the same name are in the same order.
         let nth = xplane.iter().take(place).filter(|row| key(row) == key(theirs)).count();
         let row = json.iter().filter(|row| key(row) == key(theirs)).nth(nth);
         let row = row.unwrap_or_else(|| panic!("{name} is not in the JSON"));
@@ -58,8 +60,8 @@ fn four_chips() {
     let mut comparison = Comparison::new("tpu-v6e-4chip: the JSON against the xplane");
     let missing = compare(&xplane, &json, &mut comparison);
     comparison.print();
-    // Programs of the JSON's ops are recognised by the runs around them: those that the xplane names. The JSON has no split of bytes
-    // by memory and no peak of the device.
+    // Programs of the JSON's ops are recognised by the module runs around them, and the xplane file names the same programs.
+    // The JSON has no split of bytes by memory, and no peak rates.
     assert_eq!(
         missing,
         ["bound_by", "cmem_read_bw_gibps", "cmem_write_bw_gibps", "vmem_read_bw_gibps", "vmem_write_bw_gibps"]
@@ -68,7 +70,7 @@ fn four_chips() {
     assert!(comparison.equal > 400);
 }
 
-/// Every kernel of a TensorFlow run, which has no HLO either way.
+/// Every kernel of a TensorFlow run, which has no HLO in either format.
 #[test]
 #[ignore = "reads real profiles"]
 fn a_gpu_of_tensorflow() {
@@ -77,7 +79,7 @@ fn a_gpu_of_tensorflow() {
     let mut comparison = Comparison::new("pascal-tf-laptop: the JSON against the xplane");
     assert_eq!(compare(&xplane, &json, &mut comparison), [""; 0]);
     comparison.print();
-    // Annotations name the ops; a fill has none.
+    // Annotations name the ops. A fill has none.
     let unnamed = xplane.iter().filter(|row| text(row, "tf_op_name").is_empty());
     assert!(
         unnamed.clone().all(|row| text(row, "hlo_op_name").starts_with("Mem")),
@@ -96,7 +98,7 @@ fn a_json_of_another_program() {
     assert_eq!(common, ["__amd_rocclr_copyBuffer.kd"; 2]);
 }
 
-/// The HLO of a JAX run on GPUs is in the xplane only.
+/// Only the xplane file contains the HLO of a JAX run on GPUs.
 #[test]
 #[ignore = "reads real profiles"]
 fn two_gpus_of_jax() {

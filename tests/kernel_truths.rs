@@ -1,4 +1,4 @@
-//! The kernel table against XProf's `kernel_stats`, row by row, for every real profile that has one.
+//! The kernel table compared row by row with XProf's `kernel_stats`, for every real profile that has it.
 
 use crate::support;
 use std::collections::BTreeMap;
@@ -8,7 +8,7 @@ use crate::support::{samples, xprof};
 use crossprof::pages::{Block, PageQuery, View};
 use crossprof::{Cell, Query, Table, TableName};
 
-/// What tells a row of XProf's from another, and its numbers.
+/// The fields that identify a row in XProf.
 type Key = (String, String, String, String);
 
 #[derive(Debug, PartialEq)]
@@ -30,7 +30,7 @@ fn key(row: &xprof::Row) -> Key {
     (text("kernel_name"), text("grid_dim"), text("block_dim"), text("op_name"))
 }
 
-/// A row of XProf's or of ours, which has XProf's column ids.
+/// Returns a row from XProf or crossprof, which use the same column ids.
 fn numbers(row: &xprof::Row) -> Row {
     let (number, flag) = (|id: &str| xprof::number(row, id), |id: &str| row[id] == true);
     Row {
@@ -51,7 +51,7 @@ fn table(path: &Path, name: TableName) -> Table {
     xprof::open(path).table(0, &support::xprof::active(), name, "", &Query::default()).unwrap()
 }
 
-/// XProf cuts means to whole nanoseconds.
+/// XProf truncates means to whole nanoseconds.
 fn close(a: f64, b: f64) -> bool {
     (a - b).abs() < 0.001 || (a - b).abs() <= 1e-6 * b.abs()
 }
@@ -69,7 +69,7 @@ fn every_row_of_xprofs_kernel_stats() {
             let (key, theirs) = (key(&theirs), numbers(&theirs));
             let row = ours.remove(&key).unwrap_or_else(|| panic!("{name}: no row {key:?}"));
             if row.shared_bytes != theirs.shared_bytes {
-                // ROCm states group_mem, which XProf does not read.
+                // ROCm records group_mem, which XProf does not read.
                 assert!(theirs.shared_bytes == 0.0 && theirs.registers == 0.0, "{name}: {key:?}");
                 eprintln!(
                     "{name}: {}: shared memory {} bytes by group_mem, XProf 0",
@@ -96,8 +96,8 @@ fn every_row_of_xprofs_kernel_stats() {
     assert_eq!(compared, 40);
 }
 
-/// Launches, device events, short kernels, runtime outliers, launch delay outliers; then the sums of time in calls, on the
-/// device and between in microseconds. Counted with a script of its own by Holistic Trace Analysis' definitions.
+/// Launches, device events, short kernels, runtime outliers, launch delay outliers. Then the sums of time in calls, on the
+/// device and in between, in microseconds. Counted by a separate script with the definitions of Holistic Trace Analysis.
 const LAUNCHES: &[(&str, [u64; 5], [f64; 3])] = &[
     ("kineto/h100-owlv2.json.gz", [5165, 5165, 2143, 23, 4975], [42_720.509, 566_759.477, 277_132_663.528]),
     ("kineto/rank-0.json.gz", [1204, 1204, 280, 2, 937], [11_050.0, 607_844.0, 20_539_698.0]),
@@ -151,22 +151,22 @@ fn offloaded_arrays_of_a_tpu() {
         let kind = column(&transfers, "kind");
         let offload = transfers.rows.iter().filter(|row| row[kind] == Cell::Text("host offload".to_owned()));
         let all = |key| offload.clone().map(|row| number(row, column(&transfers, key))).sum::<f64>();
-        // 2400 copies of f32[5,1024,1024,256]; the cores waited 304,033.212 ms for them by the chips' clocks.
+        // 2400 copies of f32[5,1024,1024,256]. By the chips' clocks, the cores waited 304,033.212 ms for them.
         assert_eq!((all("count"), all("total_bytes")), (2400.0, 2400.0 * 5_368_709_120.0), "{file}");
         assert_eq!(format!("{:.3}", all("wait_us") / 1000.0), "304033.212", "{file}");
     }
 }
 
-/// Calls and bytes by direction, summed from the files by a few lines of another language.
+/// Calls and bytes by direction, summed from the files by a short program in another language.
 #[test]
 #[ignore = "reads real profiles"]
-fn transfer_calls_of_tpu_hosts_tell_their_bytes() {
+fn transfer_calls_of_tpu_hosts_have_their_bytes() {
     for (file, h2d, d2h) in [
         ("tpu-v6e-4chip/*.xplane.pb", (13.0, 64_424_509_952.0), (16.0, 85_899_345_920.0)),
         ("tpu-v6e-4chip/*.trace.json.gz", (13.0, 64_424_509_952.0), (16.0, 85_899_345_920.0)),
         ("tpu-qwen3-runs/run-a.trace.json.gz", (14.0, 676_032.0), (1.0, 512.0)),
     ] {
-        // What hosts call for before the first op counts too.
+        // Host calls before the first op count too.
         let session = &mut xprof::open(&samples::real(file));
         let transfers = session.table(0, &xprof::all(), TableName::Transfers, "", &Query::default()).unwrap();
         let [kind, direction] = ["kind", "direction"].map(|key| column(&transfers, key));
@@ -181,7 +181,7 @@ fn transfer_calls_of_tpu_hosts_tell_their_bytes() {
     }
 }
 
-/// Counted from the file by a few lines of another language: 4330 kernels of 76 names, shapes and resources.
+/// Counted from the file by a short program in another language: 4330 kernels with 76 different names, shapes and resources.
 #[test]
 #[ignore = "reads real profiles"]
 fn pytorch_kernels_have_their_launch_shapes() {
@@ -198,11 +198,12 @@ fn pytorch_kernels_have_their_launch_shapes() {
     let numbers = ["registers_per_thread", "shmem_bytes", "occurrences"].map(|key| number(row, column(&kernels, key)));
     assert_eq!(numbers, [168.0, 231_424.0, 620.0]);
     assert!((number(row, column(&kernels, "total_duration_us")) - 18_216.973).abs() < 1e-6);
-    // An estimate of the occupancy is no limit of it.
+    // An occupancy estimate is not a limit of the occupancy.
     assert_eq!(row[column(&kernels, "occupancy_pct")], Cell::Absent);
 }
 
-/// The texts and numbers of a page: every figure says something, every chart has parts, no number is infinite. How many blocks there are.
+/// Checks the texts and numbers of a page: every figure has a value, every chart has parts, and no number is infinite.
+/// Returns the number of blocks.
 fn page_says_what_it_knows(path: &Path, view: View) -> usize {
     let Some(page) = xprof::open(path).page(0, &xprof::active(), view, &PageQuery::default()) else { return 0 };
     let what = format!("{}: {view:?}", path.display());
@@ -226,7 +227,7 @@ fn page_says_what_it_knows(path: &Path, view: View) -> usize {
 }
 
 #[test]
-fn pages_of_our_own_profiles_say_what_they_know() {
+fn pages_of_our_own_profiles_are_complete() {
     for view in [View::Kernels, View::Transfers] {
         for path in samples::own() {
             let blocks = page_says_what_it_knows(&path, view);
@@ -237,7 +238,7 @@ fn pages_of_our_own_profiles_say_what_they_know() {
 
 #[test]
 #[ignore = "reads real profiles"]
-fn pages_of_real_profiles_say_what_they_know() {
+fn pages_of_real_profiles_are_complete() {
     for file in [
         "gfx950-te-attention/*.xplane.pb",
         "kineto/rank-0.json.gz",

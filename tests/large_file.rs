@@ -1,5 +1,5 @@
-//! A file so large that the tool reads its metadata before its events: the result is that of the same bytes in an archive, which
-//! can only be read from start to end.
+//! A file so large that the metadata is read before the events. The result must match that of the same bytes in an archive,
+//! which can only be read from start to end.
 
 use std::io::Write;
 use std::path::Path;
@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::support::cli::{crossprof, scratch, stdout};
 use wire_writer::{Message, message};
 
-/// One GPU with two streams of kernels, and a host's thread with as many annotations; the names come last.
+/// Builds one GPU with two streams of kernels, and a host thread with the same number of annotations. The names come last.
 fn profile(events: i64) -> Vec<u8> {
     let line = |name: &str, every_ps: i64, correlated: bool| {
         let mut line = message().bytes(2, name).int(3, 1_700_000_000_000_000_000);
@@ -56,7 +56,7 @@ fn the_report_is_the_same_however_the_file_can_be_read() {
     }
     let differing: Vec<_> = plain.as_object().unwrap().iter().filter(|&(key, value)| unpacked[key] != *value).collect();
     assert!(differing.is_empty() && plain == unpacked, "{differing:?}");
-    // Half of it: both say where it ends, and keep what came before.
+    // Half of the file: both results report where it ends, and keep everything before.
     std::fs::write(folder.join("cut.xplane.pb"), &file[..file.len() / 2]).unwrap();
     let cut = report(&folder, "cut.xplane.pb");
     let warning = cut["warnings"].as_array().unwrap().iter().find(|it| it["code"] == "xplane_truncated").unwrap();

@@ -1,6 +1,7 @@
-//! Device work belongs to the step that launched it, steps end where they end, and steps that are plainly there are found.
+//! Device work belongs to the step that launched it, steps end at the right time, and clearly visible steps are found.
 //!
-//! Truths: hand counts of small traces made here, what `tests/data/steps.py` added up from raw events, and the cases of public reports.
+//! Truths: hand counts of the small traces below, sums of raw events from `tests/data/steps.py`, and cases from public
+//! reports.
 
 use std::fmt::Write;
 
@@ -9,7 +10,7 @@ use compare::{Options, StepTimeVerdict, Subject, WorkMeasure, WorkVerdict};
 use crossprof::UnifiedProfile;
 use serde_json::Value;
 
-/// A PyTorch trace. Times are microseconds.
+/// A PyTorch trace. Times are in microseconds.
 #[derive(Default)]
 struct Kineto(String);
 
@@ -27,7 +28,7 @@ impl Kineto {
         self.event("user_annotation", name, (100, 100), ts, dur, None);
     }
 
-    /// A launch at `launch`, and its kernel on a stream.
+    /// Adds a launch at `launch`, and its kernel on a stream.
     fn kernel(&mut self, name: &str, stream: u32, id: i64, launch: i64, (start, dur): (i64, i64)) {
         self.event("cuda_runtime", "cudaLaunchKernel", (100, 100), launch, 2, Some(id));
         self.event("kernel", name, (0, stream), start, dur, Some(id));
@@ -72,8 +73,8 @@ fn has(profile: &UnifiedProfile, code: &str) -> bool {
     profile.warnings.iter().any(|warning| warning.code == code)
 }
 
-/// Steps of 100 us on a device that is 250 us behind. The host's annotations vary: 60 to 140 us. Each step copies its input first, on a stream
-/// of its own, as soon as it is launched, and then runs ten kernels of 10 us.
+/// Builds steps of 100 us on a device that is 250 us behind the host. The host's annotations vary from 60 to 140 us. Each
+/// step first copies its input on its own stream, as soon as it is launched, and then runs ten kernels of 10 us.
 fn behind() -> Kineto {
     let mut trace = Kineto::default();
     // Launched before the capture: 200 us of other work.
@@ -96,21 +97,21 @@ fn behind() -> Kineto {
 fn device_work_belongs_to_the_step_that_launched_it() {
     let profile = behind().profile();
     assert_eq!(of_steps(&profile, |step| step.num_kernels), [11.0; 5]);
-    // 100 us of kernels, and a copy beside those of earlier steps.
+    // 100 us of kernels, and a copy that overlaps with the kernels of earlier steps.
     assert_eq!(of_steps(&profile, |step| step.device_work_us.unwrap()), [110.0; 5]);
     assert_eq!(of_steps(&profile, |step| step.duration_us), [100.0; 5]);
     assert_eq!(of_steps(&profile, |step| step.host_duration_us.unwrap()), [59.0, 139.0, 79.0, 119.0, 99.0]);
-    // From the annotation to the first kernel: annotations begin at 0, 60, 200, 280 and 400.
+    // From the annotation to the first kernel. Annotations begin at 0, 60, 200, 280 and 400.
     assert_eq!(of_steps(&profile, |step| step.lag_us.unwrap()), [250.0, 290.0, 250.0, 270.0, 250.0]);
     let timing = &profile.step_timing;
     assert_eq!(timing.device_work_tied_by.as_deref(), Some("correlation"));
     assert_eq!((timing.device_lag_us, timing.host_step_time_us), (Some(250.0), Some(100.0)));
-    // What ran first was launched before the capture, and is nobody's.
+    // The first work was launched before the capture, so it belongs to no step.
     assert!(!has(&profile, "steps_tied_by_time"), "{:?}", profile.warnings);
     assert!(!profile.findings.iter().any(|finding| finding.id == "step_time_variation"), "{:?}", profile.findings);
 }
 
-/// The host is noisy in both runs; one launches a third more kernels, which take as much longer.
+/// The host is noisy in both runs. One run launches a third more kernels, which take proportionally longer.
 #[test]
 fn more_work_is_proven_although_step_times_are_noisy() {
     let noisy = |kernels: i64| {
@@ -137,7 +138,7 @@ fn more_work_is_proven_although_step_times_are_noisy() {
     assert!(says, "{:?}", found.summary);
 }
 
-/// XLA's CPU backend runs three programs a step, which the host dispatches without waiting.
+/// XLA's CPU backend runs three programs per step, which the host dispatches without waiting.
 #[test]
 fn runs_of_several_programs_belong_to_the_step_that_dispatched_them() {
     let (profile, truth) = recorded("behind");
@@ -145,13 +146,13 @@ fn runs_of_several_programs_belong_to_the_step_that_dispatched_them() {
     close(&of_steps(&profile, |step| step.num_kernels), &numbers(&truth["ops"]), 0.0);
     close(&of_steps(&profile, |step| step.lag_us.unwrap()), &numbers(&truth["lag_us"]), 0.01);
     close(&of_steps(&profile, |step| step.host_duration_us.unwrap()), &numbers(&truth["host_lengths_us"]), 0.01);
-    // An op's event ends a little before its marker does.
+    // An op's event ends slightly before its marker.
     let (ours, theirs) = (of_steps(&profile, |step| step.device_work_us.unwrap()), numbers(&truth["work_us"]));
     assert!(ours.iter().zip(&theirs).all(|(a, b)| (a / b - 1.0).abs() < 0.01), "{ours:?} against {theirs:?}");
     assert_eq!(profile.step_timing.num_steps_counted, Some(8));
 }
 
-/// Nothing but XProf's groups ties ops to steps: the device runs each step 150 us after the host.
+/// Only XProf's groups link ops to steps here: the device runs each step 150 us after the host.
 #[test]
 fn groups_of_xprof_tie_ops_to_steps() {
     let mut b = trace::TraceBuilder::new();
@@ -180,7 +181,7 @@ fn numbers_that_begin_again_are_steps_all_the_same() {
     assert!(has(&profile, "step_numbers_repeat") && profile.steps.iter().all(|step| step.name.is_none()));
 }
 
-/// A number that never changes, on PyTorch's side.
+/// A step number that never changes, in a PyTorch trace.
 #[test]
 fn a_number_that_never_changes_is_no_reason_to_drop_annotations() {
     let mut b = trace::TraceBuilder::new();
@@ -214,12 +215,12 @@ fn the_last_step_ends_when_it_ends() {
     }
     let long = one.profile();
     assert_eq!((long.step_timing.num_steps_counted, long.step_timing.avg_step_time_us), (Some(1), Some(9500.0)));
-    // A trailing annotation without ops ends the step before it, and is none that counts.
+    // A trailing annotation without ops ends the previous step, and is not counted as a step.
     one.range("ProfilerStep#2", 10_000, 50);
     let two = one.profile();
     assert_eq!((two.step_timing.num_steps_counted, two.step_timing.avg_step_time_us), (Some(1), Some(10_000.0)));
     assert_eq!(two.throughput.steps_per_sec, Some(100.0));
-    // Nor is one with a few ops of the next step.
+    // The same holds for an annotation with only a few ops of the next step.
     one.kernel("gemm", 7, 100, 10_010, (10_020, 10));
     assert_eq!(one.profile().step_timing.avg_step_time_us, Some(10_000.0));
 }
@@ -241,7 +242,7 @@ fn an_empty_step_keeps_its_length() {
 
 #[test]
 fn steps_that_are_plainly_there_are_found() {
-    // Annotations of a server, whose numbers differ; the thread has no name.
+    // Annotations of a server, with different numbers. The thread has no name.
     let mut serving = Kineto::default();
     for step in 0..8 {
         serving.range(&format!("step[DECODE bs={}]", 64 - step % 3), step * 1000, 950);
@@ -251,7 +252,7 @@ fn steps_that_are_plainly_there_are_found() {
     assert_eq!(found.step_timing.step_marker.as_deref(), Some("step[DECODE bs=#] ranges"));
     assert_eq!((found.step_timing.num_steps, found.step_timing.avg_step_time_us), (8, Some(1000.0)));
 
-    // Numbered layers of one step are no steps.
+    // Numbered layers of one step are not steps.
     let mut layers = Kineto::default();
     for layer in 0..8 {
         layers.range(&format!("decoder_layer_{layer}"), layer * 1000, 950);
@@ -259,7 +260,7 @@ fn steps_that_are_plainly_there_are_found() {
     }
     assert_eq!(layers.profile().step_timing.step_count_source, "unknown");
 
-    // An optimizer's call in each step.
+    // One call of the optimizer per step.
     let mut training = Kineto::default();
     for step in 0..5 {
         training.range("Optimizer.zero_grad#SGD.zero_grad", step * 1000, 20);
@@ -269,7 +270,7 @@ fn steps_that_are_plainly_there_are_found() {
     let found = training.profile();
     assert_eq!((found.step_timing.num_steps, found.step_timing.avg_step_time_us), (5, Some(1000.0)));
 
-    // Calls of a runtime with no device work in them.
+    // Runtime calls without device work.
     let mut freeing = Kineto::default();
     for kernel in 0..60 {
         freeing.kernel("gemm", 7, kernel, kernel * 200, (kernel * 200 + 20, 150));

@@ -1,4 +1,5 @@
-//! Which parameters a training step trains, against arrays that JAX compared before and after a step (tests/data/freezing).
+//! Parameters that a training step trains, compared with arrays that JAX compared before and after a step
+//! (tests/data/freezing).
 
 use std::io::Read;
 use std::path::PathBuf;
@@ -19,7 +20,7 @@ fn module(case: &str) -> hlo::Module {
 }
 
 #[test]
-fn what_a_step_trains_is_what_it_changes() {
+fn trained_parameters_are_those_that_the_step_changes() {
     let truth: Value = serde_json::from_str(&std::fs::read_to_string(folder().join("truth.json")).unwrap()).unwrap();
     let truth = truth.as_object().unwrap();
     assert!(truth.len() >= 10);
@@ -33,7 +34,7 @@ fn what_a_step_trains_is_what_it_changes() {
         let found = found.unwrap_or_else(|| panic!("{case}: nothing was found"));
         let count = |key: &str| expected[key].as_u64();
         if case == "sharded" {
-            // Not everything is known of parts, and nothing wrong is said.
+            // For partial programs not everything is known, but nothing wrong is reported.
             assert!(found.trained_arrays >= 2 && Some(found.trained_arrays) <= count("trained_arrays"), "{found:?}");
             assert!(found.frozen.iter().all(|name| name.starts_with("params['embed']")), "{found:?}");
             assert_eq!((found.trained_params, found.frozen_params), (None, None));
@@ -44,7 +45,7 @@ fn what_a_step_trains_is_what_it_changes() {
         assert_eq!(found.trained_params, count("trained_params"), "{case}");
         assert_eq!(found.frozen_params, count("frozen_params"), "{case}");
         let scopes: Vec<&str> = expected["frozen"].as_array().unwrap().iter().map(|it| it.as_str().unwrap()).collect();
-        // An argument that is frozen as a whole stands for all its scopes.
+        // An argument that is completely frozen stands for all its scopes.
         if case == "separate_donated" {
             assert_eq!(found.frozen, ["frozen"]);
         } else {
@@ -57,7 +58,7 @@ fn what_a_step_trains_is_what_it_changes() {
     }
 }
 
-/// The module lets arguments and results share buffers exactly where it was compiled to.
+/// The module shares buffers between arguments and results exactly where it was compiled to.
 #[test]
 fn shared_buffers_are_read() {
     let all = |case: &str| {
@@ -68,7 +69,7 @@ fn shared_buffers_are_read() {
 }
 
 #[test]
-fn a_damaged_module_tells_nothing_wrong() {
+fn a_damaged_module_gives_no_wrong_results() {
     let file = std::fs::File::open(folder().join("several_steps.pb.gz")).unwrap();
     let mut bytes = Vec::new();
     flate2::read::GzDecoder::new(file).read_to_end(&mut bytes).unwrap();

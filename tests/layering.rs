@@ -1,11 +1,11 @@
-//! What Cargo cannot hold about the layers of the library (ARCHITECTURE.md, invariants 1 and 2).
+//! Layering rules of the library that Cargo cannot enforce (ARCHITECTURE.md, invariants 1 and 2).
 //!
-//! Which crate may use which is said by their `Cargo.toml`; that the arrows point downward is held here, as is what no
-//! crate may use at all.
+//! The crates' `Cargo.toml` files state which crate uses which. These tests check that dependencies point downward, and that
+//! no crate uses forbidden features.
 
 use std::path::{Path, PathBuf};
 
-/// The crates of the library, lowest first: each may use those before it.
+/// The library's crates, lowest first. Each may use those before it.
 const FLOORS: &[&str] = &[
     "fields-derive",
     "base",
@@ -25,14 +25,14 @@ const FLOORS: &[&str] = &[
 /// Crates for tests and the benchmark only.
 const FOR_TESTS: &[&str] = &["wire-writer"];
 
-/// Crates that may not use each other though one is lower: decoders and measurements know of traces only.
+/// Crates that may not use each other although one is lower: decoders and metrics only share traces.
 const APART: &[(&str, &str)] = &[("metrics", "input"), ("insight", "input"), ("compare", "metrics"), ("view", "input")];
 
 fn root() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// The library's own crates that the crate `name` uses, but for its tests.
+/// Returns the library's crates that the crate `name` uses, except in its tests.
 fn used_by(name: &str) -> Vec<String> {
     let path = root().join("crates").join(name).join("Cargo.toml");
     let text = std::fs::read_to_string(&path).expect("every crate has a Cargo.toml");
@@ -94,7 +94,7 @@ fn read(file: &Path) -> String {
     std::fs::read_to_string(file).expect("the sources are text")
 }
 
-/// Every source file in these folders.
+/// Returns every source file in these folders.
 fn sources(folders: &[&str]) -> Vec<PathBuf> {
     let mut folders: Vec<PathBuf> = folders.iter().map(|folder| root().join(folder)).collect();
     let mut found = Vec::new();

@@ -1,5 +1,5 @@
-//! What a run loses, told once and by its cause: late devices without replica groups, long steps, waits of host and devices, and work
-//! outside of the window. The truths are sums over the events as they are written.
+//! Lost time in a run is reported once, with its cause: late devices without replica groups, long steps, waits of host and
+//! devices, and work outside the window. The truths are sums over the events as written.
 
 use crate::support::chrome::ChromeTrace;
 use crate::support::{open, tpu};
@@ -24,7 +24,7 @@ fn finding<'p>(profile: &'p UnifiedProfile, id: &str) -> &'p Finding {
     found.unwrap_or_else(|| panic!("no {id} in {:#?}", fired(profile)))
 }
 
-/// A column of the checklist's row.
+/// Returns a column of a row in the checklist.
 fn check(session: &mut Session, id: &str, column: &str) -> String {
     let table = session.table(0, &Settings::default(), TableName::Checklist, "", &Query::default()).unwrap();
     let place = |key: &str| table.columns.iter().position(|column| column.key == key).unwrap();
@@ -41,8 +41,8 @@ fn near(value: Option<f64>, truth: f64) {
 
 // Late devices.
 
-/// In all 48 all-reduces of the example the last chip comes last. Of the counted steps 2 to 7: `duration - shortest duration`, and the
-/// shortest duration once a chip, summed over the events of the file by a script.
+/// In all 48 all-reduces of the example, the last chip arrives last. For the counted steps 2 to 7, a script summed the
+/// events of the file: `duration - shortest duration`, and the shortest duration once per chip.
 #[test]
 fn the_last_chip_of_the_example_is_named() {
     let (_, profile) = read(&tpu::trace().0);
@@ -53,8 +53,8 @@ fn the_last_chip_of_the_example_is_named() {
     assert!(profile.not_measured.iter().all(|it| it.field != "communication.wait_time_us"));
 }
 
-/// Runs of an all-reduce of four GPUs, 1 ms apart: when each device starts, and that all end 400 us after the run began. `lacks` leaves a
-/// run of a device out.
+/// Builds runs of an all-reduce on four GPUs, 1 ms apart. `starts` are the starts on each device, and all devices end 400 us
+/// after the run began. `lacks` removes a run on one device.
 fn gpus(programs: &[&str], starts: [u64; 4], lacks: Option<(u32, u64)>) -> String {
     let mut json = ChromeTrace::new();
     for device in 0..4 {
@@ -82,7 +82,8 @@ fn gpus_without_replica_groups_wait_for_the_last_one() {
     let (_, profile) = read(&gpus(&["jit_f"], [0, 30, 200, 10], None));
     let found = profile.communication.unwrap();
     assert_eq!((found.straggler.as_deref(), found.straggler_percent), (Some("/device:GPU:2"), Some(100.0)));
-    // The ops repeat six times, of which five are whole steps: 200 + 170 + 190 waited, four times 200 of transfer.
+    // The ops repeat six times, which gives five complete steps: 200 + 170 + 190 us of waiting, and four times 200 us of
+    // transfer.
     near(found.wait_time_us, 5.0 * 560.0);
     near(found.transfer_time_us, 5.0 * 800.0);
 }
@@ -101,7 +102,8 @@ fn each_program_is_matched_by_itself_and_a_missing_run_is_left_out() {
 
 // Long steps.
 
-/// Steps 3 and 7 wait for their batches: their `data_loading` takes 8,419 and 8,644 us by the file, those of the others 550 to 650 us.
+/// Steps 3 and 7 wait for their batches: their `data_loading` takes 8,419 and 8,644 us in the file, and that of the other
+/// steps 550 to 650 us.
 #[test]
 fn the_input_stalls_of_the_example_are_a_finding() {
     let (mut session, profile) = read(&tpu::trace().0);
@@ -115,7 +117,7 @@ fn the_input_stalls_of_the_example_are_a_finding() {
     assert_eq!(check(&mut session, "input", "remedy"), found.remedy);
 }
 
-/// Steps of 1 ms on one GPU: 100 us in `load_batch` (in step 5 600 us), then an op of 800 us (in step 8 of 1,700 us).
+/// Steps of 1 ms on one GPU: 100 us in `load_batch` (600 us in step 5), then an op of 800 us (1,700 us in step 8).
 #[test]
 fn losses_have_their_causes_and_the_largest_is_first() {
     let mut json = ChromeTrace::new();
@@ -144,8 +146,8 @@ fn losses_have_their_causes_and_the_largest_is_first() {
 
 // Host and devices.
 
-/// Steps of 1 ms whose op takes 150 us; for 800 us of each, the host is in `python`, a list of names and lengths in us, and another thread
-/// in `behind`.
+/// Builds steps of 1 ms with an op of 150 us. For 800 us of each step, the host is in `python`, a list of names with lengths
+/// in us, and another thread is in `behind`.
 fn waiting(python: &[(&str, u64)], behind: Option<&str>) -> String {
     let mut json = ChromeTrace::new();
     json.process(1, "/device:GPU:0");
@@ -172,7 +174,7 @@ fn waiting(python: &[(&str, u64)], behind: Option<&str>) -> String {
     json.finish()
 }
 
-/// The findings about idle time: there is one.
+/// Returns the only finding about idle time.
 fn idle(profile: &UnifiedProfile) -> &Finding {
     let ids = ["host_overhead", "low_device_utilization", "idle_gaps", "many_small_kernels", "data_loading"];
     let found: Vec<&Finding> = fired(profile).into_iter().filter(|it| ids.contains(&it.id.as_str())).collect();
@@ -181,7 +183,7 @@ fn idle(profile: &UnifiedProfile) -> &Finding {
 }
 
 #[test]
-fn what_host_and_devices_wait_for_is_named() {
+fn waits_of_host_and_devices_are_named() {
     let frames = [("$array.py:645 block_until_ready", 800)];
     let (_, profile) = read(&waiting(&frames, Some("BufferSequencingEvent::Execute")));
     let found = idle(&profile);
@@ -201,7 +203,7 @@ fn a_wait_of_the_runtime_and_a_copy_are_named_too() {
     let found = idle(&profile);
     assert!(found.title.contains("wait for transfers (async_copy_to_device)"), "{}", found.title);
     assert!(!found.remedy.contains("do not read results"), "{}", found.remedy);
-    // Nothing shows what the host waits for: no advice to wait less.
+    // Nothing shows what the host waits for, so there is no advice to wait less.
     let (_, profile) = read(&waiting(&[("cudaStreamSynchronize", 800)], None));
     let found = idle(&profile);
     assert!(found.title.starts_with("Devices and host both wait"), "{}", found.title);
@@ -216,16 +218,16 @@ fn the_host_is_named_by_whatever_the_file_has() {
     assert!(!found.message.contains("annotated"), "{}", found.message);
     assert!(found.message.contains("in bind (thread python) for 58"), "{}", found.message);
     assert!(found.remedy.contains("do not read results"), "{}", found.remedy);
-    // A thread of the runtime, and nothing of Python.
+    // A thread of the runtime, and no Python.
     let (_, profile) = read(&waiting(&[], Some("Allocate")));
     let found = idle(&profile);
     assert!(found.message.contains("in Allocate (thread se_gpu_worker) for 88"), "{}", found.message);
-    // Nothing at all.
+    // No events at all.
     let (_, profile) = read(&waiting(&[], None));
     assert!(idle(&profile).message.contains("in no recorded event for 9"), "{}", idle(&profile).message);
 }
 
-/// The annotation that marks the steps lasts through each of them: that the host is in it is no cause.
+/// The annotation that marks the steps covers each of them, so the host being in it is not a cause.
 #[test]
 fn the_annotation_of_the_step_is_no_cause() {
     let mut json = ChromeTrace::new();
@@ -235,7 +237,7 @@ fn the_annotation_of_the_step_is_no_cause() {
     json.thread(701, 1, "python");
     for step in 0..12_u64 {
         let at = 1000 * US * (step + 1);
-        // One step is longer, by idle time.
+        // One step is longer because of idle time.
         let late = if step == 7 { 0 } else { 200 * US };
         json.event((701, 1), "train", at, 995 * US, &[("step_num", &step.to_string())]);
         let id = step.to_string();
@@ -251,9 +253,9 @@ fn the_annotation_of_the_step_is_no_cause() {
     }
 }
 
-// Outside of the window.
+// Work outside the window.
 
-/// Four annotated steps with 1 ms of work each, then 200 ms of work without annotation.
+/// Four annotated steps with 1 ms of work each, then 200 ms of work without an annotation.
 #[test]
 fn work_outside_of_the_steps_is_a_finding() {
     let mut json = ChromeTrace::new();

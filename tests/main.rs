@@ -1,5 +1,5 @@
-//! The tests of the library and of the command line, of which one program is built: each file is a module, and `cargo nextest run steps::` runs
-//! the tests of one.
+//! The tests of the library and the command line, built as one program. Each file is a module: `cargo nextest run steps::`
+//! runs the tests of one file.
 
 #![allow(clippy::unwrap_used, clippy::indexing_slicing)]
 

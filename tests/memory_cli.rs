@@ -1,15 +1,15 @@
-//! The command line on files of memory: by themselves, and beside profiles.
+//! The command line on memory files: alone, and next to profiles.
 
 use std::path::Path;
 
 use crate::support::{cli, samples};
 use serde_json::Value;
 
-/// The programs that `crossprof table program-memory` prints of a folder.
+/// Returns the programs that `crossprof table program-memory` prints for a folder.
 fn programs(folder: &Path) -> Vec<Value> {
     let output = cli::crossprof(folder, &["table", "program-memory", "--format", "json", "."]);
     assert!(output.status.success(), "{}", cli::stderr(&output));
-    // Several runs would be a line each.
+    // Several runs would print one line each.
     let table: Value = serde_json::from_str(&cli::stdout(&output)).unwrap();
     table.as_array().unwrap().clone()
 }

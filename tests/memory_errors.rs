@@ -1,4 +1,4 @@
-//! The text of an out-of-memory error as a file: tables, profile and findings of it, and what becomes of other texts.
+//! The text of an out-of-memory error as an input file: its tables, profile and findings, and the handling of other texts.
 
 use std::io::Write;
 use std::process::{Command, Stdio};
@@ -7,7 +7,7 @@ use crate::support::open;
 use crossprof::{Query, Session, Settings, TableName, UnifiedProfile};
 use serde_json::Value;
 
-/// As a TPU's compiler writes it, with what a log has around it.
+/// An error of a TPU's compiler, with the surrounding lines of a log.
 const TPU: &str = r#"step 1 of 1000
 XlaRuntimeError: RESOURCE_EXHAUSTED: XLA:TPU compile permanent error. Ran out of memory in memory space hbm. Used 18.50G of 15.48G hbm. Exceeded hbm capacity by 3.02G.
 
@@ -43,7 +43,7 @@ fn table(session: &mut Session, name: TableName, variant: &str) -> Vec<Value> {
 fn tables_hold_what_the_text_lists() {
     let mut session = open("train.log", TPU.as_bytes());
     let buffers = table(&mut session, TableName::Buffers, "");
-    // 16777216 rows, each filled up to 128 lanes of four bytes.
+    // 16777216 rows, each padded to 128 lanes of four bytes.
     let bytes: Vec<u64> = buffers.iter().map(|row| row["bytes"].as_u64().unwrap()).collect();
     assert_eq!(bytes, [16_777_216 * 128 * 4, 32768 * 32768 * 2]);
     assert_eq!((&buffers[0]["class"], &buffers[1]["class"]), (&Value::from("activation"), &Value::from("parameter")));
@@ -59,7 +59,7 @@ fn tables_hold_what_the_text_lists() {
     }
     let programs = table(&mut session, TableName::ProgramMemory, "");
     let [program] = programs.as_slice() else { panic!("one report") };
-    // The text's number beside ours: 18.50 GiB needed, 10 GiB of it listed.
+    // The text's number and crossprof's: 18.50 GiB needed, of which 10 GiB are listed.
     assert_eq!(program["peak_heap_bytes"].as_u64(), Some((18.5 * (1u64 << 30) as f64) as u64));
     assert_eq!(program["listed_bytes"].as_u64(), Some(10 << 30));
 }
@@ -68,7 +68,7 @@ fn profile(text: &str) -> UnifiedProfile {
     open("train.log", text.as_bytes()).report(0, &Settings::default()).unwrap()
 }
 
-/// The finding about the error of a text: its title and message.
+/// Returns the title and message of the finding about an error text.
 fn finding(text: &str) -> String {
     let profile = profile(text);
     let fired: Vec<_> = profile.findings.iter().filter(|it| it.severity.label() != "not_checked").collect();
@@ -97,7 +97,7 @@ fn padding_without_which_the_program_fits_is_the_cause() {
     assert_eq!(profile.provenance[0].format, "out_of_memory_error");
 }
 
-/// As the text of a TPU's compiler that needs 64 GiB, of which 896 MiB are values.
+/// An error of a TPU's compiler that needs 64 GiB, of which 896 MiB are values.
 const PADDED: &str = r#"RuntimeError: Resource exhausted: Ran out of memory in memory space hbm. Used 64.00G of 15.48G hbm. Exceeded hbm capacity by 48.52G.
 
 Total hbm usage >= 64.52G:
@@ -129,7 +129,7 @@ fn the_text_adds_up_its_padding_itself() {
         PADDED.lines().map(|line| format!("2020-05-04 09:05:40.719: E 1578 xla_util.cc:76] {line}\n")).collect();
     let quoted = format!("[{{\"textPayload\": {}, \"severity\": \"ERROR\"}}]", serde_json::to_string(PADDED).unwrap());
     for text in [PADDED, &prefixed, &quoted] {
-        // 64.00 GiB - 896 MiB, of 64.00 GiB.
+        // 64.00 GiB - 896 MiB of 64.00 GiB.
         assert_says(
             text,
             &["98.6 % of the program's memory is padding", "64.0 GiB of 15.5 GiB HBM", "63.1 GiB", "896 MiB"],
@@ -163,7 +163,7 @@ Peak buffers:
 \t\t==========================
 "#;
     assert_says(gpu, &["Memory ran out although the program is small", "12.0 MiB", "6.00 MiB"]);
-    // With the allocator's words: 9 of 16 GiB in use are not the program's.
+    // With the allocator's numbers: 9 of the 16 GiB in use do not belong to the program.
     let in_use = "Limit: 17179869184\nInUse: 17179869000\n";
     assert_says(
         &format!("{in_use}{gpu}"),
@@ -174,7 +174,7 @@ Peak buffers:
 }
 
 #[test]
-fn errors_of_one_line_state_what_was_asked_and_what_was_free() {
+fn one_line_errors_state_requested_and_free_memory() {
     assert_says(
         "RESOURCE_EXHAUSTED: Error allocating device buffer: Attempting to allocate 180.59M. That was not possible. There are \
          142.58M free.; (0x3x0_HBM1): while running replica 0 and partition 0 of a replicated computation",
@@ -200,7 +200,7 @@ fn errors_of_one_line_state_what_was_asked_and_what_was_free() {
          2022-10-25 21:52:08.220328: W external/org_tensorflow/tensorflow/tsl/framework/bfc_allocator.cc:491] **____*****\n",
         &["An allocation of 27.9 GiB failed on GPU_1_bfc"],
     );
-    // Of 12 GiB, 10 are in use.
+    // 10 of 12 GiB are in use.
     assert_says(
         "W bfc_allocator.cc:501] Allocator (GPU_0_bfc) ran out of memory trying to allocate 2.00GiB (rounded to 2147483648)\nStats:\n\
          Limit: 12884901888\nInUse: 10737418240\nLargestFreeBlock: 536870912\n",
@@ -215,7 +215,7 @@ fn errors_of_one_line_state_what_was_asked_and_what_was_free() {
 }
 
 #[test]
-fn a_text_that_says_it_ran_out_is_never_plain_text() {
+fn a_text_about_exhausted_memory_is_never_plain_text() {
     for text in [
         "RESOURCE_EXHAUSTED: no more\n",
         "E0000 CUDA_ERROR_OUT_OF_MEMORY: out of memory\n",
@@ -225,7 +225,7 @@ fn a_text_that_says_it_ran_out_is_never_plain_text() {
     ] {
         assert_says(text, &["ran out"]);
     }
-    // Far behind in a file, and in a log of JSON.
+    // Far from the start of a file, and in a JSON log.
     let line = "{\"message\":\"step 1\",\"severity\":\"INFO\"}\n";
     let far =
         format!("{}{{\"message\":\"RESOURCE_EXHAUSTED: Attempting to allocate 1.50G.\"}}\n", line.repeat(300_000));
@@ -268,7 +268,7 @@ fn standard_input_is_read() {
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
-    // More than is looked at before it is known what the input holds.
+    // More bytes than are inspected before the kind of the input is known.
     let text = format!("{}{TPU}", "step 1 loss 3.2\n".repeat(10_000));
     child.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
     let output = child.wait_with_output().unwrap();

@@ -1,4 +1,4 @@
-//! The page of memory: its charts add up to its figures, for programs that JAX compiled and for every real profile.
+//! The memory page: its charts add up to its figures, for programs that JAX compiled and for every real profile.
 
 use crate::support::{samples, xprof};
 use crossprof::pages::{Block, Icicle, Page, PageQuery, Scatter, View};
@@ -15,7 +15,7 @@ fn figure(page: &Page, label: &str) -> Option<f64> {
         Block::Figures { figures } => Some(figures),
         _ => None,
     });
-    // Figures of a program come last.
+    // The figures of a program come last.
     figures.flatten().rfind(|figure| figure.label == label)?.value
 }
 
@@ -23,7 +23,7 @@ fn scatters(page: &Page) -> Vec<&Scatter> {
     page.blocks.iter().filter_map(|block| if let Block::Scatter(it) = block { Some(it) } else { None }).collect()
 }
 
-/// Children of every span add up to it where all are shown.
+/// Checks that the children of every span add up to it, if all are shown.
 fn adds_up(icicle: &Icicle) {
     let mut sums = vec![0.0; icicle.nodes.len()];
     for node in &icicle.nodes {
@@ -37,7 +37,7 @@ fn adds_up(icicle: &Icicle) {
     }
 }
 
-/// No two rectangles share a byte at one time.
+/// Checks that no two rectangles share a byte at the same time.
 fn is_free_of_overlap(map: &Scatter) {
     let rects: Vec<_> = map.points.iter().map(|point| (point, point.extent.unwrap())).collect();
     for (at, (a, (aw, ah))) in rects.iter().enumerate() {
@@ -48,7 +48,7 @@ fn is_free_of_overlap(map: &Scatter) {
     }
 }
 
-/// The charts of a program add up to its figures: how many were looked at.
+/// Checks that the charts of a program add up to its figures. Returns the number of charts.
 fn look(page: &Page) -> usize {
     let Some(peak) = figure(page, "Peak by XLA").and(figure(page, "Peak")) else { return 0 };
     for block in &page.blocks {
@@ -91,7 +91,7 @@ fn charts_of_a_program_add_up_to_its_figures() {
     let names: Vec<String> = choice.values.iter().map(|(name, _)| name.clone()).collect();
     let looked: usize = names.iter().map(|name| look(&page(&mut session, &[("program", name)]))).sum();
     assert_eq!(looked, 5);
-    // Another program has other figures.
+    // Another program has different figures.
     let peaks: Vec<f64> =
         names.iter().map(|name| figure(&page(&mut session, &[("program", name)]), "Peak").unwrap()).collect();
     assert!(peaks.is_sorted_by(|a, b| a >= b) && peaks[0] > peaks[4], "{peaks:?}");
@@ -106,7 +106,7 @@ fn pages_of_real_profiles_add_up() {
         let page = page(&mut session, &[]);
         programs += look(&page);
         for chart in scatters(&page).into_iter().filter(|chart| chart.title.starts_with("Memory in use over time")) {
-            // The peak stands on the curve.
+            // The peak is on the curve.
             let peak = &chart.points[0];
             assert!(chart.lines[0].points.contains(&(peak.x, peak.y)), "{folder}: {}", chart.title);
             curves += 1;

@@ -1,4 +1,4 @@
-//! Memory over time against XProf's memory profile, for every real profile that its output is there of.
+//! Memory over time compared with XProf's memory profile, for every real profile with XProf's output.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,7 @@ use crossprof::tables::AreaQuery;
 use crossprof::{Query, Settings, TableName};
 use serde_json::Value;
 
-/// The counters of the timeline of a folder's xplane, by name: samples and largest value.
+/// Returns the counters of the timeline of a folder's xplane file, by name: number of samples and largest value.
 fn counters(folder: &str) -> BTreeMap<String, (u64, f64)> {
     let mut session = xprof::open(&xprof::xplane(folder));
     let (everything, query) = (AreaQuery::default(), Query::default());
@@ -51,7 +51,7 @@ fn the_timeline_counts_memory_as_xprof_does() {
     assert!(compared >= 3, "{compared} allocators");
 }
 
-/// Looks at the allocators of a folder's xplane, and at them with times as XProf has them.
+/// Calls `look` with the allocators of a folder's xplane file: ours, and with times as in XProf.
 fn with_allocators(folder: &str, look: impl FnOnce(&[Allocator], &[Allocator])) {
     let mut session = xprof::open(&xprof::xplane(folder));
     let ours = &session.memory(0, &Settings::default()).unwrap().allocators;
@@ -59,12 +59,12 @@ fn with_allocators(folder: &str, look: impl FnOnce(&[Allocator], &[Allocator])) 
     look(ours, &as_xprof);
 }
 
-/// A number, which XProf writes as text where it has 64 bits.
+/// Reads a number. XProf writes 64-bit numbers as text.
 fn int(value: &Value) -> i64 {
     value.as_i64().unwrap_or_else(|| value.as_str().unwrap().parse().unwrap())
 }
 
-/// What an event says of its allocator.
+/// Returns the allocator statistics in an event.
 fn stats(event: &AllocatorEvent) -> [i64; 4] {
     let all = [event.reserved_bytes, event.in_use_bytes, event.available_bytes, event.lifetime_peak_bytes];
     all.map(u64::cast_signed)
@@ -118,7 +118,7 @@ fn every_event_and_summary_is_that_of_xprof() {
                 assert_eq!(allocator.events[peak].time.as_ps(), int(&summary["peakStatsTimePs"]), "{folder} {name}");
                 compared += 1;
             }
-            // Ours have the same events and peaks, at times of the capture.
+            // Our allocators have the same events and peaks, at times of the capture.
             assert_eq!(ours.len(), as_xprof.len(), "{folder}");
             for (own, theirs) in ours.iter().zip(as_xprof) {
                 let (a, b) = (&own.events[own.peak().unwrap()], &theirs.events[xprof_mode::peak(theirs).unwrap()]);
@@ -136,7 +136,7 @@ fn every_event_and_summary_is_that_of_xprof() {
 
 #[test]
 #[ignore = "reads real profiles"]
-fn what_is_listed_at_the_peak_is_what_xprof_lists() {
+fn buffers_listed_at_the_peak_match_xprof() {
     let mut rows = 0;
     for folder in xprof::folders("memory_profile") {
         let output = xprof::output(&folder, "memory_profile");
@@ -181,7 +181,7 @@ fn what_is_listed_at_the_peak_is_what_xprof_lists() {
                 found.extend(special(listed.stack_bytes, "stack"));
                 found.sort_by_key(|row| (-row.0, -row.1, row.2.clone()));
                 assert_eq!(found, theirs, "{folder} {}", allocator.name);
-                // Ours accounts for all that is in use.
+                // Our numbers account for all memory in use.
                 let allocator = own.iter().find(|it| (&it.name, it.host) == (&allocator.name, allocator.host)).unwrap();
                 let peak = allocator.peak().unwrap();
                 let contents = allocator.contents(peak);

@@ -1,4 +1,4 @@
-//! The section `memory` of the unified profile: against XProf's memory profile, against XLA, and read back.
+//! The section `memory` of the unified profile, compared with XProf's memory profile and with XLA, and read back.
 
 use crate::support::{load, samples, xprof};
 use crossprof::{Session, Settings, UnifiedProfile, export};
@@ -60,9 +60,9 @@ fn a_training_step_keeps_activations() {
     let programs = &profile.memory.as_ref().unwrap().programs;
     let train = programs.iter().find(|program| program.module.starts_with("jit_train(")).unwrap();
     let class = |name: &str| train.by_class.iter().find(|class| class.class == name).map_or(0, |class| class.bytes);
-    // Eight matrices of 256 x 1024 numbers, their new values and a scalar that XLA rounds to 64 bytes; 2048 rows of input.
+    // Eight matrices of 256 x 1024 numbers, their new values, a scalar that XLA rounds to 64 bytes, and 2048 rows of input.
     assert_eq!((class("parameter"), class("input")), (8 << 20, 2 << 20));
-    // Each of four blocks keeps tanh's result, 2048 x 1024 numbers, for its gradient.
+    // Each of four blocks keeps the result of tanh, 2048 x 1024 numbers, for its gradient.
     assert!(class("activation") >= 4 * (8 << 20), "{:?}", train.by_class);
 }
 
@@ -76,7 +76,7 @@ fn it_is_read_back_as_it_was_written() {
 }
 
 #[test]
-fn what_is_absent_says_how_to_record_it() {
+fn absent_data_comes_with_advice_on_recording_it() {
     let cpu =
         samples::files(&samples::root().join("tests/data/jax-cpu-train"), &[".xplane.pb", ".xplane.pb.gz"]).remove(0);
     let profile = report(&[("a.xplane.pb".to_owned(), std::fs::read(cpu).unwrap())]);
@@ -97,7 +97,7 @@ fn what_is_absent_says_how_to_record_it() {
     );
 }
 
-/// The peaks of XProf's snapshots: the most of heap and stack together, with what was free then.
+/// The peaks of XProf's snapshots: the maximum of heap and stack together, with the free memory at that time.
 #[test]
 #[ignore = "reads real profiles"]
 fn peaks_of_devices_are_those_of_xprof() {

@@ -1,5 +1,5 @@
-//! The memory of compiled programs against XProf's memory viewer, field by field, for every real profile that its output is there
-//! of.
+//! The memory of compiled programs compared with XProf's memory viewer, field by field, for every real profile with XProf's
+//! output.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -10,10 +10,10 @@ use crossprof::memory::{Category, MAIN, ProgramMemory, SpaceMemory, blocks};
 use crossprof::{Settings, TableName};
 use serde_json::Value;
 
-/// XProf merges buffers below this many bytes.
+/// XProf merges buffers smaller than this, in bytes.
 const SMALL: u64 = 16384;
 
-/// Its outputs: `(folder, program, output)`.
+/// Returns XProf's outputs: `(folder, program, output)`.
 fn outputs() -> Vec<(String, String, Value)> {
     let mut found = Vec::new();
     for path in samples::files(&samples::traces(), &[".json"]) {
@@ -27,7 +27,7 @@ fn outputs() -> Vec<(String, String, Value)> {
     found
 }
 
-/// Looks at the program of this name in an xplane.
+/// Calls `look` with the program of this name in an xplane file.
 fn with_program(xplane: &Path, name: &str, look: impl FnOnce(&ProgramMemory)) {
     let mut session = xprof::open(xplane);
     let looked = session.timeline(0, &Settings::default(), |context, _| {
@@ -38,7 +38,7 @@ fn with_program(xplane: &Path, name: &str, look: impl FnOnce(&ProgramMemory)) {
     looked.unwrap();
 }
 
-/// XProf's mebibytes as bytes; they are exact. A field that is 0 is not written.
+/// Converts XProf's mebibytes, which are exact, to bytes. Fields with the value 0 are absent.
 fn bytes(value: &Value) -> u64 {
     let bytes = value.as_f64().unwrap_or(0.0) * (1 << 20) as f64;
     assert_eq!(bytes.fract(), 0.0, "{value} MiB are no whole bytes");
@@ -116,7 +116,7 @@ fn alive(program: &ProgramMemory, space: &SpaceMemory) -> (BTreeSet<Alive>, u64)
 
 #[test]
 #[ignore = "reads real profiles"]
-fn what_is_alive_at_the_peak_is_what_xprof_lists() {
+fn live_buffers_at_the_peak_match_xprof() {
     let mut buffers = 0;
     for (folder, name, output) in outputs() {
         let (mut theirs, mut small) = (BTreeSet::new(), 0);

@@ -1,4 +1,4 @@
-//! What if: estimates against what XLA's compiler does when the program is really changed, and against a count by brute force.
+//! What-if estimates, compared with XLA's compiler after really changing the program, and with brute-force counts.
 
 use std::sync::Arc;
 
@@ -7,7 +7,7 @@ use crossprof::memory::{Change, Classifier, MAIN, ProgramMemory, Taken, WhatIf};
 use crossprof::{Query, Session, Settings, TableName};
 use serde_json::Value;
 
-/// Looks at a program of the fixture.
+/// Calls `look` with a program of the fixture.
 fn with<T>(name: &str, look: impl FnOnce(&ProgramMemory, &WhatIf) -> T) -> T {
     let folder = samples::root().join("tests/data/jax-cpu-memory-findings");
     let suffix = format!(".jit_{name}.cpu_after_optimizations.hlo.pb.gz");
@@ -16,7 +16,7 @@ fn with<T>(name: &str, look: impl FnOnce(&ProgramMemory, &WhatIf) -> T) -> T {
     look(&program, &WhatIf::new(&Arc::new(Classifier::new(&program))).unwrap())
 }
 
-/// Arguments, results that are none, and temporary values, as XLA reports them.
+/// Returns the bytes of arguments, results without a shared buffer, and temporary values, as reported by XLA.
 fn xla(name: &str) -> f64 {
     let path = samples::root().join("tests/data/jax-cpu-memory-findings/expected.json");
     let all: Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
@@ -25,7 +25,7 @@ fn xla(name: &str) -> f64 {
         - figure("alias_size_in_bytes")
 }
 
-/// How far an estimate is from what the compiler makes, percent.
+/// Returns the error of an estimate in percent.
 fn error(estimate: u64, truth: f64) -> f64 {
     100.0 * (estimate as f64 - truth).abs() / truth
 }
@@ -33,7 +33,7 @@ fn error(estimate: u64, truth: f64) -> f64 {
 const SCOPES: [&str; 4] = ["first", "second", "third", "fourth"];
 
 #[test]
-fn a_larger_batch_is_what_the_compiler_makes_of_it() {
+fn the_estimate_for_a_larger_batch_matches_the_compiler() {
     with("train", |_, what_if| {
         assert_eq!(what_if.batch_size(), Some(2048));
         let change = Change { batch: Some((2048, 4096)), ..Change::default() };
@@ -47,24 +47,24 @@ fn a_larger_batch_is_what_the_compiler_makes_of_it() {
 }
 
 #[test]
-fn donated_parameters_are_nearly_what_the_compiler_makes_of_it() {
+fn estimates_for_donated_parameters_are_close_to_the_compiler() {
     with("train", |_, what_if| {
         let change = Change { donated: (0..8).collect(), ..Change::default() };
         let estimate = what_if.peak_with(&change);
-        // The compiler keeps four gradients longer, which the estimate cannot know.
+        // The compiler keeps four gradients longer, which the estimate cannot predict.
         assert!(error(estimate, xla("donate")) < 10.0, "{estimate} against {}", xla("donate"));
         assert_eq!(what_if.peak_bytes() - estimate, 8 << 20, "eight parameters of a mebibyte");
     });
 }
 
 #[test]
-fn rematerialised_blocks_are_nearly_what_the_compiler_makes_of_it() {
+fn estimates_for_rematerialised_blocks_are_close_to_the_compiler() {
     with("train", |_, what_if| {
         let change = Change { rematerialized: SCOPES.map(str::to_owned).to_vec(), ..Change::default() };
         let estimate = what_if.peak_with(&change);
         assert!(error(estimate, xla("remat")) < 5.0, "{estimate} against {}", xla("remat"));
         assert!(estimate < what_if.peak_bytes() / 4 * 3);
-        // One block alone saves less than all of them, and nothing is lost.
+        // A single block saves less than all blocks, and the savings add up.
         for scope in SCOPES {
             let one = what_if.peak_with(&Change { rematerialized: vec![scope.to_owned()], ..Change::default() });
             assert!(one <= what_if.peak_bytes() && one >= estimate, "{scope}: {one}");
@@ -72,7 +72,7 @@ fn rematerialised_blocks_are_nearly_what_the_compiler_makes_of_it() {
     });
 }
 
-/// The most bytes at any event, by looking at every buffer at every event.
+/// Returns the peak in bytes, by looking at every buffer at every event.
 fn by_brute_force(taken: &[Taken], events: usize) -> u64 {
     let at = |event: usize| taken.iter().filter(|it| it.start <= event && event < it.end).map(|it| it.bytes).sum();
     (0..events).map(at).max().unwrap()
@@ -135,7 +135,7 @@ fn the_table_has_a_row_a_change() {
     assert_eq!(names(&rows("argument")).len(), 9, "each of eight parameters, and all of them");
     assert_eq!(names(&rows("batch")), ["batch=512", "batch=1024", "batch=4096", "batch=8192"]);
     assert!(names(&rows("")).contains(&"rematerialize=second".to_owned()));
-    // Four results of tanh, three sums, two products and the gradient of the loss.
+    // Four results of tanh, three sums, two products, and the gradient of the loss.
     assert_eq!(rows("buffer").len(), 10);
     let both = rows("rematerialize=first,second,third,fourth; donate=0");
     assert_eq!(names(&both), ["rematerialize=first,second,third,fourth; donate=0"]);

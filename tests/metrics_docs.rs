@@ -1,7 +1,8 @@
-//! docs/metrics.md lists every field of the report and every column of every table with its definition.
+//! docs/metrics.md defines every field of the report and every column of every table.
 //!
-//! Definitions are the doc comments of the report's fields and the declarations of columns. Between `<!-- fields: steps -->` (a
-//! field of the profile with all below it) or `<!-- columns: ops -->` (a table) and `<!-- end -->` the document is made of them.
+//! The definitions come from the doc comments of the report's fields and from the declarations of columns. They are inserted
+//! between `<!-- fields: steps -->` (a field of the profile with everything below it) or `<!-- columns: ops -->` (a table)
+//! and `<!-- end -->`.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +13,7 @@ use crossprof::tables::columns_of;
 use crossprof::{Column, TableName};
 use serde_json::Value;
 
-/// Characters of a line at most.
+/// Maximum length of a line in characters.
 const WIDTH: usize = 150;
 
 /// Adds the paths of all leaves below `schema`.
@@ -20,7 +21,7 @@ fn leaves(schema: &Value, root: &Value, path: &str, found: &mut BTreeSet<String>
     let mut is_leaf = true;
     if let Some(name) = schema.get("$ref").and_then(Value::as_str) {
         let definition = root.pointer(name.trim_start_matches('#')).unwrap();
-        // A choice of words (a severity) is one value.
+        // An enumeration (such as a severity) is one value.
         if definition.get("properties").is_some() {
             is_leaf = false;
             leaves(definition, root, path, found);
@@ -50,19 +51,19 @@ fn leaves(schema: &Value, root: &Value, path: &str, found: &mut BTreeSet<String>
     }
 }
 
-/// Every field of the report that holds a value, with its definition, in the order of the declarations.
+/// Returns every field of the report that has a value, with its definition, in the order of the declarations.
 fn all_fields() -> Vec<(String, Definition)> {
     let mut all = Vec::new();
     fields::for_each::<UnifiedProfile>(&mut |path, definition| all.push((path.to_owned(), definition)));
     all
 }
 
-/// The name of a field of the profile: what stands first in a path.
+/// Returns the top-level field of a path.
 fn section(path: &str) -> &str {
     path.split(['.', '[']).next().unwrap()
 }
 
-/// A list entry, wrapped.
+/// Returns a list entry, wrapped.
 fn entry(text: &str) -> String {
     let (mut lines, mut line) = (String::new(), "*".to_owned());
     for word in text.split_whitespace() {
@@ -77,7 +78,8 @@ fn entry(text: &str) -> String {
     format!("{lines}{line}\n")
 }
 
-/// The entries of the fields below one of the profile. What has several places is defined in the first.
+/// Returns the entries for the fields below a top-level field. A type that occurs in several places is defined at the first
+/// one.
 fn entries_of_fields(all: &[(String, Definition)], name: &str) -> String {
     let of_section: Vec<_> = all.iter().filter(|(path, _)| section(path) == name).collect();
     let mut entries = String::new();
@@ -93,7 +95,7 @@ fn entries_of_fields(all: &[(String, Definition)], name: &str) -> String {
     entries
 }
 
-/// The entries of the columns of a table.
+/// Returns the entries for the columns of a table.
 fn entries_of_columns(table: TableName) -> String {
     let one = |column: Column| {
         let Column { key, unit, definition, source, caveat, xprof, .. } = column;
@@ -106,7 +108,7 @@ fn entries_of_columns(table: TableName) -> String {
     columns_of(table).into_iter().map(one).collect()
 }
 
-/// The document with everything between its marks made anew.
+/// Returns the document with everything between its marks generated again.
 fn renewed(document: &str) -> String {
     let all = all_fields();
     let mut sections: BTreeSet<&str> = all.iter().map(|(path, _)| section(path)).collect();
@@ -135,7 +137,7 @@ fn renewed(document: &str) -> String {
     text
 }
 
-/// After a change of a definition: `CROSSPROF_WRITE_SCHEMA=1 cargo test --test tests metrics_docs::`.
+/// To update the document after changing a definition: `CROSSPROF_WRITE_SCHEMA=1 cargo test --test tests metrics_docs::`.
 #[test]
 fn the_document_states_every_definition() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/metrics.md");

@@ -1,4 +1,4 @@
-//! Busy time, gaps and the parts of a step of random ops against a count of every microsecond.
+//! Busy time, gaps and step parts of random ops, compared with a count of every microsecond.
 
 use crossprof::insight::examine;
 use crossprof::metrics::{Run, Settings, WindowChoice};
@@ -33,13 +33,13 @@ fn profile(ops: &[Op], window: WindowChoice) -> UnifiedProfile {
     examine(&run(ops), &Settings { window, ..Settings::default() }).profile
 }
 
-/// What the device does in each microsecond: the first of compute, communication and copies that is the innermost op of
-/// some stream; 3 for nothing.
+/// Returns the device's activity in each microsecond: the first of compute, communication and copies that is the innermost
+/// op of some stream, or 3 if the device is idle.
 fn brute_force(ops: &[Op]) -> Vec<usize> {
     let innermost = |time: usize, stream: usize| {
         let covers = |op: &&(usize, Op)| op.1.0 == stream && op.1.2 <= time && time < op.1.2 + op.1.3;
         let all: Vec<(usize, Op)> = ops.iter().copied().enumerate().collect();
-        // The latest start; of equals the shortest; of equals the last in the file.
+        // The latest start wins, then the shortest op, then the last one in the file.
         let op = all.iter().filter(covers).max_by_key(|(id, op)| (op.2, std::cmp::Reverse(op.3), *id));
         op.map_or(3, |(_, op)| op.1)
     };
@@ -60,7 +60,7 @@ proptest! {
         let span = &cells[start..end];
         let gaps = (0..span.len()).filter(|&i| span[i] == 3 && (i == 0 || span[i - 1] < 3)).count();
         let Some(timeline) = &profile.timeline_analysis else {
-            // A gap lies between two ops.
+            // A gap is between two ops.
             prop_assert!(ops.len() < 2);
             return Ok(());
         };
@@ -81,7 +81,8 @@ proptest! {
         }
     }
 
-    /// A window of any range holds what a count finds in it: busy and idle time, the time of every op, and the ops that start in it.
+    /// For any range, a window contains what a count finds in it: busy and idle time, the time of every op, and the ops that
+    /// start in it.
     #[test]
     fn a_range_is_what_a_count_finds(ops in ops(), from in 0usize..350, length in 1usize..150) {
         let to = (from + length).min(ops.iter().map(|op| op.2 + op.3).max().unwrap().max(350));
@@ -91,7 +92,7 @@ proptest! {
         let device = &profile.multi_device.as_ref().unwrap().device_stats[0];
         let busy = cells.iter().filter(|&&cell| cell < 3).count() as f64;
         prop_assert_eq!((device.actual_busy_time_us, device.total_time_us), (busy, (to - from) as f64));
-        // Without the section there is no gap.
+        // Without the section there are no gaps.
         let gaps = profile.timeline_analysis.as_ref().map_or(0.0, |timeline| timeline.gaps.total_gap_time_us);
         prop_assert_eq!(gaps, (to - from) as f64 - busy);
         let overlap = |op: &Op| (op.2 + op.3).min(to).saturating_sub(op.2.max(from)) as f64;
@@ -105,7 +106,8 @@ proptest! {
         prop_assert_eq!(counted, starting);
     }
 
-    /// One step chosen is that step's row; windows that touch add up; the whole capture is all of them.
+    /// A window of one step equals that step's row, adjacent windows add up, and the whole capture is the sum of all of
+    /// them.
     #[test]
     fn windows_add_up(ops in ops()) {
         let of = |window: &str| profile(&ops, window.parse().unwrap());

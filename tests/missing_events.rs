@@ -1,13 +1,12 @@
-//! What a capture lacks is no idle time: runs without ops, launches without kernels, steps without device ops, devices of which only
-//! programs were recorded; and times that cannot be true. Each trace is written here, and what is true of it follows from how it is
-//! written.
+//! Missing events are not idle time: runs without ops, launches without kernels, steps without device ops, devices with only
+//! program events. Also impossible times. Each trace is written here, so its truths follow from the code.
 
 use crate::support;
 use crossprof::report::{Finding, FindingSeverity};
 use crossprof::{Session, Settings, UnifiedProfile};
 use serde_json::{Value, json};
 
-/// Rules that would read what is missing as idle.
+/// Rules that would misread missing events as idle time.
 const IDLE: [&str; 7] = [
     "low_device_utilization",
     "idle_gaps",
@@ -28,12 +27,12 @@ fn named(pid: i64, process: &str, threads: &[(i64, &str)]) -> Vec<Value> {
     std::iter::once(process).chain(threads.iter().map(thread)).collect()
 }
 
-/// A trace of XLA's exporter.
+/// Analyses a trace in the format of XLA's exporter.
 fn xla(events: Vec<Value>) -> UnifiedProfile {
     profile(&json!({"displayTimeUnit": "ns", "traceEvents": events}))
 }
 
-/// A trace of Kineto.
+/// Analyses a trace in the format of Kineto.
 fn kineto(events: Vec<Value>) -> UnifiedProfile {
     profile(&json!({"schemaVersion": 1, "traceEvents": events}))
 }
@@ -48,12 +47,12 @@ fn warning<'p>(profile: &'p UnifiedProfile, code: &str) -> Option<&'p crossprof:
     profile.warnings.iter().find(|warning| warning.code == code)
 }
 
-/// The sentence of a warning that is there.
+/// Returns the message of a warning, which must exist.
 fn message<'p>(profile: &'p UnifiedProfile, code: &str) -> &'p str {
     warning(profile, code).unwrap_or_else(|| panic!("no {code} in {:?}", profile.warnings)).message.as_str()
 }
 
-/// The findings that fired.
+/// Returns the findings that fired.
 fn fired(profile: &UnifiedProfile) -> impl Iterator<Item = &Finding> {
     profile.findings.iter().filter(|finding| finding.severity != FindingSeverity::NotChecked)
 }
@@ -74,7 +73,7 @@ fn near(value: f64, truth: f64) {
 
 const TPU: &[(i64, &str)] = &[(2, "XLA Modules"), (3, "XLA Ops")];
 
-/// Runs of 900 us, one each millisecond; those in `with_ops` have ten ops of 80 us, 85 us apart.
+/// Builds runs of 900 us, one per millisecond. Those in `with_ops` have ten ops of 80 us, 85 us apart.
 fn tpu_runs(pid: i64, origin: f64, runs: i64, with_ops: impl Fn(i64) -> bool) -> Vec<Value> {
     let mut events = named(pid, &format!("/device:TPU:{}", pid - 1), TPU);
     for run in 0..runs {
@@ -87,7 +86,7 @@ fn tpu_runs(pid: i64, origin: f64, runs: i64, with_ops: impl Fn(i64) -> bool) ->
     events
 }
 
-/// Ops in 3 of 10 runs: seven runs count whole, three by their ops.
+/// 3 of 10 runs have ops: the other seven count as busy for their whole length, these three by their ops.
 #[test]
 fn runs_without_ops_are_counted_and_busy() {
     for first_with_ops in [0, 4, 7] {
@@ -95,7 +94,7 @@ fn runs_without_ops_are_counted_and_busy() {
         assert!(message(&profile, "runs_without_ops").starts_with("7 of 10 module runs have no ops"), "{profile:?}");
         no_idle_finding(&profile);
         assert_eq!(profile.step_timing.avg_step_time_us, Some(1000.0));
-        // Of the counted steps (the last is cut), three have 800 us of ops where all three are among them.
+        // Among the counted steps (the last one is cut off), the runs with ops have 800 us of ops each.
         let counted = profile.step_timing.num_steps_counted.unwrap();
         let with = (first_with_ops..first_with_ops + 3).filter(|run| *run < counted as i64).count() as f64;
         near(busy(&profile), (80.0 * with + 90.0 * (counted as f64 - with)) / counted as f64);
@@ -105,7 +104,7 @@ fn runs_without_ops_are_counted_and_busy() {
 }
 
 #[test]
-fn ops_of_a_sparse_core_do_not_stand_for_those_of_its_chip() {
+fn sparse_core_ops_do_not_count_as_ops_of_their_chip() {
     let mut events = tpu_runs(1, 0.0, 6, |run| run == 0);
     events.extend(named(2, "/device:TPU:0 SparseCore 0", &[(1, "SparseCore Ops")]));
     for op in 0..2000 {
@@ -116,7 +115,7 @@ fn ops_of_a_sparse_core_do_not_stand_for_those_of_its_chip() {
     no_idle_finding(&profile);
 }
 
-/// Rows hold runs of modules only.
+/// The rows contain only module runs.
 #[test]
 fn module_runs_alone_make_a_device_busy_time_and_steps() {
     for (process, platform) in [("/device:TPU:0", "TPU"), ("/device:GPU:0", "GPU")] {
@@ -133,13 +132,14 @@ fn module_runs_alone_make_a_device_busy_time_and_steps() {
         assert!(message(&profile, "runs_without_ops").starts_with("The file has 6 module runs and no ops"));
         assert_eq!(warning(&profile, "no_device_ops"), None);
         no_idle_finding(&profile);
-        // No op is made up.
+        // No op is invented.
         assert_eq!(profile.step_timing.total_kernels, 0);
         assert!(profile.kernels.top_kernels.is_empty());
     }
 }
 
-/// Five runs of 800 us, one each millisecond, with one command buffer of 790 us each; and with its four kernels of 180 us on the stream.
+/// Builds five runs of 800 us, one per millisecond, with one command buffer of 790 us each. With `with_stream`, also its
+/// four kernels of 180 us on the stream.
 fn command_buffers(with_stream: bool) -> UnifiedProfile {
     let stream = [(20, "Stream #20(Compute)")];
     let lines = [(21, "XLA Ops"), (22, "XLA Modules")];
@@ -158,7 +158,7 @@ fn command_buffers(with_stream: bool) -> UnifiedProfile {
 }
 
 #[test]
-fn ops_inside_a_command_buffer_are_said_to_be_missing() {
+fn ops_missing_in_command_buffers_are_reported() {
     let alone = command_buffers(false);
     assert_eq!((alone.metadata.platform.as_str(), alone.metadata.num_devices), ("GPU", 1));
     assert_eq!(alone.step_timing.avg_step_time_us, Some(1000.0));
@@ -171,7 +171,7 @@ fn ops_inside_a_command_buffer_are_said_to_be_missing() {
     assert_eq!(warning(&with_kernels, "command_buffer_ops"), None);
 }
 
-/// Launches every 100 us, kernels of 60 us for those from `first` on (all but one `lost`).
+/// Builds launches every 100 us, with kernels of 60 us for those from `first` on (except `lost`).
 fn launches(first: i64, launches: i64, lost: Option<i64>) -> Vec<Value> {
     let mut events = Vec::new();
     for number in 0..launches {
@@ -193,14 +193,15 @@ fn launches_without_kernels_are_counted_and_nothing_is_judged() {
     no_idle_finding(&profile);
     let unchecked = profile.findings.iter().find(|finding| finding.id == "host_overhead").unwrap();
     assert_eq!(unchecked.severity, FindingSeverity::NotChecked);
-    // Where all have kernels the host is what the device waits for, also with one launch in a hundred lost at an edge.
+    // If all launches have kernels, the device waits for the host. This also holds if one launch in a hundred is lost at an
+    // edge.
     for (count, lost) in [(50, None), (100, Some(99))] {
         let profile = kineto(launches(0, count, lost));
         assert_eq!(warning(&profile, "launches_without_ops"), None);
         let is_judged = |finding: &Finding| ["host_overhead", "many_small_kernels"].contains(&finding.id.as_str());
         assert!(fired(&profile).any(is_judged), "{:?}", profile.findings);
     }
-    // A call that no call of its name started a kernel with is no launch that lost one.
+    // A call whose name never started a kernel is not a launch that lost its kernel.
     let mut events = launches(0, 50, None);
     for number in 0..50 {
         let args = json!({"correlation": 1000 + number});
@@ -209,7 +210,7 @@ fn launches_without_kernels_are_counted_and_nothing_is_judged() {
     assert_eq!(warning(&kineto(events), "launches_without_ops"), None);
 }
 
-/// Launches into a graph that is being recorded start nothing.
+/// Launches into a graph that is being recorded start no kernels.
 #[test]
 fn launches_that_record_a_graph_lack_nothing() {
     let recorded = |with_edges: bool| {
@@ -225,7 +226,7 @@ fn launches_that_record_a_graph_lack_nothing() {
     assert_eq!(warning(&recorded(true), "launches_without_ops"), None);
 }
 
-/// 32 numbered steps of 54 us, 55 us apart; those in `with_ops` have kernels.
+/// Builds 32 numbered steps of 54 us, 55 us apart. Those in `with_ops` have kernels.
 fn numbered_steps(with_ops: impl Fn(i64) -> bool) -> UnifiedProfile {
     let mut events = Vec::new();
     for step in 0..32 {
@@ -249,7 +250,7 @@ fn steps_without_device_ops_are_counted_and_nothing_is_judged() {
     assert_eq!(warning(&numbered_steps(|_| true), "steps_without_ops"), None);
 }
 
-/// Two files of one run, whose clocks have nothing to do with each other.
+/// Loads two files of one run whose clocks are unrelated.
 fn two_hosts(first: Vec<Value>, second: Vec<Value>) -> UnifiedProfile {
     let mut session = Session::new();
     for (host, events) in [("host0", first), ("host1", second)] {
@@ -264,18 +265,18 @@ fn two_hosts(first: Vec<Value>, second: Vec<Value>) -> UnifiedProfile {
 }
 
 #[test]
-fn hosts_with_unrelated_clocks_are_laid_over_each_other() {
+fn hosts_with_unrelated_clocks_are_aligned() {
     let by_runs = two_hosts(tpu_runs(1, 5_000_000.0, 6, |_| true), tpu_runs(2, 912_345_678.0, 6, |_| true));
     let message = message(&by_runs, "host_clocks_not_aligned");
     assert!(message.contains("aligned by 6 shared module runs"), "{message}");
-    // From the first run to the end of the last, and not the 907 s between the clocks.
+    // From the first run to the end of the last, without the 907 s between the clocks.
     near(by_runs.metadata.capture_duration_us.unwrap(), 5900.0);
     assert_eq!(by_runs.step_timing.avg_step_time_us, Some(1000.0));
     assert_eq!(warning(&by_runs, "steps_one_after_another"), None);
-    // Which host is later is not known.
+    // It is unknown which host is later.
     assert_eq!((by_runs.multi_device.unwrap().start_skew_us, by_runs.step_timing.step_start_skew_us), (None, None));
 
-    // Of kernels alone the first of each are laid over each other.
+    // If there are only kernels, the first kernels of all hosts are aligned.
     let kernels = |device: i64, origin: f64| -> Vec<Value> {
         let mut events = named(device, &format!("/device:GPU:{device}"), &[(1, "Stream #1(Compute)")]);
         for kernel in 0..20 {
@@ -307,7 +308,7 @@ fn events_without_times_do_not_decide_what_the_capture_is() {
 }
 
 #[test]
-fn ops_that_lie_inside_another_of_their_stream_are_said() {
+fn ops_inside_another_op_of_their_stream_are_reported() {
     let kernel = |name: &str, ts: f64, dur: f64, stream: i64| {
         event(name, "kernel", (0, stream), ts, dur, json!({"device": 0, "stream": stream}))
     };
@@ -317,7 +318,8 @@ fn ops_that_lie_inside_another_of_their_stream_are_said() {
     let message = message(&profile, "ops_overlap_on_stream");
     assert!(message.starts_with("3 ops are inside another op of their stream"), "{message}");
     assert!(message.contains("fmha_bwd (1.60 s) covers 3"), "{message}");
-    // On another stream it is what streams are for; that the next starts early, while the last blocks end, is no error either.
+    // Overlap on another stream is normal. It is no error either if a kernel starts early, while the last blocks of the
+    // previous one end.
     for first in [kernel("fmha_bwd", 1000.0, 1_600_000.0, 8), kernel("fmha_bwd", 1000.0, 105.0, 7)] {
         assert_eq!(warning(&with(first), "ops_overlap_on_stream"), None);
     }
@@ -343,7 +345,7 @@ fn the_delay_of_a_kernel_that_starts_before_its_launch_is_unknown() {
     assert_eq!(delays, [None; 3]);
     let finding = fired(&profile).find(|finding| finding.id == "device_clock_skew").unwrap();
     assert!(finding.message.contains("delay of 5 of 5 launches is unknown"), "{}", finding.message);
-    // The others keep theirs: 2 us from the end of the call.
+    // The other launches keep their delays: 2 us from the end of the call.
     let profile = trace(2);
     let launches = profile.launches.as_ref().unwrap();
     assert_eq!((launches.early_count, launches.avg_launch_delay_us), (2, Some(2.0)));

@@ -1,4 +1,4 @@
-//! Every throughput and ratio of a comparison, in every output, comes from the typical step that the verdict is of.
+//! Every throughput and ratio of a comparison, in every output, is based on the same typical step as the verdict.
 
 use crate::support;
 use crate::support::samples;
@@ -25,7 +25,8 @@ fn near(found: f64, truth: f64) -> bool {
     (found / truth - 1.0).abs() < 1e-9
 }
 
-/// Holds all numbers of a pair to its typical steps; returns how many were held, and whether another step time would have shown.
+/// Checks that all numbers of a pair are based on their typical steps. Returns how many were checked, and whether another
+/// step time would have been noticed.
 fn hold(subjects: [Subject; 2], tokens: f64) -> (usize, bool) {
     let found = compare(&subjects, &Options::default());
     let change = &found.step_time[0];
@@ -49,7 +50,7 @@ fn hold(subjects: [Subject; 2], tokens: f64) -> (usize, bool) {
             let ratio = metric.ratios[1];
             assert!(ratio.is_none_or(|ratio| near(ratio, steps[0] / steps[1])), "{}: {ratio:?}", metric.metric);
         }
-        // Other statistics of the steps have no ratio that could contradict it.
+        // Other statistics of the steps have no ratio that could contradict the verdict.
         let is_other = metric.metric.starts_with("step_timing.") && metric.metric.ends_with("step_time_us");
         assert!(!is_other || metric.ratios.iter().all(Option::is_none), "{}", metric.metric);
     }
@@ -68,7 +69,7 @@ fn hold(subjects: [Subject; 2], tokens: f64) -> (usize, bool) {
     (held, by_mean)
 }
 
-/// No output has the rates of the mean step, where these look different; whether they did.
+/// Checks that no output shows rates of the mean step, if these look different. Returns whether they did.
 fn outputs_without_means(found: &Comparison, subjects: &[Subject; 2], steps: [f64; 2]) -> bool {
     let page = serde_json::to_string(&pages::compare::page(found, "")).unwrap();
     let mut html = export::comparison::html(found, subjects);
@@ -93,7 +94,7 @@ fn outputs_without_means(found: &Comparison, subjects: &[Subject; 2], steps: [f6
     differs
 }
 
-/// A job whose steps are of these lengths; one step in ten takes 40 % longer, so that the mean is not the typical step.
+/// Builds a job with steps of this length. One step in ten takes 40 % longer, so the mean is not the typical step.
 fn job(step_us: u64) -> Vec<u8> {
     let mut json = support::chrome::ChromeTrace::new();
     json.process(701, "/host:CPU");

@@ -1,5 +1,5 @@
-//! One quantity has one value wherever it is shown: self times where kernels of a stream overlap, waits beside idle time, judgements of one
-//! number, and both sides of a comparison of a capture with itself.
+//! A quantity has the same value wherever it is shown: self times when kernels of a stream overlap, waits and idle time,
+//! judgements about one number, and both sides of a comparison of a capture with itself.
 
 use crate::support;
 use std::collections::BTreeMap;
@@ -15,8 +15,8 @@ fn near(what: &str, value: f64, truth: f64) {
     assert!((value - truth).abs() < 1e-6 * truth.abs().max(1.0), "{what}: {value} is not {truth}");
 }
 
-/// Steps of one GPU, each of 1,000 us, with an annotation and a launch of each kernel on the host. Of a kernel: name, stream, start in
-/// the step and length in microseconds.
+/// Builds steps of 1,000 us on one GPU, with an annotation and a launch of each kernel on the host. A kernel has a name,
+/// stream, start within the step, and length in microseconds.
 fn steps_of(kernels: &[(&str, u32, u64, u64)], steps: u64) -> String {
     let mut json = ChromeTrace::new();
     json.process(1, "/device:GPU:0");
@@ -47,7 +47,7 @@ fn steps_of(kernels: &[(&str, u32, u64, u64)], steps: u64) -> String {
     json.finish()
 }
 
-/// The sum of a column by the name of an op, in a table that may list an op more than once.
+/// Returns the sum of a column by op name, in a table that may list an op several times.
 fn column(session: &mut Session, table: TableName, variant: &str, name: &str, value: &str) -> BTreeMap<String, f64> {
     let found = session.table(0, &Settings::default(), table, variant, &Query::default()).unwrap();
     let at = |key: &str| found.columns.iter().position(|it| it.key == key).unwrap_or_else(|| panic!("{table:?} {key}"));
@@ -60,7 +60,7 @@ fn column(session: &mut Session, table: TableName, variant: &str, name: &str, va
     sums
 }
 
-/// All places that show self times of `kernels` in 5 counted steps must have the `truth` of a step, by name.
+/// Requires all places that show self times of `kernels`, in 5 counted steps, to have the `truth` per step, by name.
 fn self_times_are(kernels: &[(&str, u32, u64, u64)], truth: &[(&str, f64)]) {
     const STEPS: u64 = 5;
     let mut session = support::open("overlap.trace.json", steps_of(kernels, STEPS).as_bytes());
@@ -94,10 +94,10 @@ fn self_times_are(kernels: &[(&str, u32, u64, u64)], truth: &[(&str, f64)]) {
             assert_eq!(found.len(), 1, "{name} in {:?}: {values:?}", table.0);
             near(&format!("{name} in {:?}", table.0), found[0], us);
         }
-        // Every step is the same.
+        // All steps are equal.
         near(name, step_ops.ops.iter().find(|it| it.name == format!("{name}.1")).unwrap().stddev_us.unwrap(), 0.0);
     }
-    // What a kernel took keeps its own name: its duration.
+    // The duration of a kernel is a different quantity, with its own name.
     for &(name, _, _, length) in kernels {
         let total = ops.top_ops.iter().find(|it| it.name == format!("{name}.1")).unwrap().total_time_us;
         near(name, total, length as f64 * steps);
@@ -108,7 +108,7 @@ fn busy(profile: &UnifiedProfile) -> f64 {
     profile.multi_device.as_ref().unwrap().device_stats.iter().map(|it| it.actual_busy_time_us).sum()
 }
 
-/// A kernel that was launched before its predecessor on the stream had ended.
+/// A kernel that starts before its predecessor on the stream has ended.
 ///
 /// ```text
 /// us       0         90  100       150   200
@@ -123,21 +123,21 @@ fn self_times_of_kernels_that_overlap_are_the_same_everywhere() {
     self_times_are(&kernels, &[("gemm", 90.0), ("norm", 60.0), ("adam", 50.0), ("other", 40.0)]);
 }
 
-/// A kernel over three others of its stream, which no stream can do: each instant counts once all the same.
+/// A kernel that covers three others on its stream, which is impossible on a real stream. Each instant still counts once.
 #[test]
 fn self_times_of_a_kernel_over_others_add_up_to_the_busy_time() {
     let kernels = [("whole", 13, 0, 500), ("first", 13, 100, 50), ("second", 13, 200, 100), ("last", 13, 490, 30)];
     self_times_are(&kernels, &[("whole", 340.0), ("first", 50.0), ("second", 100.0), ("last", 30.0)]);
 }
 
-/// Kernels that start together, and one that ends with another.
+/// Kernels that start at the same time, and one that ends at the same time as another.
 #[test]
 fn self_times_of_kernels_that_start_together_count_once() {
     let kernels = [("long", 13, 0, 200), ("short", 13, 0, 50), ("inner", 13, 150, 50)];
     self_times_are(&kernels, &[("long", 100.0), ("short", 50.0), ("inner", 50.0)]);
 }
 
-/// Everything in which two runs can differ; empty where they are one capture.
+/// Returns everything that differs between two runs. Empty if both are the same capture.
 fn differences(found: &Comparison) -> Vec<String> {
     let mut told = Vec::new();
     for change in &found.step_time {
@@ -169,7 +169,7 @@ fn differences(found: &Comparison) -> Vec<String> {
         told.extend(memory.buffers.iter().map(|it| format!("{it:?}")));
         told.extend(memory.classes.iter().filter(|it| it.bytes[0] != it.bytes[1]).map(|it| format!("{it:?}")));
         let sum: u64 = memory.classes.iter().map(|it| it.bytes[0]).sum();
-        // What fills the memory at the peak is the peak.
+        // The peak equals the sum of the memory in use at the peak.
         if !memory.classes.is_empty() && Some(sum) != memory.peak_bytes[0] {
             told.push(format!("{sum} bytes of {:?}", memory.peak_bytes));
         }
@@ -181,7 +181,7 @@ fn with_itself(profile: &UnifiedProfile) -> Comparison {
     compare(&[Subject::new(profile.clone()), Subject::new(profile.clone())], &Options::default())
 }
 
-/// Also where it went through a file in between.
+/// Checks that a capture equals itself, also after being written to a file and read back.
 fn same_as_itself(what: &str, profile: &UnifiedProfile) {
     assert_eq!(differences(&with_itself(profile)), Vec::<String>::new(), "{what}");
     let text = crossprof::export::json::profile(profile);
@@ -223,7 +223,8 @@ fn a_real_capture_compared_with_itself_differs_in_nothing() {
     assert!(compared >= 20, "{compared}");
 }
 
-/// The examples of the page: 8 to 9 steps of a training on 4 TPUs and on 2 GPUs. Times are those of the trace files, summed by a script.
+/// Returns the examples of the page: 8 or 9 steps of a training run on 4 TPUs and on 2 GPUs. A script summed the times in
+/// the trace files.
 fn examples() -> [UnifiedProfile; 2] {
     ["tpu-training", "gpu-training"].map(|name| {
         let path = samples::root().join(format!("www/assets/examples/{name}.trace.json.gz"));
@@ -239,14 +240,14 @@ fn matrix_products_of_two_platforms_are_one_class() {
         let class = |name: &str| found.categories.iter().find(|it| it.name == name);
         let matmul = class("matmul").unwrap();
         assert!(matmul.time_us.iter().all(|us| *us > 8_000.0), "{matmul:?}");
-        // How many ops each platform makes of them says nothing.
+        // The number of ops on each platform means nothing.
         assert!(matches!(matmul.change, ChangeKind::Slower | ChangeKind::Faster), "{matmul:?}");
         assert!(class("convolution").is_none(), "{:?}", found.categories);
-        // Their names say nothing of each other: phases take the place of ops.
+        // Their names cannot be compared, so phases replace ops.
         assert!(found.ops.is_empty(), "{:?}", found.ops);
         let phase = found.phases.iter().find(|it| it.phase == "matmul").unwrap();
         assert!(phase.run_us > 8_000.0 && phase.baseline_us > 8_000.0, "{phase:?}");
-        // The trace of the GPUs has no framework paths: that a scope takes no time in it means nothing.
+        // The GPU trace has no framework paths, so a scope without time in it means nothing.
         assert!(found.causes.iter().all(|it| it.kind != CauseKind::Scope), "{:?}", found.causes);
     }
 }
@@ -262,7 +263,7 @@ fn one_step_time_is_in_headline_and_waterfall() {
     near("difference", sum(|part| part.delta_us_per_step), change.typical_delta_us.unwrap());
     let rest = found.waterfall.iter().find(|part| part.part == "not_attributed");
     assert!(rest.is_none_or(|rest| rest.delta_us_per_step.abs() < 1.0), "{rest:?}");
-    // Every share names what it is a share of, and that is on the screen.
+    // Every percentage names its whole, and the whole is visible.
     let difference = format!("of the {} between the typical steps", base_time(change.typical_delta_us.unwrap().abs()));
     let shares: Vec<&String> = found.summary.iter().filter(|it| it.contains("That is ")).collect();
     assert!(!shares.is_empty() && shares.iter().all(|it| it.contains(&difference)), "{:#?}", found.summary);
@@ -273,7 +274,7 @@ fn base_time(us: f64) -> String {
     format!("{:.1} ms", us / 1e3)
 }
 
-/// Two GPUs of which the second runs 4 of 8 counted steps: steps of both are longer than those of the first alone.
+/// Builds two GPUs, of which the second runs 4 of 8 counted steps. Steps of both are longer than those of the first alone.
 fn uneven() -> String {
     let mut json = ChromeTrace::new();
     for device in 1..=2 {
@@ -320,7 +321,8 @@ fn devices_wait_no_longer_than_they_are_idle() {
     assert!(waits <= usage.overhead_time_us + 1e-6, "{waits} of {}", usage.overhead_time_us);
 }
 
-/// The second GPU ran in a step that does not count only: nothing is known of it, and 0 % without a gap is neither.
+/// The second GPU ran only in a step that is not counted, so nothing is known about it: neither a busy share nor the absence
+/// of gaps.
 #[test]
 fn a_device_without_a_counted_step_has_no_busy_share() {
     let text = uneven();
@@ -332,7 +334,8 @@ fn a_device_without_a_counted_step_has_no_busy_share() {
     assert_eq!((devices[1].total_time_us, devices[1].utilization_percent, &devices[1].gaps), (0.0, None, &None));
 }
 
-/// Kernels of `us` each with a gap of 60 us behind each, in steps: the device is busy for less than 80 % of the time.
+/// Builds steps with kernels of `us` each, and a gap of 60 us after each kernel: the device is busy for less than 80 % of
+/// the time.
 fn mean_kernel(us: u64) -> (Session, UnifiedProfile) {
     let names: Vec<String> = (0..5).map(|at| format!("kernel{at}")).collect();
     let kernels: Vec<(&str, u32, u64, u64)> =
@@ -342,7 +345,8 @@ fn mean_kernel(us: u64) -> (Session, UnifiedProfile) {
     (session, profile)
 }
 
-/// A mean kernel of 119 us is no finding, so it is no warning in the headlines and the checklist; one of 80 us is noted everywhere.
+/// A mean kernel of 119 us is not a finding, so it gives no warning in the headlines and the checklist. A mean of 80 us is
+/// noted everywhere.
 #[test]
 fn one_limit_judges_the_mean_kernel() {
     for (us, is_short) in [(119, false), (101, false), (80, true), (30, true)] {

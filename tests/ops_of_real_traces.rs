@@ -1,4 +1,4 @@
-//! Kernels, categories, copies and host work of real profiles against truths that were measured with other tools.
+//! Kernels, categories, copies and host work of real profiles, compared with truths from other tools.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ fn found(trace: &Trace) -> (Devices, Kernels) {
     let shares: f64 = kernels.kernels_by_category.values().filter_map(|it| it.percent).sum();
     assert!((shares - 100.0).abs() < 1e-6, "{shares}");
     assert!(!devices.used.is_empty());
-    // Per device, the self times of a line add up to the union of its ops.
+    // On each device, the self times of a line add up to the union of its ops.
     for device in &devices.used {
         let total: Ps = self_times(trace, device).into_iter().sum();
         let unions: Ps = (0..trace.lines.len())
@@ -46,7 +46,7 @@ fn total_count(kernels: &Kernels) -> u64 {
     kernels.kernels_by_category.values().map(|it| it.count).sum()
 }
 
-/// Its categories are in truths.rs.
+/// truths.rs tests its categories.
 #[test]
 #[ignore = "reads real profiles"]
 fn a_tpu_compiles_and_neither_copies_nor_loads() {
@@ -82,7 +82,7 @@ fn gpu_kernels_have_the_category_of_their_instruction_or_library() {
     assert!(memory_operations(&trace, &devices).is_some());
 }
 
-/// A convolution that the library does as an image-to-column copy and a matrix product: the instruction says what it is.
+/// A convolution that the library implements as an image-to-column copy and a matrix product. The instruction identifies it.
 #[test]
 #[ignore = "reads real profiles"]
 fn a_convolution_stays_one_whatever_kernels_do_it() {
@@ -96,10 +96,10 @@ fn a_convolution_stays_one_whatever_kernels_do_it() {
     assert!(path.is_some_and(|path| path.ends_with("conv_general_dilated")));
 }
 
-/// Counts and times by `cat` and name, summed from the file by a few lines of another language.
+/// Counts and times by `cat` and name, summed from the file by a short program in another language.
 #[test]
 #[ignore = "reads real profiles"]
-fn kineto_copies_and_library_kernels_are_told_apart() {
+fn kineto_copies_and_library_kernels_are_distinguished() {
     let trace = real("kineto/h100-owlv2.json.gz");
     let (devices, kernels) = found(&trace);
     let memory = memory_operations(&trace, &devices).unwrap();
@@ -112,8 +112,9 @@ fn kineto_copies_and_library_kernels_are_told_apart() {
     assert!(!kernels.kernels_by_category.contains_key("other"));
 }
 
-/// Sums of self time on the chip's clock by a few lines of another language: of 131,442.706 us 91,984.025 are custom calls of which the
-/// profile says 0 FLOPs and 0 bytes (run-b: 91,230.525 of 127,557.201): Pallas kernels without an estimate.
+/// Sums of self time on the chip's clock, from a short program in another language. Of 131,442.706 us, 91,984.025 are custom
+/// calls with 0 FLOPs and 0 bytes in the profile (run-b: 91,230.525 of 127,557.201). They are Pallas kernels without a cost
+/// estimate.
 #[test]
 #[ignore = "reads real profiles"]
 fn pallas_kernels_without_an_estimate_have_no_cost() {

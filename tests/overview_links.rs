@@ -1,4 +1,4 @@
-//! What the overview lists leads somewhere: for every profile, each link opens a view that has rows under its filter.
+//! Every link of the overview has a target: for every profile, it opens a view that has rows under its filter.
 
 use std::path::Path;
 
@@ -6,7 +6,7 @@ use crate::support::{samples, xprof};
 use crossprof::pages::{Bars, Block, Link, Page, PageQuery, TableBlock, View};
 use crossprof::{Cell, Query, Session, Table, TableName};
 
-/// The rows that a click on a link shows.
+/// Returns the rows that a click on a link shows.
 fn rows(session: &mut Session, link: &Link) -> Table {
     let name = match link.view {
         View::Ops => TableName::Ops,
@@ -18,38 +18,38 @@ fn rows(session: &mut Session, link: &Link) -> Table {
     session.table(0, &xprof::active(), name, "", &query).unwrap()
 }
 
-/// The sum of a column of whole numbers.
+/// Returns the sum of a column of whole numbers.
 fn sum(table: &Table, key: &str) -> u64 {
     let at = table.columns.iter().position(|column| column.key == key).unwrap();
     table.rows.iter().map(|row| if let Cell::Int(value) = row[at] { value } else { 0 }).sum()
 }
 
-/// The charts of bars: categories, then devices.
+/// Returns the bar charts: categories, then devices.
 fn bars(page: &Page) -> Vec<&Bars> {
     let bars = page.blocks.iter().filter_map(|block| if let Block::Bars(bars) = block { Some(bars) } else { None });
     bars.collect()
 }
 
-/// The ops with the most time.
+/// Returns the table of the ops with the most time.
 fn top_ops(page: &Page) -> &TableBlock {
     let tables =
         page.blocks.iter().filter_map(|block| if let Block::Table(table) = block { Some(table) } else { None });
     tables.into_iter().find(|table| table.table == TableName::OpGroups).unwrap()
 }
 
-/// Checks the links of one profile: how many there are.
+/// Checks the links of one profile. Returns their number.
 fn links(path: &Path) -> usize {
     let mut session = xprof::open(path);
     let Some(page) = session.page(0, &xprof::active(), View::Overview, &PageQuery::default()) else { return 0 };
     let mut count = 0;
-    // Without a device op the page is of hosts, and its tables are the evidence themselves.
+    // Without device ops the page describes hosts, and its tables are the evidence themselves.
     if !page.blocks.iter().any(|block| matches!(block, Block::Stack(_))) {
         return 0;
     }
     for block in page.blocks {
         match block {
             Block::Bars(bars) => {
-                // The last bar may be of what is too small to be one.
+                // The last bar may stand for all categories that are too small for their own bar.
                 let named = bars.bars.iter().filter(|bar| !bar.label.ends_with(" other categories"));
                 for bar in named {
                     let Some(link) = &bar.link else { panic!("{}: {} leads nowhere", path.display(), bar.label) };
@@ -58,14 +58,14 @@ fn links(path: &Path) -> usize {
                     count += 1;
                 }
             }
-            // They lead to whole views, or state facts.
+            // These link to whole views, or state facts.
             Block::Figures { .. } | Block::Findings { .. } | Block::Stack(_) | Block::Fold { .. } | Block::Facts(_) => {
             }
             Block::Table(table) if matches!(table.table, TableName::OtherDevices | TableName::OtherDeviceEvents) => {}
             Block::Table(table) => {
                 assert_eq!(table.links.len(), table.rows.len());
                 for (row, link) in table.rows.iter().zip(&table.links) {
-                    // What ran on a host is no op of a device.
+                    // A host op is not an op of a device.
                     if table.table == TableName::OpPlacement && row[1] == Cell::Text("host".to_owned()) {
                         continue;
                     }
@@ -98,7 +98,7 @@ fn every_line_of_the_overview_of_real_profiles_leads_to_rows() {
     assert!(found.iter().map(|(_, count)| count).sum::<usize>() > 250, "{found:?}");
 }
 
-/// On a TPU categories, ops and kernels are of the same events (their times differ by the clock: docs/metrics.md, Ops).
+/// On TPUs, categories, ops and kernels cover the same events (their times differ by the clock: docs/metrics.md, Ops).
 #[test]
 #[ignore = "reads real profiles"]
 fn the_rows_are_the_ops_of_the_category() {
@@ -110,7 +110,7 @@ fn the_rows_are_the_ops_of_the_category() {
     }
 }
 
-/// Mangled names are shown as C++ writes them, and still lead to their kernel; a copy is an op.
+/// Mangled names are shown in C++ notation and still link to their kernels. A copy is an op.
 #[test]
 #[ignore = "reads real profiles"]
 fn names_are_those_that_people_read() {

@@ -1,5 +1,5 @@
-//! The memory of JAX programs on a CPU against what XLA says of it (`compiled.memory_analysis()`), from files as `--xla_dump_to`
-//! writes them; and what becomes of such files.
+//! The memory of JAX programs on a CPU, read from files written by `--xla_dump_to`, compared with XLA's own numbers
+//! (`compiled.memory_analysis()`). Also the handling of such files.
 
 use std::collections::BTreeMap;
 
@@ -10,10 +10,10 @@ use crossprof::table::Cell;
 use crossprof::{FileKind, Query, Session, Settings, TableName};
 use serde_json::Value;
 
-/// The memory space of the host.
+/// The host's memory space.
 const HOST: i64 = 5;
 
-/// The fixture's files, as if dropped as a folder.
+/// Returns the fixture's files, as if dropped as a folder.
 fn dump() -> Vec<(String, Vec<u8>)> {
     let files = samples::files(&samples::root().join("tests/data/jax-cpu-memory"), &[".hlo.pb.gz"]);
     assert_eq!(files.len(), 5);
@@ -34,7 +34,7 @@ fn open(files: &[(String, Vec<u8>)]) -> Session {
     session
 }
 
-/// XLA's figures by program.
+/// Returns XLA's numbers by program.
 fn expected() -> BTreeMap<String, BTreeMap<String, u64>> {
     let text = std::fs::read_to_string(samples::root().join("tests/data/jax-cpu-memory/expected.json")).unwrap();
     serde_json::from_str(&text).unwrap()
@@ -59,7 +59,7 @@ fn figures_are_those_of_xla() {
                 ("output_size_in_bytes", sum(|space| space.output_bytes)),
                 ("alias_size_in_bytes", sum(|space| space.aliased_bytes)),
                 ("temp_size_in_bytes", sum(|space| space.temporary_bytes)),
-                // Of programs of its CPU backend XLA leaves the heap traces out.
+                // XLA omits the heap traces of its CPU backend's programs.
                 ("peak_memory_in_bytes", xla_peak(&Assignment { traces: Vec::new(), ..program.assignment.clone() })),
             ] {
                 assert_eq!(ours, truth[field], "{}: {field}", module.name());
@@ -67,7 +67,7 @@ fn figures_are_those_of_xla() {
             }
             let main = program.space(MAIN).unwrap();
             assert_eq!(main.untraced_bytes, 0, "{}", module.name());
-            // The most that can be alive, and what is alive all the time.
+            // The maximum of the live bytes, and the bytes that are always live.
             assert!(main.peak_bytes() <= main.total_bytes && main.peak_bytes() >= main.resident_bytes);
             assert_eq!(xla_peak(&program.assignment), main.peak_bytes(), "{}", module.name());
             assert_eq!(program.problems().to_string(), "");
@@ -81,9 +81,9 @@ fn table(session: &mut Session, name: TableName, variant: &str) -> Vec<Value> {
     serde_json::to_value(&table).unwrap().as_array().unwrap().clone()
 }
 
-/// What goes to another worker says there what it says here.
+/// Memory data that is handed to another worker arrives unchanged.
 #[test]
-fn what_a_run_says_of_memory_goes_through_bytes() {
+fn memory_data_survives_serialization() {
     let mut session = open(&dump());
     session.runs();
     let recorded = session.memory(0, &Settings::default()).unwrap();
@@ -102,7 +102,7 @@ fn what_a_run_says_of_memory_goes_through_bytes() {
 }
 
 #[test]
-fn tables_tell_classes_and_sources() {
+fn tables_show_classes_and_sources() {
     let mut session = open(&dump());
     session.runs();
     let programs = table(&mut session, TableName::ProgramMemory, "");
@@ -132,7 +132,7 @@ fn tables_tell_classes_and_sources() {
 #[test]
 fn copies_of_programs_are_passed_over() {
     let dump = dump();
-    // What XProf leaves beside a profile.
+    // Files that XProf writes next to a profile.
     let mut session = Session::new();
     let xplane =
         samples::files(&samples::root().join("tests/data/jax-cpu-train"), &[".xplane.pb", ".xplane.pb.gz"]).remove(0);
@@ -146,7 +146,7 @@ fn copies_of_programs_are_passed_over() {
     }
     let runs = session.runs();
     assert_eq!((runs.len(), &runs[0].files), (1, &vec!["plugins/profile/r/h.xplane.pb".to_owned()]));
-    // A report of programs alone has no events and no numbers of them.
+    // The report of programs without a trace has no events and no numbers about events.
     let mut session = open(&dump[..1]);
     session.runs();
     let report = session.report(0, &Settings::default()).unwrap();

@@ -1,5 +1,5 @@
-//! What the project's founding documents promise, each as they write it: their command lines, their example of the schema,
-//! their folders.
+//! Promises of the project's founding documents, in their wording: their command lines, their example of the schema, their
+//! folders.
 
 use crate::support;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ fn scratch(name: &str) -> PathBuf {
     support::cli::scratch("promises", name)
 }
 
-/// Runs a command line as the documents print it, in `folder`; the name of their program is left out.
+/// Runs a command line in `folder`, as printed in the documents but without the program's name.
 fn line(folder: &Path, line: &str) -> Output {
     support::cli::crossprof(folder, &line.split_whitespace().collect::<Vec<_>>())
 }
@@ -30,7 +30,7 @@ fn read_json(path: &Path) -> Value {
     serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap()
 }
 
-/// Five steps of `step_ms` on so many devices of a kind, gzipped as the profiler leaves it.
+/// Writes five steps of `step_ms` on this many devices of a kind, compressed as by the profiler.
 fn trace(path: &Path, kind: &str, devices: u32, step_ms: u64) {
     let mut json = ChromeTrace::new();
     for device in 0..devices {
@@ -52,7 +52,8 @@ fn trace(path: &Path, kind: &str, devices: u32, step_ms: u64) {
 const CONFIG: &str = r#"{"model_type": "gemma", "hidden_size": 2048, "num_hidden_layers": 18, "num_attention_heads": 8,
     "num_key_value_heads": 1, "head_dim": 256, "intermediate_size": 16384, "vocab_size": 256000}"#;
 
-/// The two systems of the comparison guide, with their traces where its `find` finds them, and the lines that follow.
+/// The two systems of the comparison guide, with their traces at the paths that its `find` command expects, and the command
+/// lines after it.
 #[test]
 fn the_comparison_guide_runs_as_written() {
     let folder = scratch("guide");
@@ -64,7 +65,7 @@ fn the_comparison_guide_runs_as_written() {
     trace(&folder.join(gpu), "GPU", 1, 100);
     std::fs::write(folder.join("efficientids_flax/checkpoints/gemma/config.json"), CONFIG).unwrap();
     let text = succeeds(&folder, &format!("--trace_file {tpu} --num_steps 5 --output_json gemma_tpu_profile.json"));
-    // The configuration of the checkpoint is found, and the report says where.
+    // The checkpoint's configuration is found, and the report names its path.
     assert!(text.contains("width 2048, layers 18 (from efficientids_flax/checkpoints/gemma/config.json)"), "{text}");
     succeeds(&folder, &format!("--trace_file {gpu} --output_json gemma_gpu_profile.json"));
     succeeds(&folder, &format!("{gpu} --num_steps 5 --checkpoint_dir efficientids_flax/checkpoints/gemma"));
@@ -97,7 +98,7 @@ fn the_comparison_guide_runs_as_written() {
 }
 
 #[test]
-fn focus_prints_what_it_is_about() {
+fn focus_selects_the_printed_sections() {
     let folder = scratch("focus");
     trace(&folder.join("a.trace.json.gz"), "TPU", 1, 80);
     trace(&folder.join("b.trace.json.gz"), "TPU", 1, 100);
@@ -108,7 +109,7 @@ fn focus_prints_what_it_is_about() {
     assert!(all.contains("Steps a second") && all.contains("Device busy"), "{all}");
 }
 
-/// Files beside a profile or in the folders above it, up to the folder of all checkpoints.
+/// Finds configurations next to a profile or in the folders above it, up to the folder of all checkpoints.
 #[test]
 fn model_configurations_above_a_file_are_found() {
     let folder = scratch("sidecars");
@@ -122,25 +123,25 @@ fn model_configurations_above_a_file_are_found() {
     };
     let file = format!("{run}/host.trace.json.gz");
     assert_eq!(batch(&file), [None]);
-    // Above the folder of all checkpoints nothing belongs to this one.
+    // Files above the folder of all checkpoints do not belong to this one.
     std::fs::write(folder.join("crossprof.json"), r#"{"batch_size": 1}"#).unwrap();
     assert_eq!(batch(&file), [None]);
     assert_eq!(batch("other/t.trace.json.gz"), [Some(1)]);
     std::fs::write(folder.join("checkpoints/a/crossprof.json"), r#"{"batch_size": 2}"#).unwrap();
     assert_eq!((batch(&file), batch("checkpoints/a/profiler_traces")), (vec![Some(2)], vec![Some(2)]));
-    // Each of several files has its own; a nearer one wins.
+    // Each file has its own configuration, and the nearest one wins.
     assert_eq!(batch(&format!("{file} other/t.trace.json.gz")), [Some(2), Some(1)]);
     std::fs::write(folder.join(run).join("crossprof.json"), r#"{"batch_size": 3}"#).unwrap();
     assert_eq!(batch(&file), [Some(3)]);
-    // What is no model's configuration is passed over, whatever is wrong with it.
+    // Files that are not model configurations are skipped, whatever is wrong with them.
     std::fs::write(folder.join("other/config.json"), r#"{"hidden_size": 0, "#).unwrap();
     assert_eq!(batch("other/t.trace.json.gz"), [Some(1)]);
-    // A folder that is named is the only one.
+    // If a folder is given, it is the only one.
     assert_eq!(batch(&format!("{file} --checkpoint-dir .")), [Some(1)]);
     assert_eq!(batch("other/t.trace.json.gz --checkpoint_dir checkpoints/a"), [Some(2)]);
     assert_eq!(batch("other/t.trace.json.gz --checkpoint_dir checkpoints/a --batch-size 7"), [Some(7)]);
     assert_eq!(line(&folder, "other/t.trace.json.gz --checkpoint_dir nowhere").status.code(), Some(2));
-    // A comparison finds them too.
+    // A comparison finds the configurations too.
     let compared = line(&folder, &format!("compare {file} other/t.trace.json.gz --format json"));
     let compared: Value = serde_json::from_str(&stdout(&compared)).unwrap();
     let checks = compared["fairness"].as_array().unwrap();
@@ -148,7 +149,7 @@ fn model_configurations_above_a_file_are_found() {
     assert_eq!(batch_size["values"], json!(["3", "1"]));
 }
 
-/// The example of the schema with everything that is printed there: comments, alternatives, sections left out.
+/// The example of the schema exactly as printed: with comments, alternatives and omitted sections.
 #[test]
 fn the_example_of_the_schema_is_read_as_printed() {
     let folder = scratch("schema");
@@ -217,14 +218,14 @@ fn the_example_of_the_schema_is_read_as_printed() {
         for absent in ["timeline_analysis", "compilation", "io_operations", "memory_operations"] {
             assert!(profile.get(absent).is_none(), "{absent}");
         }
-        // The page for people is called by the file and says why it is short.
+        // The readable report is named after the file, and explains why it is short.
         let text = succeeds(&folder, name);
         assert!(text.starts_with(name.trim_end_matches(".json")), "{text}");
         assert!(text.contains("list several possibilities") && text.contains("comments"), "{text}");
     }
 }
 
-/// The folders of the benchmark that profiles two methods on one, four and eight GPUs.
+/// The folders of the benchmark, which profiles two methods on one, four and eight GPUs.
 #[test]
 fn the_folders_of_the_benchmark_are_named_and_scale_apart() {
     let folder = scratch("benchmark");
@@ -258,7 +259,7 @@ fn the_folders_of_the_benchmark_are_named_and_scale_apart() {
     assert!((efficiency("4gpu lcam") - 100.0 * 80.0 / 24.0 / 4.0).abs() < 0.1);
     assert!((efficiency("8gpu tad") - 50.0).abs() < 0.1);
     assert!((efficiency("1gpu tad") - 100.0).abs() < 1e-9);
-    // Whatever the order of the files.
+    // The order of the files does not matter.
     let turned = comparison(
         "tensorboard_logs/8gpu_20241201_143028 tensorboard_logs/4gpu_20241201_143024 tensorboard_logs/1gpu_20241201_143021",
     );
@@ -295,7 +296,7 @@ fn the_results_of_the_benchmark_are_runs() {
     assert_eq!(compared["runs"].as_array().unwrap().len(), 4);
     assert_eq!(compared["scaling"]["series"].as_array().unwrap().len(), 2);
     assert_eq!(stderr(&output).lines().count(), 1, "{}", stderr(&output));
-    // The report for people has no line of dashes.
+    // The readable report contains no line with only dashes for values.
     let text = succeeds(&folder, "hybrid_profiler_results_20241201_143022.json");
     assert!(!text.lines().any(|line| line.trim_end().ends_with('—')), "{text}");
 }

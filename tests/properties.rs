@@ -1,4 +1,4 @@
-//! Whatever the bytes: no panic, and the same report for the same bytes.
+//! For any bytes: no panic, and the same report for the same bytes.
 
 use crate::support;
 use crate::support::{load, load_chunked, samples};
@@ -8,7 +8,7 @@ fn cases(number: u32) -> ProptestConfig {
     ProptestConfig { cases: number, ..ProptestConfig::default() }
 }
 
-/// Small profiles of each format to cut and scramble.
+/// Returns small profiles of each format, to be cut and scrambled.
 fn seeds() -> Vec<Vec<u8>> {
     let json = br#"{"displayTimeUnit":"ns","traceEvents":[
 {"ph":"M","pid":3,"name":"process_name","args":{"name":"/device:TPU:0"}},

@@ -1,9 +1,9 @@
-//! What public PyTorch captures taught: the same situations as files of Kineto, with truths counted by hand.
+//! Lessons from public PyTorch captures: the same situations as Kineto files, with truths counted by hand.
 
 use crate::support;
 use crossprof::UnifiedProfile;
 
-/// Head of a file of Kineto, up to its first event.
+/// Start of a Kineto file, up to its first event.
 const HEAD: &str = r#"{"schemaVersion":1,"traceName":"t.json","deviceProperties":[],"traceEvents":["#;
 
 fn event(cat: &str, name: &str, (pid, tid): (&str, &str), (ts, dur): (u64, u64), args: &str) -> String {
@@ -25,7 +25,7 @@ fn call(name: &str, at: (u64, u64), correlation: u64) -> String {
     on_host("cuda_runtime", name, at, &format!(r#""correlation":{correlation}"#))
 }
 
-/// The span of the capture itself, as every file of Kineto has it.
+/// Returns the span of the capture itself, which every Kineto file has.
 fn recorder() -> String {
     event("Trace", "PyTorch Profiler (0)", (r#""Spans""#, r#""PyTorch Profiler""#), (0, 20_000), "")
 }
@@ -55,11 +55,11 @@ fn a_kernel_that_waits_long_after_its_launch_does_not_wait_for_the_host() {
         on_stream("gpu_memcpy", "Memcpy DtoH (Device -> Host)", 3, (9010, 5), 3),
     ]);
     let parts = &profile.step_breakdown.as_ref().unwrap().parts;
-    // The gap is 85 to 9,000: 40 us until the call has ended, 8,875 us in which the launched kernel waits.
+    // The gap is from 85 to 9,000: 40 us until the call has ended, then 8,875 us in which the launched kernel waits.
     assert_eq!((parts.host_bound_us, parts.kernel_wait_us, parts.other_idle_us), (Some(40.0), Some(0.0), 8875.0));
 }
 
-/// A kernel whose launch is late and which starts at once waited for the host all the same.
+/// A kernel that starts immediately after a late launch has waited for the host.
 #[test]
 fn a_kernel_that_starts_after_its_late_launch_waited_for_the_host() {
     let profile = profile(&[
@@ -73,7 +73,7 @@ fn a_kernel_that_starts_after_its_late_launch_waited_for_the_host() {
     assert_eq!((parts.host_bound_us, parts.other_idle_us), (Some(8915.0), 0.0));
 }
 
-/// A capture with `torch.profiler`'s CUDA synchronisation events has `Stream Sync` and `Context Sync` on the streams.
+/// A capture with `torch.profiler`'s CUDA synchronization events has `Stream Sync` and `Context Sync` on its streams.
 #[test]
 fn no_more_ops_have_calls_than_there_are() {
     let profile = profile(&[
@@ -102,11 +102,11 @@ fn a_capture_without_device_ops_is_advised_in_the_words_of_its_framework() {
     for text in [warning.remedy.as_deref().unwrap(), finding.remedy.as_str()] {
         assert!(text.contains("ProfilerActivity.CUDA") && !text.contains("jax"), "{text}");
     }
-    // The profiler's own span is no process that was busy all the time.
+    // The profiler's own span is not a process that was always busy.
     assert_eq!(profile.other_devices, Vec::new());
 }
 
-/// Meta's MTIA: a device of a kind that has no rules, not one process among others.
+/// Meta's MTIA is an accelerator of a kind without rules. It is not just another process.
 #[test]
 fn an_mtia_is_an_accelerator() {
     let mtia = ("9", "9");

@@ -1,4 +1,4 @@
-//! The commands of the README and of the task pages in docs/ work as printed, and their links lead somewhere.
+//! The commands in the README and in the task pages of docs/ work as printed, and all links have targets.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -22,10 +22,10 @@ fn page(name: &str) -> String {
     std::fs::read_to_string(root().join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
-/// Lines of a page's code blocks that call the command-line tool.
+/// Returns the lines of a page's code blocks that call crossprof.
 ///
-/// `view` runs until it is stopped (tests/view.rs starts it) and `scale` needs JAX (python/tests). A block with a language is
-/// no command of a shell.
+/// `view` runs until it is stopped (tests/view.rs tests it), and `scale` needs JAX (python/tests). Code blocks with a
+/// language are not shell commands.
 fn commands(text: &str) -> Vec<&str> {
     let mut commands = Vec::new();
     let mut fence = None;
@@ -41,7 +41,7 @@ fn commands(text: &str) -> Vec<&str> {
     commands
 }
 
-/// The words of a command. Text in double quotation marks is one word.
+/// Splits a command into words. Text in double quotation marks is one word.
 fn words(command: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut is_quoted = false;
@@ -56,7 +56,7 @@ fn words(command: &str) -> Vec<String> {
     words
 }
 
-/// A folder with the profiles and the budget that the pages name.
+/// Creates a folder with the profiles and the budget that the pages name.
 fn prepared() -> PathBuf {
     let folder = cli::scratch("readme", "pages");
     let examples = root().join("www/assets/examples");
@@ -101,7 +101,7 @@ fn the_readme_fits_on_two_screens() {
     assert!(words <= 1_500, "ARCHITECTURE.md has {words} words: decisions belong to docs/decisions");
 }
 
-/// All Markdown files of the project's documentation, relative to the root.
+/// Returns all Markdown files of the project's documentation, relative to the root.
 fn documents() -> Vec<PathBuf> {
     let mut found = Vec::new();
     for folder in ["", "docs", "docs/decisions", "python", "tests/data", "www/assets/examples"] {
@@ -112,7 +112,7 @@ fn documents() -> Vec<PathBuf> {
     found
 }
 
-/// The anchor that GitHub gives a heading.
+/// Returns the anchor that GitHub gives a heading.
 fn anchor(heading: &str) -> String {
     let kept = heading.trim().to_lowercase();
     kept.chars().filter(|c| c.is_alphanumeric() || " -_".contains(*c)).map(|c| if c == ' ' { '-' } else { c }).collect()

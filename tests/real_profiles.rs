@@ -1,4 +1,5 @@
-//! Tests that read real profiles cannot pass without them: they are ignored unless somebody asks for them, and then they fail.
+//! Tests with real profiles must not pass without them. They are ignored by default, and fail if requested without the
+//! profiles.
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -11,7 +12,7 @@ fn a_test_of_real_profiles() {
     assert!(traces().is_dir());
 }
 
-/// Runs that test with words for its runner, where the folder of real profiles is this one.
+/// Runs that test with arguments for its runner, with this folder of real profiles.
 fn run(words: &[&str], folder: &Path) -> (Output, String) {
     let mut test = Command::new(std::env::current_exe().expect("this program"));
     test.args(["--exact", "real_profiles::a_test_of_real_profiles"]).args(words).env("CROSSPROF_TRACES", folder);
@@ -28,7 +29,7 @@ fn it_is_skipped_by_name_and_with_the_reason() {
 }
 
 #[test]
-fn asked_for_it_fails_where_the_folder_is_missing() {
+fn requested_tests_fail_if_the_folder_is_missing() {
     for word in ["--ignored", "--include-ignored"] {
         let (output, said) = run(&[word], Path::new("/nowhere/traces"));
         assert!(!output.status.success(), "{said}");
@@ -38,9 +39,9 @@ fn asked_for_it_fails_where_the_folder_is_missing() {
     }
 }
 
-/// Whatever looks for the folder itself could pass without it.
+/// Code that looked for the folder by itself could pass without it.
 #[test]
-fn only_one_place_knows_where_they_are() {
+fn only_one_function_finds_the_real_profiles() {
     let sources = ["src", "crates", "tests", "www/src"].map(|folder| files(&root().join(folder), &[".rs"])).concat();
     let mut knowing = Vec::new();
     for path in sources {

@@ -1,8 +1,8 @@
-//! Peaks, ridge points and every op's place under the roofs, as XProf's `roofline_model` has them.
+//! Peak rates, ridge points and every op's position in the roofline, compared with XProf's `roofline_model`.
 //!
-//! On TPUs every value that both have must agree. On GPUs XProf's peaks are compared with the ones kept for that, and the rows by
-//! time and rates are the op statistics' business (`xprof_tables`); ours differ on purpose in the peak, which is that of the op's
-//! own data type, and in the bandwidth of AMD's memory, of which the profile states half.
+//! On TPUs, every value that both tools have must agree. On GPUs, XProf's peaks are compared with the values stored for that
+//! purpose, and `xprof_tables` compares the rows. crossprof differs intentionally in two ways: it uses the peak of the op's
+//! own data type, and the full bandwidth of AMD's memory, of which the profile states only half.
 
 use crate::support;
 use crate::support::xprof::{
@@ -11,10 +11,10 @@ use crate::support::xprof::{
 use crossprof::{Session, Settings, TableName};
 use serde_json::Value;
 
-/// The same for what XProf prints with six digits.
+/// Tolerance for values that XProf prints with six digits.
 const SIX_DIGITS: f64 = 5e-6;
 
-/// A trace as a session, and XProf's table.
+/// Returns a trace as a session, and XProf's table.
 fn read(name: &str) -> (Session, Value) {
     support::xprof::read(name, "roofline_model")
 }
@@ -34,7 +34,7 @@ fn assert_close(found: f64, wanted: f64, tolerance: f64, what: &str) {
 
 const GIBI: f64 = (1u64 << 30) as f64;
 
-/// XProf's `p`: (trace, the maker's bandwidth of the main memory where it replaces the profile's).
+/// XProf's `p`: (trace, the manufacturer's memory bandwidth if it replaces the profile's).
 const TRACES: [(&str, Option<f64>); 5] = [
     ("tpu-v6e-4chip", None),
     ("gtx1080ti-2gpu", None),
@@ -61,7 +61,7 @@ fn peaks_and_ridge_points() {
             compared += 1;
         };
         check(xprof_peak, "peak_flop_rate");
-        // What XProf calls VMEM write on a GPU is its shared memory.
+        // XProf's "VMEM write" on a GPU is its shared memory.
         let on_chip = level("VMEM Write").or(level("Shm/L1")).unwrap();
         check(on_chip / GIBI, "peak_vmem_write_bw");
         check(xprof_peak * 1e9 / on_chip, "vmem_write_ridge_point");
@@ -101,7 +101,7 @@ fn peaks_and_ridge_points() {
     }
 }
 
-/// `(XProf's column, ours, how many of ours one of theirs is)`.
+/// `(XProf's column, our column, our units per XProf unit)`.
 const NUMBERS: [(&str, &str, f64); 30] = [
     ("rank", "rank", 1.0),
     ("occurrences", "occurrences", 1.0),
@@ -160,8 +160,8 @@ fn every_row_of_a_tpu() {
             let name = text(wanted, "operation");
             let what = format!("{name} {key}");
             let (found, wanted) = (number(found, our_key), scale * number(wanted, key));
-            // XProf divides the bytes of an asynchronous pair by the instant of its start and by the wait alone, here by the time from
-            // start to end; and it adds them twice.
+            // For an asynchronous pair, XProf divides the bytes by the instant of the start and by the wait alone, and adds
+            // them twice. crossprof divides by the time from start to end.
             let is_rate = BY_TIME.contains(&key);
             let is_pair = name.contains("-start") || name.contains("-done");
             if is_pair && is_rate {
@@ -175,7 +175,7 @@ fn every_row_of_a_tpu() {
             compared += 1;
         }
         for key in ["category", "operation", "bound_by"] {
-            // XProf compares copies between the memories of device and host with the main memory.
+            // XProf compares copies between device and host memory with the device memory.
             let is_link = key == "bound_by" && crosses_host_link(found);
             assert!(!is_link || wanted[key] == "HBM" && found["roofline_efficiency_percent"].is_null());
             assert!(is_link || wanted[key] == found[key], "{}: {key}", wanted["operation"]);
@@ -196,7 +196,7 @@ const HBM: &str =
 const PEAK: &str = "XProf compares with the fp16 peak, cycles of elementwise kernels too, and with half of an AMD's bandwidth: here with \
                     the peak of the op's own type and the maker's bandwidth";
 
-/// Columns that follow from a peak.
+/// Columns that depend on a peak rate.
 const OF_PEAKS: [&str; 5] = [
     "bottleneck_operational_intensity",
     "optimal_flop_rate",
@@ -205,7 +205,7 @@ const OF_PEAKS: [&str; 5] = [
     "max_mem_bw_utilization",
 ];
 
-/// On GPUs times and counts are equal; what differs in rates and places under the roofs has its reason.
+/// On GPUs, times and counts are equal. Each difference in rates and roofline positions has a reason.
 #[test]
 #[ignore = "reads real profiles"]
 fn every_row_of_gpus() {
@@ -215,7 +215,7 @@ fn every_row_of_gpus() {
         let (theirs, ours) = (theirs(&expected[0]), ours(&mut session, &support::xprof::active()));
         let peak = number_of(&expected[0]["p"]["peak_flop_rate"]);
         let mut comparison = Comparison::new(format!("roofline_model of {folder}"));
-        // The program, which comes first, is compared by its peaks above.
+        // The first row is the program, which is compared through its peaks above.
         for wanted in theirs.iter().skip(1).filter(|row| row["operation"] != "IDLE") {
             let name = text(wanted, "operation");
             let same = |row: &&Row| text(row, "operation") == name && row["hlo_module_id"] == wanted["hlo_module_id"];
@@ -224,7 +224,7 @@ fn every_row_of_gpus() {
             let from_shapes = text(found, "cost_source") == "from shapes";
             let rate = (number(wanted, "measured_memory_bw"), number(found, "measured_memory_bw_gibps"));
             let kernels = rate.1 > 0.0 && (rate.0 / rate.1).round() > 1.0;
-            // XProf's own value is what its rate is of its peak.
+            // XProf's own value is its rate divided by its peak.
             let again = number(wanted, "measured_flop_rate") / peak;
             assert_close(number(wanted, "compute_efficiency"), again.min(1.0), SIX_DIGITS, name);
             for (key, our_key, scale) in NUMBERS.into_iter().filter(|(key, ..)| wanted.contains_key(*key)) {
@@ -256,8 +256,8 @@ fn every_row_of_gpus() {
     assert_eq!(rows, 38);
 }
 
-/// XProf's rows of matrix products again from ours (of elementwise kernels XLA counts cycles, which are compared with no peak
-/// here): where it has FLOPs of an op, its efficiency is ours times our peak over its one peak.
+/// Recomputes XProf's rows of matrix products from ours. If XProf has FLOPs for an op, its efficiency is ours times our peak
+/// divided by XProf's single peak. Elementwise kernels are not compared, because XLA counts their cycles.
 #[test]
 #[ignore = "reads real profiles"]
 fn compute_efficiency_of_gpus() {
@@ -294,8 +294,8 @@ fn a_chosen_device_replaces_the_profiles() {
     assert_eq!(roofline.memory_levels.len(), 1);
 }
 
-/// Each step runs three fusions of 5 x 1024 x 1024 x 256 additions on each chip, whose peak is 918 TFLOP/s; the all-reduces run between
-/// steps and count in none.
+/// Each step runs three fusions of 5 x 1024 x 1024 x 256 additions on each chip, whose peak is 918 TFLOP/s. The all-reduces
+/// run between steps and count in none.
 #[test]
 #[ignore = "reads real profiles"]
 fn mfu_of_the_steps_of_a_tpu() {
@@ -308,7 +308,7 @@ fn mfu_of_the_steps_of_a_tpu() {
     let expected = 100.0 * flops / (step_seconds * 918e12);
     assert_close(roofline.mfu_percent.unwrap(), expected, 2e-3, "MFU");
     assert_eq!(roofline.mfu_percent, roofline.hfu_percent);
-    // A count that the trace contradicts leaves no step: the span is the window, and the all-reduces count.
+    // A number of steps that the trace contradicts leaves no step. The whole span is measured, so the all-reduces count.
     let settings = Settings { num_steps: Some(50), ..support::xprof::active() };
     let roofline = session.report(0, &settings).unwrap().roofline.unwrap();
     assert_eq!(roofline.window.as_deref(), Some("active_span"));

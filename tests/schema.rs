@@ -1,9 +1,9 @@
-//! The JSON Schema: committed, up to date, and true of what is exported.
+//! The JSON Schema is committed, up to date, and matches the exports.
 
 use crate::support::{load, samples};
 use crossprof::{Settings, export};
 
-/// After a change of the report or the comparison: `CROSSPROF_WRITE_SCHEMA=1 cargo test --test tests schema::`.
+/// To update after changing the report or the comparison: `CROSSPROF_WRITE_SCHEMA=1 cargo test --test tests schema::`.
 #[test]
 fn the_committed_schemas_are_the_current_ones() {
     for (name, current) in [

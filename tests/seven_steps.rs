@@ -1,5 +1,5 @@
-//! Seven made-up steps of known parts (`support/seven_steps.rs`), to the last picosecond in every section and table. XProf counts the
-//! 90 us of `Memcpy*` as compute.
+//! Seven synthetic steps with known parts (`support/seven_steps.rs`), exact to the picosecond in every section and table.
+//! XProf counts the 90 us of `Memcpy*` as compute.
 
 use crate::support::cli::{crossprof, scratch, stderr, stdout};
 use crate::support::{decode_json, load_with, seven_steps};
@@ -47,9 +47,9 @@ fn steps_have_their_length_and_their_parts() {
     assert_eq!(timing.kernels_per_step, Some(8.0));
     assert_eq!(profile.steps.len(), 7);
     for (index, step) in profile.steps.iter().enumerate() {
-        // Three kernels; an all-reduce; four copies: nothing overlaps.
+        // Three kernels, an all-reduce and four copies. Nothing overlaps.
         assert_eq!((step.compute_us, step.communication_us, step.transfer_us), (240.0, 50.0, 100.0), "{step:?}");
-        // The last one lasts as long as its annotation; the host pauses for 100 us between annotations.
+        // The last step is as long as its annotation. The host pauses for 100 us between annotations.
         assert_eq!((step.counted, step.duration_us), if index < 6 { (true, 1000.0) } else { (false, 900.0) });
         assert_eq!((step.busy_us, step.idle_us), (390.0, step.duration_us - 390.0), "{step:?}");
     }
@@ -58,8 +58,8 @@ fn steps_have_their_length_and_their_parts() {
     assert_eq!(utilization.compute_util_percent, 39.0);
 }
 
-/// 35 us lie between ops that were all launched in advance, and 575 us before the host launches a step's first kernel, of which the
-/// annotation of that step covers 100. The annotation of the last step goes on for 375 us after its last op.
+/// 35 us are between ops that were all launched in advance, and 575 us before the host launches a step's first kernel. The
+/// step's annotation covers 100 of these. The last step's annotation continues for 375 us after its last op.
 #[test]
 fn idle_time_has_its_causes() {
     let analysis = analysis(WindowChoice::Main);
@@ -91,7 +91,7 @@ fn idle_time_has_its_causes() {
     assert_eq!((mean.communication_overlap_percent(), found.concurrency), (Some(0.0), Some(1.0)));
 }
 
-/// The host annotates 900 of 1000 us and launches 8 x 5 of them.
+/// The host annotates 900 of 1000 us, and launches for 8 x 5 us of them.
 #[test]
 fn the_host_launches_eight_times_a_step() {
     let all = analysis(WindowChoice::All);
@@ -112,7 +112,7 @@ fn the_host_launches_eight_times_a_step() {
 }
 
 #[test]
-fn copies_are_told_by_direction_with_their_bytes() {
+fn copies_are_listed_by_direction_with_their_bytes() {
     let profile = report(WindowChoice::Active);
     let memory = profile.memory_operations.as_ref().unwrap();
     assert_eq!((memory.h2d_count, memory.h2d_total_time_us), (Some(14), Some(7.0 * 50.0)));
@@ -121,7 +121,7 @@ fn copies_are_told_by_direction_with_their_bytes() {
     assert_eq!(memory.transfers.len(), 3);
     for (direction, us) in [("h2d", 40.0), ("d2h", 30.0), ("d2d", 20.0)] {
         let transfer = memory.transfers.iter().find(|it| it.direction == direction).unwrap();
-        // Only the first of the two copies to the device states its bytes.
+        // Only the first of the two copies to the device has a size.
         assert_eq!((transfer.total_bytes, transfer.sized_count), (Some(7 * 1_048_576), 7), "{direction}");
         let bandwidth = transfer.bandwidth_gb_per_sec.unwrap();
         assert!((bandwidth - 1_048_576.0 / us / 1e3).abs() < 1e-9, "{bandwidth}");
@@ -152,9 +152,10 @@ fn one_all_reduce_a_step() {
     assert_eq!(categories.values().map(|it| it.time_us).sum::<f64>(), 7.0 * 390.0);
 }
 
-/// Parts are shares of a step in every window of no steps too: the capture is 6.9 ms long, its counted steps 1 ms each.
+/// Parts are fractions of a step, even in a window without steps: the capture is 6.9 ms long, and its counted steps take 1
+/// ms each.
 #[test]
-fn a_share_of_a_step_is_a_time_of_a_step() {
+fn step_fractions_match_step_times() {
     for window in [WindowChoice::Main, WindowChoice::All, WindowChoice::Active] {
         let profile = report(window);
         let waiting = profile.findings.iter().find(|finding| finding.id == "host_overhead").unwrap();

@@ -1,10 +1,10 @@
-//! The source lines of ops in real captures, against call stacks that were read with another reader of the same files.
+//! The source lines of ops in real captures, compared with call stacks from another reader of the same files.
 
 use crate::support::samples;
 use crate::support::xprof::{Row, number, open, ours, text};
 use crossprof::{Settings, TableName};
 
-/// The row of an op.
+/// Returns the row of an op.
 fn op<'r>(rows: &'r [Row], name: &str) -> &'r Row {
     rows.iter().find(|row| text(row, "hlo_op_name") == name).unwrap_or_else(|| panic!("no {name}"))
 }
@@ -14,7 +14,8 @@ fn op<'r>(rows: &'r [Row], name: &str) -> &'r Row {
 fn ops_of_a_library_have_the_line_that_calls_it() {
     let mut session = open(&samples::real("gfx950-te-attention/*.xplane.pb"));
     let rows = ours(&mut session, &Settings::default(), TableName::Ops);
-    // The stacks begin in `site-packages/transformer_engine/jax`, at three and one lines of it; the product begins in the program.
+    // The stacks begin at three lines and one line of `site-packages/transformer_engine/jax`. The product begins in the
+    // program.
     for (name, line, kernels) in [
         ("te_fused_attn_forward_ffi.10", 77, 2.0),
         ("te_fused_attn_backward_ffi.18", 77, 5.0),
@@ -36,7 +37,7 @@ fn ops_of_a_library_have_the_line_that_calls_it() {
 fn the_stacks_of_a_trace_json_are_read() {
     let mut session = open(&samples::real("tpu-qwen3-runs/run-a.trace.json.gz"));
     let rows = ours(&mut session, &Settings::default(), TableName::Ops);
-    // The file states `site-packages/torch/nn/modules/module.py:1775`.
+    // The file contains `site-packages/torch/nn/modules/module.py:1775`.
     let source = text(op(&rows, "RPA-bq_32-bkvp_32-p_128-.37"), "source_info");
     assert!(source.ends_with("/vllm/model_executor/models/qwen3.py:152"), "{source}");
 }

@@ -1,4 +1,4 @@
-//! Where the time of steps goes in real profiles: against truths by construction, and against what XProf prints where it is right.
+//! The breakdown of steps in real profiles, compared with truths by construction and with XProf where XProf is correct.
 
 use crate::support::xprof::output;
 use crate::support::{decode, decode_json, samples, seven_steps};
@@ -16,7 +16,7 @@ fn analysis_of(path: &str, window: WindowChoice) -> Analysis {
     analyse(&run, &Settings { window, ..Settings::default() }).analysis
 }
 
-/// Everything that must hold of any breakdown.
+/// Checks what must hold for every breakdown.
 fn check(breakdown: &Breakdown) {
     for row in &breakdown.rows {
         assert_eq!(row.parts.total(), row.duration, "{row:?}");
@@ -28,13 +28,13 @@ fn check(breakdown: &Breakdown) {
     }
 }
 
-/// Sums of a device's rows over all steps, in milliseconds.
+/// Returns the sum of a part in a device's rows over all steps, in milliseconds.
 fn total_ms(breakdown: &Breakdown, device: u32, part: StepPart) -> f64 {
     breakdown.rows.iter().filter(|row| row.device == device).map(|row| row.parts.get(part)).sum::<Ps>().as_us() / 1e3
 }
 
-/// What XProf prints of it with one digit: xprof_overview.rs. This one has six, and is by event times, which gain 1.5 in 100,000 on the
-/// chips' clocks.
+/// xprof_overview.rs compares the one-digit numbers that XProf prints. This output has six digits and uses event times,
+/// which run fast by 1.5 in 100,000 compared with the chips' clocks.
 #[test]
 #[ignore = "reads real profiles"]
 fn the_idle_time_of_a_tpu_is_xprofs() {
@@ -46,7 +46,7 @@ fn the_idle_time_of_a_tpu_is_xprofs() {
     assert!(((duty.span - duty.busy).as_ps() as f64 / idle - 1.0).abs() < 2e-5, "{idle} {duty:?}");
 }
 
-/// 304 s of `copy-done` wait for arrays that live in the host's memory. The copies of each step go both ways, 1 us of the rest is
+/// 304 s of `copy-done` wait for arrays in host memory. The copies of each step go in both directions. 1 us of the rest is
 /// between ops of one program, and only the first programs were launched late.
 #[test]
 #[ignore = "reads real profiles"]
@@ -56,31 +56,32 @@ fn steps_of_a_tpu_that_offloads_are_copies_to_and_from_the_host() {
     assert!(found.has_steps);
     assert_eq!(found.rows.len(), 400);
     let ms = |part| (0..4).map(|device| total_ms(found, device, part)).sum::<f64>();
-    // 304,033.212 ms of copy-done and 9,619.894 ms of loop fusions by the chips' clocks (device_clocks.rs); both ran in steps only.
+    // 304,033.212 ms of copy-done and 9,619.894 ms of loop fusions by the chips' clocks (device_clocks.rs). Both ran only in
+    // steps.
     let copies = ms(StepPart::HostToDevice) + ms(StepPart::DeviceToHost);
     assert!((copies / 304_033.212 - 1.0).abs() < 1e-6, "{copies}");
     assert!((ms(StepPart::Compute) / 9_619.894 - 1.0).abs() < 1e-6, "{}", ms(StepPart::Compute));
-    // No collective and no infeed is inside the steps; the marks of a program that need not wait last a picosecond.
+    // No collective and no infeed is inside the steps. The marks of a program that does not have to wait last a picosecond.
     assert_eq!((ms(StepPart::Communication), ms(StepPart::InfeedOutfeed)), (0.0, 0.0));
     let idle: f64 = StepPart::ALL.into_iter().filter(|part| part.is_idle()).map(ms).sum();
     assert!(idle < 1.0, "{idle}");
 }
 
-/// Over the whole run, the three `psum` programs waited at a barrier for the slowest chip: 24.6, 54.5, 341.0 and 44.8 ms by the marks of
-/// the chips themselves.
+/// Over the whole run, the three `psum` programs waited at a barrier for the slowest chip: 24.6, 54.5, 341.0 and 44.8 ms by
+/// the chips' own marks.
 #[test]
 #[ignore = "reads real profiles"]
 fn waits_for_other_chips_are_barriers() {
     let trace = decode(&samples::real("tpu-v6e-4chip/*.xplane.pb"));
     let run = Run { trace, ..Run::default() };
-    // With a count that the trace contradicts, no step is measured but the window.
+    // With a number of steps that the trace contradicts, no step is measured, only the window.
     let settings = Settings { num_steps: Some(1), window: WindowChoice::Active, ..Settings::default() };
     let analysis = analyse(&run, &settings).analysis;
     let found = &analysis.step_breakdown;
     check(found);
     assert!(!found.has_steps);
     for (device, expected) in (0u32..).zip([24.6, 54.5, 341.0, 44.8]) {
-        // What lies before a chip's first op is outside its active span.
+        // Time before a chip's first op is outside its active span.
         let barrier = total_ms(found, device, StepPart::Barrier);
         assert!(barrier <= expected + 0.05, "{device}: {barrier}");
         assert!(
@@ -90,8 +91,8 @@ fn waits_for_other_chips_are_barriers() {
     }
 }
 
-/// Parts of every trace are exact, and what keeps its devices idle is what can be seen in it: the DataLoader of the H100 takes 619 ms
-/// beside 543 ms of kernels; the others launch small programs one by one; `None` where nothing was looked for.
+/// The parts of every trace are exact, and the cause of idle time is the visible one: the H100's DataLoader takes 619 ms and
+/// its kernels 543 ms. The others launch small programs one by one. `None` if no cause is expected.
 #[test]
 #[ignore = "reads real profiles"]
 fn parts_of_every_trace_add_up() {
@@ -106,7 +107,7 @@ fn parts_of_every_trace_add_up() {
         ("tpu-qwen3-runs/run-a.trace.json.gz", Some(StepPart::Barrier)),
         ("tpu-v6e-4chip/*.trace.json.gz", None),
         ("kineto/h100-owlv2.json.gz", Some(StepPart::InputBound)),
-        // Four kernels were launched late and then held up for 64.5 ms by other streams, one of them for 56.2 ms.
+        // Four kernels were launched late and then delayed for 64.5 ms by other streams, one of them for 56.2 ms.
         ("kineto/rank-0.json.gz", Some(StepPart::OtherIdle)),
     ] {
         let analysis = analysis(path);
@@ -124,7 +125,7 @@ fn show(mean: &MeanPart, part: StepPart) -> String {
     format!("{} {:.1} %", part.label(), mean.percent(part).unwrap_or_default())
 }
 
-/// The parts of every step of our own profiles are exact, and the events of a step are the step.
+/// The parts of every step of the project's own profiles are exact, and the events of a step add up to the step.
 #[test]
 fn steps_of_our_own_profiles_add_up() {
     let mut rows = 0;
@@ -134,7 +135,7 @@ fn steps_of_our_own_profiles_add_up() {
         let analysis = analyse(&run, &Settings::default()).analysis;
         check(&analysis.step_breakdown);
         rows += analysis.step_breakdown.rows.len();
-        // On these some streams of a device run beside each other.
+        // In these profiles, some streams of a device run in parallel.
         events_add_up(&run, &analysis, true);
     }
     assert!(rows > 100, "{rows}");
@@ -157,7 +158,8 @@ fn the_events_of_a_step_add_up_to_its_parts() {
     }
 }
 
-/// The events of a step are the step: idle time by its causes exactly, and work where nothing runs beside it.
+/// Checks that the events of a step add up to the step: idle time exactly by its causes, and work if nothing runs in
+/// parallel.
 fn events_add_up(run: &Run, analysis: &Analysis, beside: bool) {
     let breakdown = &analysis.step_breakdown;
     let events_of = |of: &dyn Fn(&StepRow) -> bool, most: usize| {
@@ -173,7 +175,7 @@ fn events_add_up(run: &Run, analysis: &Analysis, beside: bool) {
             assert!(if is_exact { time == told } else { time >= told }, "{row:?}, {part:?}: {time:?} {told:?}");
         }
     }
-    // Some of the steps, and no more than asked.
+    // Returns only some of the steps, and no more than requested.
     let first = events_of(&|row| row.step.is_none_or(|step| step == 0), 10);
     assert_eq!(first.is_empty(), breakdown.rows.is_empty());
     assert!(first.len() <= analysis.devices.used.len() * 10 * (1 + StepPart::COUNT));

@@ -1,5 +1,5 @@
-//! What a step is, on recordings of our own: `tests/data/steps.py` made them, and added up their raw events without crossprof
-//! (`*.truth.json`). One test looks at real profiles that name no steps.
+//! Steps in the project's own recordings. `tests/data/steps.py` made them and summed their raw events without crossprof
+//! (`*.truth.json`). One test reads real profiles without named steps.
 
 use std::path::{Path, PathBuf};
 
@@ -29,7 +29,7 @@ fn numbers(value: &Value) -> Vec<f64> {
     value.as_array().unwrap().iter().map(|number| number.as_f64().unwrap()).collect()
 }
 
-/// Equal to the nanosecond or two by which the JSON's decimals are rounded.
+/// Requires equality to within one or two nanoseconds, because the JSON rounds its decimals.
 fn close(ours: &[f64], truth: &[f64]) {
     assert_eq!(ours.len(), truth.len(), "{ours:?} against {truth:?}");
     assert!(ours.iter().zip(truth).all(|(a, b)| (a - b).abs() < 0.01), "{ours:?} against {truth:?}");
@@ -59,9 +59,9 @@ fn compilation_is_in_the_steps_that_compile() {
     assert_eq!(profile.step_timing.num_steps_counted, Some(5));
 }
 
-/// The JSON does not number programs; all else is equal.
+/// The JSON has no program numbers. Everything else is equal.
 #[test]
-fn the_json_of_the_capture_says_the_same() {
+fn the_json_of_the_capture_agrees() {
     let (xplane, json) = (profile("recompile"), profile_of(&recording("recompile.trace.json.gz")));
     close(&durations(&json), &durations(&xplane));
     let (ours, theirs) = (json.compilation.unwrap(), xplane.compilation.unwrap());
@@ -81,7 +81,7 @@ fn devices_that_run_one_after_another_have_steps_of_their_own() {
     let timing = &profile.step_timing;
     assert_eq!(timing.devices_in_step.as_deref(), Some("one_after_another"));
     close(&[timing.step_start_skew_us.unwrap()], &[truth["start_skew_us"].as_f64().unwrap()]);
-    // All but the last of each device were ended by a next one, and they lie beside each other.
+    // All steps except each device's last were ended by the next one, and the devices run in parallel.
     let ended: Vec<f64> = devices.iter().flat_map(|device| &device[..5]).copied().collect();
     let rate = 1e6 * ended.len() as f64 / ended.iter().sum::<f64>();
     let throughput = &profile.throughput;
@@ -118,24 +118,24 @@ fn functions_and_ranges_that_repeat_are_the_steps() {
         let timing = &profile.step_timing;
         assert_eq!((timing.step_count_source.as_str(), timing.step_marker.as_deref()), ("host_spans", Some(marker)));
         assert_eq!((timing.num_steps, timing.kernels_per_step), (6, Some(10.0)));
-        // The last one lasts to the end of its own span.
+        // The last step lasts until the end of its own span.
         close(&durations(&profile)[..5], &numbers(&truth(case)["lengths_us"])[..5]);
         assert!(warns(&profile, "steps_from_host_spans").contains(marker));
     }
 }
 
-/// Of the idle time, what is `percent` of the steps.
+/// Converts a percentage of the idle time to a percentage of the steps.
 fn of_idle(profile: &UnifiedProfile, percent: f64) -> f64 {
     let steps = profile.step_breakdown.as_ref().unwrap();
     percent * steps.duration_us / steps.parts.idle_us()
 }
 
 #[test]
-fn what_devices_wait_for_is_named() {
+fn waits_of_devices_are_named() {
     let input = profile("input");
     let fetching = truth("input")["fetch_batch_percent"].as_f64().unwrap();
     let stake = input.findings.iter().find(|it| it.id == "data_loading").unwrap().time_at_stake_percent.unwrap();
-    // Nothing runs while the batch is fetched, but for the end of an op that its event does not tell (0.012 % of the time).
+    // Nothing runs while the batch is fetched, except the end of an op that its event does not show (0.012 % of the time).
     assert!((stake - fetching).abs() < 0.05 && stake <= fetching, "{stake} against {fetching}");
     let named = format!("in fetch_batch for {:.1} %", of_idle(&input, fetching));
     let message = finding(&input, "data_loading");
@@ -148,7 +148,7 @@ fn what_devices_wait_for_is_named() {
     assert!(message.contains(&named), "{message} lacks {named}");
 }
 
-/// Counted by hand: five calls or launches each, with 30 ops on one GPU, 47 on eight, and 15 on one.
+/// Counted by hand: five calls or launches each, with 30 ops on one GPU, 47 on eight GPUs, and 15 on one GPU.
 #[test]
 #[ignore = "reads real profiles"]
 fn gpu_captures_without_annotations_have_steps() {
@@ -161,7 +161,7 @@ fn gpu_captures_without_annotations_have_steps() {
         assert_eq!((timing.num_steps, timing.step_marker.as_deref()), (5, Some(marker)), "{file}");
         assert_eq!(timing.kernels_per_step, Some(ops), "{file}");
     }
-    // An eager program: twelve arrays of ever other sizes.
+    // An eager program: twelve arrays with different sizes.
     for file in ["mi300x-8gpu-conv/*.trace.json.gz", "gtx1080ti-2gpu/*.xplane.pb"] {
         assert_eq!(profile_of(&samples::real(file)).step_timing.step_count_source, "unknown", "{file}");
     }

@@ -1,4 +1,4 @@
-//! `crossprof timeline`: pictures of steps and ranges, of one run or several.
+//! `crossprof timeline`: pictures of steps and ranges, with one or several runs.
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -57,10 +57,10 @@ fn two_runs_that_compare_are_coloured_by_change() {
     let by_change = svg(&[a, b, "--step", "1"]);
     assert_eq!(by_change.matches(legend).count(), 1);
     assert_eq!(by_change, svg(&[a, b, "--step", "1", "--colours", "change"]));
-    // Ops of a run against itself are the same, in the colour that says so.
+    // The ops of a run compared with itself are unchanged, so they have the colour for that.
     let own = svg(&[a, b, "--step", "1", "--colours", "own"]);
     assert!(!own.contains(legend) && own != by_change);
-    // One run, three runs and runs whose ops have no partners have their own colours.
+    // One run, three runs, and runs whose ops have no partners are coloured by class.
     for files in [&[a][..], &[a, b, GPU], &[a, TPU]] {
         assert!(!svg(&[files, &["--step", "1"]].concat()).contains(legend), "{files:?}");
     }
@@ -96,7 +96,7 @@ fn odd_captures_are_drawn() {
 }
 
 #[test]
-fn what_cannot_be_drawn_is_said() {
+fn impossible_drawings_are_reported() {
     assert!(refused(&[GPU, "--step", "900"]).contains("no step 900"));
     assert!(refused(&[GPU, "--from", "2ms", "--to", "1ms"]).contains("--from must be before --to"));
     assert!(refused(&[GPU, "--line", "nowhere"]).contains("--line"));

@@ -1,4 +1,4 @@
-//! A range that is written as a Chrome trace is read back with the same events, to the picosecond.
+//! A range that is written as a Chrome trace is read back with the same events, exact to the picosecond.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -11,12 +11,12 @@ use crossprof::trace::{FlowRole, Interval, Trace};
 use crossprof::{Ps, Settings};
 use serde_json::Value;
 
-/// What a range holds.
+/// Content of a range.
 #[derive(Debug, Default, PartialEq)]
 struct Held {
-    /// Number of events and their time in the range in picoseconds, by process, line and name.
+    /// Number of events, and their time within the range in picoseconds, by process, line and name.
     events: BTreeMap<(String, String, String), (u64, i64)>,
-    /// Samples of counters, instants, and points of flows that begin and end there.
+    /// Number of counter samples, instants, and start and end points of flows in the range.
     marks: [usize; 3],
 }
 
@@ -30,12 +30,12 @@ fn held(trace: &Trace, zero: Ps, range: Interval) -> Held {
             let kind = trace.events.kinds()[kind];
             let line = &trace.lines[kind.line.index()];
             let process = trace.text(trace.plane_of(line).unwrap().name);
-            // What has no name in an xplane is called by its number in a Chrome trace.
+            // Unnamed lines of an xplane file are named by their number in a Chrome trace.
             fn named<'t>(prefix: &str, text: &'t str) -> &'t str {
                 if text.starts_with(prefix) { "" } else { text }
             }
             let (process, thread) = (named("process ", process), named("thread ", trace.text(line.name)));
-            // Exports have no home folders.
+            // Exports contain no home folders.
             let key = [process, thread, trace.text(kind.name)].map(crossprof::home::without_home);
             let entry = held.events.entry(key.into()).or_default();
             *entry = (entry.0 + 1, entry.1 + (end - start).as_ps());
@@ -53,7 +53,7 @@ fn held(trace: &Trace, zero: Ps, range: Interval) -> Held {
     held
 }
 
-/// Writes a share of the capture and reads it back.
+/// Writes a part of the capture and reads it back.
 fn round_trip(path: &Path, from: i64, to: i64, parts: i64) {
     let (settings, mut text) = (Settings::default(), String::new());
     let mut session = open(&path.to_string_lossy(), &std::fs::read(path).unwrap());
@@ -110,7 +110,7 @@ fn real_profiles_are_read_back() {
 }
 
 #[test]
-fn the_command_line_writes_what_its_table_says() {
+fn the_exported_range_matches_its_table() {
     let folder = scratch("timeline_export", "command");
     let example = samples::root().join("www/assets/examples/gpu-training.trace.json.gz");
     let example = example.to_str().unwrap();
@@ -127,7 +127,7 @@ fn the_command_line_writes_what_its_table_says() {
         let columns = |table: &str| -> Vec<String> {
             table.lines().map(|row| row.split(',').take(3).collect::<Vec<_>>().join(",")).collect()
         };
-        // Its times count from its own first event: the table of everything is the same.
+        // The exported times count from the first exported event, but the table of everything is the same.
         let all = run(&["table", "range", file, "--format", "csv"]);
         assert_eq!(columns(&all), columns(&of_range));
     }

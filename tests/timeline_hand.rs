@@ -1,4 +1,4 @@
-//! What the hand does on the timeline: ranges snap to edges of events, flags and ranges are kept, tracks are arranged.
+//! Manual changes on the timeline: ranges snap to edges of events, flags and ranges are kept, tracks are arranged.
 
 use crossprof::pages::timeline::{Action, Keep, Outcome, TrackChange, act, scene, tip};
 use crossprof::pages::{Block, PageQuery};
@@ -6,8 +6,8 @@ use crossprof::timeline::{Bookmarks, RowContent, Scene, Sight, Stage};
 use crossprof::{Session, Settings};
 use serde_json::{Value, json};
 
-/// On one stream `a` from 0 to 10 µs with `b` in it from 2 to 5, then `c` from 30 to 1000; on another `d` from 8 to 12; on the host `f`
-/// from 0 to 1000.
+/// One stream has `a` from 0 to 10 µs with `b` inside it from 2 to 5, then `c` from 30 to 1000. Another stream has `d` from
+/// 8 to 12. The host has `f` from 0 to 1000.
 fn hand_made() -> Value {
     let name = |pid: u32, tid: Option<u32>, name: &str| json!({"ph":"M","pid":pid,"tid":tid,"name":if tid.is_some() { "thread_name" } else { "process_name" },"args":{"name":name}});
     let event = |pid: u32, tid: u32, name: &str, start: u32, length: u32| json!({"ph":"X","pid":pid,"tid":tid,"name":name,"ts":start,"dur":length});
@@ -47,7 +47,7 @@ impl Hand {
         session.timeline(0, &settings, |context, kept| look(&scene(context, kept, stage, sight), sight)).unwrap()
     }
 
-    /// Does it, and takes over what the page takes over.
+    /// Performs an action, and applies the same results as the page.
     fn act(&mut self, action: Action) -> Outcome {
         let Hand { session, stage, sight } = self;
         let (settings, query) = (Settings::default(), PageQuery::default());
@@ -64,7 +64,7 @@ impl Hand {
         outcome
     }
 
-    /// Names of the tracks from top to bottom, and the middle of the first lane of each.
+    /// Returns the names of the tracks from top to bottom, with the middle of each track's first lane.
     fn tracks(&mut self) -> Vec<(String, f64)> {
         self.look(|scene, _| {
             let tracks = scene.layout.rows.iter().filter_map(|row| match row.content {
@@ -96,7 +96,7 @@ const FIRST: &str = "Stream #1(Compute)";
 const SECOND: &str = "Stream #2(Compute)";
 
 #[test]
-fn a_selected_event_says_where_it_stands_in_the_file() {
+fn a_selected_event_has_its_location_in_the_file() {
     let mut hand = Hand::new();
     let (mut captured, mut derived) = (Vec::new(), 0);
     for (track, y) in hand.tracks() {
@@ -123,7 +123,7 @@ fn a_dragged_edge_snaps_to_the_lane_below_the_pointer() {
         hand.point(x, y);
         hand.look(|scene, sight| scene.snapped_ps(sight))
     };
-    // a begins at 0 and ends at pixel 100, b is one lane below, from 20 to 50.
+    // a begins at 0 and ends at pixel 100. b is one lane below, from 20 to 50.
     assert_eq!(at(3.0, y), Some(0));
     assert_eq!(at(86.0, y), Some(10_000_000));
     assert_eq!(at(114.0, y), Some(10_000_000));
@@ -131,7 +131,7 @@ fn a_dragged_edge_snaps_to_the_lane_below_the_pointer() {
     assert_eq!(at(290.0, y), Some(30_000_000));
     assert_eq!(at(44.0, y + 18.0), Some(5_000_000));
     assert_eq!(at(30.0, y + 18.0), Some(2_000_000));
-    // On the axis and beside the events there are no edges.
+    // There are no edges on the axis and outside the events.
     assert_eq!(at(100.0, 10.0), None);
     assert_eq!(at(-5.0, y), None);
     hand.sight.is_dragging = true;
@@ -151,7 +151,7 @@ fn flags_are_set_named_visited_and_removed() {
     hand.act(Action::Keep(Keep::Flag));
     assert_eq!(hand.sight.bookmarks, "10000000!end, of a;50000000!1");
     assert_eq!(hand.act(Action::Show).kept.0, ["end, of a at 10.0000 µs", "1 at 50.0000 µs"]);
-    // Its head stands on the axis.
+    // The head of the flag is on the axis.
     hand.point(102.0, 5.0);
     let outcome = hand.act(Action::Pick { pins: false });
     assert_eq!(outcome.bookmark.map(|(_, name)| name).as_deref(), Some("end, of a"));

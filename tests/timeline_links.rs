@@ -1,5 +1,5 @@
-//! Which events follow from which, and the arrows between them: against traces written by hand, and against what the raw files of
-//! real profiles say.
+//! Dependencies between events and the arrows for them, compared with traces written by hand and with the raw files of real
+//! profiles.
 
 use crate::support;
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,8 +12,8 @@ use crossprof::trace::{EventColumn, EventId, Trace};
 use crossprof::{Session, Settings};
 use serde_json::{Value, json};
 
-/// On thread 1 a launch [0, 4) of the kernel [10, 20) on stream 1, in `outer` [0, 30); a flow from the launch to `next` [6, 8) on thread 2, by way of
-/// `step` [5, 6) there; one that arrives at what starts next.
+/// On thread 1, a launch [0, 4) of the kernel [10, 20) on stream 1, inside `outer` [0, 30). A flow leads from the launch to
+/// `next` [6, 8) on thread 2, through `step` [5, 6) on the same thread. Another flow arrives at the event that starts next.
 fn hand_made() -> Vec<u8> {
     let process = |pid: u32, name: &str| json!({"ph":"M","pid":pid,"name":"process_name","args":{"name":name}});
     let thread = |pid: u32, tid: u32, name: &str| json!({"ph":"M","pid":pid,"tid":tid,"name":"thread_name","args":{"name":name}});
@@ -30,7 +30,7 @@ fn hand_made() -> Vec<u8> {
         // The end has the earlier time.
         flow("f", 2, 2, 7.0, 2, "e"), flow("s", 2, 2, 40.0, 2, "e"),
         flow("s", 2, 1, 20.0, 3, "e"), flow("f", 2, 2, 20.0, 3, ""),
-        // Joins what the correlation joins already.
+        // Links two events that the correlation id already links.
         flow("s", 2, 1, 1.0, 4, "e"), flow("f", 1, 1, 10.0, 4, "e"),
     ]});
     events.to_string().into_bytes()
@@ -45,7 +45,7 @@ fn named(trace: &Trace, name: &str) -> EventId {
     trace.events.ids().find(|id| trace.text(trace.events.get(*id).unwrap().name) == name).unwrap()
 }
 
-/// `(name, follows, kind, microseconds)` of what an event is linked with.
+/// Returns `(name, follows, kind, microseconds)` for each event that an event is linked with.
 fn links(session: &mut Session, name: &str) -> Vec<(String, bool, &'static str, f64)> {
     let look = |context: crossprof::metrics::Context<'_>, kept: &crossprof::timeline::Timeline| {
         let trace = context.captured_trace();
@@ -81,7 +81,7 @@ fn an_event_is_linked_both_ways() {
     assert_eq!(links(&mut session, "outer"), found(&[("last", true, "flow", 40.0)]));
 }
 
-/// What a sight of 1,000 by 400 pixels shows with an event selected.
+/// Returns the arrows in a viewport of 1,000 by 400 pixels with an event selected.
 fn look(session: &mut Session, name: &str, range_us: Option<(i64, i64)>, change: impl Fn(&mut Sight)) -> Vec<Arrow> {
     let range_ps = range_us.map(|(from, to)| (from * 1_000_000, to * 1_000_000));
     let mut sight = Sight { width: 1_000, height: 400, scale: 1.0, range_ps, ..Sight::default() };
@@ -107,9 +107,9 @@ fn arrows_go_from_the_end_of_one_event_to_the_start_of_the_other() {
     assert_eq!(after, (start.0 + 30, start.1));
     assert_eq!(before, (end.0 - 30, end.1));
     assert!(end.1 != start.1 && arrows[0].head > 0);
-    // Both ways the same arrow.
+    // Both events have the same arrow.
     assert!(look(&mut session, "cuLaunchKernel", None, |_| {}).contains(&arrows[0]));
-    // What starts before the other ends is reached from its start.
+    // If one event starts before the other ends, the arrow begins at its start.
     let back = look(&mut session, "next", None, |_| {});
     assert!(back.iter().map(ends).any(|ends| ends == (40 * 1_000 / 42, 6 * 1_000 / 42)), "{back:?}");
 }
@@ -130,7 +130,7 @@ fn an_end_out_of_sight_is_at_the_edge_and_a_folded_one_at_its_heading() {
         assert_eq!(folded.len(), 1);
         assert_ne!(folded[0].points, open_host.points);
     }
-    // Far below: the arrow leaves at the lower edge, without a head where that is the target's.
+    // The target is far below: the arrow leaves through the lower edge, without a head.
     let low = look(&mut session, "kernel", None, |sight| sight.height = 60);
     assert!(low.iter().all(|arrow| arrow.points.iter().all(|(_, y)| *y <= 60)));
 }
@@ -166,7 +166,8 @@ fn keys_go_along_the_links_and_the_details_list_them() {
     }
 }
 
-/// From which `X` event to which each flow leads, told event by event: a point is in the innermost one that runs at its time.
+/// Returns the source and target `X` events of each flow, computed event by event. A flow point belongs to the innermost
+/// event that runs at its time.
 fn flows_of_file(text: &[u8]) -> BTreeSet<(String, String)> {
     let document: Value = serde_json::from_slice(text).unwrap();
     let events = document.as_array().or_else(|| document["traceEvents"].as_array()).unwrap();
@@ -210,7 +211,7 @@ fn flows_of_a_real_capture_link_what_its_file_links() {
             for linked in kept.linked(context, EventRef::captured(id)).iter().filter(|it| it.follows) {
                 found += 1;
                 names.insert((name(id), name(linked.event)));
-                // Seen from the other end, too.
+                // The link is visible from the other end too.
                 let back = kept.linked(context, EventRef::captured(linked.event));
                 assert!(back.iter().any(|it| !it.follows && it.event == id));
             }
@@ -231,7 +232,8 @@ fn flows_of_a_real_capture_link_what_its_file_links() {
     assert!(truth.len() > 5_000, "{}", truth.len());
 }
 
-/// The numbers are those of `inspect_trace.py`'s reader: consumers whose type and number a producer of the file has, but those of thread pools.
+/// The numbers come from the reader in `inspect_trace.py`: consumers that have a producer with the same type and number in
+/// the file, except those of thread pools.
 #[test]
 #[ignore = "reads real profiles"]
 fn consumers_of_a_real_xplane_are_linked_with_their_producers() {

@@ -1,4 +1,4 @@
-//! The pictures of median steps in reports hold what the tables say of those steps.
+//! The pictures of median steps in reports match the tables for those steps.
 
 use std::path::Path;
 
@@ -7,7 +7,8 @@ use crossprof::tables::{AreaQuery, LineQuery};
 use crossprof::timeline::{StepPicture, median_step};
 use crossprof::{Cell, Ps, Query, Session, Settings, TableName};
 
-/// Lines of the picture of a file's median step whose marks add up to their row of the table of that range.
+/// Returns the number of lines in the picture of a file's median step whose marks add up to their row in the table for that
+/// range.
 fn lines_that_agree(path: &Path) -> usize {
     let bytes = std::fs::read(path).unwrap();
     let (mut session, settings) = (Session::new(), Settings::default());
@@ -17,7 +18,7 @@ fn lines_that_agree(path: &Path) -> usize {
     session.runs();
     let picture = StepPicture::parse(&session.median_step(0, &settings).unwrap()).unwrap();
     assert!(picture.lanes.iter().map(|lane| lane.marks.len()).sum::<usize>() <= 2_000);
-    // The step on the drawn device, and the lines of that device with all their lanes.
+    // The step on the drawn device, and the device's lines with all of their lanes.
     let (range, lanes) = session
         .timeline(0, &settings, |context, timeline| {
             let (analysis, trace) = (context.analysis, context.captured_trace());
@@ -63,7 +64,7 @@ fn lines_that_agree(path: &Path) -> usize {
                 other => panic!("{other:?}"),
             })
             .sum();
-        // Of a line with more lanes than are shown, the inner ones are left out.
+        // If a line has more lanes than are shown, the inner lanes are omitted.
         if of_line.len() == *count {
             assert!((busy.as_us() - total).abs() < 1e-6 * total, "{}: {} {total}", first.line, busy.as_us());
             agree += 1;

@@ -1,5 +1,5 @@
-//! The tables of an area of the timeline (`events`, `range`): what the command line says of a trace that was counted by hand, and
-//! that over everything they hold what the other tables hold.
+//! The tables of an area of the timeline (`events`, `range`), compared with a trace that was counted by hand. Over the whole
+//! capture, they must match the other tables.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -42,10 +42,10 @@ fn rows(folder: &Path, arguments: &[&str]) -> Vec<Value> {
 }
 
 #[test]
-fn a_range_is_told_as_it_was_counted_by_hand() {
+fn a_range_matches_a_hand_count() {
     let folder = scratch("timeline_tables", "range");
     hand_made(&folder);
-    // [4, 25): a 6 + 5, of these b takes 1; b 1 and 4; f 21.
+    // [4, 25): a 6 + 5, of which b takes 1; b 1 and 4; f 21.
     let found = rows(&folder, &["range", "--from", "4us", "--to", "0.025ms"]);
     let row = |name: &str, count: u64, [total, own, mean, p50, p95, min, max]: [f64; 7], percent: f64| {
         json!({"name":name,"count":count,"total_us":total,"self_us":own,"mean_us":mean,"p50_us":p50,"p95_us":p95,"min_us":min,
@@ -62,7 +62,8 @@ fn a_range_is_told_as_it_was_counted_by_hand() {
         found.iter().map(|row| (row["name"].as_str().unwrap().to_owned(), row["count"].as_u64().unwrap())).collect()
     };
     let named = |pairs: &[(&str, u64)]| pairs.iter().map(|&(name, count)| (name.to_owned(), count)).collect::<Vec<_>>();
-    // Of length zero: at the start it counts, at the end it does not, and without a range all do. An instant never does.
+    // An event of zero length counts at the start of the range, but not at its end. Without a range, all of them count.
+    // Instants never count.
     assert_eq!(counts(&["range", "--line", "GPU:0"]), named(&[("a", 2), ("b", 2), ("c", 1)]));
     assert_eq!(counts(&["range", "--line", "Stream #1*", "--from", "30", "--to", "31"]), named(&[("c", 1)]));
     assert_eq!(counts(&["range", "--line", "Stream #1*", "--from", "20", "--to", "30"]), named(&[("a", 1)]));
@@ -74,7 +75,7 @@ fn a_range_is_told_as_it_was_counted_by_hand() {
 }
 
 #[test]
-fn counters_of_a_range_are_told_as_they_were_counted_by_hand() {
+fn counters_of_a_range_match_a_hand_count() {
     let folder = scratch("timeline_tables", "counters");
     let counter = |pid: u32, time: f64, used: f64| json!({"ph":"C","pid":pid,"name":"memory","ts":100.0 + time,"args":{"used":used}});
     let name = |pid: u32, name: &str| json!({"ph":"M","pid":pid,"name":"process_name","args":{"name":name}});
@@ -94,7 +95,7 @@ fn counters_of_a_range_are_told_as_they_were_counted_by_hand() {
     assert_eq!(by_counter(&["--from", "15", "--to", "40"]), std::slice::from_ref(&gpu));
     assert_eq!(by_counter(&["--from", "15", "--to", "40", "--line", "GPU:0"]), [gpu]);
     assert!(by_counter(&["--from", "15", "--to", "40", "--line", "CPU"]).is_empty());
-    // Open: from the first sample to the end of the capture, or to the last sample behind it.
+    // Without limits: from the first sample to the end of the capture, or to the last sample if that is later.
     let all = [
         row("/device:GPU:0", 3, [(40.0 + 120.0 + 10.0) / 30.0, 2.0, 8.0, 4.0, 2.0]),
         row("/host:CPU", 1, [7.0, 7.0, 7.0, 7.0, 7.0]),
@@ -121,7 +122,7 @@ fn events_are_listed_whole() {
 }
 
 #[test]
-fn a_session_says_what_is_wrong_with_an_area() {
+fn a_session_explains_a_wrong_area() {
     let folder = scratch("timeline_tables", "session");
     hand_made(&folder);
     let mut session = open("hand.trace.json", &std::fs::read(folder.join("hand.trace.json")).unwrap());
@@ -142,7 +143,7 @@ fn a_session_says_what_is_wrong_with_an_area() {
 }
 
 #[test]
-fn wrong_calls_are_told_in_one_sentence() {
+fn wrong_arguments_give_one_sentence() {
     let folder = scratch("timeline_tables", "wrong");
     hand_made(&folder);
     for (arguments, expected) in [
@@ -170,7 +171,7 @@ fn wrong_calls_are_told_in_one_sentence() {
     assert_eq!((nothing.status.code(), stdout(&nothing).as_str()), (Some(0), "No events in this range.\n"));
 }
 
-/// Sums by the text of the first column.
+/// Sums by the text in the first column.
 type Sums = BTreeMap<String, (u64, f64, f64)>;
 
 fn sums(table: &Table, [name, count, total, own]: [&str; 4]) -> Sums {
@@ -191,13 +192,13 @@ fn sums(table: &Table, [name, count, total, own]: [&str; 4]) -> Sums {
     found
 }
 
-/// What was compared: lines, and ops.
+/// Returns the numbers of compared lines and compared ops.
 fn agree(path: &Path) -> (usize, usize) {
     let mut session = open(&path.to_string_lossy(), &std::fs::read(path).unwrap());
     let settings = Settings { window: WindowChoice::All, ..Settings::default() };
     let (mut lines_compared, mut ops_compared) = (0, 0);
     for run in 0..session.runs().len() as u32 {
-        // Of each line the time that anything covers, known by a union of its events.
+        // The time in which anything runs on each line, computed as the union of its events.
         let known = session.timeline(run, &settings, |context, _| {
             let (trace, by_line) = (context.captured_trace(), context.run.by_line());
             let covered = by_line.events.iter().map(|events| {
@@ -233,7 +234,7 @@ fn agree(path: &Path) -> (usize, usize) {
         if ops.is_empty() || platform.is_none_or(|platform| platform == Platform::Cpu) {
             continue;
         }
-        // Self time is another one there: kernels that overlap keep theirs.
+        // Self time is defined differently there: overlapping kernels keep their own time.
         let places = ["name", "count", "total_us", "self_us"];
         let forms = [("op", "hlo_op_name"), ("category", "category"), ("scope", "tf_op_name")];
         let found = forms.map(|(by, _)| sums(&range(LineQuery::Indices(ops.clone()), by), places));

@@ -1,5 +1,5 @@
-//! What is known of real profiles, to the printed digit. The values come from XProf, from the traces' makers and from
-//! counting by hand, never from crossprof.
+//! Known facts about real profiles, exact to the printed digit. The values come from XProf, from the authors of the traces
+//! and from counting by hand, never from crossprof.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crossprof::report::{DeviceStats, MultiDevice};
 use crossprof::trace::ByLine;
 use crossprof::{Settings, UnifiedProfile, WindowChoice};
 
-/// The report of one real profile, of all that its devices did.
+/// Returns the report of one real profile, measured over everything that its devices did.
 fn report(path: &str) -> UnifiedProfile {
     report_with(path, &Settings { window: WindowChoice::Active, ..Settings::default() })
 }
@@ -28,7 +28,7 @@ fn devices(report: &UnifiedProfile) -> &MultiDevice {
     report.multi_device.as_ref().expect("devices were used")
 }
 
-/// As a person would print it.
+/// Formats a number with this many decimals.
 fn printed(value: f64, decimals: usize) -> String {
     format!("{value:.decimals$}")
 }
@@ -52,7 +52,7 @@ fn tpu_v6e_on_four_chips() {
         assert_eq!(report.metadata.device_type, named);
         assert_eq!(report.step_timing.total_kernels, 6013, "{file}");
         let busy: Vec<String> = devices.device_stats.iter().map(busy_ms).collect();
-        // Of device_offset_ps and device_duration_ps: see device_clocks.rs.
+        // From device_offset_ps and device_duration_ps: see device_clocks.rs.
         assert_eq!(busy, ["78783.72", "78788.30", "78780.80", "78765.08"], "{file}");
         assert_eq!(printed(ms(devices.device_stats[0].total_time_us), 2), "92475.69", "{file}");
         let shares: Vec<String> =
@@ -80,7 +80,7 @@ fn tpu_v6e_on_four_chips() {
         assert_eq!(timing.step_count_source, "module_runs", "{file}");
         assert!(timing.step_marker.as_deref().is_some_and(|marker| marker.contains("jit_f")), "{file}");
         assert_eq!(timing.num_steps, 100, "{file}");
-        // 784.14 ms on the first chip (device_clocks.rs); a step here is the mean over the four.
+        // 784.14 ms on the first chip (device_clocks.rs). A step here is the mean over the four chips.
         assert_eq!(timing.median_step_time_us.map(|us| printed(ms(us), 2)), Some("784.23".to_owned()), "{file}");
         assert_eq!(timing.avg_step_time_us.map(|us| printed(ms(us), 2)), Some("784.14".to_owned()), "{file}");
         assert_eq!(timing.stddev_step_time_us.map(|us| printed(ms(us), 2)), Some("0.11".to_owned()), "{file}");
@@ -120,7 +120,7 @@ fn mi300x_with_eight_gpus() {
     assert_eq!((of(f64::min), of(f64::max)), ("2.9".to_owned(), "3.9".to_owned()));
 }
 
-/// The JSON beside that xplane is of another capture: it holds one GPU.
+/// The JSON next to that xplane file is from a different capture with one GPU.
 #[test]
 #[ignore = "reads real profiles"]
 fn one_gpu_of_a_json_trace() {
@@ -170,7 +170,7 @@ fn two_runs_of_one_serving_job() {
         let timing = &report.step_timing;
         assert_eq!((timing.num_steps, timing.step_marker.as_deref()), (1, Some("runs of jit_step_fun")), "{file}");
         if file == "run-a" {
-            // Mean of 65558.338535 and 65427.078031 us, the device_duration_ps of the file.
+            // Mean of 65558.338535 and 65427.078031 us, the device_duration_ps in the file.
             assert_eq!(printed(timing.avg_step_time_us.unwrap(), 4), "65492.7083");
         }
     }
@@ -183,12 +183,12 @@ fn a_steps_line_of_tensorflow() {
     assert_eq!(report.metadata.framework, "TensorFlow");
     let timing = &report.step_timing;
     assert_eq!((timing.step_count_source.as_str(), timing.num_steps), ("steps_line", 1));
-    // Its only step has no successor: it counts all the same.
+    // Its only step has no successor, but still counts.
     assert_eq!(printed(timing.avg_step_time_us.unwrap(), 3), "992212.659");
     assert!(report.steps[0].partial && report.steps[0].counted);
 }
 
-/// Kernels, copies and fills; the names of the steps.
+/// Number of kernels, copies and fills, and the names of the steps.
 #[test]
 #[ignore = "reads real profiles"]
 fn pytorch() {

@@ -1,4 +1,4 @@
-//! `crossprof view`: what the server shows, and what it refuses.
+//! `crossprof view`: what the server shows, and what it rejects.
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -16,7 +16,7 @@ pub fn scratch(name: &str) -> PathBuf {
     cli::scratch("view", name)
 }
 
-/// A log folder with a capture of each age in seconds, called `run-<age>`.
+/// Creates a log folder with one capture per age in seconds, named `run-<age>`.
 pub fn log_folder(name: &str, ages: &[u64]) -> PathBuf {
     let log = scratch(name).join("log");
     for age in ages {
@@ -37,7 +37,7 @@ pub fn grow_old(file: &Path, seconds: u64) {
     File::options().write(true).open(file).unwrap().set_modified(then).unwrap();
 }
 
-/// `view` with a page beside the folder.
+/// Returns the arguments of `view`, with a page next to the folder.
 pub fn arguments(path: &Path) -> Vec<PathBuf> {
     let page = path.parent().unwrap().join("page");
     fs::create_dir_all(&page).unwrap();
@@ -47,14 +47,14 @@ pub fn arguments(path: &Path) -> Vec<PathBuf> {
     words.into_iter().chain([page, path.to_owned()]).collect()
 }
 
-/// A server that ends with the test.
+/// A server that is stopped at the end of the test.
 pub struct Server {
     pub child: Child,
     /// `127.0.0.1:8321`
     pub host: String,
     /// `/<token>`
     pub base: String,
-    /// What stands behind it in the address that is opened.
+    /// The part after it in the address that is opened.
     pub opened: String,
 }
 
@@ -69,7 +69,7 @@ impl Server {
         Server::of(command)
     }
 
-    /// A server behind a shell command that limits it: `ulimit -n 64`.
+    /// Starts a server through a shell command that limits it, such as `ulimit -n 64`.
     pub fn start_limited(path: &Path, limit: &str) -> Server {
         let mut command = Command::new("sh");
         command.args(["-c", &format!("{limit} && exec \"$@\""), "sh", env!("CARGO_BIN_EXE_crossprof")]);
@@ -88,7 +88,7 @@ impl Server {
         Server { child, host: host.to_owned(), base: format!("/{token}"), opened: opened.to_owned() }
     }
 
-    /// Status line and headers, and body, of an answer.
+    /// Returns the status line with headers, and the body, of a response.
     fn ask(&self, method: &str, path: &str, host: &str) -> (String, Vec<u8>) {
         let mut stream = TcpStream::connect(&self.host).unwrap();
         write!(stream, "{method} {path} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n").unwrap();
@@ -98,7 +98,7 @@ impl Server {
         (String::from_utf8(answer[..end].to_vec()).unwrap(), answer[end + 4..].to_vec())
     }
 
-    /// Status and body of what lies behind the token.
+    /// Returns the status and body for a path below the token.
     pub fn get(&self, path: &str) -> (u16, Vec<u8>) {
         let (head, body) = self.ask("GET", &format!("{}/{path}", self.base), &self.host);
         (status(&head), body)
@@ -108,7 +108,7 @@ impl Server {
         self.list_of("")
     }
 
-    /// The list, once the folder has been walked.
+    /// Returns the list, once the folder has been walked.
     pub fn list_of(&self, query: &str) -> Value {
         for _ in 0..300 {
             let (status, body) = self.get(&format!("runs.json{query}"));
@@ -131,7 +131,7 @@ impl Server {
         }
     }
 
-    /// Gets the list within a second.
+    /// Requires a response within a second.
     pub fn answers(&self) {
         let start = Instant::now();
         self.list_of("?from=1000000");
@@ -165,7 +165,7 @@ fn runs_are_listed_newest_first_and_read_byte_by_byte() {
     assert_eq!(file, "plugins/profile/run-9/host.xplane.pb");
     let (status, bytes) = server.get(&format!("file/{file}"));
     assert_eq!((status, bytes), (200, fs::read(CPU).unwrap()));
-    // Nothing is sent again that has not changed.
+    // An unchanged list is not sent again.
     let known = format!("runs.json?known={}", list["version"]);
     assert_eq!(server.get(&known), (204, Vec::new()));
 }
@@ -198,7 +198,7 @@ fn a_single_run_and_a_single_file_open_at_once() {
 }
 
 #[test]
-fn who_does_not_know_the_token_or_comes_under_another_name_gets_nothing() {
+fn requests_without_the_token_or_for_another_host_are_refused() {
     let server = Server::start(&log_folder("refused", &[60]));
     let at = |path: &str, host: &str| status(&server.ask("GET", path, host).0);
     let list = format!("{}/runs.json", server.base);
@@ -244,7 +244,7 @@ fn nothing_outside_of_the_folder_is_read() {
         "file/plugins/../../secret.txt",
         "file//etc/passwd",
         "file/plugins/profile/run-60/linked.xplane.pb",
-        // Below the folder, and no profile.
+        // Inside the folder, but not a profile.
         "file/notes.txt",
         "app/../page/index.html",
         "app/../../secret.txt",
@@ -253,7 +253,7 @@ fn nothing_outside_of_the_folder_is_read() {
     ] {
         assert_eq!(server.get(path).0, 404, "{path}");
     }
-    // What was a file of the folder when it was listed leads out of it now.
+    // A file of the folder when it was listed, which now leads out of the folder.
     #[cfg(unix)]
     {
         let listed = run.join("host.xplane.pb");
@@ -295,12 +295,12 @@ fn a_thousand_captures_are_listed_within_a_second() {
     assert_eq!((list["total"].as_u64(), server.names().len()), (Some(1000), 500), "the first page");
     let taken = start.elapsed();
     eprintln!("{} ms", taken.as_millis());
-    // Five times what is asked of the program alone: other tests run beside this one.
+    // Five times the time that the program needs alone, because other tests run in parallel.
     assert!(taken < Duration::from_secs(5), "{taken:?}");
 }
 
 #[test]
-fn what_cannot_be_shown_is_said() {
+fn unreadable_folders_are_reported() {
     let folder = scratch("wrong");
     let call = |words: &[&str]| {
         let output = Command::new(env!("CARGO_BIN_EXE_crossprof")).arg("view").args(words).output().unwrap();

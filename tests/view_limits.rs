@@ -1,4 +1,5 @@
-//! `crossprof view` at the limits of the system: few descriptors, many connections, odd folders, and who may read the link.
+//! `crossprof view` at the limits of the system: few file descriptors, many connections, unusual folders, and access to the
+//! link.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -12,7 +13,7 @@ use std::time::{Duration, Instant};
 use crate::support::cli;
 use crate::view::{CPU, Server, arguments, capture, grow_old, log_folder, scratch};
 
-/// Makes a pipe without a writer: opening it to read waits for ever.
+/// Creates a pipe without a writer. Opening it for reading would block forever.
 fn pipe(path: &Path) {
     assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
 }
@@ -24,7 +25,7 @@ fn pipes_in_the_folder_and_in_the_page_are_no_trap() {
     pipe(&run.join("other.xplane.pb"));
     let server = Server::start(&log);
     assert_eq!(server.names(), ["run-60"]);
-    // A file of the list that is replaced by a pipe, and a pipe of the page.
+    // A file of the list that is replaced by a pipe, and a pipe in the page.
     fs::remove_file(run.join("host.xplane.pb")).unwrap();
     pipe(&run.join("host.xplane.pb"));
     pipe(&log.parent().unwrap().join("page/pipe.js"));
@@ -37,13 +38,13 @@ fn pipes_in_the_folder_and_in_the_page_are_no_trap() {
 #[test]
 fn folders_of_two_thousand_levels_are_walked() {
     let log = log_folder("deep", &[60]);
-    // From the folder: an absolute path may be too long.
+    // Run inside the folder, because an absolute path may be too long.
     let made = Command::new("mkdir").arg("-p").arg("d/".repeat(2000)).current_dir(&log).status().unwrap();
     assert!(made.success());
     let server = Server::start(&log);
     assert_eq!(server.names(), ["run-60"]);
     server.answers();
-    // Other commands walk the folder, too.
+    // Other commands walk the folder too.
     let output = cli::crossprof(&log, &["analyze", "."]);
     assert!(cli::stdout(&output).contains("run-60"), "{}", cli::stderr(&output));
     assert!(Command::new("rm").arg("-rf").arg(log.join("d")).status().unwrap().success());
@@ -58,7 +59,7 @@ fn links_in_a_circle_are_not_followed() {
 }
 
 #[test]
-fn few_descriptors_are_enough_beside_a_hundred_idle_connections() {
+fn few_descriptors_are_enough_despite_a_hundred_idle_connections() {
     let log = log_folder("descriptors", &[60, 70]);
     let server = Server::start_limited(&log, "ulimit -n 64");
     let idle: Vec<TcpStream> = (0..100).map(|_| TcpStream::connect(&server.host).unwrap()).collect();
@@ -76,7 +77,7 @@ fn few_descriptors_are_enough_beside_a_hundred_idle_connections() {
 fn a_system_without_another_thread_is_served() {
     let log = log_folder("threads", &[60]);
     let mut command = Command::new(env!("CARGO_BIN_EXE_crossprof"));
-    // A stack that no machine has: every start of a thread fails.
+    // No machine has a stack this large, so no thread can start.
     command.args(arguments(&log)).arg("--no-browser").env("RUST_MIN_STACK", "1000000000000000");
     let server = Server::of(command);
     server.answers();
@@ -94,7 +95,7 @@ fn a_request_with_two_lengths_gets_one_answer() {
         stream.set_read_timeout(Some(Duration::from_secs(5))).unwrap();
         write!(stream, "GET {base}/runs.json HTTP/1.1\r\nHost: {host}\r\n{lengths}\r\n{hidden}").unwrap();
         let mut answers = Vec::new();
-        // The connection may be reset while bytes are on their way.
+        // The connection may be reset during the transfer.
         let _ = stream.read_to_end(&mut answers);
         let answers = String::from_utf8_lossy(&answers).into_owned();
         assert!(answers.matches("HTTP/1.1 ").count() <= 1, "{answers}");
@@ -157,7 +158,7 @@ fn runs_that_are_moved_or_removed_leave_the_list() {
         assert!(start.elapsed() < Duration::from_secs(5), "{:?}", server.names());
         std::thread::sleep(Duration::from_millis(50));
     }
-    // Files of the folder under its new name are watched.
+    // Files of the folder are watched under its new name.
     capture(&log, "moved", 0);
     grow_old(&runs.join("moved/host.xplane.pb"), 600);
     while server.names() != ["run-80", "moved"] {
@@ -172,7 +173,7 @@ fn the_link_is_in_a_private_file_and_not_in_the_arguments_of_the_browser() {
     let folder = log.parent().unwrap();
     let browser = folder.join("xdg-open");
     let seen = folder.join("seen");
-    // Writes what it was called with, the mode of the file and its content.
+    // Records its arguments, and the mode and content of the file.
     let script = format!(
         "#!/bin/sh\n(echo \"$@\"; stat -c %a \"$1\"; cat \"$1\") > {0}.new && mv {0}.new {0}\n",
         seen.display()

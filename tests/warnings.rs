@@ -1,4 +1,4 @@
-//! Tests that docs/warnings.md lists all codes of warnings, and that the code gives each of them.
+//! Checks that docs/warnings.md lists all codes of warnings, and that the code emits each of them.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -39,7 +39,7 @@ fn page() -> String {
     page
 }
 
-/// After a change of the codes: `CROSSPROF_WRITE_SCHEMA=1 cargo test --test tests warnings::`.
+/// To update after changing the codes: `CROSSPROF_WRITE_SCHEMA=1 cargo test --test tests warnings::`.
 #[test]
 fn the_page_of_warnings_is_the_current_one() {
     let path = samples::root().join("docs/warnings.md");
@@ -65,7 +65,7 @@ fn codes_are_unique_and_spelled_as_their_names() {
     assert!(seen.len() > 50, "{seen:?}");
 }
 
-/// The sources of the library, the command line and the page, without tests.
+/// Collects the sources of the library, the command line and the page, without tests.
 fn sources(folder: &Path, found: &mut Vec<String>) {
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
@@ -81,7 +81,7 @@ fn sources(folder: &Path, found: &mut Vec<String>) {
     }
 }
 
-/// That no warning has an undeclared code is the compiler's: [`crossprof::Warning::new`] takes no other.
+/// The compiler prevents warnings with undeclared codes, because [`crossprof::Warning::new`] accepts no others.
 #[test]
 fn every_code_is_given_by_some_code() {
     let mut texts = Vec::new();
@@ -93,7 +93,7 @@ fn every_code_is_given_by_some_code() {
         let ends = |rest: &str| !rest.starts_with(|next: char| next.is_alphanumeric());
         let given = |text: &String| {
             text.match_indices(&name).any(|(at, name)| {
-                // What only asks for it does not give it.
+                // A comparison with the code does not emit it.
                 !text[..at].ends_with(".is(") && ends(&text[at + name.len()..])
             })
         };

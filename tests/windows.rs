@@ -1,11 +1,11 @@
-//! One window: in every profile that is there, under every choice, all sections say the same of the same quantity.
+//! One window: in every available profile and for every choice, all sections agree on the same quantity.
 
 use crate::support;
 use crate::support::{open, samples};
 use crossprof::pages::{Block, PageQuery, View};
 use crossprof::{Cell, Query, Session, Settings, TableName, UnifiedProfile, WindowChoice};
 
-/// Choices that every run can follow, and some that depend on it.
+/// Returns choices that work for every run, and some that depend on the run.
 fn choices(main: &UnifiedProfile) -> Vec<WindowChoice> {
     let mut all: Vec<WindowChoice> = ["main", "all", "active"].iter().map(|text| text.parse().unwrap()).collect();
     let name = |at: usize| main.steps.get(at).map(|step| step.name.clone().unwrap_or_else(|| at.to_string()));
@@ -14,7 +14,7 @@ fn choices(main: &UnifiedProfile) -> Vec<WindowChoice> {
         all.push(WindowChoice::Steps { first, last });
     }
     if let Some(window) = &main.window {
-        // Edges in the middle of ops.
+        // Edges inside ops.
         let length = window.end_us - window.start_us;
         let (from_us, to_us) = (window.start_us + 0.31 * length, window.start_us + 0.57 * length);
         if to_us > from_us {
@@ -29,7 +29,7 @@ fn close(what: &str, a: f64, b: f64) {
     assert!((a - b).abs() <= tolerance, "{what}: {a} is not {b}");
 }
 
-/// Holds the sections of one profile against each other. Whether it has them: a capture without device ops has not.
+/// Checks that the sections of one profile agree. Returns false if it lacks them, like a capture without device ops.
 fn agree(what: &str, profile: &UnifiedProfile) -> bool {
     let (Some(window), Some(usage), Some(devices)) =
         (&profile.window, &profile.compute_utilization, &profile.multi_device)
@@ -39,14 +39,14 @@ fn agree(what: &str, profile: &UnifiedProfile) -> bool {
     let stats = &devices.device_stats;
     let sum = |value: fn(&crossprof::report::DeviceStats) -> f64| stats.iter().map(value).sum::<f64>();
     let (busy, whole) = (sum(|it| it.actual_busy_time_us), sum(|it| it.total_time_us));
-    // Devices that have no part in the window have none of their own.
+    // Devices without work in the window have no window of their own.
     let taking_part = stats.iter().filter(|it| it.total_time_us > 0.0).count();
     close(&format!("{what}: window"), whole / taking_part as f64, window.duration_us);
     close(&format!("{what}: total time"), profile.step_timing.total_time_us, window.duration_us);
     let share = usage.kernel_time_us / (usage.kernel_time_us + usage.overhead_time_us).max(1e-9);
     close(&format!("{what}: busy share"), 100.0 * share, usage.compute_util_percent);
     close(&format!("{what}: devices"), devices.avg_utilization_percent.unwrap(), usage.compute_util_percent);
-    // Without the section there is no gap.
+    // Without the section there are no gaps.
     let gaps = profile.timeline_analysis.as_ref().map(|timeline| timeline.gaps.clone()).unwrap_or_default();
     close(&format!("{what}: busy and gaps"), busy + gaps.total_gap_time_us, whole);
     close(&format!("{what}: gap share"), gaps.gap_time_percent, 100.0 - usage.compute_util_percent);
@@ -98,7 +98,8 @@ fn agree(what: &str, profile: &UnifiedProfile) -> bool {
     true
 }
 
-/// The op tree's root is the self time of all ops and the idle time; the devices' table and page show the report's numbers.
+/// Checks tables: the root of the op tree is the self time of all ops plus the idle time, and the table and page of devices
+/// show the report's numbers.
 fn tables_agree(what: &str, session: &mut Session, settings: &Settings, profile: &UnifiedProfile) {
     let table = |session: &mut Session, name| session.table(0, settings, name, "", &Query::default()).unwrap();
     let number = |cell: &Cell| match cell {
@@ -110,7 +111,7 @@ fn tables_agree(what: &str, session: &mut Session, settings: &Settings, profile:
         table.columns.iter().position(|column| column.key == key).unwrap_or_else(|| panic!("{key}"))
     };
     let tree = table(session, TableName::OpTree);
-    // No op ran in such a window.
+    // No op ran in this window.
     let Some(ops) = profile.op_statistics.as_ref() else {
         return assert!(table(session, TableName::Ops).rows.is_empty(), "{what}");
     };
@@ -125,7 +126,7 @@ fn tables_agree(what: &str, session: &mut Session, settings: &Settings, profile:
     close(&format!("{what}: devices"), devices.rows.iter().map(|row| number(&row[at])).sum(), busy);
 }
 
-/// How many windows there are, and in how many of them there was something to compare.
+/// Returns the number of windows, and the number in which there was something to compare.
 fn check(session: &mut Session, name: &str, with_tables: bool) -> (usize, usize) {
     let Some(main) = session.report(0, &Settings::default()) else { return (0, 0) };
     let mut compared = 0;
@@ -171,7 +172,7 @@ fn sections_agree_in_every_window_of_real_profiles() {
     let mut total = 0;
     for path in samples::files(&traces, &[".xplane.pb", ".trace.json.gz"]) {
         if std::fs::metadata(&path).unwrap().len() < 20 << 20 {
-            // Broken ones too, as far as they are read.
+            // Includes broken profiles, as far as they can be read.
             let mut session = open(&path.to_string_lossy(), &std::fs::read(&path).unwrap());
             let name = path.strip_prefix(&traces).unwrap().to_string_lossy().into_owned();
             total += check(&mut session, &name, false).1;
@@ -181,7 +182,7 @@ fn sections_agree_in_every_window_of_real_profiles() {
 }
 
 #[test]
-fn a_window_that_is_not_there_is_not_used_and_said() {
+fn an_impossible_window_is_ignored_and_reported() {
     let path = samples::own().into_iter().find(|path| path.to_string_lossy().contains("tpu")).unwrap();
     let mut session = support::xprof::open(&path);
     let main = session.report(0, &Settings::default()).unwrap();

@@ -1,5 +1,5 @@
-//! What ops are called and what they cost, where a file does not say it plainly: custom calls without an estimate, callbacks, programs
-//! without HLO, kernels that communicate, timelines of TensorFlow 1.
+//! Names and costs of ops for which the file is not clear: custom calls without an estimate, callbacks, programs without
+//! HLO, communication kernels, and timelines from TensorFlow 1.
 
 use crate::support;
 use std::collections::BTreeMap;
@@ -10,16 +10,16 @@ use crossprof::trace::{HloProto, TraceBuilder};
 use crossprof::{Settings, insight};
 use wire_writer::{Message, message};
 
-/// A matrix multiplication written in Pallas, 2048 x 1024 x 2048 in bf16, that takes 75.7 us on a TPU v6e: 113.5 TFLOP/s, 12.4 % of its peak.
-/// XLA counts the FLOPs of one of the 8 iterations of its grid, and no bytes.
+/// A matrix multiplication written in Pallas, 2048 x 1024 x 2048 in bf16, that takes 75.7 us on a TPU v6e: 113.5 TFLOP/s,
+/// 12.4 % of its peak. XLA counts the FLOPs of one of the 8 iterations of its grid, and no bytes.
 const FLOPS_OF_ONE_ITERATION: i64 = 2 * 512 * 1024 * 1024;
 const FLOPS: i64 = 2 * 2048 * 1024 * 2048;
 const BYTES: i64 = 2 * (2048 * 1024 + 1024 * 2048 + 2048 * 2048);
 
-/// An `HloProto` of a program whose only instruction is a Pallas kernel with this configuration.
+/// Returns an `HloProto` of a program whose only instruction is a Pallas kernel with this configuration.
 fn pallas_program(config: &str) -> Vec<u8> {
     let shape = |dimensions: [i64; 2]| {
-        // BF16 is 16.
+        // 16 is BF16.
         message().int(2, 16).int(3, dimensions[0]).int(3, dimensions[1])
     };
     let instruction = |name: &str, opcode: &str, id: i64, dimensions| -> Message {
@@ -41,8 +41,8 @@ fn pallas_program(config: &str) -> Vec<u8> {
     message().message(1, module).0
 }
 
-/// Steps of 100 us in which such a kernel takes most of the time. `costs` are the FLOPs and bytes that its events state; `program` is
-/// embedded if given.
+/// Builds steps of 100 us in which such a kernel takes most of the time. `costs` are the FLOPs and bytes in its events.
+/// `program` is embedded if given.
 fn pallas_run(costs: (i64, i64), program: Option<&str>) -> UnifiedProfile {
     let mut b = TraceBuilder::new();
     for step in 0..12 {
@@ -90,7 +90,7 @@ fn a_kernel_without_an_estimate_enters_no_rate_and_no_finding() {
         assert!((unknown - 100.0 * 76.0 / 96.0).abs() < 1e-9, "{case} {unknown}");
         let op = &profile.op_statistics.as_ref().unwrap().top_ops[0];
         assert_eq!((op.flops, op.bytes_accessed), (None, None), "{case}");
-        // The other op's 1,000 FLOP in each 100 us are all that is known.
+        // Only the other op's 1,000 FLOP per 100 us are known.
         assert!(roofline.mfu_percent.is_some_and(|mfu| mfu < 0.01), "{case} {:?}", roofline.mfu_percent);
         assert!(roofline.program.as_ref().is_some_and(|it| it.gflops < Some(1.0)), "{case}");
         assert!(profile.findings.iter().all(|it| it.id != "low_flop_rate" && it.id != "compute_bound"), "{case}");
@@ -113,15 +113,15 @@ fn a_kernel_with_an_estimate_has_its_rate() {
         let op = &profile.op_statistics.as_ref().unwrap().top_ops[0];
         let executions = op.executions.unwrap_or(op.occurrences) as f64;
         assert_eq!((op.flops, op.bytes_accessed), (Some(executions * FLOPS as f64), Some(executions * BYTES as f64)));
-        // 8.59 GFLOP in each 100 us, of 918 TFLOP/s.
+        // 8.59 GFLOP per 100 us, of 918 TFLOP/s.
         let mfu = roofline.mfu_percent.unwrap();
         assert!((mfu / 9.36 - 1.0).abs() < 0.01, "{mfu}");
     }
 }
 
-/// A program of nothing but such kernels has no MFU, and says why.
+/// A program that consists only of such kernels has no MFU, and the report explains why.
 #[test]
-fn a_program_of_custom_calls_alone_says_that_no_flops_are_known() {
+fn a_program_of_only_custom_calls_reports_unknown_flops() {
     let mut b = TraceBuilder::new();
     let line = b.line("/device:TPU:0", "XLA Ops");
     for at in 0..12 {
@@ -137,7 +137,7 @@ fn a_program_of_custom_calls_alone_says_that_no_flops_are_known() {
     assert!(profile.warnings.iter().any(|it| it.code == "custom_calls_without_cost"));
 }
 
-/// Categories and their times in microseconds, of a trace JSON of PyTorch with one kernel of 100 us after the other.
+/// Returns the categories and their times in microseconds, for a PyTorch trace JSON with kernels of 100 us in sequence.
 fn categories(kernels: &[&str]) -> (UnifiedProfile, BTreeMap<String, f64>) {
     let event = |(at, name): (usize, &&str)| {
         format!(
@@ -153,7 +153,7 @@ fn categories(kernels: &[&str]) -> (UnifiedProfile, BTreeMap<String, f64>) {
     (profile, times)
 }
 
-/// The kernels of `custom_allreduce.json`: 8 of 16 are communication of their own, with NCCL's 12 of 16, and nothing hides them.
+/// The kernels of `custom_allreduce.json`: 8 of 16 are custom communication, 12 of 16 with NCCL's, and all of it is exposed.
 #[test]
 fn custom_all_reduces_are_communication() {
     let (profile, times) = categories(&[
@@ -191,7 +191,7 @@ fn custom_all_reduces_are_communication() {
     assert_eq!(kinds, [("all-reduce", 8), ("all-to-all", 2), ("collective", 2), ("send-recv", 1)].into());
 }
 
-/// Kernels by the names that their libraries give them, and what they do.
+/// Kernel names from libraries, and the categories of the kernels.
 #[test]
 fn kernels_of_serving_libraries_have_categories() {
     for (name, category) in [
@@ -216,7 +216,7 @@ fn kernels_of_serving_libraries_have_categories() {
         ("void vllm::reshape_and_cache_flash_kernel<__nv_bfloat16>", "data formatting"),
         ("void vllm::moe::moe_align_block_size_kernel<int>", "sort"),
         ("per_token_group_quant_8bit_kernel<c10::BFloat16>", "elementwise"),
-        // The names of fused ops around a kernel are not what it does.
+        // The names of ops fused around a kernel do not describe what the kernel does.
         ("triton_poi_fused_all_reduce_add_3", "elementwise"),
         ("triton_poi_fused_convolution_relu_1", "elementwise"),
         ("triton_red_fused_add_all_reduce_mean_2", "reduction"),
@@ -233,7 +233,8 @@ fn kernels_of_serving_libraries_have_categories() {
     }
 }
 
-/// The streams of `r18_jax_gpu_nccl_streams.json`: in each 500 us a GPU computes from 0 to 200 and communicates from 150 to 350.
+/// The streams of `r18_jax_gpu_nccl_streams.json`: in each 500 us, a GPU computes from 0 to 200 and communicates from 150 to
+/// 350.
 #[test]
 fn communication_on_a_stream_of_its_own_overlaps() {
     let mut events = Vec::new();
@@ -263,14 +264,14 @@ fn communication_on_a_stream_of_its_own_overlaps() {
     let profile = &profiles[0];
     let times: BTreeMap<&str, f64> =
         profile.kernels.kernels_by_category.iter().map(|(name, it)| (name.as_str(), it.time_us)).collect();
-    // The ops repeat four times; three of them are whole steps, of 2 GPUs.
+    // The ops repeat four times, which gives three complete steps on 2 GPUs.
     assert_eq!(times, [("all-gather", 6.0 * 200.0), ("loop fusion", 6.0 * 200.0)].into());
     let communication = profile.communication.as_ref().unwrap();
     assert_eq!((communication.total_time_us, communication.exposed_time_us), (6.0 * 200.0, 6.0 * 150.0));
     assert_eq!(communication.hidden_percent, Some(25.0));
 }
 
-/// What the file says by hand: 12 callbacks of each sort, 11 of them in the 11 counted steps.
+/// Counted in the file by hand: 12 callbacks of each kind, 11 of them in the 11 counted steps.
 #[test]
 #[ignore = "reads real profiles"]
 fn callbacks_count_once_and_in_the_counted_steps() {
@@ -283,11 +284,12 @@ fn callbacks_count_once_and_in_the_counted_steps() {
         assert_eq!(op.occurrences, 11, "{name}");
     }
     let finding = profile.findings.iter().find(|it| it.id == "debug_print").unwrap();
-    assert!(finding.message.contains(", in 22 calls ("), "{}", finding.message);
+    assert!(finding.message.ends_with(", in 22 calls."), "{}", finding.message);
     assert!(!profile.kernels.kernels_by_category.contains_key("other"));
 }
 
-/// Six steps of 100 us on XLA's CPU backend. Each calls back once; an instant marks the end. The last step is not counted, because its end is unknown.
+/// Six steps of 100 us on XLA's CPU backend. Each has one callback, whose end is marked by an instant. The last step is not
+/// counted, because its end is unknown.
 #[test]
 fn the_end_of_a_callback_is_no_call() {
     let mut b = TraceBuilder::new();
@@ -309,7 +311,7 @@ fn the_end_of_a_callback_is_no_call() {
     }
 }
 
-/// Two programs run on a TPU, and the file embeds one of them and a third that never ran.
+/// Two programs run on a TPU. The file embeds one of them, and a third program that never ran.
 #[test]
 fn a_program_without_hlo_is_named() {
     let mut b = TraceBuilder::new();
@@ -338,7 +340,8 @@ fn a_program_without_hlo_is_named() {
 /// Name, thread, start and duration in microseconds.
 type Span<'a> = (&'a str, u32, i64, i64);
 
-/// As `timeline.Timeline(run_metadata.step_stats).generate_chrome_trace_format()` of TensorFlow 1 writes it.
+/// Builds a trace in the format of `timeline.Timeline(run_metadata.step_stats).generate_chrome_trace_format()` in TensorFlow
+/// 1.
 fn tf_timeline(processes: &[(&str, &[Span<'_>])]) -> UnifiedProfile {
     let mut events = Vec::new();
     for (pid, (process, ops)) in processes.iter().enumerate() {
@@ -379,7 +382,7 @@ fn a_timeline_of_tensorflow_1_has_its_streams() {
     assert_eq!((busy.kernel_time_us, busy.compute_util_percent), (150.0, 100.0));
 }
 
-/// Older versions name devices otherwise, and may write the sum of all streams alone.
+/// Older versions name devices differently, and may write only the sum of all streams.
 #[test]
 fn older_timelines_and_sums_alone_have_a_device_too() {
     let kernels: &[(&str, u32, i64, i64)] = &[("MatMul", 0, 10, 50), ("Relu", 0, 60, 20)];

@@ -1,7 +1,7 @@
-//! XProf's `framework_op_stats` against the table `framework-ops`, row by row, for every trace that has one.
+//! XProf's `framework_op_stats` compared with the table `framework-ops`, row by row, for every trace that has it.
 //!
-//! Its rows of the host are marks that its own preprocessing makes (`IDLE`, unnamed rows), but for one, `XlaModule`:
-//! `tests/xprof_host_ops.rs` compares it.
+//! XProf's host rows come from its own preprocessing (`IDLE`, unnamed rows), except `XlaModule`, which
+//! `tests/xprof_host_ops.rs` compares.
 
 use crate::support;
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,7 +11,7 @@ use crate::support::xprof::{
 };
 use crossprof::TableName;
 
-/// `(XProf's column, ours, how many of ours one of theirs is)`.
+/// `(XProf's column, our column, our units per XProf unit)`.
 const NUMBERS: [(&str, &str, f64); 11] = [
     ("occurrences", "occurrences", 1.0),
     ("total_time", "total_time_us", 1.0),
@@ -29,7 +29,7 @@ const NUMBERS: [(&str, &str, f64); 11] = [
 const PAIRS: &str =
     "XProf divides the bytes of an asynchronous pair by the time of each op: here it is the time from start to end";
 
-/// The path that XProf has for one of our ops, empty where it has none; `None` for an op that it leaves out.
+/// Returns XProf's path of one of our ops. Empty if it has none, and `None` for an op that XProf omits.
 fn path_of<'t>(hlo_stats: &'t [Row], op: &Row) -> Option<&'t str> {
     let same = |row: &&Row| {
         let equal = |key| text(row, key) == text(op, key);
@@ -39,7 +39,7 @@ fn path_of<'t>(hlo_stats: &'t [Row], op: &Row) -> Option<&'t str> {
     hlo_stats.iter().find(same).map(|row| text(row, "tf_op_name").trim_end_matches(':'))
 }
 
-/// Sums over ops as XProf makes them: every kernel of a library call as the whole call, no cost from shapes.
+/// Sums over ops by XProf's rules: every kernel of a library call counts as the whole call, and shapes give no costs.
 #[derive(Default)]
 struct Again {
     total_us: f64,
@@ -82,7 +82,7 @@ impl Again {
     }
 }
 
-/// Names of the ops that have no path in XProf's hlo_stats and one in ours, which is that of the instruction, by our path.
+/// Returns the names of ops without a path in XProf's hlo_stats but with one in ours (from the instruction), by our path.
 fn strays(theirs: &[Row], ours: &[Row]) -> BTreeMap<String, Vec<String>> {
     let mut found: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for op in theirs.iter().filter(|op| text(op, "tf_op_name").is_empty()) {
@@ -127,7 +127,7 @@ fn framework_op_stats() {
                 comparison.number(&format!("{name}: total_time"), number(theirs, "total_time"), time, &[]);
                 continue;
             };
-            // Of a path, or moved from this row without a path to the rows of theirs.
+            // Ops with a path, or ops moved from this row without a path to the rows of their paths.
             let missing = strays.contains_key(name) || no_path && strays.values().flatten().any(|stray| stray == name);
             let members = |op: &&Row| {
                 path_of(&hlo_stats, op).is_some_and(|path| path == if no_path { "" } else { name })
@@ -137,7 +137,7 @@ fn framework_op_stats() {
             let (from_shapes, kernels) = (again.from_shapes, again.kernels);
             for (key, our_key, scale) in NUMBERS.into_iter().filter(|(key, ..)| theirs.contains_key(*key)) {
                 let (wanted, found) = (scale * number(theirs, key), number(row, our_key));
-                // XProf's number again, from the ops that it has under this path and its costs of them.
+                // Recomputes XProf's number from the ops that it has under this path and its costs for them.
                 let explained =
                     again.number(key).is_none_or(|again| close(again, wanted) || !is_tpu && overlaps(again, wanted));
                 assert!(
@@ -158,7 +158,7 @@ fn framework_op_stats() {
                     ],
                 );
             }
-            // The second of XProf's tables leaves idle time out.
+            // The second of XProf's tables omits idle time.
             let share = 100.0 * number(without_idle, "device_total_self_time_percent");
             let found = number(row, "busy_self_time_percent");
             comparison.number(
@@ -192,7 +192,7 @@ fn framework_op_stats() {
             println!("{folder}: {name} is a row here only: {NO_OP}");
         }
         let is_pair = |row: &&Row| ["-start", "-done"].iter().any(|end| text(row, "operation").contains(end));
-        // Of each such row its rate and what limits it.
+        // At most the rate and the limit of each such row differ.
         assert!(comparison.on_purpose() <= 2 * with_idle.iter().filter(is_pair).count() || !is_tpu, "{folder}");
         compared += comparison.rows;
         comparison.print();
@@ -200,7 +200,7 @@ fn framework_op_stats() {
     assert_eq!(compared, 37);
 }
 
-/// Is this a column of FLOPs or bytes?
+/// Returns true for a column that depends on FLOPs or bytes.
 fn is_cost(key: &str) -> bool {
     ["measured_flop_rate", "model_flop_rate", "measured_memory_bw", "operational_intensity"].contains(&key)
 }

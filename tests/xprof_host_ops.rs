@@ -1,12 +1,12 @@
-//! The table `host-ops` against what XProf says of hosts: its `XlaModule` row, which is the calls that launch kernels, and
-//! its table of host ops, which has no rows in any of these profiles. And against sums over a trace's JSON.
+//! The table `host-ops` compared with XProf's host data: its `XlaModule` row, which contains the calls that launch kernels,
+//! and its table of host ops, which has no rows in any of these profiles. Also compared with sums over a trace's JSON.
 
 use crate::support;
 use crate::support::samples;
 use crate::support::xprof::{Comparison, folders, number, open, ours, read, rows, text};
 use crossprof::TableName;
 
-/// What the calls have in their names.
+/// Parts of the names of these calls.
 const CALLS: [&str; 2] = ["LaunchKernel", "Memset"];
 
 #[test]
@@ -37,7 +37,7 @@ fn calls_that_launch_kernels() {
     assert_eq!(compared, 3);
 }
 
-/// Where XProf had rows, they would have to be compared.
+/// If XProf had rows, they would have to be compared.
 #[test]
 #[ignore = "reads real profiles"]
 fn xprof_has_no_host_ops_of_these_programs() {
@@ -51,8 +51,8 @@ fn xprof_has_no_host_ops_of_these_programs() {
     }
 }
 
-/// `(name, count, total, self time)` of the first rows, in microseconds: added up from the events of the JSON by a script, with a
-/// stack for each thread.
+/// `(name, count, total, self time)` of the first rows, in microseconds. A script summed the events of the JSON with one
+/// stack per thread.
 const OF_THE_JSON: [(&str, f64, f64, f64); 10] = [
     ("cuStreamSynchronize", 12.0, 26_572.9, 26_572.9),
     ("FlushSummaryWriter", 1.0, 13_020.5, 13_020.5),

@@ -1,7 +1,7 @@
-//! XProf's `overview_page` against the unified profile, figure by figure, for every trace that has one.
+//! XProf's `overview_page` compared with the unified profile, figure by figure, for every trace that has it.
 //!
-//! Nothing here has a counterpart for: the share of ops that are the framework's, eager execution, inference latency, and idle time
-//! of "host ops", of which a JAX program has none. Printed numbers are compared with what ours print to the same digits.
+//! crossprof has no counterpart for the percentage of framework ops, eager execution, inference latency, and the idle time
+//! of "host ops", which JAX programs do not have. Printed numbers are compared with ours at the same number of digits.
 
 use crate::support;
 use crate::support::xprof::{
@@ -24,17 +24,17 @@ const PRODUCT: &str = "XProf names the generation: here it is the product, where
 const VISIBLE: &str =
     "XProf counts the devices that the profile lists: here those that ran something, others as visible";
 
-/// `p` of the first of the page's tables that has the property.
+/// Returns `p` of the first of the page's tables that has the property.
 fn property<'v>(page: &'v Value, key: &str) -> Option<&'v Value> {
     page.as_array()?.iter().find_map(|table| table.get("p")?.get(key))
 }
 
-/// A printed number (`86.5%`, `0.42`).
+/// Parses a printed number (`86.5%`, `0.42`).
 fn printed(page: &Value, key: &str) -> Option<f64> {
     property(page, key)?.as_str()?.trim_end_matches('%').parse().ok()
 }
 
-/// A number of ours as XProf prints one to `decimals`.
+/// Rounds one of our numbers to `decimals`, like XProf.
 fn rounded(value: f64, decimals: usize) -> f64 {
     format!("{value:.decimals$}").parse().unwrap()
 }
@@ -70,7 +70,7 @@ fn environment(page: &Value, profile: &UnifiedProfile, comparison: &mut Comparis
     comparison.text("device_type", &device, ours, &[(PRODUCT, device.starts_with("Nvidia GPU"))]);
 }
 
-/// Duty cycle, idle time, matrix units, memory.
+/// Compares duty cycle, idle time, matrix units and memory.
 fn utilization(page: &Value, profile: &UnifiedProfile, comparison: &mut Comparison) {
     let breakdown = profile.step_breakdown.as_ref().unwrap();
     let duty = breakdown.duty_cycle_percent;
@@ -108,7 +108,7 @@ fn utilization(page: &Value, profile: &UnifiedProfile, comparison: &mut Comparis
     }
 }
 
-/// The statistics of the step time and the parts of a step; then every step of XProf's table.
+/// Compares the statistics of the step time and the parts of a step, then every step of XProf's table.
 fn steps(page: &Value, profile: &UnifiedProfile, comparison: &mut Comparison) {
     let timing = &profile.step_timing;
     let table = rows(&page[1]);
@@ -137,7 +137,8 @@ fn steps(page: &Value, profile: &UnifiedProfile, comparison: &mut Comparison) {
     }
 }
 
-/// A step of XProf's of a GPU. What it calls compute has the copies whose names it does not know: what it has in all must be what we have.
+/// Compares a step of XProf's on a GPU. XProf's compute includes copies with names that it does not know, so the totals must
+/// be equal.
 fn step(theirs: &Row, breakdown: &StepBreakdown, comparison: &mut Comparison) {
     let parts = &breakdown.parts;
     let us = |key: &str| 1e3 * number(theirs, key);
@@ -146,7 +147,7 @@ fn step(theirs: &Row, breakdown: &StepBreakdown, comparison: &mut Comparison) {
     let copies = parts.h2d_us + parts.d2h_us + parts.d2d_us + parts.p2p_us + parts.data_movement_us;
     let (compute, input) = (us("deviceComputeTimeMs"), us("infeedTimeMs"));
     let (d2d, output) = (us("deviceToDeviceTimeMs"), us("outfeedTimeMs"));
-    // Together: the device's busy time.
+    // Together, these are the device's busy time.
     let all = compute + input + d2d + output;
     comparison.number(&format!("step {name}: compute and copies"), all, parts.compute_us + copies, &[]);
     for (key, theirs, ours) in [
@@ -168,7 +169,7 @@ fn step(theirs: &Row, breakdown: &StepBreakdown, comparison: &mut Comparison) {
     );
 }
 
-/// Share of the compute time in types of 16 bits.
+/// Compares the percentage of the compute time in 16-bit types.
 fn precision(page: &Value, profile: &UnifiedProfile, comparison: &mut Comparison) {
     let Some(theirs) = printed(page, "device_compute_16bit_percent") else { return };
     let types = &profile.kernel_statistics.as_ref().unwrap().data_types;
@@ -186,19 +187,19 @@ fn precision(page: &Value, profile: &UnifiedProfile, comparison: &mut Comparison
     assert!(close(percent(&|_| true), 100.0));
 }
 
-/// The ten ops at the top: those of framework_op_stats without idle.
+/// Compares the ten top ops: those of framework_op_stats without idle time.
 fn top_ops(folder: &str, page: &Value, session: &mut Session, comparison: &mut Comparison) {
     let ours = ours(session, &support::xprof::active(), TableName::FrameworkOps);
     let kernels = support::xprof::ours(session, &support::xprof::active(), TableName::Kernels);
     let top = rows(&page[0]);
-    // Nothing is at the top where the other tool has nothing.
+    // The list of top ops is empty if framework_op_stats is empty.
     let statistics = if top.is_empty() { Vec::new() } else { rows(&output(folder, "framework_op_stats")[1]) };
     let is_tpu = folder.starts_with("tpu");
     let mut cumulative = 0.0;
     for theirs in top {
         let name = text(&theirs, "operation");
         comparison.rows += 1;
-        // The page repeats the other tool, whose rows another test compares.
+        // The page repeats framework_op_stats, whose rows another test compares.
         let same = statistics.iter().find(|row| text(row, "operation") == name).unwrap();
         let share = number(&theirs, "selfTimePercent");
         assert!(close(share, number(same, "device_total_self_time_percent")), "{folder}: {name}");

@@ -1,7 +1,7 @@
-//! XProf's own tables against ours, row by row and column by column, for every trace that has them.
+//! XProf's tables compared with crossprof's, row by row and column by column, for every trace that has them.
 //!
-//! XProf is right on TPUs: every value that both have must agree. On GPUs its rows are compared where it has a value at all
-//! (it knows no cost of library calls), and what differs on purpose is printed with the reason.
+//! XProf is correct on TPUs, so every value that both tools have must agree. On GPUs, rows are compared if XProf has a value
+//! (it has no costs of library calls). Intentional differences are printed with the reason.
 
 use crate::support;
 use crate::support::xprof::{
@@ -15,7 +15,7 @@ fn ours(session: &mut crossprof::Session, name: TableName) -> Vec<Row> {
     support::xprof::ours(session, &support::xprof::active(), name)
 }
 
-/// `(XProf's column, ours)` of the numbers of hlo_stats.
+/// `(XProf's column, our column)` of the numbers in hlo_stats.
 const NUMBERS: [(&str, &str); 14] = [
     ("occurrences", "occurrences"),
     ("total_time", "total_time_us"),
@@ -40,7 +40,7 @@ const HBM: &str =
     "XProf's hbm_bw of a GPU's library call is less than its own measured_memory_bw: all operands are in main memory";
 const PAIRS: &str = "XProf divides the bytes of an asynchronous pair by the instant of its start, and by the wait alone: here it is the time from \
                      start to end";
-/// Rates of XProf's hlo_stats that are bytes over time.
+/// Rates in XProf's hlo_stats that are bytes divided by time.
 const RATES: [&str; 4] = ["measured_memory_bw", "hbm_bw", "cmem_read_bw", "cmem_write_bw"];
 const LIBRARY: &str = "XProf does not look into library calls: their cost is from their shapes here";
 
@@ -70,7 +70,7 @@ fn hlo_stats() {
             comparison.rows += 1;
             for (key, our_key) in NUMBERS {
                 let (wanted, found) = (number(theirs, key), number(row, our_key));
-                // Where equal self times can change places, or ops that XProf leaves out come in between.
+                // Differs if ops with equal self times change places, or if ops that XProf omits come in between.
                 let is_order = key.starts_with("cumulative");
                 let all_bytes = number(theirs, "measured_memory_bw");
                 comparison.number(
@@ -87,7 +87,7 @@ fn hlo_stats() {
                     ],
                 );
             }
-            // A share of 1 in XProf, and 0 where nothing says it.
+            // A fraction of 1 in XProf, and 0 if it is unknown.
             let stalled = 100.0 * number(theirs, "dma_stall_percent");
             comparison.number(&format!("{name}: dma_stall_percent"), stalled, number(row, "dma_stall_percent"), &[]);
             if is_tpu {
@@ -120,8 +120,8 @@ fn hlo_stats() {
 
 const UNSPLIT: &str = "XProf's op_profile leaves out bytes that the profile does not split by memory: its hlo_stats, as here, takes them for the main memory's";
 
-/// The op profile: every program, category and op, with time, occurrences, and on TPUs FLOPs and bytes of the main memory; and the
-/// whole with idle time.
+/// The op profile: every program, category and op with time and occurrences (on TPUs also FLOPs and bytes of the device
+/// memory), and the total with idle time.
 #[test]
 #[ignore = "reads real profiles"]
 fn op_profile() {
@@ -146,7 +146,8 @@ fn op_profile() {
                 let occurrences = number_of(&category["metrics"]["occurrences"]);
                 comparison.number(&format!("{path}: occurrences"), occurrences, number(row, "occurrences"), &[]);
                 if folder.starts_with("tpu") {
-                    // XProf has the FLOPs' share of the peak over the whole time; its page divides by the node's share of the time.
+                    // XProf gives the FLOPs' fraction of the peak over the whole time. Its page divides that by the node's
+                    // fraction of the time.
                     let time = |node: &Value| number_of(&node["metrics"]["rawTime"]);
                     let share = time(category) / time(&expected["byProgramExcludeIdle"]);
                     let theirs = 100.0 * category["metrics"]["flops"].as_f64().unwrap() / share;
@@ -171,7 +172,7 @@ fn name_of(node: &Value) -> &str {
     node["name"].as_str().unwrap()
 }
 
-/// The row of a node that is no op.
+/// Returns the row of a node that is not an op.
 fn node<'r>(tree: &'r [Row], path: &str, folder: &str) -> &'r Row {
     let row = tree.iter().find(|row| text(row, "path") == path && row["hlo_op_name"].is_null());
     row.unwrap_or_else(|| panic!("{folder}: no node {path}"))
@@ -184,7 +185,8 @@ fn time(comparison: &mut Comparison, what: &str, theirs: &Value, ours: &Row) {
     comparison.number(&format!("{what}: time"), us, found, &[(OVERLAP, of_gpu && overlaps(us, found))]);
 }
 
-/// The ops of a category: below equal copies of each other, but not what a fusion is made of, which has no time of its own.
+/// Returns the ops of a category. Groups of equal copies are expanded, but not fusions, whose parts have no time of their
+/// own.
 fn leaves(category: &Value) -> Vec<&Value> {
     let ops = children(category).iter();
     ops.flat_map(|op| match name_of(op).ends_with("and its duplicate(s)") {
@@ -208,7 +210,7 @@ fn leaf(comparison: &mut Comparison, folder: &str, program: &str, op: &Value, op
         comparison.number(&format!("{name}: FLOPs"), number_of(&metrics["rawFlops"]), number(row, "flops"), &[]);
         let theirs = number_of(&metrics["rawBytesAccessedArray"][0]);
         let is_pair = name.contains("-start") || name.contains("-done");
-        // The rates of a pair are over its own time, from which nobody can go back: its parts are all bytes.
+        // The rates of a pair use the pair's own time, which is unknown here, so bytes come from their fraction of all bytes.
         let share = if is_pair { number(row, "hbm_bw_gibps") / number(row, "measured_memory_bw_gibps") } else { 1.0 };
         let bytes = if is_pair {
             share * number(row, "bytes_accessed")

@@ -1,4 +1,4 @@
-//! gzip, zip and tar through everything.
+//! Fuzzes gzip, zip and tar archives, from reading to all outputs.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! A budget, held against a profile.
+//! Fuzzes budgets, which are checked against a profile.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! Chrome trace JSON through everything.
+//! Fuzzes Chrome trace JSON, from reading to all outputs.
 
 #![no_main]
 

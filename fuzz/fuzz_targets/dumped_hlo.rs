@@ -1,4 +1,4 @@
-//! A compiled program with its buffer assignment, as a file by itself, through everything.
+//! Fuzzes a compiled program with its buffer assignment in a file of its own, from reading to all outputs.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! A compiled module, embedded in an xplane, through everything.
+//! Fuzzes a compiled module embedded in an xplane file, from reading to all outputs.
 
 #![no_main]
 

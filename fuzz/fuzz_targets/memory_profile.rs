@@ -1,4 +1,4 @@
-//! A device memory profile through everything.
+//! Fuzzes device memory profiles, from reading to all outputs.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! The text of an out-of-memory error through everything.
+//! Fuzzes texts of out-of-memory errors, from reading to all outputs.
 
 #![no_main]
 

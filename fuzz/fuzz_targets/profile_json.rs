@@ -1,4 +1,4 @@
-//! Profiles, comparisons and model configurations through everything.
+//! Fuzzes profiles, comparisons and model configurations, from reading to all outputs.
 
 #![no_main]
 

@@ -1,4 +1,4 @@
-//! An xplane through everything.
+//! Fuzzes xplane files, from reading to all outputs.
 
 #![no_main]
 

@@ -17,14 +17,14 @@ Analysing::
     crossprof.compare("main", "new", price=2.5)["summary"]
     crossprof.check(profile, limits="step_timing.avg_step_time_us < 150 ms")["holds"]
 
-Importing this package imports neither JAX nor anything else that takes time.
+Importing this package is fast. It does not import JAX.
 """
 
 from __future__ import annotations
 
 from importlib import import_module
 
-#: Where each public name is.
+#: Module of each public name.
 _PLACES = {
     "_native": ("__version__",),
     "_capture": ("Capture", "capture"),
@@ -63,7 +63,7 @@ def __getattr__(name: str) -> object:
     if module is None:
         raise AttributeError(f"module 'crossprof' has no attribute {name!r}")
     value = getattr(import_module(f".{module}", __name__), name)
-    # Found without this function from now on.
+    # Later accesses find the name without this function.
     globals()[name] = value
     return value
 

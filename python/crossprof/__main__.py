@@ -1,4 +1,4 @@
-"""``python -m crossprof``: the command-line tool."""
+"""``python -m crossprof``: runs the command line."""
 
 import sys
 

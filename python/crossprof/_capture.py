@@ -1,4 +1,4 @@
-"""``crossprof.capture``: windows of a program, recorded without ever breaking it."""
+"""``crossprof.capture``: records parts of a program. Errors in the profiler never stop the program."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ from ._settings import Settings, Workload, settings
 from ._window import FOREIGN_STOP, Captured, Timing, Window
 
 _NEVER = 1 << 62
-#: In place of the time of a request: only this process was asked.
+#: Stands for the time of a request that was made only to this process.
 _OWN = 0
 
 
 class Capture:
-    """Records steps of a training. Made by :func:`capture`."""
+    """Records steps of a training program. Created by :func:`capture`."""
 
     def __init__(
         self, settings: Settings, schedule: Schedule, *, first_step: int, step_name: str, memory_every: int | None, triggers: bool
     ) -> None:
-        #: What was saved, in order.
+        #: Saved captures, in order.
         self.captures: list[Captured] = []
-        #: What went wrong or is missing, in order; each was logged.
+        #: Problems, in order. Each was also logged.
         self.errors: list[str] = []
-        #: Said at the end if nothing was recorded; absent, the schedule's own words.
+        #: Logged at the end if nothing was recorded. If None, the schedule's own message is used.
         self.reason_for_nothing: str | None = None
         self._number = next_number()
         self._settings = settings
@@ -42,9 +42,9 @@ class Capture:
         self._first_step = first_step
         self._step_name = step_name
         self._memory_every = memory_every
-        # Steps that are done.
+        # Number of finished steps.
         self._done = 0
-        # The least number of done steps at which something is to be done.
+        # Number of finished steps at which the next action is due.
         self._next = 0
         self._queue: list[tuple[int, Callable[[Any], None]]] = []
         self._index = 0
@@ -64,17 +64,17 @@ class Capture:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _trace: object) -> None:
         if is_foreign_start(error) and self._window is not None:
-            self._say("The program started JAX's profiler itself inside a window of crossprof: let them follow each other.")
+            self._say("The program started JAX's profiler itself inside a window of crossprof: do not let them overlap.")
         self.end("the block's end" if kind is None else kind.__name__)
 
     def step(self, value: Any = None, *, tokens: int | None = None) -> None:
-        """Ends a step. Call it at the end of each, on one thread.
+        """Ends a step. Call it at the end of every step, always on the same thread.
 
         Args:
-            value: What the step returned. At the edges of a window the call waits for it; without it, for all arrays that exist.
-            tokens: Tokens of this step over all devices, where they differ from step to step. The sidecar gets the mean of a window.
+            value: Result of the step. At the edges of a window, the call waits for it. If None, the call waits for all existing arrays.
+            tokens: Tokens of this step over all devices, if they vary between steps. The sidecar contains the mean over a window.
         """
-        # Steps of several threads are counted right, too.
+        # Keeps the count correct even if several threads call step().
         with self._lock:
             self._done = done = self._done + 1
             if done >= self._next or self._request is not None:
@@ -83,21 +83,21 @@ class Capture:
                 self._act(value)
 
     def request(self, steps: int | None = None, requested_ns: int = _OWN) -> None:
-        """Asks for a capture of the next steps, beside those of the schedule; as many as its ``active`` where none are given. Any
-        thread may. While a window is recorded, the request waits for its end. Processes that are asked with the same time record into one
-        folder.
+        """Requests a capture of the next steps, in addition to the scheduled ones. Without ``steps``, the capture has as many steps as
+        the schedule's ``active``. May be called on any thread. If a window is being recorded, the request waits for its end. Processes
+        with the same ``requested_ns`` record into one folder.
 
         Raises:
-            ValueError: It is no number of steps.
+            ValueError: ``steps`` is not a positive whole number.
         """
         if steps is not None and (type(steps) is not int or steps < 1):
-            raise ValueError(f"steps is a whole number of steps from 1 on, not {steps!r}.")
+            raise ValueError(f"steps must be a whole number of steps, 1 or more, not {steps!r}.")
         if not self._is_ended:
             self._request = (steps, requested_ns)
 
     def begin(self, step: int, steps: int, subfolder: str = "") -> None:
-        """Records from now on so many steps, the first of which has the number ``step``, whatever the schedule says. Does nothing while a
-        window is recorded."""
+        """Starts recording ``steps`` steps now, regardless of the schedule. The first one has the number ``step``. Does nothing while a
+        window is being recorded."""
         with self._lock:
             if self._is_ended or self._window is not None or self._warmup is not None:
                 return
@@ -108,7 +108,7 @@ class Capture:
             self._guarded(lambda: self._act_now(None))
 
     def end(self, reason: str = "the program") -> None:
-        """Ends the capture. What is recorded until now is saved."""
+        """Ends the capture and saves what was recorded so far."""
         with self._lock:
             if self._is_ended:
                 return
@@ -123,10 +123,10 @@ class Capture:
             self._reset()
 
     def _say_what_is_missing(self) -> None:
-        """At the end: a schedule that recorded less than it should, and a request that came too late."""
+        """Reports a schedule that recorded less than planned, and a request that came too late. Called at the end."""
         done = f"after {self._done} step{'' if self._done == 1 else 's'}"
         if self._request is not None:
-            self._say(f"The program ended {done}, before the capture that was asked for.")
+            self._say(f"The program ended {done}, before the requested capture.")
         start = self._schedule.start(0)
         if self.captures or self.errors:
             repeat, made = self._schedule.repeat, len(self.captures)
@@ -154,7 +154,7 @@ class Capture:
         self._warmup: Recording | None = None
         self._window_settings = self._settings
         self._annotation: Any = None
-        # Thread of the annotation: it belongs to that one.
+        # Thread that started the annotation. The annotation belongs to it.
         self._thread = 0
         self._tokens: list[int] = []
         self._baseline: Timing | None = None
@@ -162,12 +162,12 @@ class Capture:
         self._clock = 0.0
         self._compiled = 0
 
-    # Planning: a list of actions, each with the number of done steps at which it is due.
+    # Planning: a list of actions, each with the number of finished steps at which it is due.
 
     def _plan_next(self) -> None:
         """Plans the next window of the schedule, or waits for requests."""
         while (start := self._schedule.start(self._index)) is not None and start < self._done:
-            # Its time went by while something else was recorded.
+            # The window's time has passed while another capture was recorded.
             self._index += 1
         if start is None:
             self._queue = []
@@ -194,19 +194,19 @@ class Capture:
 
     def _act_now(self, value: Any) -> None:
         if self._window is not None and not self._window.is_running:
-            # The program stopped the profiler: the steps after that are not in the window.
+            # The program stopped the profiler, so later steps are not in the window.
             self._queue = []
             self._save(FOREIGN_STOP, value)
         if self._window is not None:
             if self._queue and self._queue[0][0] <= self._done:
-                # The last step ends with what the devices do for it, as the others do.
+                # The last step includes the devices' work for it, like the other steps.
                 wait_for_devices(value)
             self._next_step()
         is_idle = self._window is None and self._warmup is None
         if self._request is not None and is_idle:
             (steps, requested_ns), self._request = self._request, None
             active = steps or self._schedule.active
-            # A scheduled window that is about to begin gives way.
+            # Postpones a scheduled window that is about to begin.
             self._index -= bool(self._queue)
             self._plan(self._done, self._done + min(active, self._schedule.active), active, requested_ns)
         while self._queue and self._queue[0][0] <= self._done:
@@ -218,7 +218,7 @@ class Capture:
             self._plan_next()
 
     def _guarded(self, act: Callable[[], object]) -> None:
-        """A profile is not worth a training: what goes wrong is said, and the training goes on."""
+        """Logs errors of an action and continues: a failed profile must not stop the training."""
         try:
             act()
         except Exception as error:
@@ -258,7 +258,7 @@ class Capture:
 
     def _begin_warmup(self, _value: Any) -> None:
         if self._takes_part():
-            # The first start loads the tracer of the devices, and distorts what it records.
+            # The first start loads the tracer of the devices, which distorts the recording.
             warmup = Recording(self._settings.folder, "warmup")
             warmup.start(self._settings.options, self._settings.advanced)
             self._warmup = warmup
@@ -279,7 +279,7 @@ class Capture:
         if requested_ns is None:
             window = Window(self._window_settings, label, key=f"{self._number}/{first}")
         elif requested_ns == _OWN or identity()[1] == 1:
-            # The other processes were asked for nothing.
+            # The other processes received no request.
             own = claim_session(self._settings.folder, f"{label}_requested")
             window = Window(self._settings, label, session=own, is_alone=True)
         else:
@@ -306,12 +306,12 @@ class Capture:
             annotation.__exit__(None, None, None)
 
     def _next_step(self) -> None:
-        """Between two steps that are recorded."""
+        """Ends one recorded step and begins the next."""
         self._end_annotation()
         if self._queue and self._done < self._queue[0][0]:
-            # At once: a pause belongs to neither annotation.
+            # Without delay, so that no gap falls between the annotations.
             self._annotate()
-        # The program may have set a handler of its own since the last step.
+        # The program may have set its own handler since the last step.
         _triggers.listen_to_end()
         recorded = self._done - self._first_recorded
         if self._window is not None and self._memory_every and recorded % self._memory_every == 0:
@@ -327,20 +327,20 @@ class Capture:
             return
         cut = None
         if reason != "schedule" and self._done > self._first_recorded:
-            # An annotation that does not end is not recorded: a step that was cut short is none.
+            # An annotation that never ends is not recorded, so an interrupted step does not count.
             cut, self._annotation = self._annotation, None
         self._end_annotation()
         if cut is None and window.is_running:
             mark("crossprof.steps_end")
         first = self._first_step + self._first_recorded
-        # The program stopped the profiler in the step that was to be the last one.
+        # The program stopped the profiler during the step that would have been the last one.
         last = self._first_step + self._done - (2 if reason == FOREIGN_STOP else 1)
         tokens = sum(self._tokens) / len(self._tokens) if self._tokens else None
         try:
             self.captures.append(window.finish((first, max(first, last)), self._baseline, reason, value, tokens))
         finally:
             self.errors += window.problems
-            # Kept until here, for it ends when nothing refers to it.
+            # Kept alive until here, because the annotation ends when its last reference is gone.
             del cut
 
 
@@ -369,7 +369,7 @@ def capture(
     perfetto: bool = False,
     argv: bool = False,
 ) -> Capture:
-    """Records some steps of a training, and costs the others nothing.
+    """Records some steps of a training program. The other steps run at full speed.
 
     ::
 
@@ -378,46 +378,47 @@ def capture(
                 state = train_step(state, batch)
                 capture.step(state)
 
-    Each capture becomes a folder ``profiles/plugins/profile/<time>_steps_<first>-<last>``, all processes of a job in one, with a
-    sidecar ``crossprof.json``. Nothing is overwritten. What goes wrong is logged (logger ``crossprof``) and kept in ``errors``; it never
-    ends the training. An exception, the end of the program and SIGTERM inside a window save what was recorded until then
-    (SIGTERM not under ``jax.distributed``, which itself listens to it).
+    Each capture becomes a folder ``profiles/plugins/profile/<time>_steps_<first>-<last>`` with a sidecar ``crossprof.json``. All
+    processes of a job share one folder. Nothing is overwritten. Problems are logged (logger ``crossprof``) and kept in ``errors``. They
+    never end the training. If an exception, the end of the program or SIGTERM interrupts a window, the steps recorded so far are saved
+    (except for SIGTERM under ``jax.distributed``, which handles it itself).
 
-    While the program runs, ``kill -USR1 <pid>`` or ``touch profiles/capture-now`` record the next steps; the file may hold their number.
+    While the program runs, ``kill -USR1 <pid>`` or ``touch profiles/capture-now`` record the next steps. The file may contain their
+    number.
 
     Args:
-        folder: A local folder, the same for all processes.
-        wait: Steps before the first window. The last of them are timed, to be compared with those that are traced. None: record on
-            request only.
-        warmup: Steps that are recorded and thrown away: the first start of the profiler is slow.
-        active: Steps that are kept. Two to five tell most; a GPU trace over 2 GB is lost.
-        repeat: Windows; 0 for as many as the program lasts.
-        every: Steps from the start of a window to the next one's; without it the next wait begins at once.
-        processes: "all", or the numbers of those that record (``jax.process_index()``).
-        first_step: Number of the first step, where a training goes on from a checkpoint.
+        folder: A local folder. All processes must use the same one.
+        wait: Steps before the first window. The last of them are timed, for comparison with the traced steps. None: record only on
+            request.
+        warmup: Steps to record and discard, because the first start of the profiler is slow.
+        active: Steps to keep. Two to five are usually enough. A GPU trace over 2 GB is lost.
+        repeat: Number of windows, or 0 for as many as fit.
+        every: Steps from the start of one window to the start of the next. If None, the next wait begins immediately after a window.
+        processes: "all", or the numbers of the processes that record (``jax.process_index()``).
+        first_step: Number of the first step, if the training continues from a checkpoint.
         step_name: Name of the steps in the trace.
-        memory: Also save what fills the devices' memory, before and after the window.
-        memory_every: And after each so many steps of it, which takes time within the trace.
-        triggers: Listen to SIGUSR1 and to the file.
+        memory: Also save memory profiles of the devices, before and after the window.
+        memory_every: Also save one after every this many steps of the window. This takes time during the trace.
+        triggers: Accept requests by SIGUSR1 and by the file.
         batch_size: Samples per step over all devices.
         seq_length: Tokens per sample.
-        tokens_per_step: Tokens per step over all devices, instead of one of the two.
-        params: The model's parameters, a pytree: they are counted and their placement is noted.
-        trainable: Which of them are trained: see :func:`parameter_counts`.
-        model: Further fields of a model configuration (``{"num_layers": 32}``).
-        options: Options of ``jax.profiler.ProfileOptions``. The Python tracer is off, the compiled programs are kept.
-        advanced: Its ``advanced_configuration``.
+        tokens_per_step: Tokens per step over all devices. Give two of the three, or only this one.
+        params: The model's parameters, a pytree. They are counted, and their sharding is recorded.
+        trainable: Which parameters are trained: see :func:`parameter_counts`.
+        model: More fields of a model configuration (``{"num_layers": 32}``).
+        options: Options of ``jax.profiler.ProfileOptions``. By default, the Python tracer is off and compiled programs are recorded.
+        advanced: The options' ``advanced_configuration``.
         perfetto: Also write ``perfetto_trace.json.gz``.
-        argv: Record the values of the program's flags too. Without it the sidecar has only their names; values that look like secrets
-            are never recorded.
+        argv: Also record the values of the program's flags. By default, the sidecar contains only their names. Values that look like
+            secrets are never recorded.
 
     Raises:
-        ValueError, TypeError: An argument is wrong, or the folder cannot be written. Nothing was started.
+        ValueError, TypeError: An argument is invalid, or the folder cannot be written. Nothing was started.
         ImportError: JAX is not installed.
     """
     workload = Workload(batch_size, seq_length, tokens_per_step, params, trainable, dict(model or {}))
     if memory_every is not None and (type(memory_every) is not int or memory_every < 1):
-        raise ValueError(f"memory_every is a whole number of steps from 1 on, not {memory_every!r}.")
+        raise ValueError(f"memory_every must be a whole number of steps, 1 or more, not {memory_every!r}.")
     if not isinstance(step_name, str) or not step_name:
         raise ValueError(f"step_name is the name of the steps in the trace, not {step_name!r}.")
     schedule = Schedule(wait, warmup, active, repeat, every)
@@ -434,10 +435,10 @@ def capture(
 
 def _step_number(value: Any) -> int:
     try:
-        # Training states hold it as an array or a number of NumPy.
+        # Training states store it as an array or a NumPy number.
         number = operator.index(value)
     except TypeError:
-        raise TypeError(f"first_step is the number of a step, not {value!r}.") from None
+        raise TypeError(f"first_step must be a step number, not {value!r}.") from None
     if isinstance(value, bool) or number < 0:
-        raise ValueError(f"first_step is the number of a step from 0 on, not {value!r}.")
+        raise ValueError(f"first_step must be a step number, 0 or more, not {value!r}.")
     return number

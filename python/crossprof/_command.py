@@ -1,4 +1,4 @@
-"""``crossprof``: the command-line tool, and ``crossprof scale``."""
+"""``crossprof``: the command line, including ``crossprof scale``."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ import sys
 
 
 def main() -> int:
-    """Runs the tool with the arguments of this process and returns its exit status."""
+    """Runs the command line with the arguments of this process and returns its exit status."""
     if sys.argv[1:2] == ["scale"]:
         from ._scale import main as scale
 
         return scale(sys.argv[2:])
     from . import _native
 
-    # The tool never comes back to the interpreter, which would hear Ctrl+C only then.
+    # The native command line does not return to the interpreter, which would notice Ctrl+C only then.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     return _native.main(sys.argv)

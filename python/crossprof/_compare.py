@@ -1,4 +1,4 @@
-"""Runs beside each other, and runs against limits."""
+"""Compares runs with each other, and checks runs against limits."""
 
 from __future__ import annotations
 
@@ -25,22 +25,22 @@ def compare(
     threshold: float | None = None,
     output: str | os.PathLike[str] | None = None,
 ) -> dict[str, Any]:
-    """Compares runs with the first: the document of ``crossprof compare --format json`` (``crossprof schema comparison``).
+    """Compares runs with the first one. Returns the document of ``crossprof compare --format json`` (``crossprof schema comparison``).
 
     Args:
-        *profiles: Profiles, or paths, each of which is read as by :func:`open`.
+        *profiles: Profiles, or paths. Each path is read as by :func:`open`.
         names: Names of the first runs.
-        batch_size: Samples per step over all devices: of each run, or one number of all.
-        seq_length: Tokens per sample, likewise.
-        power: Watts of one device, likewise: gives work per joule.
-        price: Dollars an hour of one device, likewise: gives work per dollar.
+        batch_size: Samples per step over all devices: one number per run, or one number for all runs.
+        seq_length: Tokens per sample, also per run or for all.
+        power: Power of one device in watts, also per run or for all. Adds work per joule.
+        price: Price of one device in dollars per hour, also per run or for all. Adds work per dollar.
         baseline: Index or name of the run that the others are compared with.
-        scaling: ``"strong"`` or ``"weak"``: how the work grows with the devices, instead of what the batch sizes say.
-        threshold: Percent from which on a difference of two runs counts, however sure it is.
-        output: Also write the comparison to this file, in the shape of its name: ``.html``, ``.md``, ``.json`` or ``.txt``.
+        scaling: ``"strong"`` or ``"weak"``: how the work grows with the number of devices. By default, derived from the batch sizes.
+        threshold: Smallest difference between two runs that counts, in percent, even if a smaller difference is certain.
+        output: Also write the comparison to this file. Its extension selects the format: ``.html``, ``.md``, ``.json`` or ``.txt``.
 
     Raises:
-        ProfileError: There are fewer than two runs, a file is no profile, or an argument does not fit.
+        ProfileError: There are fewer than two runs, a file is not a profile, or an argument does not fit.
     """
     runs = profiles_of(profiles)
     if len(runs) < 2:
@@ -85,17 +85,17 @@ def check(
     baseline: Runs | None = None,
     baseline_run: str | None = None,
 ) -> dict[str, Any]:
-    """Holds runs against limits: the document of ``crossprof check --format json``, in which ``holds`` says whether all limits hold.
+    """Checks runs against limits. Returns the document of ``crossprof check --format json``. Its ``holds`` is true if all limits hold.
 
     Args:
-        runs: A profile, several, or paths.
+        runs: A profile, several profiles, or paths.
         budget: A file of limits in TOML (docs/budgets.md).
-        limits: Limits beside those of the file: ``"step_timing.avg_step_time_us < 150 ms"``.
-        baseline: What limits call baseline, instead of the budget's own.
-        baseline_run: Which run of the baseline, by its name or a pattern.
+        limits: Limits in addition to those of the file: ``"step_timing.avg_step_time_us < 150 ms"``.
+        baseline: Baseline of the limits. Replaces the baseline in the budget.
+        baseline_run: Run of the baseline, selected by its name or a pattern.
 
     Raises:
-        ProfileError: The limits are wrong, or need a baseline that is not given.
+        ProfileError: The limits are invalid, or need a baseline that is not given.
     """
     rules = [limits] if isinstance(limits, str) else list(limits)
     if budget is None and not rules:

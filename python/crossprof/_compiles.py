@@ -1,4 +1,4 @@
-"""How many programs JAX has compiled since the first question."""
+"""Counts the programs that JAX compiles."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _is_listening = False
 
 
 def count() -> int:
-    """Programs compiled so far; differences mean something, the number itself does not."""
+    """Returns the number of programs compiled since the first call. Only differences are meaningful."""
     global _is_listening
     if not _is_listening:
         import jax

@@ -1,4 +1,4 @@
-"""Captures that environment variables ask for."""
+"""Captures that are controlled by environment variables."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from ._log import log
 
 @dataclass(frozen=True)
 class ProfilingConfig:
-    """What the environment asks for: PROFILE_ENABLED (1 or 0, true or false), PROFILE_DIR, PROFILE_START_STEP, PROFILE_INTERVAL (steps from one
-    capture to the next, 0: one only), PROFILE_DURATION (steps of a capture) and PROFILE_MODE (tensorboard or perfetto).
-    PROFILER_CAPTURE_STEP alone asks for one capture from that step on."""
+    """Settings from environment variables: PROFILE_ENABLED (1 or 0, true or false), PROFILE_DIR, PROFILE_START_STEP, PROFILE_INTERVAL
+    (steps from one capture to the next, or 0 for a single capture), PROFILE_DURATION (steps per capture) and PROFILE_MODE (tensorboard
+    or perfetto). PROFILER_CAPTURE_STEP alone requests one capture that starts at that step."""
 
     enabled: bool = False
     dir: str = "./profiles"
@@ -28,16 +28,16 @@ _SWITCHES = {"1": True, "true": True, "yes": True, "on": True, "0": False, "fals
 
 
 def get_profiling_config() -> ProfilingConfig:
-    """Reads the environment.
+    """Reads the environment variables.
 
     Raises:
-        ValueError: A variable has a value that it cannot have.
+        ValueError: A variable has an invalid value.
     """
 
     def number(name: str, default: int, least: int) -> int:
         text = os.environ.get(name, str(default)).strip()
         if not text.isdecimal() or int(text) < least:
-            raise ValueError(f"{name}={text}: a whole number from {least} on.")
+            raise ValueError(f"{name}={text}: must be a whole number, {least} or more.")
         return int(text)
 
     default = ProfilingConfig()
@@ -66,7 +66,7 @@ def get_profiling_config() -> ProfilingConfig:
 
 
 class _Step:
-    """A step that :func:`maybe_profile` was called for; as a block it ends with the block."""
+    """A step that :func:`maybe_profile` was called for. In a ``with`` statement, the step ends with the block."""
 
     def __init__(self, profiler: _EnvironmentProfiler) -> None:
         self._profiler = profiler
@@ -79,7 +79,7 @@ class _Step:
 
 
 class _EnvironmentProfiler:
-    """Records what the environment asks for."""
+    """Records the captures that the environment variables request."""
 
     def __init__(self) -> None:
         self._config = config = get_profiling_config()
@@ -104,7 +104,7 @@ class _EnvironmentProfiler:
         self._is_in_step = True
         if self._capture is not None and self._next_window is not None and step >= self._next_window:
             self._next_window = step + self._config.interval if self._config.interval else None
-            # A folder for each, which TensorBoard lists by its name.
+            # One folder per capture. TensorBoard lists captures by their folder.
             self._capture.begin(step, self._config.duration, f"step_{step:08}")
 
     def end_step(self) -> None:
@@ -117,14 +117,14 @@ _of_environment: _EnvironmentProfiler | None = None
 
 
 def maybe_profile(step: int) -> _Step:
-    """Records the steps that the environment asks for (:class:`ProfilingConfig`), which is read at the first call. Call it before each
-    step, with its number, alone or as a block around the step::
+    """Records the steps that the environment variables request (:class:`ProfilingConfig`). They are read at the first call. Call it
+    before each step with the step's number, alone or in a ``with`` statement around the step::
 
         with crossprof.maybe_profile(step):
             state = train_step(state, batch)
 
     Raises:
-        ValueError: A variable has a value that it cannot have.
+        ValueError: A variable has an invalid value.
     """
     global _of_environment
     if _of_environment is None:

@@ -6,43 +6,43 @@ from collections.abc import Sequence
 
 
 class ProfileError(ValueError):
-    """A file is no profile, or there is no such run, table or column. The message says what to do."""
+    """A file is not a profile, or a run, table or column does not exist. The message explains what to do."""
 
 
 class ColumnError(ProfileError, KeyError):
-    """A table has no such column. The message names the nearest ones."""
+    """The table has no such column. The message suggests the nearest ones."""
 
     def __str__(self) -> str:
-        # A KeyError would quote it.
+        # KeyError would add quotation marks.
         return str(self.args[0])
 
 
 def sentence(error: ValueError) -> ProfileError:
-    """The error about what the library refuses. Flags have no dashes here."""
+    """Returns the error for a message from the library. Removes the dashes of flags, which are keyword arguments here."""
     return ProfileError(str(error).removeprefix("--"))
 
 
 def checked_count(name: str, value: object, least: int = 1) -> None:
-    """Checks a number that a caller may give.
+    """Checks a number from the caller.
 
     Raises:
-        ProfileError: It is neither None nor a whole number from ``least`` on.
+        ProfileError: It is neither None nor a whole number of at least ``least``.
     """
     if value is None or (isinstance(value, int) and not isinstance(value, bool) and value >= least):
         return
-    raise ProfileError(f"{name} is a whole number from {least} on, not {value!r}.")
+    raise ProfileError(f"{name} must be a whole number, {least} or more, not {value!r}.")
 
 
 def checked_numbers(name: str, value: float | Sequence[float] | None) -> list[float]:
-    """A number of all runs, or one of each, as a list.
+    """Returns the numbers of all runs, or the single number for all runs, as a list.
 
     Raises:
-        ProfileError: One of them is no number above 0.
+        ProfileError: One of them is not above 0.
     """
     if value is None:
         return []
     values = [value] if isinstance(value, (int, float)) else list(value)
     for each in values:
         if isinstance(each, bool) or not isinstance(each, (int, float)) or not 0 < each <= 1e12:
-            raise ProfileError(f"{name}: a number above 0, and of at most 1e12, is needed, not {each!r}.")
+            raise ProfileError(f"{name}: a number above 0 and at most 1e12 is needed, not {each!r}.")
     return [float(each) for each in values]

@@ -1,4 +1,4 @@
-"""FLOPs and model FLOP utilisation, by tokens and parameters."""
+"""FLOPs and model FLOP utilization, computed from tokens and parameters."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import Any
 from ._parameters import parameter_counts
 
 def peak_flops(device_kind: str) -> float | None:
-    """The dense bf16 peak of one device in FLOP/s (fp16 where it has no bf16), by what JAX calls it
-    (``jax.devices()[0].device_kind``); None for a device that is not known."""
+    """Returns the dense bf16 peak of one device in FLOP/s (fp16 if it has no bf16). ``device_kind`` is JAX's name of the device
+    (``jax.devices()[0].device_kind``). Returns None for an unknown device."""
     from . import _native
 
     return _native.peak_flops(device_kind)
@@ -18,14 +18,14 @@ _peak_of = peak_flops
 
 
 class FlopCounter:
-    """Tokens per second into FLOP/s and model FLOP utilisation: 6 FLOPs for each parameter and token of a training step."""
+    """Converts tokens per second to FLOP/s and model FLOP utilization. Assumes 6 FLOPs per parameter and token in a training step."""
 
     def __init__(self, num_params: int, *, peak_flops: float | None = None, num_devices: int | None = None) -> None:
         """
         Args:
-            num_params: Parameters that work on each token (of a mixture of experts: the active ones).
-            peak_flops: Peak of one device in FLOP/s; that of the device JAX runs on, where it is known.
-            num_devices: Devices that share the tokens; all that JAX sees.
+            num_params: Parameters used for each token (for a mixture of experts: the active ones).
+            peak_flops: Peak of one device in FLOP/s. By default, that of JAX's device, if it is known.
+            num_devices: Number of devices that share the tokens. By default, all devices that JAX sees.
 
         Raises:
             ValueError: A number is not positive.
@@ -43,20 +43,20 @@ class FlopCounter:
 
     @property
     def flops_per_token(self) -> int:
-        """Forward 2, backward 4 for each parameter."""
+        """FLOPs per token: 2 per parameter for the forward pass, and 4 for the backward pass."""
         return 6 * self.num_params
 
     def achieved_flops(self, tokens: float, seconds: float) -> float:
-        """FLOP/s of all devices together."""
+        """Returns the FLOP/s of all devices together."""
         return self.flops_per_token * tokens / seconds
 
     def mfu_percent(self, tokens: float, seconds: float) -> float | None:
-        """Share of what all devices together could do, in percent; None where their peak is not known."""
+        """Returns the achieved percentage of the peak of all devices together. None if the peak is unknown."""
         if self.peak_flops is None or self.num_devices is None:
             return None
         return 100 * self.achieved_flops(tokens, seconds) / (self.peak_flops * self.num_devices)
 
 
 def create_flop_counter_from_model(params: Any, *, peak_flops: float | None = None, num_devices: int | None = None) -> FlopCounter:
-    """The counter of a model, whose parameters (a pytree) are counted."""
+    """Returns a counter for a model. Counts the parameters in ``params``, a pytree."""
     return FlopCounter(parameter_counts(params)["total_params"], peak_flops=peak_flops, num_devices=num_devices)

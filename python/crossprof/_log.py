@@ -1,4 +1,4 @@
-"""The logger ``crossprof``: one line on standard error, unless the program has handlers of its own."""
+"""The logger ``crossprof``. It prints one line per record to standard error, unless the program has its own handlers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 
 
 class _StandardError(logging.Handler):
-    """Prints a record if the program handles no log records itself."""
+    """Prints a record if the program does not handle log records itself."""
 
     def emit(self, record: logging.LogRecord) -> None:
         if logging.root.handlers or log.handlers != [self]:
@@ -15,12 +15,12 @@ class _StandardError(logging.Handler):
         try:
             print(f"crossprof: {record.getMessage()}", file=sys.stderr, flush=True)
         except (OSError, ValueError, AttributeError):
-            # Standard error is closed. The record is in `errors` too.
+            # Standard error is closed. The record is also in `errors`.
             pass
 
 
 log = logging.getLogger("crossprof")
 if log.level == logging.NOTSET:
-    # Otherwise the root's level (WARNING) hides where a capture was saved. `setLevel(logging.ERROR)` hides it on purpose.
+    # Without this, the root logger's level (WARNING) would hide where a capture was saved. `setLevel(logging.ERROR)` still hides it.
     log.setLevel(logging.INFO)
 log.addHandler(_StandardError())

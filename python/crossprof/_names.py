@@ -1,4 +1,4 @@
-"""Names and folders of captures: never two of the same, nothing overwritten, files whole or absent."""
+"""Names and folders of captures. Names are unique, nothing is overwritten, and files are complete or absent."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from pathlib import Path
 
 
 class CaptureError(RuntimeError):
-    """A capture was not made, or is not whole. The message says which file and what to do."""
+    """A capture failed or is incomplete. The message names the file and explains what to do."""
 
 
 def local_folder(folder: str | os.PathLike[str]) -> Path:
-    """The folder as a path.
+    """Returns the folder as a path.
 
     Raises:
-        ValueError: It names a bucket or another place that is no folder of this machine.
+        ValueError: The path is a bucket or another place that is not a local folder.
     """
     text = os.fspath(folder)
     if not isinstance(text, str) or not text or "\0" in text:
@@ -27,15 +27,15 @@ def local_folder(folder: str | os.PathLike[str]) -> Path:
         raise ValueError(
             f"{text} is not a folder of this machine. Capture into a local or mounted folder, then copy it there."
         )
-    # A quoted `~` reaches the program as it is.
+    # A quoted `~` is not expanded by the shell.
     return Path(text).expanduser()
 
 
 def made_folder(folder: Path) -> Path:
-    """Makes the folder, so that an error shows before the training and ``touch <folder>/capture-now`` works from the beginning.
+    """Creates the folder, so that errors appear before the training starts and ``touch <folder>/capture-now`` works from the beginning.
 
     Raises:
-        ValueError: It cannot be made or written.
+        ValueError: It cannot be created or written.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -47,20 +47,20 @@ def made_folder(folder: Path) -> Path:
 
 
 def check_label(label: str) -> None:
-    """Checks what is added to the name of a capture.
+    """Checks the label that is added to the name of a capture.
 
     Raises:
-        ValueError: It cannot be part of a file name.
+        ValueError: It contains characters that file names cannot have.
     """
     if not isinstance(label, str) or len(label.encode()) > 150 or any(sign in label for sign in "/\\\0\n\r"):
         raise ValueError(f"label is part of a folder's name, without slashes and up to 150 bytes long, not {label!r}.")
 
 
 def claim_session(folder: Path, label: str = "") -> str:
-    """Makes a folder for one session below ``folder/plugins/profile`` and returns its name.
+    """Creates a folder for one session below ``folder/plugins/profile`` and returns its name.
 
-    The name is the local time to the second and the label. Where a session of that name exists, made by another
-    process or a moment ago by this one, a number follows.
+    The name is the local time in seconds, followed by the label. If such a session already exists, a number is appended. Another
+    process may have created it, or this process within the same second.
     """
     name = time.strftime("%Y_%m_%d_%H_%M_%S") + (f"_{label}" if label else "")
     sessions = folder / "plugins" / "profile"
@@ -68,42 +68,42 @@ def claim_session(folder: Path, label: str = "") -> str:
     for number in range(1, 10_000):
         unique = name if number == 1 else f"{name}_{number}"
         try:
-            # Of several processes that try, one succeeds.
+            # If several processes try, exactly one succeeds.
             (sessions / unique).mkdir()
         except FileExistsError:
             continue
         return unique
-    raise CaptureError(f"{sessions} holds 10,000 sessions called {name}: is the clock of this machine standing still?")
+    raise CaptureError(f"{sessions} contains 10,000 sessions named {name}: has the clock of this machine stopped?")
 
 
 def session_folder(folder: Path, session: str) -> Path:
-    """The folder of a session, made where it is missing."""
+    """Returns the folder of a session. Creates it if it is missing."""
     path = folder / "plugins" / "profile" / session
     path.mkdir(parents=True, exist_ok=True)
     return path
 
 
 def file_stem(process: int, processes: int) -> str:
-    """What this process's files are called: the machine, and the process where there are several."""
+    """Returns the name of this process's files: the machine's name, and the process number if there are several."""
     host = re.sub(r"[^A-Za-z0-9-]", "-", socket.gethostname().split(".")[0]) or "host"
     return host if processes == 1 else f"{host}_p{process:03}"
 
 
 def publish(source: Path, target: Path) -> None:
-    """Gives a finished file its name, in one step.
+    """Gives a finished file its name in one step.
 
     Raises:
-        CaptureError: A file of that name exists. It stays as it is.
+        CaptureError: A file with that name exists. It is not changed.
     """
     try:
-        # Unlike a renamed file, a link never takes another's place.
+        # Unlike renaming, linking never replaces an existing file.
         os.link(source, target)
     except FileExistsError:
         raise CaptureError(f"{target} exists and is not overwritten.") from None
     except OSError as error:
         if error.errno not in (errno.EPERM, errno.ENOTSUP, errno.ENOSYS, errno.EACCES, errno.EMLINK):
             raise
-        # Some mounted buckets know no links.
+        # Some mounted buckets do not support links.
         if target.exists():
             raise CaptureError(f"{target} exists and is not overwritten.") from None
         os.rename(source, target)
@@ -112,7 +112,7 @@ def publish(source: Path, target: Path) -> None:
 
 
 def write_text(target: Path, text: str) -> None:
-    """Writes a small file: whole or not at all, and in place of an older one."""
+    """Writes a small file completely or not at all. Replaces an existing file."""
     part = target.with_name(f".{target.name}.{os.getpid()}")
     try:
         with open(part, "w", encoding="utf-8") as file:

@@ -1,13 +1,13 @@
-"""Options of the profiler, checked: JAX takes a misspelt one without a word and ignores it."""
+"""Checks the options of the profiler, because JAX silently ignores misspelt ones."""
 
 from __future__ import annotations
 
 import difflib
 from typing import Any
 
-#: Fields of ``jax.profiler.ProfileOptions`` that do something, with the kit's own defaults.
+#: Fields of ``jax.profiler.ProfileOptions`` that have an effect, with the default values of this package.
 DEFAULTS: dict[str, Any] = {
-    # The Python tracer makes calls ten times slower, and what it times is then not the program.
+    # The Python tracer makes calls ten times slower, so it would distort the measured times.
     "python_tracer_level": 0,
     "host_tracer_level": 2,
     "enable_hlo_proto": True,
@@ -20,7 +20,7 @@ _TYPES: dict[str, type] = {
     "include_dataset_ops": bool,
 }
 
-#: Those that JAX has and ``start_trace`` ignores, each with what to do instead.
+#: Fields that JAX accepts but ``start_trace`` ignores, each with a remedy.
 _WITHOUT_EFFECT = {
     "device_tracer_level": "Device tracing is on. To leave it out, give advanced={'device_tracer_level': 0}.",
     "duration_ms": "The capture ends with its steps: give active=...",
@@ -32,7 +32,7 @@ _WITHOUT_EFFECT = {
     "advanced_configuration": "Give advanced={...}.",
 }
 
-#: Keys of ``advanced_configuration``, as the profilers of TPUs and GPUs read them.
+#: Keys of ``advanced_configuration`` that the TPU and GPU profilers read.
 ADVANCED: dict[str, type] = {
     "device_tracer_level": int,
     "tpu_trace_mode": str,
@@ -64,11 +64,11 @@ _MODES = ("TRACE_ONLY_HOST", "TRACE_ONLY_XLA", "TRACE_COMPUTE", "TRACE_COMPUTE_A
 
 
 def checked(options: dict[str, Any] | None, advanced: dict[str, Any] | None) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The options in force: the defaults under what is given.
+    """Returns the effective options: the given ones, and the defaults for the others.
 
     Raises:
-        ValueError: An option does not exist, does nothing, or has a value that it cannot have.
-        TypeError: An option has a value of another type.
+        ValueError: An option does not exist, has no effect, or has an invalid value.
+        TypeError: The value of an option has the wrong type.
     """
     chosen = {**DEFAULTS, **(options or {})}
     for name, value in chosen.items():
@@ -98,7 +98,7 @@ def _check(what: str, name: str, value: Any, types: dict[str, type]) -> None:
 
 
 def profile_options(options: dict[str, Any], advanced: dict[str, Any]) -> Any:
-    """The checked options as JAX wants them."""
+    """Returns the checked options as a JAX object."""
     import jax
 
     made = jax.profiler.ProfileOptions()

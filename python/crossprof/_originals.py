@@ -1,5 +1,5 @@
-"""The names under which other projects knew their profiling helpers, on top of :func:`crossprof.trace`. Programs that import those keep
-their calls."""
+"""Profiling helpers of other projects under their original names, implemented with :func:`crossprof.trace`. Programs that import them
+keep their calls."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Result = TypeVar("Result")
 
 
 def ProfileContext(log_dir: str | os.PathLike[str] = "./profiler_traces") -> Any:  # noqa: N802
-    """Records what the block does."""
+    """Records the block."""
     return trace(log_dir)
 
 
@@ -34,24 +34,24 @@ def profile_trace(
     create_perfetto_trace: bool = False,
     tensorboard: bool = True,
 ) -> Iterator[Trace]:
-    """Records what the block does, below ``log_dir/name``.
+    """Records the block below ``log_dir/name``.
 
     Args:
-        create_perfetto_link: Not possible: ``crossprof view`` shows the timeline, and opens it in Perfetto.
+        create_perfetto_link: Not supported. Use ``crossprof view``, which shows the timeline and can open it in Perfetto.
         create_perfetto_trace: Also write ``perfetto_trace.json.gz``.
-        tensorboard: Every capture is one that TensorBoard and XProf read.
+        tensorboard: Has no effect: TensorBoard and XProf can read every capture.
 
     Raises:
-        ValueError: A link was asked for.
+        ValueError: A link was requested.
     """
     if create_perfetto_link:
-        raise ValueError("create_perfetto_link stops the program until a browser comes. Use `crossprof view` instead.")
+        raise ValueError("create_perfetto_link would stop the program until a browser connects. Use `crossprof view` instead.")
     with trace(Path(log_dir) / name, perfetto=create_perfetto_trace or not tensorboard) as made:
         yield made
 
 
 def profile_scope(name: str, enabled: bool = True) -> Any:
-    """Names what the host does in the block, in the trace."""
+    """Names the host's work in the block, in the trace."""
     import contextlib
 
     import jax
@@ -62,8 +62,9 @@ def profile_scope(name: str, enabled: bool = True) -> Any:
 def profile_function(
     log_dir: str | os.PathLike[str], name: str | None = None, warmup_steps: int = 3, profile_steps: int = 1
 ) -> Callable[[Callable[..., Result]], Callable[..., Result]]:
-    """Decorates a function: each call runs it once. Of every so many calls as the two numbers say together, the first
-    ``warmup_steps`` run as they are, the others are recorded, below ``log_dir/name``; after ``profile_steps`` recorded calls no more are.
+    """Decorates a function. Each call runs it once. In each cycle of ``warmup_steps`` + ``profile_steps`` calls, the first
+    ``warmup_steps`` calls run normally and the others are recorded below ``log_dir/name``. Stops after ``profile_steps`` recorded
+    calls.
     """
     if profile_steps < 1 or warmup_steps < 0:
         raise ValueError("profile_steps is at least 1, warmup_steps at least 0.")
@@ -89,17 +90,17 @@ def profile_function(
 
 
 def setup_tensorboard_logging(gpu_count: int, timestamp: str | None = None) -> str:
-    """The folder for a run on so many devices."""
+    """Returns the folder for a run on this many devices."""
     return f"tensorboard_logs/{gpu_count}gpu_{timestamp or time.strftime('%Y%m%d_%H%M%S')}"
 
 
 def run_with_jax_profiler(
     func: Callable[[], Result], trace_name: str, log_dir: str | os.PathLike[str], description: str = ""
 ) -> tuple[Result, str]:
-    """Runs the function while it is recorded.
+    """Records a call of the function.
 
     Returns:
-        What it returned, and the folder of the capture: ``log_dir/trace_name``.
+        The function's result, and the folder of the capture: ``log_dir/trace_name``.
     """
     folder = Path(log_dir) / trace_name
     with trace(folder, label=re.sub(r"[^\w.=+-]", "_", description)[:60]), _step(trace_name, 0):
@@ -109,7 +110,7 @@ def run_with_jax_profiler(
 
 
 def _step(name: str, number: int) -> Any:
-    """Marks a call as a step: it ends when the devices are done, which no op shows."""
+    """Marks a call as a step. The step ends when the devices are done, which no single op shows."""
     import jax
 
     return jax.profiler.StepTraceAnnotation(name, step_num=number)
@@ -120,16 +121,16 @@ def profile_methods(
     log_dir: str | os.PathLike[str],
     output_json: str | os.PathLike[str] | None = None,
 ) -> dict[str, dict[str, Any]]:
-    """Times and records some functions, one after the other. A function that fails does not keep the others from their turn.
+    """Times and records several functions in order. If one fails, the others still run.
 
     Args:
-        methods: The functions by their names.
-        log_dir: Folder of the captures: each has ``<name>_trace``.
+        methods: The functions, by name.
+        log_dir: Folder of the captures. Each capture is in ``<name>_trace``.
         output_json: Also write the results to this file.
 
     Returns:
-        For each name ``execution_time`` (milliseconds, compiled and not recorded; None if it failed), ``success``, ``tensorboard_trace`` (the
-        folder of the capture; None without one) and, if it failed, ``error``.
+        For each name: ``execution_time`` (milliseconds, after compilation and without recording; None if the function failed),
+            ``success``, ``tensorboard_trace`` (folder of the capture, or None) and, if the function failed, ``error``.
     """
     results: dict[str, dict[str, Any]] = {}
     for name, method in methods.items():
@@ -150,7 +151,7 @@ def profile_methods(
 
 
 def create_profiled_test_function(test_func: Callable[..., Result], benchmark: Any, n_qubit: int) -> Callable[[], Result]:
-    """The call ``test_func(benchmark, n_qubit)``, which ends when the device is done."""
+    """Returns a function that calls ``test_func(benchmark, n_qubit)`` and waits for the device."""
 
     def call() -> Result:
         import jax
@@ -161,7 +162,8 @@ def create_profiled_test_function(test_func: Callable[..., Result], benchmark: A
 
 
 def print_tensorboard_summary(results: Mapping[str, Any], directory: str | os.PathLike[str]) -> None:
-    """Prints where the captures are, of folders by name or of the results of :func:`profile_methods`, and how to view them."""
+    """Prints where the captures are and how to view them. ``results`` maps names to folders, or is the result of
+    :func:`profile_methods`."""
     for name, found in results.items():
         folder = found.get("tensorboard_trace") if isinstance(found, Mapping) else found
         print(f"{name}: {folder or 'not captured'}")

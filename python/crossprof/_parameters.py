@@ -1,4 +1,4 @@
-"""How many parameters a model has, and where they lie."""
+"""Counts the parameters of a model, and describes their sharding."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from typing import Any
 
 
 def parameter_counts(params: Any, trainable: Any = None) -> dict[str, int]:
-    """Counts the parameters of a pytree of arrays (or of anything with a ``shape``).
+    """Counts the parameters in a pytree of arrays (or of any objects with a ``shape``).
 
     Args:
         params: The pytree.
-        trainable: Which of them are trained: a pytree of booleans of the same structure or a prefix of it, as optax's masks are, or a
-            function of a leaf's path (``"layers/0/kernel"``). Without it all are trained.
+        trainable: Which parameters are trained: a pytree of booleans with the same structure or a prefix of it, such as optax masks, or
+            a function of a leaf's path (``"layers/0/kernel"``). By default, all parameters.
 
     Returns:
         ``total_params``, ``trainable_params`` and ``frozen_params``.
 
     Raises:
-        ValueError: The mask has another structure.
+        ValueError: The mask has a different structure.
     """
     import jax
 
@@ -42,7 +42,7 @@ def parameter_counts(params: Any, trainable: Any = None) -> dict[str, int]:
 
 
 def placement(params: Any) -> dict[str, Any]:
-    """The mesh that the arrays of a pytree lie on, and how many of them are partitioned how."""
+    """Returns the mesh of a pytree's arrays, and the number of arrays with each partitioning."""
     import jax
 
     meshes: dict[str, int] = {}

@@ -1,4 +1,4 @@
-"""Which files a caller means: paths, lists of them, patterns, and the home folder."""
+"""Expands the paths that callers give: single paths, lists, patterns, and the home folder."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Union
 
-#: A path, or several.
+#: A path, or several paths.
 Paths = Union[str, "os.PathLike[str]", Iterable[Union[str, "os.PathLike[str]"]]]
 
 
 def expanded(what: Paths) -> list[Path]:
-    """Returns the files and folders that are meant, in their order. ``~`` is the home folder; a text with ``*``, ``?`` or ``[`` that is no
-    file itself is a pattern (``**`` is any folders).
+    """Returns the files and folders in order. ``~`` is the home folder. A text with ``*``, ``?`` or ``[`` is a pattern, unless a file
+    has that name (``**`` matches any number of folders).
 
     Raises:
-        ValueError: A pattern fits no file.
-        TypeError: It is no path.
+        ValueError: A pattern matches no file.
+        TypeError: It is not a path.
     """
     if isinstance(what, (str, os.PathLike)):
         return _one(what)
@@ -38,5 +38,5 @@ def _one(path: str | os.PathLike[str]) -> list[Path]:
         return [expanded_path]
     found = sorted(glob.glob(str(expanded_path), recursive=True))
     if not found:
-        raise ValueError(f"{path}: no file or folder fits this pattern.")
+        raise ValueError(f"{path}: no file or folder matches this pattern.")
     return [Path(each) for each in found]

@@ -1,4 +1,4 @@
-"""The processes of one job, and what they agree on over ``jax.distributed``, without work for the devices."""
+"""The processes of one job, and their agreements over ``jax.distributed``. The devices are not used."""
 
 from __future__ import annotations
 
@@ -9,29 +9,29 @@ from typing import Any
 
 from ._log import log
 
-#: A process that does not answer by then captures on its own, or is captured without.
+#: A process that does not answer in time captures on its own, or the others capture without it.
 _PATIENCE_MS = 20_000
 _ROUNDS = 5
 _numbers = itertools.count()
 
 
 def next_number() -> int:
-    """Returns the number of a capture, which all processes of a job make in the same order."""
+    """Returns the number of a capture. All processes of a job create captures in the same order."""
     return next(_numbers)
 
 
 def identity() -> tuple[int, int]:
-    """Number of this process, and how many there are."""
+    """Returns the number of this process and the number of processes."""
     import jax
 
     return jax.process_index(), jax.process_count()
 
 
 def chosen(processes: str | int | Sequence[int], count: int) -> list[int]:
-    """The numbers of the processes that capture.
+    """Returns the numbers of the processes that capture.
 
     Raises:
-        ValueError: There is no such process.
+        ValueError: A process does not exist.
     """
     if processes == "all":
         return list(range(count))
@@ -43,22 +43,22 @@ def chosen(processes: str | int | Sequence[int], count: int) -> list[int]:
 
 
 def check_processes(processes: str | int | Sequence[int]) -> None:
-    """Checks which processes capture. Call it after ``jax.distributed.initialize``.
+    """Checks the selection of processes that capture. Call it after ``jax.distributed.initialize``.
 
     Raises:
-        ValueError: It is neither "all" nor numbers of processes of this job.
+        ValueError: It is neither "all" nor a list of this job's process numbers.
     """
     is_number = isinstance(processes, int) and not isinstance(processes, bool)
     is_list = isinstance(processes, (list, tuple)) and all(type(number) is int for number in processes)
     if processes != "all" and not is_number and not is_list:
         raise ValueError(f'processes is "all", a number or a list of numbers, not {processes!r}.')
     if processes not in ("all", 0, [0], (0,)):
-        # Every job has a process 0. To know the others, JAX has to know its devices.
+        # Process 0 exists in every job. To find the others, JAX must initialize its devices.
         chosen(processes, identity()[1])
 
 
 def client() -> Any | None:
-    """The connection of this process to the others; None where ``jax.distributed`` does not run."""
+    """Returns the connection of this process to the others. None if ``jax.distributed`` is not running."""
     try:
         from jax._src import distributed
 
@@ -68,8 +68,8 @@ def client() -> Any | None:
 
 
 def agreed(key: str, is_leader: bool, make: Callable[[], str]) -> str:
-    """What the leader makes, for all who ask under the same key. Without a connection, or where the leader does not answer, each
-    process makes its own."""
+    """Returns the value that the leader makes, for all processes that use the same key. Without a connection, or if the leader does not
+    answer, each process makes its own value."""
     connection = client()
     if connection is None:
         return make()
@@ -86,15 +86,16 @@ def agreed(key: str, is_leader: bool, make: Callable[[], str]) -> str:
 
 
 def requested_session(requested_ns: int, label: str) -> str:
-    """Returns the name of the session that several processes record because of one request: its time and the ``label`` of the process that comes
-    first. Their steps may differ by one, but the name may not. Without a connection the name has no label."""
+    """Returns the name of the session in which several processes record because of one request: the time of the request, and the
+    ``label`` of the first process. The steps of the processes may differ by one, but they must share a name. Without a connection, the
+    name has no label."""
     name = time.strftime("%Y_%m_%d_%H_%M_%S", time.localtime(requested_ns / 1e9))
     connection = client()
     if connection is None:
         return f"{name}_requested_{requested_ns % 1_000_000_000:09}"
     key, own = f"crossprof/request/{requested_ns}", f"{name}_{label}_requested"
     try:
-        # Fails if another process was here before.
+        # Fails if another process was first.
         connection.key_value_set(key, own)
         return own
     except Exception:
@@ -106,10 +107,11 @@ def requested_session(requested_ns: int, label: str) -> str:
 
 
 def clock_offsets(key: str, process: int, count: int) -> dict[str, Any] | None:
-    """How far the clocks of the processes are ahead of that of process 0, and by how much that may be wrong, in seconds. None without a connection.
+    """Returns how far each process's clock is ahead of process 0's clock, and the error bound, in seconds. None without a connection.
 
-    All meet at a barrier and look at their clocks before and after. It opens once everybody is there and before anybody leaves, so the clock of
-    one process before it and that of another after it are in order; where their readings say otherwise, the clocks differ by that, at least."""
+    All processes meet at a barrier and read their clocks before and after it. The barrier opens after all have arrived and before any
+    leaves, so every reading before it is earlier than every reading after it. If readings contradict this, the clocks differ by at
+    least that much."""
     connection = client()
     if connection is None or count == 1:
         return None
@@ -132,8 +134,8 @@ def clock_offsets(key: str, process: int, count: int) -> dict[str, Any] | None:
 
 
 def _between(first: Sequence[int], other: Sequence[int]) -> tuple[float, float]:
-    """How far one clock is ahead of the first, and how much more or less that may be, in seconds, by their readings in nanoseconds before and
-    after each barrier."""
+    """Returns how far the other clock is ahead of the first, and the error bound, in seconds. The arguments are readings in nanoseconds
+    before and after each barrier."""
     least = max(before - after for before, after in zip(other[::2], first[1::2]))
     most = min(after - before for after, before in zip(other[1::2], first[::2]))
     return (least + most) / 2e9, abs(most - least) / 2e9

@@ -1,4 +1,4 @@
-"""Profiles that were read: their report, their tables, their findings."""
+"""Profiles that were read: their reports, tables and findings."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Profile:
     """One run."""
 
     def __init__(self, runs: _native.Runs, index: int, paths: tuple[Path, ...], known: dict[str, Any] | None = None) -> None:
-        #: The files and folders that were read, this run's among them.
+        #: All files and folders that were read. This run comes from some of them.
         self.paths = paths
         self._loaded: _native.Runs | None = runs
         self._index = index
@@ -34,7 +34,7 @@ class Profile:
         return self._loaded
 
     def _read_again(self) -> _native.Runs:
-        """A pickled run: that of its files if they still give the same report, else what the report itself holds."""
+        """Restores a pickled run from its files if they still give the same report, or else from the report itself."""
         document = json.dumps(self.report)
         try:
             runs = _native.read([os.fspath(path) for path in self.paths], lambda done, total: None, **self._known)
@@ -55,44 +55,45 @@ class Profile:
 
     @cached_property
     def report(self) -> dict[str, Any]:
-        """The unified profile: a dict with the names of its JSON Schema (``crossprof schema``). Times say their unit in their names."""
+        """The unified profile: a dict with the names of its JSON Schema (``crossprof schema``). The names of times contain their unit."""
         made: dict[str, Any] = json.loads(self._runs.report(self._index))
         return made
 
     @property
     def name(self) -> str:
-        """What the run is called: the name of its folder or file."""
+        """Name of the run: the name of its folder or file."""
         metadata = self.report["metadata"]
         return str(metadata.get("run_name") or metadata.get("trace_file") or "run")
 
     @property
     def findings(self) -> list[dict[str, Any]]:
-        """What is to be improved, the gravest first: each with ``id``, ``severity``, ``title``, ``message`` and ``remedy``."""
+        """Findings, most severe first. Each has ``id``, ``severity``, ``title``, ``message`` and ``remedy``."""
         found: list[dict[str, Any]] = self.report.get("findings", [])
         return found
 
     @property
     def warnings(self) -> list[dict[str, Any]]:
-        """What was lost, damaged or odd: each with ``code``, ``severity`` and ``message``."""
+        """Warnings about lost, damaged or unusual data. Each has ``code``, ``severity`` and ``message``."""
         found: list[dict[str, Any]] = self.report.get("warnings", [])
         return found
 
     def tables(self) -> list[TableInfo]:
-        """The tables that :meth:`table` gives, each with one line about it. A run may have no rows for some of them."""
+        """Returns the tables that :meth:`table` can return, each with a one-line description. The run may have no rows for some of
+        them."""
         return tables()
 
     def table(self, name: str, *, by: str = "", filter: str = "", sort: str | None = None, top: int | None = None) -> Table:  # noqa: A002
-        """A table of the run, as ``crossprof table`` has it.
+        """Returns a table of the run, like ``crossprof table``.
 
         Args:
-            name: ``ops``, ``kernels``, ``steps``, ...: an unknown one is answered with all of them.
+            name: ``ops``, ``kernels``, ``steps``, ... The error for an unknown name lists all tables.
             by: One of the table's forms (``op-tree`` by ``scope``).
-            filter: Words that rows must hold; ``category:fusion -copy``, ``total_self_time_us>50``.
-            sort: Key of a column; with ``-`` in front the largest first.
-            top: At most so many rows.
+            filter: Words that rows must contain, such as ``category:fusion -copy`` or ``total_self_time_us>50``.
+            sort: Key of the column to sort by. A ``-`` in front puts the largest first.
+            top: Maximum number of rows.
 
         Raises:
-            ProfileError: There is no such table, form or column, the filter makes no sense for it, or ``top`` is less than 0.
+            ProfileError: The table, form or column does not exist, the filter does not fit the table, or ``top`` is negative.
         """
         checked_count("top", top, least=0)
         if not isinstance(name, str):
@@ -114,28 +115,28 @@ class Profile:
         dark: bool = False,
         hosts: bool = False,
     ) -> str:
-        """The timeline of a step or a range as an SVG, as ``crossprof timeline`` draws it.
+        """Returns the timeline of a step or a range as an SVG, like ``crossprof timeline``.
 
         Args:
-            path: Also write it to this file: an SVG, or the range as a Chrome trace if the name ends with ``.json`` or ``.json.gz``.
-            step: A step by its name, else by its index.
-            start: Draw from this time on, which counts from the start of the capture: ``"1.2s"``, ``"15ms"``; a number is microseconds.
-            end: Draw up to this time.
-            lines: Only lines of these names: ``"GPU:0/Stream*"``.
-            width: In pixels, 400 to 20,000.
-            dark: Draw on a dark ground.
-            hosts: Draw the threads of the hosts, too, where devices ran.
+            path: Also write it to this file: an SVG, or a Chrome trace of the range if the name ends with ``.json`` or ``.json.gz``.
+            step: Draw the step with this name, or with this index if no step has the name.
+            start: Start at this time, counted from the start of the capture: ``"1.2s"``, ``"15ms"``, or a number of microseconds.
+            end: End at this time.
+            lines: Draw only the tracks with these names: ``"GPU:0/Stream*"``.
+            width: Width in pixels, 400 to 20,000.
+            dark: Draw on a dark background.
+            hosts: Also draw host threads if the run has devices.
 
         Returns:
-            The SVG. Of a Chrome trace that was written, the empty text.
+            The SVG. Empty if a Chrome trace was written.
 
         Raises:
-            ProfileError: There is no such step, range or line, or the profile is a document without events.
+            ProfileError: The step, range or track does not exist, or the profile is a document without events.
         """
         if step is not None and (start is not None or end is not None):
             raise ProfileError("step cannot be given with start and end.")
         if isinstance(width, bool) or not isinstance(width, int) or not 400 <= width <= 20_000:
-            raise ProfileError(f"width is a whole number from 400 to 20000, not {width!r}.")
+            raise ProfileError(f"width must be a whole number from 400 to 20000, not {width!r}.")
         try:
             content, left_out = self._runs.timeline(
                 self._index,
@@ -159,11 +160,12 @@ class Profile:
         return content.decode()
 
     def html(self) -> str:
-        """The report of the run as an HTML page that fetches nothing."""
+        """Returns the report of the run as a self-contained HTML page."""
         return self._runs.html(self._index)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the report: ``.html`` the page, anything else the profile's JSON, which crossprof reads like a profile."""
+        """Writes the report. ``.html`` gives the HTML page, any other extension the profile's JSON, which crossprof can read like a
+        profile."""
         text = self.html() if str(path).lower().endswith((".html", ".htm")) else self._runs.report(self._index)
         Path(path).expanduser().write_text(text, encoding="utf-8")
 
@@ -172,7 +174,8 @@ class Profile:
         return f"<crossprof profile {self.name}: {metadata.get('device_type', metadata.get('platform'))}>"
 
     def _repr_html_(self) -> str:
-        """Headline figures, findings and one step's picture for a notebook, in a frame: its style and the notebook's do not meet."""
+        """Shows headline figures, findings and a picture of one step in a notebook. A frame keeps its style separate from the
+        notebook's."""
         import html
 
         return (
@@ -182,11 +185,11 @@ class Profile:
 
 
 class Profiles(Sequence[Profile]):
-    """The runs of some files. What a single one of them is asked, the first answers."""
+    """The runs of some files. Attributes of a single run are those of the first run."""
 
     def __init__(self, runs: _native.Runs, paths: tuple[Path, ...], known: dict[str, Any] | None = None) -> None:
         self._profiles = [Profile(runs, index, paths, known) for index in range(len(runs))]
-        #: Files that could not be read, each as a sentence.
+        #: Files that could not be read, one sentence each.
         self.problems: list[str] = runs.problems()
 
     def __len__(self) -> int:
@@ -206,7 +209,7 @@ class Profiles(Sequence[Profile]):
 
 
 def tables() -> list[TableInfo]:
-    """Every table that :meth:`Profile.table` gives, with one line about it."""
+    """Returns all tables that :meth:`Profile.table` can return, each with a one-line description."""
     return [TableInfo(name, description, tuple(forms)) for name, description, forms in _native.tables()]
 
 
@@ -220,7 +223,7 @@ def open_all(
     window: str | None = None,
     progress: bool | None = None,
 ) -> Profiles:
-    """Reads every run below some files and folders; :func:`open` has the arguments and errors."""
+    """Reads every run below some files and folders. See :func:`open` for arguments and errors."""
     for name, value in (("num_steps", num_steps), ("batch_size", batch_size), ("seq_length", seq_length)):
         checked_count(name, value)
     try:
@@ -256,21 +259,22 @@ def open(  # noqa: A001
     window: str | None = None,
     progress: bool | None = None,
 ) -> Profile:
-    """Reads a run: a profile, an archive, or a folder, of which the last run by name is taken (:func:`open_all` gives all).
+    """Reads a run from a profile, an archive or a folder. If a folder has several runs, returns the last one by name (:func:`open_all`
+    returns all).
 
     Args:
-        path: ``*.xplane.pb``, ``*.trace.json.gz``, a log folder, a profile's JSON, a report; a list of them (the files of several hosts), or a
-            pattern (``"~/runs/*/profiles"``).
-        num_steps: Steps in the capture, instead of the number found in it.
+        path: ``*.xplane.pb``, ``*.trace.json.gz``, a log folder, a profile's JSON, a report, a list of these (the files of several
+            hosts), or a pattern (``"~/runs/*/profiles"``).
+        num_steps: Number of steps in the capture. Replaces the number found in it.
         batch_size: Samples per step over all devices.
         seq_length: Tokens per sample.
-        device: The device whose peaks to compare with.
+        device: The device whose peak rates are used.
         model_config: A file that describes the model.
-        window: What is measured: ``"steps:2-4"``.
-        progress: Whether a bar says how far a long read is; without it on a terminal and in a notebook.
+        window: Part of the capture to measure, such as ``"steps:2-4"``.
+        progress: Show a progress bar for long reads. By default, on a terminal and in a notebook.
 
     Raises:
-        ProfileError: There is no run, or an argument is wrong.
+        ProfileError: There is no run, or an argument is invalid.
     """
     profiles = open_all(
         path,
@@ -285,15 +289,15 @@ def open(  # noqa: A001
     return max(profiles, key=lambda profile: profile.name) if len(profiles) > 1 else profiles[0]
 
 
-#: A run, the runs of some files, or files.
+#: A run, the runs of some files, or paths of files.
 Runs = Union[Profile, Profiles, Paths]
 
 
 def profiles_of(runs: Runs) -> list[Profile]:
-    """The runs that a caller means; files are read.
+    """Returns the runs that a caller gives. Reads files if needed.
 
     Raises:
-        ProfileError: There is no run in a file.
+        ProfileError: A file contains no run.
     """
     if isinstance(runs, Profile):
         return [runs]

@@ -1,4 +1,4 @@
-"""JAX's profiler, started and stopped so that what it leaves is whole, or said not to be."""
+"""Starts and stops JAX's profiler. Captures are complete, or reported as incomplete."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from ._log import log
 from ._names import CaptureError, publish
 from ._options import profile_options
 
-#: Folder that the kit records into now, for the error of whoever else wants to.
+#: Folder of the current recording, for the error message of a second one.
 _recorded_folder: Path | None = None
 
 
 class Recording:
-    """One start and stop of the profiler. Its files get their names when they are whole."""
+    """One start and stop of the profiler. The files get their final names when they are complete."""
 
     def __init__(self, folder: Path, stem: str) -> None:
         self._folder = folder
         self._stem = stem
-        # Beside what it becomes, so that giving it its name copies nothing.
+        # In the same folder as the result, so that renaming copies nothing.
         self._part = folder / f".{stem}.{os.getpid()}.part"
-        # JAX's own session; None if this version of JAX does not show it.
+        # JAX's own session. None if this version of JAX does not expose it.
         self._session: Any = None
 
     def start(self, options: dict[str, Any], advanced: dict[str, Any], *, perfetto: bool = False) -> None:
         """Starts the profiler.
 
         Raises:
-            CaptureError: It does not start: another capture runs in this process, or a file is in the way.
+            CaptureError: It does not start, because another capture is running in this process or a file is in the way.
         """
         import jax
 
@@ -53,14 +53,14 @@ class Recording:
 
     @property
     def is_running(self) -> bool:
-        """False if the program itself has stopped JAX's profiler since the start."""
+        """Returns False if the program has stopped JAX's profiler since the start."""
         return self._session is None or _jax_session() is self._session
 
     def stop(self) -> Path:
         """Stops the profiler and returns the file that it wrote.
 
         Raises:
-            CaptureError: There is none, or it is empty or cut.
+            CaptureError: There is no file, or it is empty or truncated.
         """
         try:
             self._end()
@@ -70,7 +70,7 @@ class Recording:
             for message in check_xspace(written[0]):
                 log.warning("The profiler says: %s", message)
             for other in sorted(written[0].parent.iterdir()):
-                # <host>.trace.json.gz beside it, where JAX writes one.
+                # <host>.trace.json.gz next to it, if JAX writes one.
                 suffix = ".trace.json.gz"
                 if other.name == "perfetto_trace.json.gz":
                     publish(other, self._folder / other.name)
@@ -83,7 +83,7 @@ class Recording:
             shutil.rmtree(self._part, ignore_errors=True)
 
     def discard(self) -> None:
-        """Stops the profiler and throws away what it wrote."""
+        """Stops the profiler and deletes its output."""
         try:
             self._end()
         finally:
@@ -92,13 +92,13 @@ class Recording:
     def _end(self) -> None:
         global _recorded_folder
         _recorded_folder = None
-        # A profile that the program started meanwhile is not ours to stop.
+        # Must not stop a profile that the program has started in the meantime.
         if self.is_running:
             _stop_profiler()
 
 
 def is_foreign_start(error: BaseException | None) -> bool:
-    """True for the error of a program that starts JAX's profiler while it records already."""
+    """Returns True for the error of a program that starts JAX's profiler while crossprof is recording."""
     return isinstance(error, RuntimeError) and "already been started" in str(error)
 
 
@@ -106,7 +106,7 @@ def _other_recording(error: Exception) -> str:
     if not is_foreign_start(error):
         return ""
     if _recorded_folder is not None:
-        return f" Another capture of crossprof records into {_recorded_folder}: let them follow each other."
+        return f" Another capture of crossprof records into {_recorded_folder}: do not let them overlap."
     return " The program, or a library that it uses, records with jax.profiler itself."
 
 
@@ -130,7 +130,7 @@ def _stop_profiler() -> None:
 
 
 def _forget_session() -> None:
-    """After a stop that failed, JAX believes for ever that a capture runs, and starts no other."""
+    """Resets JAX's state after a failed stop. Otherwise JAX assumes that a capture is still running and starts no other."""
     try:
         from jax._src import profiler
 
@@ -140,7 +140,7 @@ def _forget_session() -> None:
 
 
 def mark(name: str) -> None:
-    """Puts a mark into the capture that runs; ``crates/metrics/src/steps/kit_marks.rs`` reads it."""
+    """Writes a mark into the running capture. ``crates/metrics/src/steps/kit_marks.rs`` reads it."""
     import jax
 
     with jax.profiler.TraceAnnotation(name):
@@ -148,7 +148,7 @@ def mark(name: str) -> None:
 
 
 def add_metadata(key: str, value: str) -> None:
-    """Puts a text into the capture that runs, where this version of JAX can."""
+    """Writes a text into the running capture, if this version of JAX supports it."""
     try:
         from jax._src import profiler
 
@@ -158,14 +158,14 @@ def add_metadata(key: str, value: str) -> None:
 
 
 def check_xspace(path: Path) -> list[str]:
-    """Walks over the fields of a written profile and returns what the profiler complains of in it.
+    """Scans the fields of a written profile and returns the profiler's own error messages.
 
     Raises:
-        CaptureError: The file is empty, cut, or holds nothing that was recorded.
+        CaptureError: The file is empty, truncated, or contains no recorded data.
     """
     size = path.stat().st_size
     if size == 0:
-        # More than 2 GB, which protobuf cannot write, looks like this.
+        # A trace of more than 2 GB, which protobuf cannot write, looks like this.
         raise CaptureError(
             f"The profiler wrote no byte to {path.name}: the disk is full, or the capture is larger than 2 GB. "
             "Record fewer steps."
@@ -185,7 +185,7 @@ def check_xspace(path: Path) -> list[str]:
             else:
                 file.seek(length, os.SEEK_CUR)
     if planes == 0:
-        raise CaptureError(f"The profile {path.name} holds nothing that was recorded.")
+        raise CaptureError(f"The profile {path.name} contains no recorded data.")
     return messages
 
 
@@ -202,8 +202,8 @@ def _varint(file: BinaryIO) -> int | None:
 
 
 def wait_for_devices(value: Any = None) -> None:
-    """Returns when the devices of this process have done all that was asked of them: what ``value`` holds or, without it, every
-    array that exists. What failed on a device shows where the program uses it, not here."""
+    """Waits until the devices of this process have finished ``value`` or, if it is None, every existing array. Errors on a device are
+    not raised here, but where the program uses the result."""
     import jax
 
     try:

@@ -1,4 +1,4 @@
-"""How far a long read is, in the manner of tqdm; with tqdm itself where it is installed."""
+"""Progress of a long read, in the style of tqdm. Uses tqdm if it is installed."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ import sys
 import time
 from typing import Any, TextIO
 
-#: Reads that are done by then show nothing.
+#: Reads that finish within this time show no bar.
 _PATIENCE_S = 0.5
 _WIDTH = 30
 
 
 class Bar:
-    """A bar on standard error, which is wiped at the end."""
+    """A bar on standard error. It is removed at the end."""
 
     def __init__(self, is_shown: bool | None = None, stream: TextIO | None = None) -> None:
         """
         Args:
-            is_shown: Whether there is a bar; None: on a terminal and in a notebook, unless ``TQDM_DISABLE`` is set.
-            stream: Where to; standard error.
+            is_shown: Show a bar. None: on a terminal and in a notebook, unless ``TQDM_DISABLE`` is set.
+            stream: Output stream. By default, standard error.
         """
         self._stream = stream if stream is not None else sys.stderr
         if is_shown is None:
@@ -31,7 +31,7 @@ class Bar:
         self._line = ""
 
     def __call__(self, done: int, total: int) -> None:
-        """So many bytes are read; ``total`` is 0 where it is not known."""
+        """Reports that ``done`` bytes were read. ``total`` is 0 if it is unknown."""
         seconds = time.monotonic() - self._began
         if not self._is_shown or seconds < _PATIENCE_S:
             return
@@ -64,7 +64,7 @@ class Bar:
 
 
 def line(done: int, total: int, seconds: float) -> str:
-    """``Reading:  45%|#############                 | 65.3M/145M [00:01<00:01, 52.1MB/s]``"""
+    """Formats ``Reading:  45%|#############                 | 65.3M/145M [00:01<00:01, 52.1MB/s]``."""
     rate = done / seconds if seconds > 0 else 0.0
     speed = f"{_size(rate)}B/s"
     if total <= 0:

@@ -1,6 +1,6 @@
-"""Removes secrets and the home folder from what a sidecar records: sidecars and reports are shared.
+"""Removes secrets and home folders from sidecars, because sidecars and reports are shared.
 
-``crates/input/src/model_config/arguments.rs`` leaves out the same from older sidecars.
+``crates/input/src/model_config/arguments.rs`` does the same for older sidecars.
 """
 
 from __future__ import annotations
@@ -10,16 +10,16 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-#: Stands for a value that is left out.
+#: Replaces a secret value.
 HIDDEN = "***"
 
-#: Words of names whose values are secrets.
+#: Names that contain one of these words have secret values.
 _SECRET_WORDS = {"pass", "passcode", "pwd", "auth", "token", "bearer", "creds", "cookie", "dsn", "sas", "pat"}
-#: Parts of such names, where words are written together.
+#: Parts of such names, if their words are written without separators.
 _SECRET_PARTS = ("secret", "passw", "passphrase", "credential", "apikey", "privatekey", "authtoken", "accesstoken")
-#: Words in front of ``key`` that make it a secret; so does the end of the name after it.
+#: Words that make a secret of the word ``key`` after them. The end of a name after ``key`` can do the same.
 _KEY_KINDS = {"api", "access", "private", "signing", "encryption", "account", "storage", "ssh"}
-#: Values that are secrets whatever their name: tokens of well-known services, passwords in addresses, a long word of letters and digits.
+#: Values that are secret under any name: tokens of well-known services, passwords in addresses, and long words of letters and digits.
 _SECRET_VALUES = (
     re.compile(r"(?<![A-Za-z0-9_.-])(?:hf_|sk-|ghp_|gho_|github_pat_|glpat-|xox[abprs]-|AKIA|ASIA|AIza|ya29\.|eyJ)[A-Za-z0-9_.-]{8,}"),
     re.compile(r"://[^/\s]*@"),
@@ -28,7 +28,7 @@ _SECRET_VALUES = (
 #: A name inside a value: ``{"api_key": "x"}``, ``token=x``.
 _NAME_INSIDE = re.compile(r"([\w.-]+)[\"' ]*[:=]")
 _NAME = re.compile(r"[-+~]*[^\W\d][\w.\-\[\]@]*")
-#: Home folders of any machine.
+#: Home folders on any machine.
 _HOMES = re.compile(r"(?<![\w.~@+-])(?:/(?:home|Users)/[\w.@+-]+|/root(?![\w.@+-])|[A-Za-z]:\\Users\\[\w.@+-]+)")
 
 
@@ -44,9 +44,9 @@ def arguments(words: Iterable[str], *, values: bool) -> list[str]:
         return not values or _is_secret_name(name) or _looks_secret(value)
 
     made: list[str] = []
-    # The flag whose values come next; empty if none do.
+    # The flag that the next values belong to. Empty if there is none.
     flag = ""
-    # The word before is the name of a secret: `token X`.
+    # True if the previous word is the name of a secret: `token X`.
     is_named = False
     for word in words:
         name, equals, value = word.partition("=")
@@ -64,7 +64,7 @@ def arguments(words: Iterable[str], *, values: bool) -> list[str]:
 
 
 def without_home(value: Any) -> Any:
-    """Returns the value with ``~`` for home folders in all its texts: those of this user, and those that look like one."""
+    """Replaces home folders by ``~`` in all texts of a value: the home folder of this user, and paths that look like one."""
     if isinstance(value, str):
         home = str(Path.home())
         if len(home) > 1:
@@ -81,7 +81,7 @@ def _is_flag(word: str) -> bool:
     if len(word) < 2 or not word.startswith("-"):
         return False
     try:
-        # A negative number is a value.
+        # A negative number is a value, not a flag.
         float(word)
     except ValueError:
         return True

@@ -1,4 +1,4 @@
-"""``crossprof scale``: one program on several numbers of devices, one process for each."""
+"""``crossprof scale``: runs one program on different numbers of devices, with one process per run."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-#: How the chips of a TPU host are arranged, for the processes that get so many of them.
+#: Arrangement of a TPU host's chips for processes with this many chips.
 _TPU_BOUNDS = {1: "1,1,1", 2: "1,2,1", 4: "2,2,1", 8: "2,4,1"}
 _DEVICE_COUNT = "--xla_force_host_platform_device_count"
 
@@ -24,7 +24,7 @@ crossprof.trace or crossprof.capture; its captures go to FOLDER/<n>_devices, wha
 
 
 def main(arguments: list[str]) -> int:
-    """Runs ``crossprof scale`` and returns its exit status: 0 where every run captured, 1 where one did not, 2 for a wrong call."""
+    """Runs ``crossprof scale`` and returns its exit status: 0 if every run was captured, 1 if one was not, 2 for invalid arguments."""
     parser = argparse.ArgumentParser(
         prog="crossprof scale",
         description="Capture one program on several numbers of devices.",
@@ -58,12 +58,12 @@ def main(arguments: list[str]) -> int:
 def _counts(text: str) -> list[int]:
     words = text.split(",")
     if not all(word.isdecimal() and int(word) > 0 for word in words) or len(set(words)) < len(words):
-        raise argparse.ArgumentTypeError(f"{text!r} is no list of different numbers of devices, such as 1,2,4,8")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a list of different numbers of devices, such as 1,2,4,8")
     return [int(word) for word in words]
 
 
 def _platform() -> str | None:
-    """What JAX finds, asked in a process of its own: whoever asks keeps the devices."""
+    """Returns JAX's platform. Uses a separate process, because a process that queries the devices keeps them."""
     probe = [sys.executable, "-c", "import jax; print(jax.default_backend())"]
     done = subprocess.run(probe, capture_output=True, text=True, check=False)
     found = done.stdout.split()[-1:] if done.returncode == 0 else []
@@ -71,10 +71,10 @@ def _platform() -> str | None:
 
 
 def device_variables(platform: str, count: int, before: Mapping[str, str]) -> dict[str, str]:
-    """The environment variables with which a process sees so many devices.
+    """Returns the environment variables that show a process this many devices.
 
     Raises:
-        ValueError: The machine cannot be divided so.
+        ValueError: The machine cannot be divided in this way.
     """
     if platform == "cpu":
         flags = re.sub(rf"{_DEVICE_COUNT}=\S*\s*", "", before.get("XLA_FLAGS", "")).strip()
@@ -87,7 +87,7 @@ def device_variables(platform: str, count: int, before: Mapping[str, str]) -> di
             if len(devices) < count:
                 raise ValueError(f"{name}={visible} has fewer than {count} devices.")
             made[name] = ",".join(devices[:count])
-        # Whichever of the two the machine does not know changes nothing.
+        # The one that the machine does not use has no effect.
         return made
     bounds = _TPU_BOUNDS.get(count)
     if bounds is None:
@@ -100,7 +100,7 @@ def device_variables(platform: str, count: int, before: Mapping[str, str]) -> di
 
 
 def _run(command: list[str], count: int, platform: str, folder: Path) -> str | None:
-    """Runs the program on so many devices; returns what went wrong."""
+    """Runs the program on this many devices. Returns the error, if any."""
     try:
         variables = device_variables(platform, count, os.environ)
     except ValueError as error:

@@ -1,4 +1,4 @@
-"""When a capture records: pure arithmetic on step numbers."""
+"""Computes when a capture records: pure arithmetic on step numbers."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Schedule:
-    """Steps are counted from 0: ``wait`` steps without, ``warmup`` steps that are recorded and thrown away, ``active`` steps
-    that are kept; ``repeat`` times (0: without end), either one after the other or every ``every`` steps. Without ``wait`` there is
-    no window of its own."""
+    """Steps are counted from 0: first ``wait`` steps without recording, then ``warmup`` steps that are recorded and discarded, then
+    ``active`` steps that are kept. This repeats ``repeat`` times (0: without end), either immediately or every ``every`` steps. Without
+    ``wait`` there are no scheduled windows."""
 
     wait: int | None = 10
     warmup: int = 1
@@ -23,31 +23,31 @@ class Schedule:
             if name == "wait" and value is None:
                 continue
             if type(value) is not int or value < least:
-                raise ValueError(f"{name} is a whole number of steps from {least} on, not {value!r}.")
+                raise ValueError(f"{name} must be a whole number of steps, {least} or more, not {value!r}.")
         if self.every is not None:
             if type(self.every) is not int or self.every < self.warmup + self.active:
                 raise ValueError(
-                    f"every is a whole number of steps, at least warmup + active = {self.warmup + self.active}, "
+                    f"every must be a whole number of steps, at least warmup + active = {self.warmup + self.active}, "
                     f"not {self.every!r}."
                 )
             if self.repeat == 1:
                 raise ValueError("every needs repeat=N, or repeat=0 to go on until the program ends.")
 
     def start(self, window: int) -> int | None:
-        """The step at which window number ``window``, its warm-up included, begins; None where there is none."""
+        """Returns the step at which window number ``window`` begins, including its warm-up. None if there is no such window."""
         if self.wait is None or (self.repeat and window >= self.repeat):
             return None
         period = self.every if self.every is not None else self.wait + self.warmup + self.active
         return self.wait + window * period
 
     def baseline_steps(self, window: int) -> int:
-        """Untraced steps before the window that are timed for comparison: as many as are recorded, as far as there are so many,
-        and never the first step of the program, which compiles."""
+        """Returns the number of untraced steps before the window that are timed for comparison: as many as are recorded, if there are
+        enough. The first step of the program never counts, because it compiles."""
         start = self.start(window)
         if start is None:
             return 0
         first = 1
         if window > 0:
-            # The step after a window pays for what the profiler left behind.
+            # The step after a window pays for the cleanup of the profiler.
             first = (self.start(window - 1) or 0) + self.warmup + self.active + 1
         return max(0, min(self.active, start - first))

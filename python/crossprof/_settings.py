@@ -17,7 +17,7 @@ from ._processes import check_processes
 
 @dataclass(frozen=True)
 class Workload:
-    """What a trace cannot know of the program."""
+    """Facts about the program that are not in a trace."""
 
     batch_size: int | None = None
     seq_length: int | None = None
@@ -30,7 +30,7 @@ class Workload:
         for name in ("batch_size", "seq_length", "tokens_per_step"):
             value = getattr(self, name)
             if value is not None and (type(value) is not int or value < 1):
-                raise ValueError(f"{name} is a whole number from 1 on, not {value!r}.")
+                raise ValueError(f"{name} must be a whole number, 1 or more, not {value!r}.")
         if self.tokens_per_step is not None and self.batch_size is not None:
             if self.seq_length is None and self.tokens_per_step % self.batch_size:
                 raise ValueError(
@@ -40,7 +40,7 @@ class Workload:
                 raise ValueError("tokens_per_step is not batch_size times seq_length: give two of the three.")
 
     def fields(self) -> dict[str, Any]:
-        """The fields that crossprof reads as a model configuration."""
+        """Returns the fields that crossprof reads as a model configuration."""
         seq_length = self.seq_length
         if seq_length is None and self.tokens_per_step is not None and self.batch_size is not None:
             seq_length = self.tokens_per_step // self.batch_size
@@ -51,7 +51,7 @@ class Workload:
 
 @dataclass(frozen=True)
 class Settings:
-    """Everything about a capture that does not change."""
+    """Constant settings of a capture."""
 
     folder: Path
     options: dict[str, Any]
@@ -60,7 +60,7 @@ class Settings:
     memory: bool
     workload: Workload
     perfetto: bool
-    #: Record the values of the program's flags too.
+    #: Also record the values of the program's flags.
     argv: bool = False
 
 
@@ -74,10 +74,10 @@ def settings(
     perfetto: bool,
     argv: bool,
 ) -> Settings:
-    """Checks the arguments and makes the folder.
+    """Checks the arguments and creates the folder.
 
     Raises:
-        ValueError, TypeError: An argument is wrong.
+        ValueError, TypeError: An argument is invalid.
         ImportError: JAX is not installed.
     """
     if importlib.util.find_spec("jax") is None:
@@ -85,7 +85,7 @@ def settings(
     for name, value in (("memory", memory), ("perfetto", perfetto), ("argv", argv)):
         if type(value) is not bool:
             raise TypeError(f"{name} is True or False, not {value!r}.")
-    # `crossprof scale` collects the captures of its runs.
+    # `crossprof scale` collects the captures of its runs in this folder.
     path = local_folder(os.environ.get("CROSSPROF_FOLDER") or folder)
     in_force, extra = checked(options, advanced)
     check_processes(processes)

@@ -1,4 +1,4 @@
-"""``crossprof.show``: the page in a notebook."""
+"""``crossprof.show``: shows the page in a notebook."""
 
 from __future__ import annotations
 
@@ -16,16 +16,17 @@ from ._profile import Profile
 
 
 class Shown:
-    """The page on some profiles, in a frame. The server behind it ends with this process, or by :meth:`close`."""
+    """The page with some profiles, in a frame. Its server ends with this process, or when :meth:`close` is called."""
 
     def __init__(self, address: str, server: subprocess.Popen[str], height: int) -> None:
-        #: Where the page is: on this machine, in Colab behind its proxy. It holds a secret: who has it can read the profiles.
+        #: Address of the page: on this machine, or behind Colab's proxy. It contains a secret: everyone who has it can read the
+        #: profiles.
         self.address = address
         self._server = server
         self._height = height
 
     def close(self) -> None:
-        """Ends the server."""
+        """Stops the server."""
         atexit.unregister(self.close)
         self._server.terminate()
         self._server.wait()
@@ -43,28 +44,29 @@ class Shown:
 def show(
     what: Profile | str | os.PathLike[str], *, height: int = 800, page: str | os.PathLike[str] | None = None
 ) -> Shown:
-    """Shows a profile, or all that lie below a folder, as the page in a notebook: ``crossprof view`` runs behind it, and answers on this machine
-    alone. A browser on another machine needs a tunnel to the port of the ``address``; in Colab the proxy of the notebook passes it on.
+    """Shows a profile, or all profiles below a folder, as the page in a notebook. It runs ``crossprof view`` in the background, which
+    only this machine can reach. A browser on another machine needs a tunnel to the port in ``address``. In Colab, the notebook's proxy
+    forwards it.
 
     Args:
         what: A profile that was read, a file or a folder.
-        height: Of the frame, in pixels.
-        page: The folder of the page (``dist/``), instead of the page inside the package.
+        height: Height of the frame in pixels.
+        page: The folder of the page (``dist/``). Replaces the page in the package.
 
     Returns:
-        What the notebook shows, with the ``address`` of the page.
+        An object that the notebook displays, with the ``address`` of the page.
 
     Raises:
         ProfileError: There is nothing to show, or no page.
     """
     paths = what.paths if isinstance(what, Profile) else (Path(what),)
     if len(paths) > 1:
-        raise ProfileError("This profile was read together with others: show one file, or the folder that holds all.")
+        raise ProfileError("This profile was read together with others: show one file, or the folder that contains all of them.")
     path = paths[0]
     port, proxy = _behind_colab() or (0, "")
     words = [sys.executable, "-m", "crossprof", "view", str(path), "--no-browser", "--port", str(port)]
     if proxy:
-        # Under that name alone the server answers, too.
+        # The server also answers to this name.
         words += ["--proxy", urlsplit(proxy).netloc]
     if page is not None:
         words += ["--page", os.fspath(page)]
@@ -77,12 +79,12 @@ def show(
             atexit.register(shown.close)
             return shown
     server.wait()
-    raise ProfileError(server.stderr.read().strip() or "crossprof view ended before it said its address.")
+    raise ProfileError(server.stderr.read().strip() or "crossprof view ended before it printed its address.")
 
 
 def _behind_colab() -> tuple[int, str] | None:
-    """A port that is free, and the address under which the browser of a Colab notebook reaches it; None elsewhere. The address is known before
-    the server starts, for it answers under no name that it was not told."""
+    """Returns a free port, and the address at which the browser of a Colab notebook reaches it. None outside Colab. The address is
+    determined before the server starts, because the server answers only to names that it was started with."""
     if "google.colab" not in sys.modules:
         return None
     from google.colab import output

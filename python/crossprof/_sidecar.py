@@ -1,7 +1,7 @@
-"""The sidecar ``crossprof.json`` beside a capture: what a trace cannot know.
+"""The sidecar ``crossprof.json`` next to a capture: facts that are not in a trace.
 
-Its fields are those that ``crossprof`` reads as a model configuration (``batch_size``, ``seq_length``, ``total_params``, ...), and
-``capture`` with everything about the capture itself.
+It contains the fields that ``crossprof`` reads as a model configuration (``batch_size``, ``seq_length``, ``total_params``, ...), and
+``capture`` with the settings and results of the capture itself.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from typing import Any
 
 from . import _redact
 
-#: Packages whose versions explain a profile, where they are installed.
+#: Packages whose versions help to explain a profile. Only installed ones are recorded.
 _PACKAGES = ("crossprof", "jax", "jaxlib", "libtpu", "jax-cuda12-plugin", "jax-cuda13-plugin", "jax-rocm7-plugin", "flax", "optax", "numpy")
-#: Variables that change what runs. No other is written: environments hold secrets.
+#: Environment variables that affect the program. No others are recorded, because they may contain secrets.
 _VARIABLES = ("XLA_FLAGS", "LIBTPU_INIT_ARGS", "JAX_PLATFORMS", "CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "TPU_VISIBLE_CHIPS")
 
 
 def environment(argv_values: bool) -> dict[str, Any]:
-    """Returns what stays the same while the program runs; the values of its flags if ``argv_values``."""
+    """Returns facts that stay the same while the program runs. Includes the values of its flags if ``argv_values`` is true."""
     import jax
 
     devices = jax.devices()
@@ -29,7 +29,7 @@ def environment(argv_values: bool) -> dict[str, Any]:
         "python": sys.version.split()[0],
         "versions": {name: version for name in _PACKAGES if (version := _version(name))},
         "argv": _redact.arguments(sys.argv, values=argv_values),
-        # Otherwise readers leave out the values, as of sidecars from before they were left out here.
+        # If this is absent, readers remove the values, because older sidecars contain them.
         "argv_values": argv_values,
         "git_commit": git_commit(Path.cwd()),
         "framework": _framework(),
@@ -44,7 +44,7 @@ def environment(argv_values: bool) -> dict[str, Any]:
     }
 
 
-#: Libraries on top of JAX by the module that a program imports.
+#: Libraries on top of JAX, by the module that programs import.
 _FRAMEWORKS = {"paxml": "PAXml", "praxis": "PAXml", "flax": "Flax", "haiku": "Haiku"}
 
 
@@ -60,7 +60,7 @@ def _version(package: str) -> str | None:
 
 
 def git_commit(folder: Path) -> str | None:
-    """The commit that is checked out in the folder or one above it, read from git's own files; None where there is none."""
+    """Returns the commit that is checked out in the folder or a folder above it. Reads git's own files. None if there is no repository."""
     for above in (folder, *folder.parents):
         git = above / ".git"
         try:

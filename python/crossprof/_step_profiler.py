@@ -1,4 +1,4 @@
-"""``crossprof.Profiler``: a training that says when its steps begin and end."""
+"""``crossprof.Profiler``: for training programs that mark the start and end of each step."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ._names import write_text
 
 
 class Profiler:
-    """Records ``num_steps`` steps from a step number on, or the next ones on request."""
+    """Records ``num_steps`` steps, starting at a given step number or on request."""
 
     def __init__(
         self,
@@ -32,21 +32,21 @@ class Profiler:
     ) -> None:
         """
         Args:
-            num_steps: Steps of a capture.
+            num_steps: Number of steps per capture.
             log_dir: Folder of the captures.
-            auto_enable_at_step: The first step to record. A training that goes on from a later one records its first steps.
-            flop_counter: With the tokens of :meth:`end_step`, a ``flop_stats.json`` is written to ``log_dir``.
-            enabled: Without it the calls do nothing.
+            auto_enable_at_step: First step to record. A training that continues from a later step records its first steps.
+            flop_counter: Together with the tokens of :meth:`end_step`, writes a ``flop_stats.json`` to ``log_dir``.
+            enabled: If False, all calls do nothing.
             batch_size: Samples per step over all devices.
             seq_length: Tokens per sample.
 
         Raises:
-            ValueError, TypeError: An argument is wrong, or the folder cannot be written.
+            ValueError, TypeError: An argument is invalid, or the folder cannot be written.
         """
         if type(num_steps) is not int or num_steps < 1:
-            raise ValueError(f"num_steps is a whole number of steps from 1 on, not {num_steps!r}.")
+            raise ValueError(f"num_steps must be a whole number of steps, 1 or more, not {num_steps!r}.")
         if auto_enable_at_step is not None and type(auto_enable_at_step) is not int:
-            raise TypeError(f"auto_enable_at_step is the number of a step, not {auto_enable_at_step!r}.")
+            raise TypeError(f"auto_enable_at_step must be a step number, not {auto_enable_at_step!r}.")
         self._log_dir = Path(log_dir)
         self._start_at = auto_enable_at_step
         self._num_steps = num_steps
@@ -66,21 +66,22 @@ class Profiler:
 
     @property
     def errors(self) -> list[str]:
-        """What went wrong or is missing, in order; each was logged."""
+        """Problems, in order. Each was also logged."""
         return [] if self._capture is None else self._capture.errors
 
     @property
     def is_profiling(self) -> bool:
-        """A capture is being recorded."""
+        """True while a capture is being recorded."""
         return self._recorded_from is not None
 
     @property
     def avg_step_time(self) -> float:
-        """Mean time of the steps but the first, which compiles, in seconds; 0 before there are two. Without waiting for the device."""
+        """Mean step time in seconds, without the first step, which compiles. 0 before there are two steps. Does not wait for the
+        device."""
         return statistics.fmean(self._times[1:]) if len(self._times) > 1 else 0.0
 
     def capture_async(self) -> None:
-        """Records the next steps, unless a capture is being recorded or profiling is off."""
+        """Records the next steps, unless a capture is being recorded or profiling is disabled."""
         if self._capture is None:
             if not self._is_armed:
                 log.warning("Nothing is captured: profiling is off.")
@@ -90,7 +91,7 @@ class Profiler:
         self._is_armed = True
 
     def begin_step(self, step: int) -> None:
-        """Call it before each step, with its number."""
+        """Begins a step. Call it before each step, with the step's number."""
         if self._start_at is not None and step >= self._start_at:
             self._start_at = None
             self._is_armed = True
@@ -102,7 +103,7 @@ class Profiler:
         self._begun = time.perf_counter()
 
     def end_step(self, num_tokens: int | None = None, value: Any = None) -> None:
-        """Call it after each step, with its tokens over all devices and what it returned."""
+        """Ends a step. Call it after each step, with the step's tokens over all devices and its result."""
         if self._begun is None:
             raise RuntimeError("end_step() without begin_step().")
         if self._capture is not None:
@@ -138,8 +139,8 @@ class Profiler:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Adds ``--enable_profiling``, ``--profiler_start_step`` and ``--profiler_num_steps`` to a program's command line;
-    :func:`from_args` makes a profiler of them."""
+    """Adds ``--enable_profiling``, ``--profiler_start_step`` and ``--profiler_num_steps`` to a program's command line.
+    :func:`from_args` creates a profiler from them."""
     group = parser.add_argument_group("profiling")
     group.add_argument("--enable_profiling", action="store_true", help="record steps with JAX's profiler")
     group.add_argument(
@@ -149,15 +150,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def from_args(arguments: argparse.Namespace, log_dir: str | os.PathLike[str] | None = None, **others: Any) -> Profiler:
-    """Makes the profiler that a command line asks for (:func:`add_arguments`). Without ``--enable_profiling`` its calls do nothing.
+    """Creates the profiler that a command line asks for (:func:`add_arguments`). Without ``--enable_profiling`` its calls do nothing.
 
     Args:
-        arguments: What the parser returned.
-        log_dir: Folder of the captures; ``profiler_traces`` below ``--checkpoint_dir`` if the program has that argument, else here.
-        **others: Further arguments of :class:`Profiler`.
+        arguments: Result of the parser.
+        log_dir: Folder of the captures. By default ``profiler_traces``, below ``--checkpoint_dir`` if the program has that argument, or
+            else in the current folder.
+        **others: More arguments of :class:`Profiler`.
 
     Raises:
-        ValueError, TypeError: An argument is wrong, or the folder cannot be written.
+        ValueError, TypeError: An argument is invalid, or the folder cannot be written.
     """
     if log_dir is None:
         log_dir = Path(getattr(arguments, "checkpoint_dir", None) or ".") / "profiler_traces"

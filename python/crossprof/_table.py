@@ -1,4 +1,4 @@
-"""Tables of a run: rows under columns with fixed types."""
+"""Tables of a run: rows, and columns with fixed types."""
 
 from __future__ import annotations
 
@@ -18,37 +18,37 @@ if TYPE_CHECKING:
 class Column:
     """A column of a table."""
 
-    #: Name in files and in rows.
+    #: Name of the column in files and rows.
     key: str
-    #: Heading for people.
+    #: Heading that users see.
     title: str
-    #: Unit of its numbers; empty where they have none.
+    #: Unit of the numbers. Empty if they have none.
     unit: str
-    #: What it means.
+    #: Meaning of the column.
     description: str
-    #: Type of its values in Arrow, the same for every run: ``int64``, ``double``, ``large_string`` or ``bool``.
+    #: Arrow type of the values, the same for every run: ``int64``, ``double``, ``large_string`` or ``bool``.
     type: str = ""
 
 
 @dataclass(frozen=True)
 class TableInfo:
-    """A table that every run has, with or without rows."""
+    """A table that every run has, possibly without rows."""
 
-    #: Word that :meth:`Profile.table` takes.
+    #: Name for :meth:`Profile.table`.
     name: str
-    #: What it lists, in one line.
+    #: One-line description.
     description: str
-    #: Words that ``by`` takes, the usual one first.
+    #: Values for ``by``. The first one is the default.
     forms: tuple[str, ...]
 
 
 class Table:
-    """Rows under columns. Values that were not measured are None (in pandas and Arrow: missing)."""
+    """A table of a run. Values that were not measured are None (in pandas and Arrow: missing)."""
 
     def __init__(self, name: str, columns: _native.Columns) -> None:
         self.name = name
         about = columns.about()
-        #: What the columns mean, in their order.
+        #: The columns, in order.
         self.columns = [Column(key, title, unit, description, kind) for key, title, unit, description, kind, _ in about]
         self._has_values = [has_values for *_, has_values in about]
         self._places = {column.key: place for place, column in enumerate(self.columns)}
@@ -67,11 +67,11 @@ class Table:
     def __getitem__(self, key: slice) -> Table: ...
 
     def __getitem__(self, key: str | int | slice) -> list[Any] | dict[str, Any] | Table:
-        """The values of a column by its key, a row by its index, or a table of some rows (``table[:10]``).
+        """Returns the values of a column by its key, a row by its index, or a table with some of the rows (``table[:10]``).
 
         Raises:
-            ColumnError: There is no such column. It is a KeyError, too.
-            IndexError: There is no such row.
+            ColumnError: The column does not exist. It is also a KeyError.
+            IndexError: The row does not exist.
         """
         if isinstance(key, slice):
             rows = range(*key.indices(len(self)))
@@ -92,7 +92,7 @@ class Table:
         return self._native.values(place, len(self))
 
     def rows(self) -> list[dict[str, Any]]:
-        """Each row as a dict by the keys of the columns."""
+        """Returns each row as a dict, with the keys of the columns."""
         keys = [column.key for column in self.columns]
         return [dict(zip(keys, values)) for values in zip(*(self[key] for key in keys))]
 
@@ -107,8 +107,8 @@ class Table:
     __hash__ = None  # type: ignore[assignment]
 
     def arrow(self) -> pyarrow.Table:
-        """The table as ``pyarrow.Table``; nothing is copied. The types are those of the columns in every run, and whole numbers are signed. The
-        metadata of each field are its title, unit and description.
+        """Returns the table as ``pyarrow.Table`` without copying. The types are the same for every run, and whole numbers are signed.
+        The metadata of each field contains its title, unit and description.
 
         Raises:
             ImportError: pyarrow is not installed.
@@ -118,11 +118,12 @@ class Table:
         return pyarrow.table(self)
 
     def __arrow_c_array__(self, requested_schema: object = None) -> tuple[object, object]:
-        """The table for whatever knows Arrow's interface, without a copy: ``polars.DataFrame(table)``, ``pyarrow.record_batch(table)``."""
+        """Exports the table without a copy to libraries that support Arrow's interface: ``polars.DataFrame(table)``,
+        ``pyarrow.record_batch(table)``."""
         return self._native.__arrow_c_array__(requested_schema)
 
     def pandas(self) -> pandas.DataFrame:
-        """The table as ``pandas.DataFrame``, with the keys of the columns.
+        """Returns the table as ``pandas.DataFrame``, with the keys of the columns.
 
         Raises:
             ImportError: pandas is not installed.
@@ -139,7 +140,7 @@ class Table:
         return f"<crossprof table {self.name}: {len(self)} rows, {len(self.columns)} columns>"
 
     def _repr_html_(self) -> str:
-        """The first rows, for a notebook."""
+        """Shows the first rows in a notebook."""
         import html
 
         most = 20
@@ -156,7 +157,7 @@ class Table:
 
 
 def _rebuilt(name: str, rows: int, columns: list[Any]) -> Table:
-    """The table that was pickled."""
+    """Restores a pickled table."""
     return Table(name, _native.Columns.rebuilt(name, rows, columns))
 
 

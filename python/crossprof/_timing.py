@@ -1,4 +1,4 @@
-"""Times of functions, without recording them."""
+"""Times functions without recording them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Result = TypeVar("Result")
 
 
 def time_jax_function(func: Callable[..., Result], *args: Any, **kwargs: Any) -> tuple[Result, float]:
-    """What the function returns, and the milliseconds that it takes once it is compiled."""
+    """Returns the function's result, and its time in milliseconds once it is compiled."""
     import jax
 
     jax.block_until_ready(func(*args, **kwargs))
@@ -23,11 +23,11 @@ def time_jax_function(func: Callable[..., Result], *args: Any, **kwargs: Any) ->
 def benchmark_function(
     func: Callable[..., Any], *args: Any, num_iterations: int = 100, warmup: int = 10, **kwargs: Any
 ) -> dict[str, float]:
-    """Times a function; each sample ends when the device is done.
+    """Times a function. Each sample includes the wait for the device.
 
     Returns:
-        ``mean``, ``std`` (of the sample), ``min``, ``max`` and ``median`` in milliseconds, and ``first_call``: the time of the first call,
-        which compiles, and is in none of the others.
+        ``mean``, ``std`` (sample standard deviation), ``min``, ``max`` and ``median`` in milliseconds, and ``first_call``: the time of
+        the first call, which compiles. It is not included in the other values.
     """
     if num_iterations < 1 or warmup < 0:
         raise ValueError("num_iterations is at least 1, warmup at least 0.")

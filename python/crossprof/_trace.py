@@ -1,4 +1,4 @@
-"""``crossprof.trace``: a block of a program, recorded without ever breaking it."""
+"""``crossprof.trace``: records a block of a program. Errors in the profiler never stop the program."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from ._window import Captured, Window
 
 
 class Trace:
-    """What :func:`trace` records."""
+    """Result of :func:`trace`."""
 
     def __init__(self) -> None:
-        #: The folder of the capture, once it is saved; None where it could not be.
+        #: The saved capture. None until it is saved, or if saving failed.
         self.captured: Captured | None = None
-        #: What went wrong or is missing; it was logged.
+        #: The problem, if any. It was also logged.
         self.error: str | None = None
         self._window: Window | None = None
 
     def end(self, reason: str) -> None:
-        """Saves what is recorded until now."""
+        """Saves what was recorded so far."""
         _triggers.unregister(self)
         window, self._window = self._window, None
         try:
@@ -40,7 +40,7 @@ class Trace:
             self._fail(error)
 
     def request(self, steps: int | None = None, session: str | None = None) -> None:
-        """It records already."""
+        """Does nothing, because the block is already being recorded."""
 
     def _fail(self, error: Exception | str) -> None:
         log.error("%s%s", "No capture: " if self.captured is None else "", error)
@@ -65,7 +65,7 @@ def trace(
     perfetto: bool = False,
     argv: bool = False,
 ) -> Iterator[Trace]:
-    """Records what the block does; see :func:`capture` for the arguments and for what is saved.
+    """Records a block. See :func:`capture` for the arguments and the saved files.
 
     ::
 
@@ -77,7 +77,7 @@ def trace(
         label: Added to the name of the capture.
 
     Raises:
-        ValueError, TypeError: An argument is wrong, or the folder cannot be written. Nothing was started.
+        ValueError, TypeError: An argument is invalid, or the folder cannot be written. Nothing was started.
         ImportError: JAX is not installed.
     """
     workload = Workload(batch_size, seq_length, tokens_per_step, params, trainable, dict(model or {}))
@@ -92,7 +92,8 @@ def trace(
             window.start()
             made._window = window
             _triggers.register(made)
-            # If a program runs once in the block, the block is the step, and no op shows where it begins and ends.
+            # If a program runs once in the block, the block is the step. No op shows where the step begins and ends, so marks are
+            # recorded.
             mark("crossprof.begin")
     except Exception as error:
         made._fail(error)
@@ -102,6 +103,6 @@ def trace(
         is_recorded = made._window is not None
         made.end(type(error).__name__)
         if is_recorded and is_foreign_start(error):
-            made._fail("The program started JAX's profiler itself inside the block: let them follow each other.")
+            made._fail("The program started JAX's profiler itself inside the block: do not let them overlap.")
         raise
     made.end("the block's end")

@@ -1,4 +1,4 @@
-"""What asks a running program for a capture, and what ends one: signals, a file that is touched, the end of the program."""
+"""Events that start or end a capture of a running program: signals, a touched file, and the end of the program."""
 
 from __future__ import annotations
 
@@ -15,13 +15,14 @@ from typing import Any, Protocol
 from ._log import log
 from ._processes import client
 
-#: Below the folder of the captures: ``touch profiles/capture-now``, or ``echo 20 > profiles/capture-now`` for 20 steps.
+#: In the folder of the captures. ``touch profiles/capture-now`` requests a capture, and ``echo 20 > profiles/capture-now`` one of 20
+#: steps.
 REQUEST_FILE = "capture-now"
 _POLL_S = 0.5
 
 
 class Listener(Protocol):
-    """Can be asked for a capture."""
+    """An object that accepts requests for a capture."""
 
     def request(self, steps: int | None = None, requested_ns: int = 0) -> None: ...
 
@@ -29,14 +30,14 @@ class Listener(Protocol):
 
 
 _listeners: weakref.WeakSet[Any] = weakref.WeakSet()
-#: The program's own handlers of SIGTERM, in the order in which they came.
+#: The program's own SIGTERM handlers, in the order in which they were found.
 _terminate_before: list[Any] = []
-#: How many of them run at this moment, one called by the other.
+#: Number of these handlers that are running, one called by the other.
 _terminating = 0
 
 
 def register(listener: Listener) -> list[str]:
-    """Ends the listener's capture when the program ends or is terminated. Returns what cannot be listened to."""
+    """Ends the listener's capture when the program ends or is terminated. Returns messages about events that cannot be handled."""
     if not _listeners:
         atexit.register(_end_all, "exit")
     _listeners.add(listener)
@@ -44,7 +45,8 @@ def register(listener: Listener) -> list[str]:
 
 
 def register_requests(listener: Listener, folder: Path) -> list[str]:
-    """Asks the listener for a capture on SIGUSR1, and when the request file is touched. Returns what cannot be listened to."""
+    """Requests captures from the listener on SIGUSR1 and when the request file is touched. Returns messages about events that cannot be
+    handled."""
     problems = [*register(listener), *listen_to_requests()]
     file = folder / REQUEST_FILE
     watch = (weakref.ref(listener), file, _modified(file))
@@ -53,13 +55,13 @@ def register_requests(listener: Listener, folder: Path) -> list[str]:
 
 
 def unregister(listener: Listener) -> None:
-    """The listener needs nothing any more."""
+    """Removes the listener."""
     _listeners.discard(listener)
 
 
 def listen_to_end() -> list[str]:
-    """Listens to SIGTERM, also if the program has set a handler of its own since the last call: that one runs afterwards. Returns
-    what cannot be done."""
+    """Handles SIGTERM, even if the program has set its own handler since the last call. The program's handler runs afterwards. Returns
+    messages about events that cannot be handled."""
     if threading.current_thread() is not threading.main_thread():
         return []
     before = signal.getsignal(signal.SIGTERM)
@@ -68,7 +70,7 @@ def listen_to_end() -> list[str]:
     if before is None:
         return ["SIGTERM is handled by code outside of Python: a window that it ends is not saved."]
     if before is signal.SIG_DFL and client() is not None:
-        # Python does not see that jax.distributed listens to it, to save a checkpoint before a machine is taken away.
+        # jax.distributed handles SIGTERM to save a checkpoint before a machine is taken away. Python cannot see its handler.
         log.debug("SIGTERM is left to jax.distributed.")
         return []
     _terminate_before.append(before)
@@ -77,7 +79,7 @@ def listen_to_end() -> list[str]:
 
 
 def listen_to_requests() -> list[str]:
-    """Listens to SIGUSR1 unless the program does. Returns what cannot be done."""
+    """Handles SIGUSR1, unless the program does. Returns messages about events that cannot be handled."""
     if not hasattr(signal, "SIGUSR1"):
         return []
     if threading.current_thread() is not threading.main_thread():
@@ -101,7 +103,7 @@ def _end_all(reason: str) -> None:
 def _terminated(number: int, frame: FrameType | None) -> None:
     global _terminating
     _end_all("SIGTERM")
-    # A handler of the program may call the one that it found, which is this one.
+    # A handler of the program may call the handler that it replaced, which is this one.
     if _terminating >= len(_terminate_before):
         return
     _terminating += 1
@@ -110,7 +112,7 @@ def _terminated(number: int, frame: FrameType | None) -> None:
         if callable(before):
             before(number, frame)
         elif before is signal.SIG_DFL and _terminating == 1:
-            # The program ends as it would have. Called by a handler of the program, that one decides.
+            # Lets the program end as it would without this handler. If a handler of the program called this one, that handler decides.
             signal.signal(number, signal.SIG_DFL)
             os.kill(os.getpid(), number)
     finally:
@@ -123,7 +125,7 @@ def _requested(_number: int, _frame: FrameType | None) -> None:
 
 
 def _watch(listener: weakref.ref[Any], file: Path, known: int | None) -> None:
-    """Looks whether the file is newer than it was. It is never removed: other processes may watch it, too."""
+    """Checks whether the file was touched. Never removes the file, because other processes may watch it too."""
     while True:
         time.sleep(_POLL_S)
         now = _modified(file)

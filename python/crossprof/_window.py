@@ -1,4 +1,4 @@
-"""One window of a program that is recorded: its folder, its trace, its memory profiles, its sidecar."""
+"""One recorded window of a program: its folder, trace, memory profiles and sidecar."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from ._profiler import Recording, add_metadata, wait_for_devices
 from ._settings import Settings
 from ._sidecar import environment
 
-#: ``ended_by`` of a window that the program ended by stopping JAX's profiler.
+#: Value of ``ended_by`` if the program ended the window by stopping JAX's profiler.
 FOREIGN_STOP = "jax.profiler.stop_trace"
-#: Tracing makes nothing faster; so much is noise.
+#: Tracing never makes steps faster. Ratios down to this value are noise.
 _LEAST_RATIO = 0.9
 
 
 @dataclass
 class Timing:
-    """Steps that were timed together, from one rest of the devices to the next."""
+    """Steps that were timed together, from one idle point of the devices to the next."""
 
     steps: int
     seconds: float
@@ -40,26 +40,26 @@ class Timing:
 
 @dataclass(frozen=True)
 class Captured:
-    """A capture that was saved."""
+    """A saved capture."""
 
-    #: ``<folder>/plugins/profile/<session>``: what ``crossprof`` and the page open.
+    #: ``<folder>/plugins/profile/<session>``. ``crossprof`` and the page can open it.
     path: Path
-    #: This process's part of it.
+    #: This process's file in it.
     file: Path
-    #: Numbers of the first and the last step that were recorded; None where no steps were counted.
+    #: Numbers of the first and the last recorded step. None if steps were not counted.
     steps: tuple[int, int] | None
-    #: Time of a step with tracing over that without; None where it was not measured.
+    #: Time of a traced step divided by that of an untraced step. None if it was not measured.
     slowdown: float | None
 
 
 class Window:
-    """From the moment before the profiler starts to the moment when everything is saved."""
+    """Covers the time from before the profiler starts until everything is saved."""
 
     def __init__(
         self, settings: Settings, label: str, *, key: str = "", session: str | None = None, is_alone: bool = False
     ) -> None:
-        """Chooses the folder: of ``session``, to whose name other processes come by themselves unless this one ``is_alone``, or one that
-        they agree on under ``key``."""
+        """Chooses the folder. With ``session``, it has that name. Other processes choose the same name unless this process
+        ``is_alone``. Without ``session``, the processes agree on a name under ``key``."""
         self._settings = settings
         self.process, processes = identity()
         self._participants = chosen(settings.processes, processes)
@@ -70,23 +70,23 @@ class Window:
             self._session = session
         self.folder = session_folder(settings.folder, self._session)
         self._is_leader = is_leader
-        # All have to be here for it.
+        # Needs all processes.
         is_of_all = session is None and len(self._participants) == processes
         self._clocks = clock_offsets(key, self.process, processes) if is_of_all else None
         self._recording = Recording(self.folder, file_stem(self.process, processes))
         self._stem = file_stem(self.process, processes)
         self._memory_profiles: list[str] = []
         self._started: float | None = None
-        #: What is missing in the capture, although it was saved.
+        #: Problems of a capture that was saved nevertheless.
         self.problems: list[str] = []
 
     @property
     def is_running(self) -> bool:
-        """False if the program itself has stopped JAX's profiler."""
+        """Returns False if the program has stopped JAX's profiler."""
         return self._recording.is_running
 
     def start(self, what: str = "") -> None:
-        """Waits for the devices and starts the profiler. ``what`` is recorded, for people.
+        """Waits for the devices and starts the profiler. ``what`` is a description that is recorded.
 
         Raises:
             CaptureError: It does not start. Nothing is left in the folder.
@@ -112,7 +112,7 @@ class Window:
         value: Any = None,
         tokens_per_step: float | None = None,
     ) -> Captured:
-        """Waits for the devices, stops the profiler and saves.
+        """Waits for the devices, stops the profiler and saves the capture.
 
         Raises:
             CaptureError: The capture could not be saved. Nothing is left of it.
@@ -156,7 +156,7 @@ class Window:
             self._remove()
 
     def _remove(self) -> None:
-        """Removes what a capture without a trace leaves: a folder of memory profiles looks like a run."""
+        """Removes the remains of a failed capture, because a folder with only memory profiles looks like a run."""
         for name in self._memory_profiles:
             (self.folder / name).unlink(missing_ok=True)
         try:
@@ -170,7 +170,7 @@ class Window:
         self.problems.append(problem)
 
     def save_memory(self, when: str) -> None:
-        """Saves what fills the devices' memory now, beside the trace."""
+        """Saves the devices' current memory profile next to the trace."""
         import jax
 
         name = f"{self._stem}.memory_{when}.prof"
@@ -222,7 +222,8 @@ def _size(number: int) -> str:
 
 
 def slowdown(baseline: Timing | None, traced: Timing | None) -> dict[str, Any]:
-    """How much longer a step takes while it is traced: seconds per step of both, and the ratio, or why there is none."""
+    """Returns the slowdown of a step by tracing: seconds per step with and without tracing, and their ratio, or the reason why there is
+    none."""
     made: dict[str, Any] = {}
     for name, timing in (("untraced", baseline), ("traced", traced)):
         if timing is not None:

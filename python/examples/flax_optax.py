@@ -1,10 +1,10 @@
-"""A training with Flax and Optax, fed by Grain, of which four steps are captured.
+"""Trains with Flax and Optax, with input from Grain, and captures four steps.
 
     pip install crossprof jax flax optax grain
     python flax_optax.py && crossprof view profiles
 
-Two lines are of the capture: the ``with``, and ``capture.step`` at the end of the loop. What the input pipeline takes shows in the trace under
-the name that ``crossprof.profile_scope`` gives it.
+Only two lines are for the capture: the ``with`` statement, and ``capture.step`` at the end of the loop. The time of the input pipeline
+    appears in the trace under the name given to ``crossprof.profile_scope``.
 """
 
 import flax.linen as nn
@@ -29,7 +29,7 @@ class Model(nn.Module):
 
 
 def batches() -> grain.IterDataset:
-    """Samples in batches, again and again."""
+    """Yields batches of samples without end."""
     samples = np.random.default_rng(0).normal(size=(1024, FEATURES)).astype(np.float32)
     return grain.MapDataset.source(samples).shuffle(seed=0).repeat().batch(BATCH).to_iter_dataset()
 
@@ -46,7 +46,7 @@ def train_step(state: TrainState, batch: jax.Array) -> tuple[TrainState, jax.Arr
 
 
 def main() -> None:
-    """Trains."""
+    """Trains the model."""
     model = Model()
     params = model.init(jax.random.key(0), jnp.ones((1, FEATURES)))["params"]
     state = TrainState.create(apply_fn=model.apply, params=params, tx=optax.adam(1e-3))

@@ -1,10 +1,11 @@
-"""A training that tf.data feeds, of which four steps are captured.
+"""Trains with input from tf.data, and captures four steps.
 
     pip install crossprof jax tensorflow-cpu
     python tf_data.py && crossprof view profiles
 
-Two lines are of the capture: the ``with``, and ``capture.step`` at the end of the loop. What the step waits for its batch shows in the trace under
-the name that ``crossprof.profile_scope`` gives it; what tf.data does meanwhile in threads of its own, JAX's profiler does not see.
+Only two lines are for the capture: the ``with`` statement, and ``capture.step`` at the end of the loop. The time that a step waits for
+    its batch appears in the trace under the name given to ``crossprof.profile_scope``. JAX's profiler does not see the work of
+    tf.data's own threads.
 """
 
 from collections.abc import Iterator
@@ -20,7 +21,7 @@ BATCH, FEATURES = 32, 16
 
 
 def batches() -> Iterator[np.ndarray]:
-    """Samples in batches, again and again, prepared while the step before runs."""
+    """Yields batches of samples without end. Prepares the next batch while the current step runs."""
     samples = np.random.default_rng(0).normal(size=(1024, FEATURES)).astype(np.float32)
     data = tf.data.Dataset.from_tensor_slices(samples).shuffle(1024, seed=0).repeat()
     return data.batch(BATCH).prefetch(tf.data.AUTOTUNE).as_numpy_iterator()
@@ -38,8 +39,8 @@ def train_step(params: dict, batch: jax.Array) -> tuple[dict, jax.Array]:
 
 
 def main() -> None:
-    """Trains."""
-    # TensorFlow only reads: the accelerators are JAX's.
+    """Trains the model."""
+    # TensorFlow only reads data, so it must leave the accelerators to JAX.
     tf.config.set_visible_devices([], "GPU")
     params = {"weights": jnp.zeros(FEATURES), "bias": jnp.zeros(())}
     data = batches()

@@ -1,4 +1,4 @@
-//! One column, built cell by cell.
+//! Builds one column cell by cell.
 
 use arrow_buffer::{BooleanBufferBuilder, Buffer, NullBufferBuilder};
 use arrow_data::ArrayData;
@@ -6,14 +6,15 @@ use arrow_schema::{ArrowError, DataType};
 use crossprof::home::{may_have, without_home};
 use crossprof::table::{CellRef, Kind};
 
-/// Real numbers below this are exact as whole ones, and fit.
+/// Below this limit, whole numbers stored as floats are exact and fit in an `i64`.
 const WHOLE_BELOW: f64 = 9_007_199_254_740_992.0;
 
-/// A column that is built. Its type is that of its declaration, whatever the values. A row without a value has a 0 or an empty text.
+/// A column under construction. Its type comes from its declaration, not from the values. A row without a value contains 0
+/// or an empty text.
 pub struct Builder {
     is_there: NullBufferBuilder,
     values: Values,
-    /// The first value that the type cannot hold.
+    /// The first value that does not fit the type.
     misfit: Option<String>,
 }
 
@@ -21,7 +22,7 @@ enum Values {
     Floats(Vec<f64>),
     Ints(Vec<i64>),
     Flags(BooleanBufferBuilder),
-    /// The texts one after the other, and where each begins and the last one ends.
+    /// All texts, concatenated, with the start of each text and the end of the last one.
     Texts {
         text: Vec<u8>,
         ends: Vec<i64>,
@@ -29,7 +30,7 @@ enum Values {
 }
 
 impl Builder {
-    /// A builder for `rows` rows.
+    /// Creates a builder for `rows` rows.
     pub fn new(kind: Kind, rows: usize) -> Builder {
         let values = match kind {
             Kind::Float => Values::Floats(Vec::with_capacity(rows)),
@@ -44,7 +45,7 @@ impl Builder {
         Builder { is_there: NullBufferBuilder::new(rows), values, misfit: None }
     }
 
-    /// Adds the next row's cell.
+    /// Appends the cell of the next row.
     #[inline]
     pub fn push(&mut self, cell: CellRef<'_>) {
         match (&mut self.values, cell) {
@@ -93,11 +94,11 @@ impl Builder {
         self.push_nothing();
     }
 
-    /// The column.
+    /// Returns the finished column.
     ///
     /// # Errors
     ///
-    /// The type of the column cannot hold one of the values: a whole number above 2^63-1, or a value of another type.
+    /// Fails if a value does not fit the column's type: a whole number above 2^63-1, or a value of another type.
     pub fn finish(mut self) -> Result<ArrayData, ArrowError> {
         if let Some(value) = self.misfit {
             return Err(ArrowError::InvalidArgumentError(value));

@@ -1,4 +1,4 @@
-//! A table as columns, in the memory layout of Apache Arrow: programs for tables take them over without a copy.
+//! A table as columns in the memory layout of Apache Arrow. Dataframe libraries use them without a copy.
 
 use std::collections::HashMap;
 use std::panic::resume_unwind;
@@ -18,16 +18,16 @@ use pyo3::types::{PyCapsule, PyList};
 
 use crate::building::Builder;
 
-/// Rows that a column takes before the next one does: what their cells are made of stays in the processor's cache.
+/// Number of rows to add to one column before the next column. The data behind these rows then stays in the CPU cache.
 const BLOCK: usize = 512;
 
-/// Rows that a thread has at least: with fewer, it would cost more than it saves.
+/// Minimum number of rows per thread. With fewer, a thread costs more than it saves.
 const ROWS_OF_A_THREAD: usize = 16_384;
 
-/// Threads at most. Each walks all rows: more would wait for memory.
+/// Maximum number of threads. Each thread reads all rows, so more threads would wait for memory.
 const MOST_THREADS: usize = 8;
 
-/// What a column is called and means. A table that was pickled brings its own.
+/// Name and meaning of a column. A table restored from a pickle contains its own.
 #[derive(Clone)]
 pub struct About {
     key: String,
@@ -36,7 +36,7 @@ pub struct About {
     description: String,
 }
 
-/// The columns of a table, each with as many rows.
+/// The columns of a table, all with the same number of rows.
 #[pyclass(frozen)]
 pub struct Columns {
     name: String,
@@ -45,11 +45,11 @@ pub struct Columns {
 }
 
 impl Columns {
-    /// The declared columns of the rows with these indices. Those that the table of this run lacks are without values.
+    /// Creates the declared columns for the rows with these indices. Columns that this run's table lacks have no values.
     ///
     /// # Errors
     ///
-    /// A value does not fit the type of its column: a sentence.
+    /// Fails with a message if a value does not fit the type of its column.
     pub fn of(name: TableName, declared: &[Column], table: &dyn Rows, asked: &[u32]) -> Result<Columns, String> {
         let places: Vec<Place> = declared
             .iter()
@@ -88,7 +88,7 @@ impl Columns {
         Schema::new_with_metadata(fields.collect::<Vec<_>>(), metadata(&[("table", &self.name)]))
     }
 
-    /// The value of a cell.
+    /// Returns the value of a cell.
     fn cell<'a>(&self, data: &'a ArrayData, row: usize) -> CellRef<'a> {
         if !data.is_valid(row) {
             return CellRef::Absent;
@@ -108,13 +108,13 @@ impl Columns {
     }
 }
 
-/// Where a table has a declared column, if it does.
+/// The position of a declared column in a table, if the table has it.
 struct Place {
     kind: Kind,
     at: Option<usize>,
 }
 
-/// The sentence about a value that its column cannot hold.
+/// Returns the message about a value that does not fit its column.
 fn misfit(key: &str, kind: Kind, error: &ArrowError) -> String {
     match error {
         ArrowError::InvalidArgumentError(value) => format!(
@@ -130,10 +130,10 @@ fn metadata(entries: &[(&str, &String)]) -> HashMap<String, String> {
     entries.iter().map(|&(name, text)| (name.to_owned(), text.clone())).collect()
 }
 
-/// A column and its place.
+/// Position of a column, and the column.
 type Made = (usize, Result<ArrayData, ArrowError>);
 
-/// Every column whose place is `first`, `first + step`, ...
+/// Builds the columns at the positions `first`, `first + step`, ...
 fn share(table: &dyn Rows, places: &[Place], asked: &[u32], first: usize, step: usize) -> Vec<Made> {
     let texts = table.shared_texts();
     let own = places.iter().enumerate().skip(first).step_by(step);
@@ -159,12 +159,13 @@ fn share(table: &dyn Rows, places: &[Place], asked: &[u32], first: usize, step: 
 
 #[pymethods]
 impl Columns {
-    /// The number of rows.
+    /// Returns the number of rows.
     fn __len__(&self) -> usize {
         self.rows
     }
 
-    /// Columns of values as [`Columns::values`] gives them: of each its key, title, unit and description, the name of its type, and the values.
+    /// Rebuilds a table from the values that [`Columns::values`] returned. Each column is given as its key, title, unit,
+    /// description, type name and values.
     #[staticmethod]
     fn rebuilt(name: String, rows: usize, columns: Vec<(Words, Bound<'_, PyList>)>) -> PyResult<Columns> {
         let mut made = Vec::with_capacity(columns.len());
@@ -188,7 +189,7 @@ impl Columns {
         Ok(Columns { name, rows, columns: made })
     }
 
-    /// Rows `start`, `start + step`, ..., `count` of them.
+    /// Returns `count` rows: `start`, `start + step`, ...
     fn part(&self, start: usize, step: isize, count: usize) -> PyResult<Columns> {
         let mut columns = Vec::with_capacity(self.columns.len());
         for (about, data) in &self.columns {
@@ -203,7 +204,7 @@ impl Columns {
         Ok(Columns { name: self.name.clone(), rows: count, columns })
     }
 
-    /// Key, title, unit, description and type of each column, and whether any cell has a value.
+    /// Returns the key, title, unit, description and type of each column, and true if any cell has a value.
     fn about<'a>(&'a self) -> Vec<(&'a str, &'a str, &'a str, &'a str, &'static str, bool)> {
         let about = |(about, data): &'a (About, ArrayData)| {
             let About { key, title, unit, description } = about;
@@ -213,7 +214,7 @@ impl Columns {
         self.columns.iter().map(about).collect()
     }
 
-    /// The first values of a column, by its place; None where there is no value.
+    /// Returns the first values of the column at this position, with None for absent values.
     fn values<'py>(&self, py: Python<'py>, place: usize, most: usize) -> PyResult<Bound<'py, PyList>> {
         let (_, data) = self.columns.get(place).ok_or_else(|| PyIndexError::new_err("There is no such column."))?;
         let rows = most.min(self.rows);
@@ -228,9 +229,9 @@ impl Columns {
         }
     }
 
-    /// The whole table as Arrow has it among programs
-    /// (<https://arrow.apache.org/docs/format/CDataInterface/PyCapsuleInterface.html>): its schema and a batch. What is
-    /// asked for is not looked at, as the interface allows.
+    /// Exports the whole table through the Arrow interface
+    /// (<https://arrow.apache.org/docs/format/CDataInterface/PyCapsuleInterface.html>): its schema and one batch. Ignores
+    /// the requested schema, as the interface allows.
     #[pyo3(signature = (requested_schema=None))]
     fn __arrow_c_array__<'py>(
         &self,
@@ -254,7 +255,7 @@ impl Columns {
     }
 }
 
-/// The type of a column.
+/// Returns the type of a column.
 fn kind_of(data: &ArrayData) -> Kind {
     match data.data_type() {
         DataType::Float64 => Kind::Float,
@@ -267,7 +268,7 @@ fn kind_of(data: &ArrayData) -> Kind {
 /// Key, title, unit and description of a column, and the name of its type.
 type Words = (String, String, String, String, String);
 
-/// A column of these values; None is no value.
+/// Builds a column from these values. None means no value.
 fn filled<T: for<'a, 'py> FromPyObject<'a, 'py, Error: Into<PyErr>>>(
     values: &Bound<'_, PyList>,
     kind: Kind,
@@ -293,7 +294,7 @@ fn list<'py, T: IntoPyObject<'py>>(
     PyList::new(py, (0..rows).map(|row| if data.is_valid(row) { value(row) } else { None }))
 }
 
-/// The text of a row.
+/// Returns the text in a row.
 fn text(data: &ArrayData, row: usize) -> Option<&str> {
     let ends = data.buffer::<i64>(0);
     let [start, end] = [ends.get(row)?, ends.get(row + 1)?].map(|&at| usize::try_from(at).unwrap_or(usize::MAX));

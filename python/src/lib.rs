@@ -1,4 +1,4 @@
-//! `crossprof._native`: the library for Python. What a user calls is in `python/crossprof`, which gives these functions their shape.
+//! `crossprof._native`: the Python bindings of the library. Users call `python/crossprof`, which wraps these functions.
 
 mod building;
 mod columns;
@@ -15,7 +15,7 @@ use pyo3::types::PyBytes;
 
 use columns::Columns;
 
-/// While another thread works, Ctrl+C is looked for this often.
+/// Interval between checks for Ctrl+C while another thread works.
 const POLL: Duration = Duration::from_millis(50);
 
 /// The runs of some files.
@@ -24,7 +24,7 @@ struct Runs(Mutex<Opened>);
 
 impl Runs {
     fn opened(&self) -> MutexGuard<'_, Opened> {
-        // A question changes nothing that the next one needs.
+        // A poisoned lock is safe to use: a failed call changes nothing that later calls need.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -35,33 +35,33 @@ impl Runs {
 
 #[pymethods]
 impl Runs {
-    /// Number of runs.
+    /// Returns the number of runs.
     fn __len__(&self) -> usize {
         self.opened().profiles().len()
     }
 
-    /// What could not be read, each as a sentence.
+    /// Returns the inputs that could not be read, one sentence each.
     fn problems(&self) -> Vec<String> {
         self.opened().problems().to_vec()
     }
 
-    /// The profile of a run as JSON text.
+    /// Returns the profile of a run as JSON text.
     fn report(&self, py: Python<'_>, run: usize) -> PyResult<String> {
         py.detach(|| self.profile(run).map(|profile| export::json::profile(&profile)))
     }
 
-    /// The report of a run as an HTML page that fetches nothing.
+    /// Returns the report of a run as a self-contained HTML page.
     fn html(&self, py: Python<'_>, run: usize) -> PyResult<String> {
         py.detach(|| self.profile(run).map(|profile| export::html::report(&profile)))
     }
 
-    /// A run on one screen of an HTML page that fetches nothing.
+    /// Returns a one-screen summary of a run as a self-contained HTML page.
     fn card(&self, py: Python<'_>, run: usize) -> PyResult<String> {
         let card = py.detach(|| self.opened().card(run));
         card.ok_or_else(|| PyKeyError::new_err(format!("There is no run {run}.")))
     }
 
-    /// A table of a run.
+    /// Returns a table of a run.
     #[pyo3(signature = (run, name, by, filter, sort, top))]
     #[expect(clippy::too_many_arguments, reason = "what a table is asked for")]
     fn table(
@@ -79,7 +79,7 @@ impl Runs {
         columns.and_then(|columns| columns).map_err(PyValueError::new_err)
     }
 
-    /// A range of a run as an SVG, or as a Chrome trace, and sentences about what was left out.
+    /// Returns a range of a run as an SVG or a Chrome trace, and messages about parts that were left out.
     #[pyo3(signature = (run, *, step, start, end, lines, width, dark, hosts, output))]
     #[expect(clippy::too_many_arguments, reason = "the options of a picture")]
     fn timeline<'py>(
@@ -101,26 +101,26 @@ impl Runs {
     }
 }
 
-/// The run of a profile's JSON.
+/// Opens the run of a profile's JSON.
 #[pyfunction]
 fn of_document(py: Python<'_>, text: &str) -> PyResult<Runs> {
     py.detach(|| Opened::of_document(text)).map(|opened| Runs(Mutex::new(opened))).map_err(PyValueError::new_err)
 }
 
-/// Name, forms and one line about each table.
+/// Returns the name, a one-line description and the forms of each table.
 #[pyfunction]
 fn tables() -> Vec<(&'static str, &'static str, Vec<&'static str>)> {
     TableName::ALL.into_iter().map(|table| (table.key(), table.about(), table.forms().to_vec())).collect()
 }
 
-/// ` Did you mean ...?` with the words that are nearest to one; empty if none is near.
+/// Returns ` Did you mean ...?` with the nearest words, or an empty text if none is close.
 #[pyfunction]
 fn suggestion(word: &str, known: Vec<String>) -> String {
     crossprof::cli::open::suggestion(word, &known)
 }
 
-/// Reads and analyses files and folders. Ctrl+C ends the waiting. `watch` is called with the bytes that are read and the bytes of all files, 0 while
-/// these are not known, every now and then.
+/// Reads and analyses files and folders. Ctrl+C interrupts it. Calls `watch` periodically with the bytes read and the total
+/// bytes (0 while unknown).
 #[pyfunction]
 #[pyo3(signature = (paths, watch, *, num_steps=None, batch_size=None, seq_length=None, device=None, model_config=None, window=None))]
 #[expect(clippy::too_many_arguments, reason = "each is a keyword of the Python function")]
@@ -139,11 +139,12 @@ fn read(
     let (sender, receiver) = mpsc::channel();
     let watched = Arc::new(Watched::default());
     let counted = watched.clone();
-    // Python hears signals in the thread that waits. Who stops waiting leaves the files to the other, which then throws them away.
+    // Python delivers signals to the waiting thread. If the wait is interrupted, the other thread finishes reading and
+    // discards the files.
     std::thread::Builder::new()
         .name("crossprof".to_owned())
         .spawn(move || drop(sender.send(Opened::read(&paths, &known, counted))))?;
-    // One thread waits; which, the compiler cannot know.
+    // Only one thread waits, but the compiler cannot prove it.
     let receiver = Mutex::new(receiver);
     let wait = || receiver.lock().unwrap_or_else(PoisonError::into_inner).recv_timeout(POLL);
     loop {
@@ -160,10 +161,10 @@ fn read(
     }
 }
 
-/// A run, and the batch size and the sequence length that it has instead of its own, if any.
+/// A run, with a batch size and a sequence length that replace its own, if given.
 type ComparedRun<'py> = (PyRef<'py, Runs>, usize, Option<u64>, Option<u64>);
 
-/// The comparison of these runs as JSON text.
+/// Compares runs and returns the comparison as JSON text.
 #[pyfunction]
 #[pyo3(signature = (runs, *, names, power, price, baseline, weak_scaling, threshold, output))]
 #[expect(clippy::too_many_arguments, reason = "what a user can say of a comparison")]
@@ -187,10 +188,10 @@ fn compare(
     py.detach(|| compared(&profiles, &said, output.as_ref())).map_err(PyValueError::new_err)
 }
 
-/// A run and the file that it is called by.
+/// A run, with the file that names it.
 type NamedRun<'py> = (PyRef<'py, Runs>, usize, String);
 
-/// The document of a check of these runs.
+/// Checks runs and returns the result as JSON text.
 #[pyfunction]
 #[pyo3(signature = (runs, *, budget, limits, baseline, baseline_run))]
 fn check(
@@ -209,23 +210,23 @@ fn check(
     py.detach(|| checked(&runs, &asked, baseline.as_deref())).map_err(PyValueError::new_err)
 }
 
-/// Commands of the tool that Python files answer: name and help.
+/// Commands of the command line that are implemented in Python: name and help text.
 const PYTHON_COMMANDS: [(&str, &str); 1] =
     [("scale", "Run a program on 1, 2, 4, ... devices, capture each, and compare them: how well it scales")];
 
-/// Runs the command-line tool with these arguments, the first of which is its name, and returns its exit status.
+/// Runs the command line and returns its exit status. The first argument is the program's name.
 #[pyfunction]
 fn main(py: Python<'_>, arguments: Vec<std::ffi::OsString>) -> u8 {
     py.detach(|| crossprof::cli::run_with(arguments.into_iter(), &PYTHON_COMMANDS))
 }
 
-/// The dense bf16 peak of a device in FLOP/s, by what JAX calls it.
+/// Returns the dense bf16 peak of a device in FLOP/s. Accepts JAX's name of the device.
 #[pyfunction(name = "peak_flops")]
 fn device_peak(device: &str) -> Option<f64> {
     peak_flops(device)
 }
 
-/// See the crate.
+/// The module `crossprof._native`.
 #[pymodule]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;

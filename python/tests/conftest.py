@@ -1,4 +1,4 @@
-"""Programs that capture, each in a process of its own with JAX on the CPU."""
+"""Programs that capture. Each runs in its own process with JAX on the CPU."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from pathlib import Path
 
 import pytest
 
-#: In front of every program: a step that takes a while, on every device there is.
+#: Start of every program: defines a step that takes a while, on every device.
 PRELUDE = """
 import json, logging, os, signal, sys, time
 import jax, jax.numpy as jnp
 import crossprof
 logging.basicConfig(level=logging.INFO)
 if "JOB" in os.environ:
-    # Before anything else asks for devices.
+    # Must come before any other use of the devices.
     port, number = os.environ["JOB"].split()
     jax.distributed.initialize(f"127.0.0.1:{port}", 2, int(number))
 @jax.jit
@@ -29,7 +29,7 @@ x = jnp.ones((64, 64))
 
 
 class Program:
-    """A program that runs or has run."""
+    """A program that is running or has ended."""
 
     def __init__(self, text: str, folder: Path, environment: dict[str, str]) -> None:
         package = os.environ.get("CROSSPROF_PACKAGE", str(Path(__file__).parent.parent))
@@ -44,7 +44,7 @@ class Program:
         )
 
     def end(self, status: int = 0) -> tuple[str, str]:
-        """Waits for its end and returns what it printed, and what it logged."""
+        """Waits until it ends, and returns its output and its log."""
         out, err = self.process.communicate(timeout=120)
         assert self.process.returncode == status, f"status {self.process.returncode}\n{out}\n{err}"
         return out, err
@@ -52,23 +52,23 @@ class Program:
 
 @pytest.fixture
 def program(tmp_path: Path) -> Callable[..., Program]:
-    """Starts a program in the test's folder; keywords are environment variables."""
+    """Starts a program in the test's folder. Keyword arguments become environment variables."""
     return lambda text, **environment: Program(text, tmp_path, environment)
 
 
 @pytest.fixture
 def run(program: Callable[..., Program]) -> Callable[..., str]:
-    """Runs a program to its end; returns what it printed and logged."""
+    """Runs a program to its end. Returns its output and its log."""
     return lambda text, **environment: "".join(program(text, **environment).end())
 
 
 def sessions(folder: Path) -> list[Path]:
-    """The captures below a folder, by name."""
+    """Returns the captures below a folder, sorted by name."""
     return sorted((folder / "plugins" / "profile").iterdir())
 
 
 def step_numbers(xplane: Path) -> list[int]:
-    """The steps of a profile, as JAX's own reader finds them."""
+    """Returns the steps of a profile, as read by JAX's own reader."""
     import jax
 
     data = jax.profiler.ProfileData.from_file(str(xplane))

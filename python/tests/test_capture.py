@@ -37,7 +37,7 @@ def test_the_steps_of_the_window_are_recorded_and_described(run, tmp_path: Path,
     with crossprof.capture("profiles", wait=6, warmup=1, active=3, first_step=100, batch_size=16, tokens_per_step=2048, params=weights,
                            trainable={"frozen": False, "trained": True}) as capture:
         for step in range(20):
-            # Longer than what comes between steps on a machine with other work.
+            # Longer than the pauses between steps on a busy machine.
             time.sleep(0.02)
             x = train_step(x)
             capture.step(x)
@@ -63,13 +63,13 @@ def test_the_steps_of_the_window_are_recorded_and_described(run, tmp_path: Path,
     assert capture["steps"] == {"first": 107, "last": 109, "count": 3}
     assert capture["mesh"] == {"data": devices}
     assert capture["shardings"] == {"('data',)": 1, "SingleDeviceSharding": 1}
-    # A machine with other work may have been slower before.
+    # The machine may have been busy during the earlier steps.
     slowdown = capture["slowdown"]
     assert slowdown.get("ratio", 0) > 0 or "took longer" in slowdown["not_measured"], slowdown
     for name in capture["memory_profiles"]:
         assert gzip.decompress((session / name).read_bytes())
     assert len(capture["memory_profiles"]) == 2
-    # Nothing is left half done, and no warm-up.
+    # No partial files and no warm-up are left.
     assert [path for path in (tmp_path / "profiles").rglob(".*")] == []
 
 
@@ -81,7 +81,7 @@ def test_the_capture_holds_the_sidecar_and_no_python_calls(run, tmp_path: Path) 
     (xplane,) = session.glob("*.xplane.pb")
     data = jax.profiler.ProfileData.from_file(str(xplane))
     planes = {plane.name: plane for plane in data.planes}
-    # JAX of a year ago writes no metadata.
+    # Older versions of JAX do not support metadata.
     if hasattr(jax._src.profiler, "set_metadata"):
         assert json.loads(dict(planes["/host:metadata"].stats)["crossprof"])["batch_size"] == 7
     assert not [line.name for line in planes["/host:CPU"].lines if line.name == "python" and any("$" in e.name for e in line.events)]
@@ -153,13 +153,13 @@ def test_processes_of_one_job_capture_into_one_folder(program, tmp_path: Path) -
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     text = """
-    # The second process comes to each window later.
+    # The second process reaches each window later.
     process = jax.process_index()
     with crossprof.capture("profiles", wait=5, warmup=1, active=2, repeat=2, batch_size=8) as capture:
         for step in range(20):
             time.sleep(0.01 + 0.6 * process * (step % 8 == 4))
             capture.step(train_step(x))
-        # One of them is asked for a capture of its own, the other knows nothing of it.
+        # One process gets a request of its own, which the other process does not see.
         if process == 1:
             capture.request(2)
         for step in range(10):
@@ -182,7 +182,7 @@ def test_processes_of_one_job_capture_into_one_folder(program, tmp_path: Path) -
         capture = json.loads((session / "crossprof.json").read_text())["capture"]
         assert (capture["processes"], capture["process"]) == (2, 0)
         clocks = capture["clocks"]
-        # Both run on this machine, which has one clock.
+        # Both processes run on this machine, which has one clock.
         assert clocks["offset_s"][0] == clocks["error_s"][0] == 0, clocks
         assert abs(clocks["offset_s"][1]) <= clocks["error_s"][1] < 0.1, clocks
         assert len(list(session.glob("*_p001.capture.json"))) == 1
@@ -209,7 +209,7 @@ def test_a_touched_file_asks_all_processes_and_the_folder_has_their_steps(progra
     (session,) = sessions(tmp_path / "profiles")
     xplanes = sorted(session.glob("*.xplane.pb"))
     assert [path.name.split("_p")[-1] for path in xplanes] == ["000.xplane.pb", "001.xplane.pb"]
-    # The processes run freely: the name has the steps of the one that came first.
+    # The processes are not synchronized, so the name contains the steps of the first one.
     names = [f"_steps_{numbers[0]:06}-{numbers[-1]:06}_requested" for numbers in map(step_numbers, xplanes)]
     assert session.name.endswith(tuple(names)), (session.name, names)
 
@@ -226,7 +226,7 @@ def test_an_exception_inside_the_window_saves_it_and_goes_on(program, tmp_path: 
     assert "ArithmeticError: diverged" in err
     (session,) = sessions(tmp_path / "profiles")
     (xplane,) = session.glob("*.xplane.pb")
-    # The step that was cut short is none.
+    # The interrupted step does not count.
     assert step_numbers(xplane) == [3, 4, 5, 6]
     capture = json.loads((session / "crossprof.json").read_text())["capture"]
     assert capture["ended_by"] == "ArithmeticError"
@@ -279,7 +279,7 @@ def test_the_programs_own_handler_of_sigterm_still_runs(program, tmp_path: Path)
 
 
 def full_disk(text: str, bytes_: int) -> str:
-    """The program, which may write files of so many bytes."""
+    """Returns the program with a limit on the size of its files."""
     return f"""
 import resource
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
@@ -298,7 +298,7 @@ with crossprof.capture("profiles", wait=2, warmup=1, active=2, memory=False) as 
         capture.step(x)
 assert len(capture.errors) == 1, capture.errors
 assert capture.captures == []
-# Once there is room, captures work again.
+# Once there is space, captures work again.
 resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
 with crossprof.trace("later") as made:
     train_step(x)
@@ -436,8 +436,8 @@ def test_wrong_arguments_are_refused_before_anything_starts() -> None:
     import crossprof
 
     for arguments, error, words in [
-        ({"active": 0}, ValueError, "active is a whole number"),
-        ({"wait": 1.5}, ValueError, "wait is a whole number"),
+        ({"active": 0}, ValueError, "active must be a whole number"),
+        ({"wait": 1.5}, ValueError, "wait must be a whole number"),
         ({"every": 3}, ValueError, "at least warmup"),
         ({"every": 30}, ValueError, "repeat"),
         ({"processes": "first"}, ValueError, "processes"),

@@ -1,4 +1,4 @@
-"""What the documents of other projects say of arguments, environments, results and files, as written there."""
+"""Checks statements in other projects' documents about arguments, environment variables, results and files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The examples work as they stand there, and what other trainings write is read as it is."""
+"""The examples work unchanged, and crossprof reads the folders that other training programs write."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TPU = Path(__file__).parents[2] / "www" / "assets" / "examples" / "tpu-training.
 
 
 def run_example(name: str, folder: Path) -> str:
-    """Runs an example in a folder, where its ``profiles`` lie then; returns what it printed."""
+    """Runs an example in a folder, where it writes its ``profiles``. Returns its output."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("JAX_", "XLA_", "CROSSPROF_"))}
     package = os.environ.get("CROSSPROF_PACKAGE", str(Path(__file__).parent.parent))
     done = subprocess.run(
@@ -35,7 +35,7 @@ def run_example(name: str, folder: Path) -> str:
 
 
 def fetched_batches(session: Path) -> int:
-    """How often the program fetched the input of a step, as JAX's own reader finds it."""
+    """Counts how often the program fetched the input of a step, as read by JAX's own reader."""
     import jax
 
     data = jax.profiler.ProfileData.from_file(str(next(session.glob("*.xplane.pb"))))
@@ -49,7 +49,7 @@ def test_a_training_with_flax_optax_and_grain_is_captured(tmp_path: Path) -> Non
     (session,) = sessions(tmp_path / "profiles")
     assert step_numbers(next(session.glob("*.xplane.pb"))) == [11, 12, 13, 14]
     report = crossprof.open(tmp_path / "profiles").report
-    # 16 * 64 + 64 of the first layer, 64 + 1 of the second.
+    # 16 * 64 + 64 for the first layer, 64 + 1 for the second.
     assert report["parameter_counts"]["total_params"] == 1153
     step_s = report["step_timing"]["avg_step_time_us"] / 1e6
     assert report["throughput"]["samples_per_sec"] == pytest.approx(32 / step_s)
@@ -58,17 +58,17 @@ def test_a_training_with_flax_optax_and_grain_is_captured(tmp_path: Path) -> Non
 
 
 def test_a_training_that_tf_data_feeds_is_captured(tmp_path: Path) -> None:
-    # Looked for, not imported: TensorFlow takes seconds to start, and starts in the example.
+    # Does not import TensorFlow, because it takes seconds to start, and the example starts it anyway.
     if importlib.util.find_spec("tensorflow") is None:
         pytest.skip("tensorflow is not installed")
-    # It learns from what it is fed: of zeros the mean error is 16, the variance of a sum of so many.
+    # The model learns: always predicting zero gives a mean error of 16, the variance of the sum of 16 features.
     assert float(run_example("tf_data.py", tmp_path).removeprefix("loss ").split(",")[0]) < 1
     (session,) = sessions(tmp_path / "profiles")
     assert step_numbers(next(session.glob("*.xplane.pb"))) == [11, 12, 13, 14]
     report = crossprof.open(tmp_path / "profiles").report
     assert report["parameter_counts"]["total_params"] == 16 + 1
     assert fetched_batches(session) == 4
-    # Of the whole capture: which of these steps of microseconds count depends on the machine.
+    # The whole capture, because the machine determines which of these very short steps count.
     whole = crossprof.open(tmp_path / "profiles", window="all").report
     assert 0 < whole["io_operations"]["io_total_time_us"] < whole["step_timing"]["total_time_us"]
 
@@ -76,10 +76,10 @@ def test_a_training_that_tf_data_feeds_is_captured(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "layout",
     [
-        # MaxText: base_output_directory/run_name/tensorboard; each period of profile_periodically_period in a folder of its own.
+        # MaxText: base_output_directory/run_name/tensorboard. Each period of profile_periodically_period has its own folder.
         ["out/llama/tensorboard/plugins/profile/2026_01_05_10_00_00", "out/llama/tensorboard/plugins/profile/2026_01_05_11_00_00"],
         ["out/llama/tensorboard/step_100/plugins/profile/2026_01_05_10_00_00", "out/llama/tensorboard/step_200/plugins/profile/2026_01_05_11_00_00"],
-        # Levanter: logs/run/profiler, a session named after its steps.
+        # Levanter: logs/run/profiler, with sessions named after their steps.
         ["logs/ab12/profiler/plugins/profile/steps-5-to-30", "logs/ab12/profiler/plugins/profile/steps-105-to-130"],
     ],
 )

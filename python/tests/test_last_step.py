@@ -1,4 +1,4 @@
-"""The last step of a window is as long as the others: truth by the program's own clock."""
+"""The last step of a window has the same length as the others. The program's own clock provides the truth."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 PROFILE = pytest.importorskip("crossprof._profile", reason="the extension module is not built")
 
-#: Most of a step is the host's, so that a step which ends with its last op is far too short.
+#: The host takes most of each step, so a step that ended with its last op would be far too short.
 STEP = """
 import statistics
 def work():
@@ -32,7 +32,7 @@ def report(folder: Path) -> dict:
 
 
 def step_us(folder: Path, steps: int) -> float:
-    """The mean step of a capture of so many steps, all of which count."""
+    """Returns the mean step time of a capture with this many steps, all of which count."""
     timing = report(folder)["step_timing"]
     assert (timing["num_steps"], timing.get("num_steps_counted", 1)) == (steps, steps), timing
     return timing["avg_step_time_us"]
@@ -66,7 +66,7 @@ for active in (1, 5):
             cwd=tmp_path,
         )
         (difference,) = json.loads(compared.stdout)["step_time"]
-        # Other work on the machine slows one of the two down, by the program's own clock too.
+        # Other work on the machine slows down one of the two, also on the program's own clock.
         ratio = difference["step_time_us"] / difference["baseline_us"]
         assert ratio == pytest.approx(truths[1] / truths[0], rel=0.3), difference
 
@@ -94,7 +94,7 @@ print(json.dumps(times))
         PROFILE_DURATION="1",
     )
     times = json.loads(next(line for line in out.splitlines() if line.startswith("[")))
-    # The calls that were recorded, in order.
+    # The recorded calls, in order.
     truths = {"block": times[0], "context": times[1], "function/timed": times[3], "runs/named": times[5], "environment": times[8]}
     for folder, truth in truths.items():
         assert step_us(tmp_path / folder, 1) == pytest.approx(truth, rel=0.2), folder
@@ -133,7 +133,7 @@ with crossprof.capture("named", wait=2, warmup=0, active=5) as capture:
 
 
 def test_the_last_of_short_steps_counts(run, tmp_path: Path) -> None:
-    # Python takes longer between two annotations than a fiftieth of such a step.
+    # The time that Python takes between two annotations is more than a fiftieth of such a step.
     run(
         """
         with crossprof.capture("short", wait=20, warmup=1, active=5) as capture:

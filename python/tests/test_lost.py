@@ -1,4 +1,4 @@
-"""What a capture loses is said: in one line on standard error, and in `errors`."""
+"""Lost captures are reported: in one line on standard error, and in `errors`."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from conftest import sessions, step_numbers
 
 import crossprof
 
-#: A program without handlers of log records, as most are.
+#: Most programs have no log handlers.
 QUIET = "logging.getLogger().handlers.clear()\n"
 
 
 def lines(err: str) -> list[str]:
-    """What the kit printed."""
+    """Returns the lines that crossprof printed."""
     return [line for line in err.splitlines() if line.startswith("crossprof: ")]
 
 
@@ -98,7 +98,7 @@ def test_a_stop_by_the_program_keeps_what_was_recorded(run, tmp_path: Path) -> N
                     jax.profiler.stop_trace()
         assert len(capture.errors) == 1 and "stopped JAX's profiler itself" in capture.errors[0], capture.errors
         assert capture.captures[0].steps == (2, 4), capture.captures
-        # The profiler that the program starts afterwards is not ours to stop.
+        # Must not stop the profiler that the program starts afterwards.
         with crossprof.trace("block") as made:
             jax.profiler.stop_trace()
             jax.profiler.start_trace("own")
@@ -159,7 +159,7 @@ def test_a_handler_that_the_program_sets_later_does_not_lose_the_window(program,
     before = None
     def handler(number, frame):
         print("handled", flush=True)
-        # As programs do that keep the handler they found.
+        # Like programs that call the handler which they replaced.
         if callable(before):
             before(number, frame)
         sys.exit(9)
@@ -200,7 +200,7 @@ def test_a_request_works_from_the_beginning_and_is_not_forgotten(run, tmp_path: 
         assert capture.captures and capture.errors == [], capture.errors
         capture.request(3)
         capture.end()
-        assert capture.errors == [f"The program ended after {step + 1} steps, before the capture that was asked for."], capture.errors
+        assert capture.errors == [f"The program ended after {step + 1} steps, before the requested capture."], capture.errors
         for steps in (0, "2", True):
             try:
                 capture.request(steps)

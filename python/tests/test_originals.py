@@ -1,4 +1,4 @@
-"""The helpers of other projects, under their names."""
+"""The helpers of other projects, under their original names."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def test_profiler_records_the_steps_from_its_number_on(run, tmp_path: Path) -> N
         """
         counter = crossprof.FlopCounter(1000, peak_flops=6e6, num_devices=4)
         profiler = crossprof.Profiler(num_steps=3, log_dir="logs", auto_enable_at_step=5, flop_counter=counter)
-        for step in range(7, 20):  # goes on from a checkpoint behind step 5
+        for step in range(7, 20):  # continues from a checkpoint after step 5
             profiler.begin_step(step)
             x = train_step(x)
             profiler.end_step(num_tokens=100, value=x)
@@ -33,7 +33,7 @@ def test_profiler_records_the_steps_from_its_number_on(run, tmp_path: Path) -> N
     assert step_numbers(next(second.glob("*.xplane.pb"))) == [20, 21, 22]
     stats = json.loads((tmp_path / "logs" / "flop_stats.json").read_text())
     assert (stats["profiling_steps"], stats["total_tokens"], stats["flops_per_token"]) == (3, 300, 6000)
-    # Of four devices, not of one.
+    # The peak is that of four devices, not of one.
     assert stats["mfu_percent"] == pytest.approx(100 * 6000 * 300 / stats["total_time_sec"] / 24e6)
 
 
@@ -126,7 +126,7 @@ def test_folders_are_called_as_they_were() -> None:
 
 def test_utilisation_is_of_all_devices() -> None:
     counter = crossprof.FlopCounter(10**9, peak_flops=1e14, num_devices=8)
-    # 6e9 FLOPs a token, 1e4 tokens a second: 6e13 of 8e14.
+    # 6e9 FLOPs per token at 1e4 tokens per second: 6e13 of 8e14 FLOP/s.
     assert counter.mfu_percent(20_000, 2.0) == pytest.approx(7.5)
     with pytest.raises(ValueError):
         crossprof.FlopCounter(0, peak_flops=1.0, num_devices=1)

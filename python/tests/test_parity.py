@@ -1,4 +1,4 @@
-"""What Python can ask is what the command-line tool can ask."""
+"""Python offers everything that the command line offers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ GPU = EXAMPLES / "gpu-training.trace.json.gz"
 
 
 def tool(*words: object, status: int = 0) -> str:
-    """What the command-line tool prints."""
+    """Returns the output of the command line."""
     done = subprocess.run([sys.executable, "-m", "crossprof", *map(str, words)], capture_output=True, text=True, check=False)
     assert done.returncode == status, done.stderr
     return done.stdout
@@ -80,7 +80,7 @@ def test_timelines_are_those_of_the_tool(profile: crossprof.Profile, tmp_path: P
     for arguments, words in [
         ({"step": 99}, "no step 99"),
         ({"start": "soon"}, "soon is no time"),
-        ({"width": 3}, "width is a whole number from 400"),
+        ({"width": 3}, "width must be a whole number from 400"),
         ({"step": 1, "end": 3}, "cannot be given with"),
         ({"lines": "NPU*"}, "NPU"),
     ]:
@@ -94,11 +94,11 @@ def test_comparisons_take_what_the_tool_takes(profile: crossprof.Profile, tmp_pa
     words = ["--batch-size", 32, "--seq-length", 512, "--power", "700,250", "--price", "2.5", "--name", "a", "--name", "b", "--baseline", "b"]
     assert made == json.loads(tool("compare", GPU, TPU, *words, "--format", "json"))
     assert "<html" in page.read_text()
-    # A number of each run.
+    # One number per run.
     rates = [metric for metric in crossprof.compare(profile, profile, batch_size=[8, 16])["metrics"] if "samples_per_sec" in metric["metric"]]
     assert rates[0]["values"][1] == pytest.approx(2 * rates[0]["values"][0])
     for arguments, words in [
-        ({"batch_size": -3}, "batch_size is a whole number from 1 on, not -3"),
+        ({"batch_size": -3}, "batch_size must be a whole number, 1 or more, not -3"),
         ({"batch_size": [1, 2, 3]}, "3 values are given for 2 runs"),
         ({"power": [1, 2, 3]}, "power: 3 values"),
         ({"price": -1}, "price: a number above 0"),
@@ -124,11 +124,11 @@ def test_files_are_given_as_lists_patterns_and_below_home(tmp_path: Path, monkey
     assert len(crossprof.open_all("~/runs/**/host.trace.json.gz")) == 2
     assert len(crossprof.open_all([TPU, str(GPU)])) == 2
     assert crossprof.open("~/runs/a").report["metadata"]["platform"] == "TPU"
-    # A file whose name looks like a pattern is that file.
+    # A file whose name looks like a pattern is read as that file.
     odd = tmp_path / "run[1].json.gz"
     odd.write_bytes(TPU.read_bytes())
     assert crossprof.open(odd).report["metadata"]["platform"] == "TPU"
-    with pytest.raises(crossprof.ProfileError, match="no file or folder fits"):
+    with pytest.raises(crossprof.ProfileError, match="no file or folder matches"):
         crossprof.open("~/runs/*.nothing")
     with pytest.raises(crossprof.ProfileError, match="nothing to read"):
         crossprof.open([])
@@ -138,15 +138,15 @@ def test_files_are_given_as_lists_patterns_and_below_home(tmp_path: Path, monkey
 
 def test_wrong_arguments_are_sentences(profile: crossprof.Profile) -> None:
     for arguments, words in [
-        ({"batch_size": -3}, "batch_size is a whole number from 1 on, not -3"),
-        ({"num_steps": 2.5}, "num_steps is a whole number"),
+        ({"batch_size": -3}, "batch_size must be a whole number, 1 or more, not -3"),
+        ({"num_steps": 2.5}, "num_steps must be a whole number"),
         ({"device": "mi301x"}, "Did you mean mi300x"),
         ({"window": "soon"}, "A window is"),
     ]:
         with pytest.raises(crossprof.ProfileError, match=words):
             crossprof.open(GPU, **arguments)
     for arguments, words in [
-        ({"top": -1}, "top is a whole number from 0 on, not -1"),
+        ({"top": -1}, "top must be a whole number, 0 or more, not -1"),
         ({"filter": "slef>1ms"}, "^filter: "),
         ({"sort": "total_self_time"}, "^sort: .*Did you mean total_self_time_us"),
     ]:

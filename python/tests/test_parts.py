@@ -1,4 +1,4 @@
-"""The parts of the capture kit, without a program around them."""
+"""The parts of the capture code, without a training program."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_the_first_step_is_never_timed() -> None:
     assert Schedule(3, 1, 5).baseline_steps(0) == 2
     assert Schedule(1, 1, 5).baseline_steps(0) == 0
     assert Schedule(0, 1, 5).baseline_steps(0) == 0
-    # Five steps lie between the end of one window at 16 and the start of the next at 21; the first of them is left out.
+    # There are five steps between the end of one window at 16 and the start of the next at 21. The first of them is left out.
     assert Schedule(10, 1, 5, 0, 11).baseline_steps(1) == 4
 
 
@@ -56,7 +56,7 @@ def test_publishing_never_takes_the_place_of_a_file(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("ahead_s", [0.0, 3.25, -86.5])
 def test_clocks_that_differ_are_found_to_differ_by_that(ahead_s: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    # Two processes, here threads, of which the second has another clock and always comes late to the barrier.
+    # Two processes (here threads). The second one has a different clock and always reaches the barrier late.
     barrier, values, is_there = threading.Barrier(2), {}, threading.Condition()
     own = threading.local()
 
@@ -113,14 +113,14 @@ def test_a_cut_or_empty_profile_is_told_from_a_whole_one(tmp_path: Path) -> None
             with pytest.raises(CaptureError, match="cut or damaged"):
                 check_xspace(file)
     file.write_bytes(xspace((4, b"host")))
-    with pytest.raises(CaptureError, match="nothing that was recorded"):
+    with pytest.raises(CaptureError, match="no recorded data"):
         check_xspace(file)
 
 
 def test_parameters_are_counted_by_mask() -> None:
     params = {"layers": [{"w": np.ones((3, 4)), "b": np.ones(4)}, {"w": np.ones((4, 5)), "b": np.ones(5)}], "scale": np.float32(1)}
     assert parameter_counts(params) == {"total_params": 42, "trainable_params": 42, "frozen_params": 0}
-    # A prefix of the tree, as optax takes it.
+    # A prefix of the tree, as in optax.
     prefix = {"layers": [False, True], "scale": True}
     assert parameter_counts(params, prefix) == {"total_params": 42, "trainable_params": 26, "frozen_params": 16}
     by_path = parameter_counts(params, lambda path: path.endswith("/w"))
@@ -158,7 +158,7 @@ def test_a_slowdown_needs_both_times() -> None:
     assert "ratio" not in slowdown(None, traced)
     assert "ratio" not in slowdown(Timing(4, 4.0, True), traced)
     assert "ratio" not in slowdown(traced, None)
-    # Nothing gets faster by being traced.
+    # Tracing makes nothing faster.
     assert slowdown(Timing(4, 8.4, False), traced)["ratio"] == pytest.approx(2 / 2.1)
     assert "warmed up" in slowdown(Timing(4, 9.0, False), traced)["not_measured"]
 

@@ -30,7 +30,7 @@ GPU = EXAMPLES / "gpu-training.trace.json.gz"
 
 
 def tool(*words: object) -> str:
-    """What the command-line tool prints."""
+    """Returns the output of the command line."""
     call = [sys.executable, "-m", "crossprof", *map(str, words)]
     return subprocess.run(call, capture_output=True, text=True, check=True).stdout
 
@@ -38,7 +38,7 @@ def tool(*words: object) -> str:
 def test_a_report_is_the_tools_document() -> None:
     profile = crossprof.open(TPU, batch_size=32, seq_length=2048)
     assert profile.report == json.loads(tool("analyze", TPU, "--batch-size", 32, "--seq-length", 2048, "--format", "json"))
-    # The example has four chips: its generator says so.
+    # The example's generator creates four chips.
     assert profile.report["metadata"]["num_devices"] == 4
     step_s = profile.report["step_timing"]["avg_step_time_us"] / 1e6
     assert profile.report["throughput"]["tokens_per_sec"] == pytest.approx(32 * 2048 / step_s)
@@ -60,7 +60,7 @@ def test_the_sidecar_of_a_capture_is_read_and_so_is_the_one_inside(run, tmp_path
     step_s = report["step_timing"]["avg_step_time_us"] / 1e6
     assert report["throughput"]["tokens_per_sec"] == pytest.approx(16 * 128 / step_s)
     assert report["parameter_counts"]["total_params"] == 64 * 64
-    # The program slept so long.
+    # The program slept this long.
     assert report["tracing"]["untraced_step_time_us"] >= 20_000 and report["tracing"]["traced_step_time_us"] >= 30_000
     (found,) = [finding for finding in profile.findings if finding["id"] == "slowed_by_tracing"]
     assert found["severity"] in ("note", "warning")
@@ -68,7 +68,7 @@ def test_the_sidecar_of_a_capture_is_read_and_so_is_the_one_inside(run, tmp_path
     assert environment["steps"] == "count=4 first=7 last=10" and environment["python"] == sys.version.split()[0]
     assert "crossprof" not in environment
     assert crossprof.open_all(tmp_path / "profiles").problems == []
-    # A capture that is copied without its sidecar. JAX of a year ago puts nothing into it.
+    # A capture that is copied without its sidecar. Older versions of JAX do not embed it.
     (xplane,) = (tmp_path / "profiles").rglob("*.xplane.pb")
     alone = crossprof.open(shutil.copy(xplane, tmp_path / "alone.xplane.pb")).report
     if [int(part) for part in importlib.metadata.version("jax").split(".")[:2]] >= [0, 10]:
@@ -84,7 +84,7 @@ def test_tables_are_the_tools_tables() -> None:
         of_tool = json.loads(tool("table", name, GPU, "--format", "json"))
         table = profile.table(name)
         assert len(table) == len(of_tool)
-        # JSON leaves out what was not measured.
+        # JSON leaves out absent values.
         rows = [{key: value for key, value in row.items() if value is not None} for row in table.rows()]
         expected = [{key: value for key, value in row.items() if value is not None} for row in of_tool]
         assert rows == expected, name
@@ -110,13 +110,13 @@ def test_tables_are_arrow_and_pandas() -> None:
 
 
 def test_a_long_table_holds_what_the_trace_does(tmp_path: Path) -> None:
-    # So many that several threads build its columns.
+    # Enough rows for several threads to build its columns.
     names, times = [f"fusion.{i}" for i in range(50_000)], [float(i + 1) for i in range(50_000)]
     events = [{"ph": "M", "pid": 1, "name": "process_name", "args": {"name": "/device:TPU:0"}}]
     events += [{"ph": "M", "pid": 1, "tid": 3, "name": "thread_name", "args": {"name": "XLA Ops"}}]
     start = 0.0
     for index, (name, time) in enumerate(zip(names, times)):
-        # Every third has a category.
+        # Every third op has a category.
         args = {"hlo_category": "loop fusion"} if index % 3 == 0 else {}
         events.append({"ph": "X", "pid": 1, "tid": 3, "ts": start, "dur": time, "name": name, "args": args})
         start += time
@@ -146,7 +146,7 @@ def test_counts_below_zero_are_whole_numbers(tmp_path: Path) -> None:
     profile = message(
         (1, message((1, 1), (2, 2))),
         (1, message((1, 3), (2, 4))),
-        # A damaged count: differences have such, too.
+        # A damaged count. Differences can have such counts too.
         *((2, message((2, count), (2, size), (3, message((1, 5), (2, texts.index(kind)))))) for count, size, kind in samples),
         *((6, text.encode()) for text in texts),
     )
@@ -215,7 +215,7 @@ def test_a_notebook_shows_profiles_and_tables(tmp_path: Path) -> None:
     assert table.count("<tr>") == min(20, len(profile.table("ops"))) + 1
     profile.save(tmp_path / "report.html")
     profile.save(tmp_path / "profile.json")
-    # Both are read like a profile.
+    # Both can be read like a profile.
     for saved in ("report.html", "profile.json"):
         again = crossprof.open(tmp_path / saved)
         assert again.report["step_timing"] == profile.report["step_timing"]
@@ -285,7 +285,7 @@ def test_in_colab_the_frame_goes_through_its_proxy(tmp_path: Path, monkeypatch: 
             with contextlib.closing(connection):
                 return connection.getresponse().status
 
-        # The browser asks the proxy, which passes on whom it was asked for.
+        # The browser requests from the proxy, which forwards the requested host name.
         assert (status(parts.netloc), status("127.0.0.1")) == (200, 200)
         other = f"{port + 1}-m-s-1abc.us-east1-0.prod.colab.dev"
         assert (status(other), status(f"{parts.netloc}.evil.example"), status("colab.dev")) == (403, 403, 403)
@@ -302,7 +302,7 @@ def test_a_long_read_says_how_far_it_is_as_tqdm_does() -> None:
 
     assert line(65_300_000, 145_000_000, 1.25) == "Reading:  45%|##############                | 65.3M/145M [00:01<00:02, 52.2MB/s]"
     assert line(1_500, 0, 61) == "Reading: 1.5kB [01:01, 24.6B/s]"
-    # Nothing on what is no terminal, unless it is asked for.
+    # Shows nothing if the output is not a terminal, unless requested.
     for is_shown, expected in ((None, False), (True, True), (False, False)):
         stream = io.StringIO()
         with Bar(is_shown, stream) as bar:
@@ -311,7 +311,7 @@ def test_a_long_read_says_how_far_it_is_as_tqdm_does() -> None:
             bar._began -= 1
             bar(1, 2)
             assert ("50%" in stream.getvalue()) == expected
-        # It is wiped.
+        # The bar is removed.
         assert stream.getvalue().split("\r")[-1].strip() == ""
 
 
@@ -320,9 +320,9 @@ def test_ctrl_c_ends_the_waiting(tmp_path: Path) -> None:
     import os
     import time
 
-    # Nothing ever comes out of it.
+    # Nothing is ever written to this pipe.
     os.mkfifo(tmp_path / "pipe.trace.json")
-    # Whoever runs the tests in the background ignores Ctrl-C, and so would what they start.
+    # Test runners in the background ignore Ctrl+C, and their child processes inherit that.
     code = (
         "import crossprof, signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); "
         "print('reading', flush=True); crossprof.open(sys.argv[1])"
@@ -366,17 +366,17 @@ def test_a_profile_that_is_forgotten_gives_its_memory_back() -> None:
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
     before = most_kib(10)
-    # Kept, each would take half a MiB.
+    # If it were kept, each would take half a MiB.
     assert most_kib(60) - before < 10_000
 
 
 def test_peaks_are_those_of_the_facts() -> None:
     from crossprof._flops import peak_flops
 
-    # As their makers publish them; the names are JAX's.
+    # Published by the manufacturers, under JAX's names.
     assert peak_flops("TPU v4") == 275e12
     assert peak_flops("TPU v5 lite") == 197e12
     assert peak_flops("NVIDIA H100 80GB HBM3") == pytest.approx(989.5e12)
-    # "L4" is no part of "L40S".
+    # "L4" must not match "L40S".
     assert peak_flops("NVIDIA L40S") == pytest.approx(362.05e12)
     assert peak_flops("cpu") is None

@@ -1,4 +1,4 @@
-"""The Python of the documents works."""
+"""The Python code in the documents works."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def blocks(files: str) -> list[str]:
 def test_every_block_of_python_runs(run, tmp_path: Path, files: str) -> None:
     texts = blocks(files)
     assert texts
-    # The reader has a training, two captures of it, and a budget.
+    # The reader has a training program, two captures of it, and a budget.
     text = """
     open("budget.toml", "w").write('limits = ["step_timing.avg_step_time_us < 60 s"]')
     state = params = jnp.ones((64, 64))

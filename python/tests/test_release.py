@@ -1,4 +1,4 @@
-"""The scripts of a release and of the GitHub Action, run as they stand there. What GitHub's own actions do between them is done here in their place."""
+"""The scripts of a release and of the GitHub Action, run unchanged. The steps between them that use GitHub's own actions are simulated."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ EXAMPLE = "www/assets/examples/jax-cpu-train.xplane.pb"
 
 
 def steps(*path: str, file: str) -> list[dict[str, Any]]:
-    """The steps of a job."""
+    """Returns the steps of a job."""
     found = yaml.safe_load((ROOT / file).read_text(encoding="utf-8"))
     for key in path:
         found = found[key]
@@ -32,14 +32,14 @@ def steps(*path: str, file: str) -> list[dict[str, Any]]:
 
 
 def of_action(steps: list[dict[str, Any]], name: str) -> dict[str, Any]:
-    """What the only step with this action of GitHub's gives it."""
+    """Returns the inputs of the only step that uses this GitHub action."""
     (found,) = [step for step in steps if step.get("uses", "").startswith(f"{name}@")]
     given: dict[str, Any] = found["with"]
     return given
 
 
 def bash(script: str, folder: Path, **environment: str) -> str:
-    """Runs a script as a job does."""
+    """Runs a script like a job."""
     call = ["bash", "-eo", "pipefail", "-c", script]
     done = subprocess.run(call, cwd=folder, env={**os.environ, **environment}, capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"{script}\n{done.stdout}\n{done.stderr}"
@@ -48,7 +48,7 @@ def bash(script: str, folder: Path, **environment: str) -> str:
 
 @pytest.fixture(scope="module")
 def path(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """A PATH with a Python of its own in front, in which nothing is installed."""
+    """Returns a PATH that starts with an empty Python environment."""
     environment = tmp_path_factory.mktemp("python") / "environment"
     subprocess.run([sys.executable, "-m", "venv", environment], check=True)
     return os.pathsep.join([str(environment / "bin"), os.environ["PATH"]])
@@ -63,7 +63,7 @@ def test_a_release_packs_the_page_tries_the_wheels_and_publishes_both(tmp_path: 
     (checkout / "dist" / "index.html").write_text("the page")
     (checkout / "dist" / "assets" / "page.wasm").write_bytes(b"\0asm")
     build, pack = [step["run"] for step in job("page") if "run" in step]
-    # Its place is taken by the folder above: the check `build` runs it.
+    # The folder above replaces this step, which the check `build` runs.
     assert build == "cargo xtask build"
     bash(pack, checkout)
     page = of_action(job("page"), "actions/upload-artifact")
@@ -91,7 +91,7 @@ def test_a_release_packs_the_page_tries_the_wheels_and_publishes_both(tmp_path: 
     for target in ("x86_64", "aarch64"):
         folder = artifacts / kept["name"].replace("${{ matrix.target }}", target)
         shutil.copytree(machine / kept["path"], folder)
-        # Wheels of other machines have other names.
+        # Wheels for other machines have other names.
         (folder / WHEEL.name).rename(folder / f"{target}-{WHEEL.name}")
 
     publish = job("publish")
@@ -99,7 +99,7 @@ def test_a_release_packs_the_page_tries_the_wheels_and_publishes_both(tmp_path: 
     bash(gather, tmp_path)
     published = {wheel.name for wheel in (tmp_path / of_action(publish, "pypa/gh-action-pypi-publish")["packages-dir"]).iterdir()}
     assert published == {f"x86_64-{WHEEL.name}", f"aarch64-{WHEEL.name}"}
-    # It prints what it is asked for.
+    # Prints what it is asked to install.
     tools = tmp_path / "tools"
     tools.mkdir()
     (tools / "gh").write_text('#!/bin/sh\nprintf "%s\\n" "$@"\n')
@@ -117,7 +117,7 @@ def test_the_action_installs_the_tool_and_compares(tmp_path: Path, path: str) ->
     folder.mkdir()
     environment = {
         "PATH": path,
-        # In place of PyPI.
+        # Replaces PyPI.
         "PIP_NO_INDEX": "1",
         "PIP_FIND_LINKS": str(WHEEL.parent),
         "VERSION": WHEEL.name.split("-")[1],

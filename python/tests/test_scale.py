@@ -30,7 +30,7 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "bench.py").write_text(BENCH)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("PYTHONPATH", os.environ.get("CROSSPROF_PACKAGE", str(Path(__file__).parent.parent)))
-    # A flag of the user's stays, a number of devices does not.
+    # A user's own flag is kept, but not one for the number of devices.
     monkeypatch.setenv("XLA_FLAGS", "--xla_force_host_platform_device_count=5 --xla_cpu_enable_fast_math=false")
     return tmp_path / "bench.py"
 
@@ -45,13 +45,13 @@ def test_each_number_of_devices_is_a_run_of_its_own(bench: Path, capfd: pytest.C
         assert step_numbers(next(session.glob("*.xplane.pb"))) == [5, 6]
     assert not (bench.parent / "elsewhere").exists()
     assert "crossprof compare scaling/1_devices scaling/4_devices\n" in capfd.readouterr().out
-    # The whole tree is a scaling study; its batch is that of each run.
+    # The whole folder is a scaling study. The batch size is that of each run.
     compared = subprocess.run([sys.executable, "-m", "crossprof", "compare", "scaling", "--format", "json"], capture_output=True, text=True, check=True)
     comparison = json.loads(compared.stdout)
     assert comparison["kind"] == "scaling" and comparison["scaling"]["mode_source"] == "batch_size"
     assert [run["name"] for run in comparison["runs"]] == ["1_devices", "4_devices"]
     assert [point["devices"] for point in comparison["scaling"]["points"]] == [1, 4]
-    # What is there is kept.
+    # Existing captures are kept.
     assert _scale.main(["-n", "1", "--platform", "cpu", "--output", "scaling", "--", sys.executable, str(bench)]) == 2
     assert "exists already" in capfd.readouterr().err
 

@@ -1,4 +1,4 @@
-"""Secrets and home folders stay out of what is shared."""
+"""Secrets and home folders do not get into shared files."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ WORDS = ["--wandb_api_key=SECRET123", "--token", "SECRET123", "--lr", "0.125", "
 
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
-    """A home folder with a program in it."""
+    """Returns a home folder with a program in it."""
     folder = tmp_path / "jo"
     folder.mkdir()
     return folder
 
 
 def captured(home: Path, argv: str) -> Path:
-    """Runs the program with secrets in its arguments; returns the folder of the capture."""
+    """Runs the program with secrets in its arguments. Returns the folder of the capture."""
     (home / "train.py").write_text(PRELUDE + PROGRAM.replace("ARGV", argv))
     package = os.environ.get("CROSSPROF_PACKAGE", str(Path(__file__).parent.parent))
     words = [sys.executable, str(home / "train.py"), str(home / "profiles"), *WORDS]
@@ -66,7 +66,7 @@ def test_a_report_of_an_old_sidecar_holds_no_value_and_no_home(home: Path, tmp_p
     (xplane,) = session.glob("*.xplane.pb")
     old = tmp_path / "old"
     old.mkdir()
-    # A trace JSON has no sidecar inside.
+    # A trace JSON has no embedded sidecar.
     (trace_json,) = session.glob("*.trace.json.gz")
     (old / "vm.trace.json.gz").write_bytes(trace_json.read_bytes())
     argv = ["/home/jo/train.py", "--config=/home/jo/c.yaml", *WORDS]
@@ -75,7 +75,7 @@ def test_a_report_of_an_old_sidecar_holds_no_value_and_no_home(home: Path, tmp_p
     shown = profile.report["metadata"]["environment"]["argv"]
     assert shown == "~/train.py --config=*** --wandb_api_key=*** --token *** --lr *** *** HF_TOKEN=***"
     assert "SECRET123" not in profile.html() and "/home/jo" not in profile.html()
-    # The source lines of ops are those of a home folder, too.
+    # The source lines of ops are in the home folder too.
     (tmp_path / "new").mkdir()
     data = xplane.read_bytes()
     assert str(home).encode() in data

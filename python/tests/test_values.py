@@ -1,4 +1,4 @@
-"""Profiles and tables as values: pickled, cut, and with the same types for every run."""
+"""Profiles and tables as values: pickled, sliced, and with the same types for every run."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_profiles_and_tables_go_to_other_processes(tmp_path: Path) -> None:
     again = pickle.loads(packed)
     assert again.report == profile.report and again.paths == profile.paths and again.name == profile.name
     assert again.table("ops") == profile.table("ops")
-    # Another file under that name is not the run that was pickled: what its report holds is left.
+    # The file was replaced, so the pickled run falls back to its report.
     shutil.copy(GPU, file)
     changed = pickle.loads(packed)
     assert changed.report == profile.report
@@ -66,7 +66,7 @@ def test_profiles_and_tables_go_to_other_processes(tmp_path: Path) -> None:
 
 
 def runs() -> list[crossprof.Profile]:
-    """Runs of every kind: a TPU, a GPU, a CPU, hosts alone, a program without memory, a report."""
+    """Returns runs of every kind: a TPU, a GPU, a CPU, only hosts, a program without memory data, a report."""
     paths = [TPU, GPU, *(path for path in sorted(DATA.iterdir()) if path.is_dir() and path.name.startswith(("jax-", "host-only", "out-of")))]
     found: list[crossprof.Profile] = []
     for path in paths:
@@ -144,7 +144,7 @@ SCRIPT = """
 
 
 def mypy(script: Path) -> str:
-    """What mypy says of a script that uses the package as it is installed."""
+    """Returns mypy's output for a script that uses the installed package."""
     call = [sys.executable, "-m", "mypy", "--strict", "--no-incremental", "--cache-dir", "/dev/null", str(script)]
     done = subprocess.run(call, capture_output=True, text=True, check=False, cwd=script.parent)
     return done.stdout + done.stderr

@@ -1,29 +1,30 @@
-//! What a bound calls `baseline`: the number of one run, or the median of a group of runs.
+//! The value of `baseline` in a bound: the number of one run, or the median of a group of runs.
 
 use serde_json::Value;
 
-/// A baseline so large that its multiple is not a number any more.
-pub(super) const UNBOUNDED: &str = "The bound that follows from the baseline is no finite number.";
+/// Message for a baseline so large that its multiple overflows.
+pub(super) const UNBOUNDED: &str = "The bound that follows from the baseline is not a finite number.";
 
-/// The baseline's number.
+/// A number of the baseline, over all of its runs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Reference {
-    /// Number of the only run, or the median of several: of an even number of runs the mean of the middle two.
+    /// Number of the only run, or the median of several runs. For an even number of runs, the mean of the middle two.
     pub median: f64,
-    /// The least of the runs.
+    /// Smallest number among the runs.
     pub least: f64,
-    /// The largest of the runs.
+    /// Largest number among the runs.
     pub most: f64,
-    /// Runs of the baseline.
+    /// Number of baseline runs.
     pub runs: usize,
 }
 
 impl Reference {
-    /// The reference of `number` over the runs of a baseline.
+    /// Computes the reference of `number` over the runs of a baseline.
     ///
     /// # Errors
     ///
-    /// No runs, or why one of them lacks its number: a median over the others would be of another group.
+    /// Fails if there are no runs, or if one of them lacks the number: a median over the others would describe a different
+    /// group.
     pub(super) fn of<T>(baselines: &[T], number: impl Fn(&T) -> Result<f64, String>) -> Result<Reference, String> {
         let mut numbers = baselines.iter().map(number).collect::<Result<Vec<f64>, String>>()?;
         numbers.sort_by(f64::total_cmp);
@@ -40,15 +41,15 @@ impl Reference {
     }
 }
 
-/// What was said of a run, said of the baseline.
+/// Rewrites a message about a run as a message about the baseline.
 pub(super) fn of_baseline(reason: &str) -> String {
     match reason.strip_prefix("This run ") {
         Some(rest) => format!("The baseline {rest}"),
-        None => format!("Of the baseline: {reason}"),
+        None => format!("Baseline: {reason}"),
     }
 }
 
-/// Whether the profile comes from a tool that looked for no findings.
+/// Returns true if another tool wrote the profile. Such a tool did not look for findings.
 pub(super) fn is_imported(profile: &Value) -> bool {
     profile.pointer("/metadata/source_format").and_then(Value::as_str) == Some("unified_profile")
 }

@@ -1,7 +1,7 @@
-//! The fields that a profile can have, as its JSON Schema lists them: which paths exist, and what stands there.
+//! The fields that a profile can have, from its JSON Schema: which paths exist, and what they lead to.
 //!
-//! A path that the schema does not know is a mistake in the rule; one that it knows and a run lacks was not measured. Hence the
-//! schema is asked, and no profile.
+//! A path that is not in the schema is a mistake in the rule. A path that is in the schema but not in a run was not
+//! measured. Therefore paths are checked against the schema, not against a profile.
 
 use serde_json::Value;
 
@@ -10,49 +10,49 @@ use super::path::{Path, PathPart};
 use super::suggest;
 use super::unit::{self, Unit};
 
-/// References that are followed at most: the profile's schema nests seven deep.
+/// Maximum number of references to follow. The profile's schema nests seven deep.
 const DEPTH: usize = 32;
-/// Names in a message at most.
+/// Maximum number of names in a message.
 const LISTED: usize = 12;
 
-/// What stands at a place of the profile.
+/// A place of the profile, as the schema describes it.
 #[derive(Clone, Debug)]
 enum Node {
     Number,
-    /// A text: one of these words, or any where there are none.
+    /// Text: one of these words, or any text if the list is empty.
     Text(Vec<String>),
     Flag,
     List(Box<Node>),
     Map(Box<Node>),
-    /// Fields by name.
+    /// Fields, with their names.
     Section(Vec<(String, Node)>),
 }
 
-/// Where a path leads.
+/// The place that a path leads to.
 struct PathEnd<'a> {
     node: &'a Node,
-    /// Unit as the name of the last field states it.
+    /// Unit, from the name of the last field.
     unit: Option<Unit>,
-    /// Whether the path leads to an entry of a list or the value of a key of a map.
+    /// True if the path leads to an entry of a list or to the value of a key of a map.
     is_entry: bool,
 }
 
-/// All paths of the profile.
+/// Contains all paths of the profile.
 #[derive(Clone, Debug)]
 pub struct Catalogue {
     root: Node,
 }
 
 impl Catalogue {
-    /// The catalogue of the unified profile.
+    /// Returns the catalogue of the unified profile.
     pub fn of_profile() -> Catalogue {
-        // A schema that is no JSON would know no path; a test looks.
+        // If the schema were not valid JSON, no path would exist. A test covers this.
         let schema = serde_json::from_str(view::export::json::schema()).unwrap_or_default();
         Catalogue { root: node(&schema, &schema, 0) }
     }
 
-    /// Says which words a text can be, where the schema does not: the names of rules as `findings[*].id`. A path that leads to no
-    /// text changes nothing.
+    /// Sets the words that a text can be, if the schema does not list them: for example the names of rules in
+    /// `findings[*].id`. Does nothing if the path leads to no text.
     pub fn set_words(&mut self, path: &Path, words: &[&str]) {
         let mut place = &mut self.root;
         for part in &path.parts {
@@ -72,18 +72,18 @@ impl Catalogue {
         }
     }
 
-    /// Every path to a number, with `[*]` for lists and `*` for maps, in the order of the schema.
+    /// Returns all paths that lead to a number, with `[*]` for lists and `*` for maps, in the order of the schema.
     pub fn numbers(&self) -> Vec<Path> {
         let mut found = Vec::new();
         collect(&self.root, &Path::default(), &mut found);
         found
     }
 
-    /// The unit of the number at `path`, as the name of its field states it.
+    /// Returns the unit of the number at `path`, as the name of its field states it.
     ///
     /// # Errors
     ///
-    /// A path that no profile has, or that leads to something else than a number; with similar paths.
+    /// Fails if no profile has this path, or if it does not lead to a number. The error suggests similar paths.
     pub fn check_number(&self, path: &Path) -> Result<Option<Unit>, RuleError> {
         let place = self.follow(path, &self.numbers())?;
         let (what, below) = match place.node {
@@ -110,11 +110,11 @@ impl Catalogue {
         Err(RuleError::new(path.whole_span(), message))
     }
 
-    /// The path of the entries that `path` counts: a list or a map alone stands for all of them.
+    /// Returns the path of the entries that `path` counts. A list or map on its own stands for all of its entries.
     ///
     /// # Errors
     ///
-    /// A path that no profile has, or that leads to nothing that can be counted; with similar paths.
+    /// Fails if no profile has this path, or if its target cannot be counted. The error suggests similar paths.
     pub fn check_entries(&self, path: &Path) -> Result<Path, RuleError> {
         let place = self.follow(path, &lists(&self.root))?;
         match place.node {
@@ -128,7 +128,7 @@ impl Catalogue {
         }
     }
 
-    /// Where a path leads; `known` are the paths that may have been meant by a wrong one.
+    /// Follows a path. If it is wrong, `known` provides the paths to suggest.
     fn follow(&self, path: &Path, known: &[Path]) -> Result<PathEnd<'_>, RuleError> {
         let mut place = PathEnd { node: &self.root, unit: None, is_entry: false };
         for (index, part) in path.parts.iter().enumerate() {
@@ -161,7 +161,7 @@ impl Catalogue {
                     return Err(wrong(with_suggestions(message, &suggest::paths(path, known))));
                 }
                 (Node::Section(_) | Node::Map(_), _) => {
-                    return Err(wrong(format!("{} is no list: write a dot and a name.", before())));
+                    return Err(wrong(format!("{} is not a list: write a dot and a name.", before())));
                 }
                 (Node::Number | Node::Text(_) | Node::Flag, _) => {
                     let message = format!("{} is one value: nothing is below it.", before());
@@ -174,7 +174,7 @@ impl Catalogue {
     }
 }
 
-/// `findings.warning` names a severity where a field is expected: the entries that it may mean.
+/// Returns the entries that the user may have meant if a path such as `findings.warning` has a severity in place of a field.
 fn chosen_by_word(entry: &Node, part: &PathPart) -> Option<Path> {
     let (Node::Section(fields), PathPart::Key(word)) = (entry, part) else { return None };
     let is_one = |node: &Node| matches!(node, Node::Text(words) if words.contains(word));
@@ -191,7 +191,7 @@ fn unknown(path: &Path, known: &[Path]) -> RuleError {
     RuleError::new(path.whole_span(), message)
 }
 
-/// A sentence and what may have been meant.
+/// Adds suggestions to a message.
 pub(super) fn with_suggestions(message: String, similar: &[String]) -> String {
     match similar {
         [] => message,
@@ -200,7 +200,7 @@ pub(super) fn with_suggestions(message: String, similar: &[String]) -> String {
     }
 }
 
-/// What is wrong with `[key=values]` for a list of such entries.
+/// Checks that `[key=values]` fits a list of such entries, and explains why if not.
 fn check_selector(entry: &Node, key: &str, values: &[String]) -> Result<(), String> {
     let Node::Section(fields) = entry else {
         return Err("The entries of this list have no fields: write their number or *.".to_owned());
@@ -212,7 +212,7 @@ fn check_selector(entry: &Node, key: &str, values: &[String]) -> Result<(), Stri
         return Err(with_suggestions(message, &suggest::words(key, &names)));
     };
     if !is_value(field) {
-        return Err(format!("{key} is no single value, so it cannot choose entries."));
+        return Err(format!("{key} is not a single value, so it cannot select entries."));
     }
     if let Node::Text(words) = field
         && !words.is_empty()
@@ -230,7 +230,7 @@ fn is_value(node: &Node) -> bool {
     matches!(node, Node::Number | Node::Text(_) | Node::Flag)
 }
 
-/// Adds the paths of all numbers at and below a node.
+/// Adds the paths of all numbers at and below a node to `found`.
 fn collect(node: &Node, path: &Path, found: &mut Vec<Path>) {
     match node {
         Node::Number => found.push(path.clone()),
@@ -245,7 +245,7 @@ fn collect(node: &Node, path: &Path, found: &mut Vec<Path>) {
     }
 }
 
-/// The paths of all lists.
+/// Returns the paths of all lists.
 fn lists(root: &Node) -> Vec<Path> {
     let mut found = Vec::new();
     let mut open = vec![(root, Path::default())];
@@ -265,7 +265,7 @@ fn lists(root: &Node) -> Vec<Path> {
     found
 }
 
-/// What a part of the schema describes.
+/// Converts a part of the schema to a node.
 fn node(schema: &Value, root: &Value, depth: usize) -> Node {
     if depth > DEPTH {
         return Node::Text(Vec::new());

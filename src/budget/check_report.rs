@@ -1,11 +1,12 @@
-//! The result of a check: what `--format json` writes and everything else is made from. docs/budgets.md describes it.
+//! The result of a check. `--format json` writes it, and all other formats are rendered from it. docs/budgets.md describes
+//! it.
 
 use serde::Serialize;
 
 /// Version of the JSON document.
 pub const VERSION: &str = "1.1.0";
 
-/// Whether a limit holds.
+/// Outcome of a limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Status {
@@ -13,14 +14,14 @@ pub enum Status {
     Pass,
     /// The limit does not hold.
     Fail,
-    /// The run, or the baseline, does not have the number, and the limit is not optional: this counts as a failure.
+    /// The run or the baseline lacks the number, and the limit is not optional. Counts as a failure.
     Missing,
-    /// The run, or the baseline, does not have the number, and the limit is optional: this counts as nothing.
+    /// The run or the baseline lacks the number, and the limit is optional. Does not count.
     Skipped,
 }
 
 impl Status {
-    /// The document's spelling.
+    /// Returns the spelling used in the document.
     pub fn label(self) -> &'static str {
         match self {
             Status::Pass => "pass",
@@ -30,127 +31,127 @@ impl Status {
         }
     }
 
-    /// Whether the check fails because of this status.
+    /// Returns true if this status makes the check fail.
     pub fn is_failure(self) -> bool {
         matches!(self, Status::Fail | Status::Missing)
     }
 }
 
-/// What became of one limit.
+/// Result of one limit.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LimitReport {
-    /// The rule as it was written.
+    /// The rule as written.
     pub rule: String,
-    /// What the budget calls it.
+    /// Name of the limit in the budget.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Why the limit is there, in the budget's words.
+    /// Reason for the limit, as written in the budget.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
-    /// Whether the limit holds.
+    /// Outcome of the limit.
     pub status: Status,
-    /// The path of `value`: where the rule leads to several numbers, of the one that is worst. Absent for counts.
+    /// Path of `value`. If the rule leads to several numbers, the path of the worst one. Absent for counts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
-    /// The unit of `value`, `bound` and `baseline`; absent for numbers without one.
+    /// Unit of `value`, `bound` and `baseline`. Absent for numbers without a unit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unit: Option<String>,
-    /// The run's number.
+    /// The run's number, in `unit`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value: Option<f64>,
-    /// How the value has to stand to the bound: `<`, `<=`, `>`, `>=`, `==`, `!=`.
+    /// Required relation of the value to the bound: `<`, `<=`, `>`, `>=`, `==`, `!=`.
     pub relation: String,
-    /// The bound as a number; absent where the baseline lacks what it needs.
+    /// The bound as a number. Absent if the baseline lacks the number that the bound needs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bound: Option<f64>,
-    /// The baseline's number, where the bound looks at it; of several runs the median.
+    /// The baseline's number, if the bound refers to it. The median if the baseline has several runs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub baseline: Option<f64>,
-    /// The least number of the baseline's runs, where there are several. Added in 1.1.0.
+    /// Smallest number among the baseline's runs, if there are several. Added in 1.1.0.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub baseline_least: Option<f64>,
-    /// The largest number of the baseline's runs, where there are several. Added in 1.1.0.
+    /// Largest number among the baseline's runs, if there are several. Added in 1.1.0.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub baseline_most: Option<f64>,
-    /// How far the value is on the right side of the bound, in percent of it; negative where it is on the wrong side. Absent where
-    /// the bound is 0 and for `!=`.
+    /// Distance of the value from the bound, in percent of the bound. Negative if the limit fails. Absent if the bound is 0,
+    /// and for `!=`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub margin_percent: Option<f64>,
-    /// Numbers that the rule leads to and that were compared.
+    /// Number of compared values that the rule leads to.
     pub matches: u64,
-    /// Whether an absent number does not fail the limit.
+    /// True if an absent number does not fail the limit.
     pub optional: bool,
-    /// What happened, as a sentence.
+    /// Result as a sentence.
     pub message: String,
 }
 
 impl LimitReport {
-    /// What the limit is called: its name, else the rule.
+    /// Returns the title of the limit: its name, or the rule if it has no name.
     pub fn title(&self) -> &str {
         self.name.as_deref().unwrap_or(&self.rule)
     }
 }
 
-/// A profile that took part.
+/// A profile that took part in the check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct RunName {
-    /// Name of the run.
+    /// Name of the run, unique within the check.
     pub run_name: String,
-    /// File that the run was read from; the main one where there are several.
+    /// File that the run was read from. The main file if there are several.
     pub file: String,
 }
 
-/// What became of one run.
+/// Result of one run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RunReport {
-    /// The run.
+    /// Name and file of the run.
     #[serde(flatten)]
     pub run: RunName,
-    /// The run of the baseline, where that is one; absent where no limit looks at a baseline.
+    /// The baseline run, if there is exactly one. Absent if no limit uses a baseline.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub baseline: Option<RunName>,
-    /// The runs of the baseline, where there are several: the baseline is the median of them. Added in 1.1.0.
+    /// The baseline runs, if there are several: the baseline is their median. Added in 1.1.0.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub baseline_group: Vec<RunName>,
-    /// Whether no limit fails.
+    /// True if no limit fails.
     pub holds: bool,
     /// The limits, in the order of the budget.
     pub limits: Vec<LimitReport>,
 }
 
-/// Limits by what became of them.
+/// Number of limits by outcome.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {
     /// Number of limits that hold.
     pub pass: u64,
     /// Number of limits that do not hold.
     pub fail: u64,
-    /// Number of limits whose number is absent.
+    /// Number of required limits whose number is absent.
     pub missing: u64,
     /// Number of optional limits whose number is absent.
     pub skipped: u64,
 }
 
-/// The result of a check.
+/// Result of a check.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct CheckReport {
-    /// Version of this document.
+    /// Version of this document, [`VERSION`].
     pub check_version: String,
     /// Program and version that wrote the report.
     pub generator: String,
-    /// File of the budget, as it was given.
+    /// Path of the budget, as given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub budget: Option<String>,
-    /// No limit of any run fails.
+    /// True if no limit of any run fails.
     pub holds: bool,
-    /// The limits of all runs.
+    /// Limits of all runs, by outcome.
     pub counts: Counts,
-    /// The runs, in the order in which they were given.
+    /// The runs, in the order given.
     pub runs: Vec<RunReport>,
 }
 
 impl RunReport {
-    /// What became of a run that was compared with these ones.
+    /// Creates the result of a run that was compared with `baselines`.
     pub fn new(run: RunName, baselines: Vec<RunName>, limits: Vec<LimitReport>) -> RunReport {
         let holds = !limits.iter().any(|limit| limit.status.is_failure());
         let (baseline, baseline_group) = match <[RunName; 1]>::try_from(baselines) {
@@ -162,7 +163,7 @@ impl RunReport {
 }
 
 impl CheckReport {
-    /// The result of these runs.
+    /// Creates the result of a check from its runs.
     pub fn new(budget: Option<String>, runs: Vec<RunReport>) -> CheckReport {
         let counts = counts(runs.iter().flat_map(|run| &run.limits));
         let holds = counts.fail == 0 && counts.missing == 0;
@@ -170,16 +171,16 @@ impl CheckReport {
         CheckReport { check_version: VERSION.to_owned(), generator, budget, holds, counts, runs }
     }
 
-    /// The document, indented, with a newline at its end.
+    /// Returns the document as indented JSON with a trailing newline.
     pub fn to_json(&self) -> String {
-        // Only a map with keys that are not strings could fail here, and there is none.
+        // Serialization fails only for maps with keys that are not strings, and there are none.
         let mut text = serde_json::to_string_pretty(self).unwrap_or_default();
         text.push('\n');
         text
     }
 }
 
-/// Limits by what became of them.
+/// Counts limits by outcome.
 pub(super) fn counts<'a>(limits: impl Iterator<Item = &'a LimitReport>) -> Counts {
     let mut counts = Counts::default();
     for limit in limits {

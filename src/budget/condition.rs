@@ -6,7 +6,7 @@
 //!           | "unstable"
 //! ```
 //!
-//! Budgets say what has to hold and use the same words the other way round: `slower <= 3 %`.
+//! A budget states what must hold, so it uses the same words the other way round: `slower <= 3 %`.
 
 use std::ops::Range;
 
@@ -22,7 +22,7 @@ use report::{Finding, FindingSeverity, UnifiedProfile};
 /// A condition of each run against the baseline.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Condition {
-    /// The condition as it was written, for people.
+    /// The condition as written, for messages.
     pub text: String,
     test: Test,
 }
@@ -34,16 +34,16 @@ enum Test {
     Unstable,
 }
 
-/// What became of a condition for one run.
+/// Result of a condition for one run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConditionReport {
-    /// Whether the condition is met, or cannot be checked: a gate that nobody could have passed must not stand open.
+    /// True if the condition is met or cannot be checked: a check that cannot run must not pass.
     pub is_met: bool,
-    /// What happened, as a sentence.
+    /// Result as a sentence.
     pub message: String,
 }
 
-/// The severities that a condition can name, with the least severity that counts.
+/// Severities that a condition can name, each with the lowest severity that counts.
 const SEVERITIES: [(&str, FindingSeverity); 2] =
     [("warning", FindingSeverity::Warning), ("critical", FindingSeverity::Critical)];
 
@@ -56,7 +56,7 @@ impl Condition {
     ///
     /// # Errors
     ///
-    /// Text that is none, with the place.
+    /// Fails if the text is not a condition. The error contains the position.
     pub fn parse(text: &str) -> Result<Condition, RuleError> {
         let mut cursor = Cursor::new(text);
         cursor.skip_space();
@@ -69,7 +69,7 @@ impl Condition {
         }
     }
 
-    /// Every run but the baseline, in their order.
+    /// Judges every run except the baseline, in order.
     pub fn judge(&self, comparison: &Comparison, subjects: &[Subject]) -> Vec<ConditionReport> {
         let baseline = subjects.get(comparison.baseline as usize);
         let others = comparison.step_time.iter().filter_map(|it| Some((it, subjects.get(it.run as usize)?)));
@@ -101,7 +101,7 @@ fn unknown(reason: String) -> ConditionReport {
     ConditionReport { is_met: true, message: format!("it cannot be checked, since {reason}.") }
 }
 
-/// Whether the run has findings that the baseline lacks, and which.
+/// Reports the findings that the run has and the baseline lacks.
 fn new_findings(
     [subject, baseline]: [&Subject; 2],
     [ours, theirs]: [&str; 2],
@@ -119,7 +119,7 @@ fn new_findings(
     }
 }
 
-/// Whether this rule was looked at: not where it lacked its input, and not by other tools.
+/// Returns true if this rule was checked. False if it lacked input, or if another tool wrote the profile.
 fn has_checked(profile: &UnifiedProfile, id: &str) -> bool {
     let is_unchecked = profile.findings.iter().any(|it| it.id == id && it.severity == FindingSeverity::NotChecked);
     let is_imported =
@@ -134,7 +134,7 @@ fn read(cursor: &mut Cursor<'_>) -> Result<Test, RuleError> {
         let at = cursor.ahead();
         let relation = read_relation(cursor)?;
         if !matches!(relation, Relation::Above | Relation::AtLeast) {
-            let message = format!("A condition says what fails: write {of} > 3 %.");
+            let message = format!("A condition states what fails: write {of} > 3 %.");
             return Err(RuleError::new(at, message));
         }
         cursor.skip_space();
@@ -159,7 +159,7 @@ fn read(cursor: &mut Cursor<'_>) -> Result<Test, RuleError> {
     Err(RuleError::new(span, with_suggestions(message, &similar)))
 }
 
-/// A percentage, with or without its sign.
+/// Reads a percentage, with or without `%`.
 fn read_percent(cursor: &mut Cursor<'_>) -> Result<f64, RuleError> {
     let start = cursor.at();
     let wrong = |cursor: &Cursor<'_>| RuleError::new(start..cursor.at(), "A percentage is expected here, such as 3 %.");
@@ -170,7 +170,7 @@ fn read_percent(cursor: &mut Cursor<'_>) -> Result<f64, RuleError> {
     }
 }
 
-/// What to write instead of words that are no condition.
+/// Explains what to write in place of words that are not a condition.
 fn no_condition(cursor: Cursor<'_>) -> RuleError {
     let (word, span) = word(cursor);
     if word.is_empty() {

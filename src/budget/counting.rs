@@ -1,4 +1,4 @@
-//! How many entries a path leads to, and which findings are new against a baseline.
+//! Counts the entries that a path leads to, and the findings that are new compared with a baseline.
 
 use serde_json::Value;
 
@@ -8,10 +8,11 @@ use super::lookup::{self, Hit, Reached};
 use super::measured::Measured;
 use super::path::{Path, PathPart};
 
-/// What was compared, and why something could not be.
+/// The compared numbers, and the reasons why others could not be compared.
 type Outcome = (Vec<Measured>, Vec<String>);
 
-/// How many there are, which is one number; an absent list is an empty one, unless what it would list was not looked at.
+/// Counts all entries of a path, which gives one number. An absent list counts as empty, unless its content was not
+/// measured.
 pub(super) fn all(limit: &Limit, path: &Path, profile: &Value, baselines: &[&Value]) -> Outcome {
     let none = |reason: String| (Vec::new(), vec![reason]);
     let (value, counted) = match entries(profile, path) {
@@ -32,8 +33,8 @@ pub(super) fn all(limit: &Limit, path: &Path, profile: &Value, baselines: &[&Val
     }
 }
 
-/// How many findings the path leads to in the run and in no run of the baseline, distinguished by their rules. A rule that fires and
-/// that no run of the baseline could check may be new or old.
+/// Counts the findings at the path that the run has and no baseline run has, by rule. A rule that fires now is unknown, not
+/// new, if no baseline run could check it.
 pub(super) fn new(limit: &Limit, path: &Path, profile: &Value, baselines: &[&Value]) -> Outcome {
     let none = |reason: String| (Vec::new(), vec![reason]);
     if baselines.is_empty() {
@@ -60,7 +61,7 @@ pub(super) fn new(limit: &Limit, path: &Path, profile: &Value, baselines: &[&Val
     }
 }
 
-/// Whether this rule could be checked in a profile.
+/// Returns true if this rule could be checked in a profile.
 fn has_checked(profile: &Value, id: &str) -> bool {
     let text = |entry: &'_ Value, key: &str| entry.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
     match profile.get("findings").and_then(Value::as_array) {
@@ -69,13 +70,13 @@ fn has_checked(profile: &Value, id: &str) -> bool {
     }
 }
 
-/// How many entries `path` leads to, and what they are called.
+/// Returns the number of entries that `path` leads to, and their names.
 ///
 /// # Errors
 ///
-/// The reason why that is not known.
+/// Fails with the reason if the number is unknown.
 fn entries(profile: &Value, path: &Path) -> Result<(f64, Vec<String>), String> {
-    // Our own profiles leave empty lists out; those of other tools never had them.
+    // crossprof's own profiles leave out empty lists. Other tools' profiles never had these lists.
     let first = path.parts.first();
     if let Some(PathPart::Key(list)) = first
         && is_imported(profile)
@@ -86,7 +87,7 @@ fn entries(profile: &Value, path: &Path) -> Result<(f64, Vec<String>), String> {
     }
     let is_findings = first == Some(&PathPart::Key("findings".to_owned()));
     let Reached { mut hits, lacks } = lookup::find(profile, path);
-    // An empty list is left out of a profile, so an absent one, or an absent entry, is none. An absent section was not measured.
+    // Profiles leave out empty lists, so an absent list or entry counts as zero. An absent section was not measured.
     let is_none = |depth: usize| {
         let chooses = |part: Option<&PathPart>| part.is_some_and(|part| !matches!(part, PathPart::Key(_)));
         depth == path.parts.len() || chooses(path.parts.get(depth)) || chooses(path.parts.get(depth.wrapping_sub(1)))
@@ -100,11 +101,11 @@ fn entries(profile: &Value, path: &Path) -> Result<(f64, Vec<String>), String> {
     Ok((hits.len() as f64, hits.iter().filter_map(|hit| lookup::name_of(hit.value)).collect()))
 }
 
-/// Takes away the rules that were not checked, since they say nothing about the run.
+/// Removes rules that were not checked, because they say nothing about the run.
 ///
 /// # Errors
 ///
-/// Why a rule that the path names was not checked.
+/// Fails with the reason if the path names a rule that was not checked.
 fn only_checked(path: &Path, hits: &mut Vec<Hit<'_>>) -> Result<(), String> {
     let chosen_by = path.parts.iter().find_map(|part| match part {
         PathPart::Where { key, .. } => Some(key.as_str()),

@@ -1,23 +1,23 @@
-//! Reads the text of a rule from left to right and remembers where it is.
+//! Reads the text of a rule from left to right and tracks the position.
 
 use std::ops::Range;
 
-/// What is wrong with a rule, and where.
+/// A problem in a rule, with its position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RuleError {
-    /// The part of the rule's text that it is about, in bytes; empty at the end of the text where something lacks.
+    /// Byte range of the problem in the rule's text. Empty, at the end of the text, if something is missing.
     pub span: Range<usize>,
-    /// What is wrong and what to write instead, as a sentence.
+    /// The problem and how to fix it, as a sentence.
     pub message: String,
 }
 
 impl RuleError {
-    /// A problem with `span`.
+    /// Creates an error for `span`.
     pub fn new(span: Range<usize>, message: impl Into<String>) -> RuleError {
         RuleError { span, message: message.into() }
     }
 
-    /// The error in another text, in which this one begins `bytes` later.
+    /// Shifts the error by `bytes`, for a text in which the rule begins that much later.
     pub fn moved(self, bytes: usize) -> RuleError {
         let span = self.span.start.saturating_add(bytes)..self.span.end.saturating_add(bytes);
         RuleError { span, ..self }
@@ -32,7 +32,7 @@ impl std::fmt::Display for RuleError {
 
 impl std::error::Error for RuleError {}
 
-/// A place in a text.
+/// A position in a text.
 #[derive(Clone, Debug)]
 pub(super) struct Cursor<'a> {
     text: &'a str,
@@ -44,12 +44,12 @@ impl<'a> Cursor<'a> {
         Cursor { text, at: 0 }
     }
 
-    /// Bytes before this place.
+    /// Returns the byte offset of this position.
     pub fn at(&self) -> usize {
         self.at
     }
 
-    /// What is still to be read.
+    /// Returns the text that has not been read yet.
     pub fn rest(&self) -> &'a str {
         self.text.get(self.at..).unwrap_or_default()
     }
@@ -62,14 +62,14 @@ impl<'a> Cursor<'a> {
         self.rest().chars().next()
     }
 
-    /// Takes the next character.
+    /// Consumes the next character.
     pub fn next(&mut self) -> Option<char> {
         let c = self.peek()?;
         self.at += c.len_utf8();
         Some(c)
     }
 
-    /// Takes `expected` where it comes next.
+    /// Consumes `expected` if it comes next.
     pub fn eat(&mut self, expected: &str) -> bool {
         let found = self.rest().starts_with(expected);
         if found {
@@ -78,7 +78,7 @@ impl<'a> Cursor<'a> {
         found
     }
 
-    /// Takes `word` where it comes next and is not the beginning of a longer word.
+    /// Consumes `word` if it comes next and is not the start of a longer word.
     pub fn eat_word(&mut self, word: &str) -> bool {
         let follows = self.rest().strip_prefix(word).and_then(|rest| rest.chars().next());
         let found = self.rest().starts_with(word) && !follows.is_some_and(is_word);
@@ -88,7 +88,7 @@ impl<'a> Cursor<'a> {
         found
     }
 
-    /// Takes what fits.
+    /// Consumes characters while `fits` returns true.
     pub fn take_while(&mut self, fits: impl Fn(char) -> bool) -> &'a str {
         let rest = self.rest();
         let taken = rest.find(|c| !fits(c)).and_then(|end| rest.get(..end)).unwrap_or(rest);
@@ -100,7 +100,7 @@ impl<'a> Cursor<'a> {
         self.take_while(char::is_whitespace);
     }
 
-    /// The next word or character, for messages: what stands there instead of what was expected.
+    /// Returns the range of the next word or character, for messages about unexpected text.
     pub fn ahead(&self) -> Range<usize> {
         let mut probe = self.clone();
         if probe.take_while(is_word).is_empty() {
@@ -109,13 +109,13 @@ impl<'a> Cursor<'a> {
         self.at..probe.at
     }
 
-    /// A problem with what comes next.
+    /// Returns an error for the next word or character.
     pub fn fail<T>(&self, message: impl Into<String>) -> Result<T, RuleError> {
         Err(RuleError::new(self.ahead(), message))
     }
 
-    /// A text in quotation marks: `"..."`, in which a backslash takes the next character as it is, or `'...'`. `None`
-    /// where no quotation mark comes next.
+    /// Reads a quoted text: `"..."`, in which a backslash escapes the next character, or `'...'`. `None` if no quotation
+    /// mark comes next.
     pub fn quoted(&mut self) -> Result<Option<String>, RuleError> {
         let start = self.at;
         let Some(mark @ ('"' | '\'')) = self.peek() else { return Ok(None) };
@@ -127,7 +127,7 @@ impl<'a> Cursor<'a> {
                 Some('\\') if mark == '"' => text.extend(self.next()),
                 Some(c) => text.push(c),
                 None => {
-                    let message = format!("A text begins here and does not end: {mark} is missing.");
+                    let message = format!("This text is not closed: {mark} is missing.");
                     return Err(RuleError::new(start..self.at, message));
                 }
             }
@@ -135,7 +135,7 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// A character of a bare name.
+/// Returns true for a character that a name may have without quotation marks.
 pub(super) fn is_word(c: char) -> bool {
     c.is_alphanumeric() || matches!(c, '_' | '-')
 }

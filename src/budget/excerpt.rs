@@ -1,14 +1,14 @@
-//! A line with the place of a mistake marked below it.
+//! Shows a line with a marker below the position of a mistake.
 
 use std::ops::Range;
 
 /// Longer lines are cut around the mark.
 const MOST_CHARS: usize = 160;
-/// What is shown before the mark of a line that is cut.
+/// Characters shown before the marker if a line is cut.
 const BEFORE: usize = 60;
 
-/// What is shown of `line`, and the marks that stand below its bytes `span`. Control characters are blanks; a tab stays one in
-/// both, so that a mark stands below what it marks.
+/// Returns the visible part of `line`, and markers below its bytes `span`. Control characters become blanks. Tabs are kept
+/// in both lines, so that the markers stay aligned.
 pub fn excerpt(line: &str, span: Range<usize>) -> (String, String) {
     let start = (0..=span.start.min(line.len())).rev().find(|&at| line.is_char_boundary(at)).unwrap_or(0);
     let (before, after) = line.split_at(start);
@@ -36,7 +36,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn marks_stand_below_what_they_mark() {
+    fn marks_are_below_the_marked_text() {
         let of = |line: &str, span| {
             let (text, marks) = excerpt(line, span);
             format!("{text}\n{marks}")
@@ -44,7 +44,7 @@ mod tests {
         assert_eq!(of("\ta é = 1", 3..5), "\ta é = 1\n\t  ^");
         assert_eq!(of("a\u{1b}b", 2..2), "a b\n  ^");
         assert_eq!(of("", 0..7), "\n^");
-        // The middle of a character, and beyond the end.
+        // Spans in the middle of a character and beyond the end.
         assert_eq!(of("éé", 1..4), "éé\n^^");
         assert_eq!(of("ab", 9..12), "ab\n  ^");
     }

@@ -1,4 +1,4 @@
-//! Budgets in TOML. Needs the feature `cli`: the web page reads none.
+//! Budgets in TOML. Needs the feature `cli`, because the web page reads no budgets.
 //!
 //! ```toml
 //! baseline = "main.json"
@@ -10,8 +10,8 @@
 //! why = "Slower than main means a longer night run."
 //! ```
 //!
-//! Every mistake of a file is reported at once, each with its line and column. A key that is not known is one: a limit
-//! with a mistyped `optional` would otherwise mean something else than it says.
+//! Reports all mistakes of a file at once, each with its line and column. Unknown keys are mistakes too: a limit with a
+//! mistyped `optional` would otherwise change its meaning.
 
 use std::ops::Range;
 
@@ -24,46 +24,47 @@ use super::limit::{self, Limit};
 use super::rule::{Bound, Relation, Subject};
 use super::suggest;
 
-/// A budget as its file states it.
+/// A budget as written in its file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct BudgetFile {
-    /// Paths of the profiles to compare with, relative to the folder of the budget: of several the median counts.
+    /// Paths of the profiles to compare with, relative to the budget's folder. With several profiles, the baseline is their
+    /// median.
     pub baselines: Vec<String>,
-    /// Which run of the baseline, where it holds several.
+    /// Name of the baseline run, if the baseline profile contains several.
     pub baseline_run: Option<String>,
-    /// The limits, in the order of the file: those of `limits`, then those of `[[limit]]`.
+    /// The limits: first those of `limits`, then those of `[[limit]]`, in the order of the file.
     pub limits: Vec<Limit>,
 }
 
 /// A mistake in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mistake {
-    /// Line of the mistake, from 1.
+    /// Line of the mistake, starting at 1.
     pub line: u64,
-    /// Column in characters, from 1.
+    /// Column in characters, starting at 1.
     pub column: u64,
-    /// What is wrong, as sentences.
+    /// Description of the mistake, in one or more sentences.
     pub message: String,
-    /// The line, and a second one that marks the place.
+    /// The line, followed by a line that marks the position.
     pub excerpt: String,
 }
 
-/// A text in the file and where its content begins, if it is written there as it is read.
+/// A text of the file, with the position of its content if the file contains it literally.
 struct Text<'a> {
     value: &'a str,
     span: Range<usize>,
-    /// Byte of the file at which `value` stands literally; `None` where escapes stand between.
+    /// Byte offset at which the file contains `value` literally. `None` if the text has escapes.
     content: Option<usize>,
 }
 
 impl BudgetFile {
-    /// Reads a budget and holds its rules against the fields of a profile.
+    /// Reads a budget and checks its rules against the fields of a profile.
     ///
     /// # Errors
     ///
-    /// All mistakes of the file: its syntax, or else every wrong key, rule, path and unit.
+    /// Returns all mistakes of the file: its syntax errors, or else every wrong key, rule, path and unit.
     pub fn parse(text: &str, catalogue: &Catalogue) -> Result<BudgetFile, Vec<Mistake>> {
-        // Not seen by the parser of TOML, and written by some editors.
+        // The TOML parser does not handle the byte order mark that some editors write.
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let table = match DeTable::parse(text) {
             Ok(table) => table,
@@ -126,7 +127,8 @@ impl<'a> Reader<'a> {
         budget
     }
 
-    /// A limit as a table: `rule`, or `path` with `max`, `min` or `absent`; one with both `max` and `min` is two.
+    /// Reads a limit written as a table: `rule`, or `path` with `max`, `min` or `absent`. A table with both `max` and `min`
+    /// gives two limits.
     fn explained(&mut self, table: &'a Table<'a>, span: Range<usize>, limits: &mut Vec<Limit>) {
         let before = self.mistakes.len();
         self.known_keys(table, &["rule", "path", "max", "min", "absent", "name", "why", "optional"]);
@@ -138,7 +140,7 @@ impl<'a> Reader<'a> {
         match (self.string(table, "rule"), self.string(table, "path")) {
             (Some(rule), None) => {
                 if ["max", "min", "absent"].iter().any(|key| table.contains_key(*key)) {
-                    self.wrong(span, "A rule has its bound in itself: max, min and absent go with path.");
+                    self.wrong(span, "A rule contains its own bound: use max, min and absent only with path.");
                     return;
                 }
                 found.extend(self.rule(&rule));
@@ -157,7 +159,7 @@ impl<'a> Reader<'a> {
             limit.why.clone_from(&why);
             limit.optional = optional.unwrap_or(limit.optional);
         }
-        // Of a limit with both, the name alone would not say which one failed.
+        // If a table gives two limits, the name alone does not show which one failed.
         if let ([_, _], Some(name)) = (found.as_slice(), &name) {
             let titles: Vec<String> = found.iter().map(|it| format!("{name} ({})", it.relation.symbol())).collect();
             for (limit, title) in found.iter_mut().zip(titles) {
@@ -167,11 +169,11 @@ impl<'a> Reader<'a> {
         limits.extend(found);
     }
 
-    /// The limits of `path` with `max`, `min` and `absent`; `before` are the mistakes that were found before this table.
+    /// Adds the limits of `path` with `max`, `min` and `absent`. `before` is the number of mistakes found before this table.
     fn bounded(&mut self, table: &'a Table<'a>, path: &Text<'_>, absent: bool, before: usize, found: &mut Vec<Limit>) {
         if absent {
             if ["max", "min"].iter().any(|key| table.contains_key(*key)) {
-                self.wrong(path.span.clone(), "What has to be absent has no max and no min.");
+                self.wrong(path.span.clone(), "A limit with absent = true has neither max nor min.");
                 return;
             }
             let rule =
@@ -185,7 +187,7 @@ impl<'a> Reader<'a> {
             Err(error) => return self.rule_error(path, error),
         };
         let bounds = [("max", Relation::AtMost), ("min", Relation::AtLeast)];
-        // A mistyped key has been reported already.
+        // A mistyped key has already been reported.
         if self.mistakes.len() == before && !bounds.iter().any(|(key, _)| table.contains_key(*key)) {
             self.wrong(path.span.clone(), "This limit has no bound: write max = or min = (or absent = true).");
         }
@@ -209,7 +211,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A bound, which is a number or a text: as the text of a rule.
+    /// Returns a bound as the text of a rule. The file may write it as a number or a text.
     fn bound(&mut self, table: &'a Table<'a>, key: &str) -> Option<(String, Text<'a>)> {
         let value = table.get(key)?;
         let digits = match value.get_ref() {
@@ -240,7 +242,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// Points into the text where it stands literally, else at all of it.
+    /// Reports an error at its position if the file contains the text literally, or else at the whole text.
     fn rule_error(&mut self, text: &Text<'_>, error: RuleError) {
         let span = match text.content {
             Some(content) => {
@@ -275,7 +277,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// One text, or a list of them.
+    /// Reads one text or a list of texts.
     fn paths(&mut self, table: &'a Table<'a>, key: &str) -> Vec<String> {
         let Some(value) = table.get(key) else { return Vec::new() };
         let entries = match value.get_ref() {
@@ -308,13 +310,13 @@ impl<'a> Reader<'a> {
 
     fn located(&self, value: &'a str, span: Range<usize>) -> Text<'a> {
         let written = self.text.get(span.clone()).unwrap_or_default();
-        // Between one or three quotation marks, as it is: escapes would move everything behind them.
+        // The content as it appears between one or three quotation marks. Escapes would shift all later positions.
         let content = written.find(value).filter(|_| !value.is_empty()).map(|offset| span.start + offset);
         Text { value, span, content }
     }
 }
 
-/// A mistake with its place and the line that it is in.
+/// Creates a mistake with its position and the line that contains it.
 fn mistake(text: &str, span: Range<usize>, message: String) -> Mistake {
     let start = (0..=span.start.min(text.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
     let (before, after) = text.split_at(start);
@@ -330,7 +332,7 @@ fn mistake(text: &str, span: Range<usize>, message: String) -> Mistake {
     Mistake { line, column, message, excerpt }
 }
 
-/// `line:column: message`, then the excerpt; for files the name stands in front.
+/// Writes `line:column: message`, then the excerpt. Callers put the file's name in front.
 impl std::fmt::Display for Mistake {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}:{}: {}\n{}", self.line, self.column, self.message, self.excerpt)
@@ -356,7 +358,7 @@ mod tests {
              [[limits]]\r\npath = 'steps[*].idle_us'\r\nmax = '5 ms'\r\n",
         )
         .unwrap();
-        // `limits` come before `limit`.
+        // `limits` comes before `limit`.
         assert_eq!(short.limits.iter().collect::<Vec<_>>(), long.limits.iter().rev().collect::<Vec<_>>());
         let both = parse("[[limit]]\nname = 'load'\npath = 'metadata.num_devices'\nmin = 2\nmax = 4.5\n").unwrap();
         let titles: Vec<&str> = both.limits.iter().map(Limit::title).collect();
@@ -368,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn places_count_characters_and_marks_stand_below_them() {
+    fn positions_count_characters_and_marks_are_below_them() {
         let mistakes = parse("# äöü\nlimits = [\t'steps[*].idle_µs < 3']").unwrap_err();
         assert_eq!((mistakes[0].line, mistakes[0].column), (2, 13));
         assert_eq!(mistakes[0].excerpt, "2 | limits = [\t'steps[*].idle_µs < 3']\n  |           \t ^^^^^^^^^^^^^^^^");

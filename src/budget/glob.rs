@@ -1,9 +1,10 @@
-//! Patterns over names: `*` is any text, also none and also across slashes, `?` any one character, all else itself.
+//! Patterns over names: `*` matches any text (empty text and slashes included), `?` matches one character, all other
+//! characters match themselves.
 
-/// Whether the whole `text` fits the pattern.
+/// Returns true if the pattern matches the whole `text`.
 pub fn fits(pattern: &str, text: &str) -> bool {
     let (mut pattern, mut text) = (pattern.chars(), text.chars());
-    // What follows the last star, and the text that it was last tried on: a mismatch gives the star one character more.
+    // Pattern after the last star, and the text where it was last tried. On a mismatch, the star matches one more character.
     let mut retry = None;
     loop {
         let (mut next_pattern, mut next_text) = (pattern.clone(), text.clone());
@@ -28,7 +29,7 @@ pub fn fits(pattern: &str, text: &str) -> bool {
     }
 }
 
-/// The texts between the wildcards and slashes of a pattern.
+/// Returns the literal parts of a pattern between wildcards and slashes.
 pub fn literals(pattern: &str) -> impl Iterator<Item = &str> {
     pattern.split(['*', '?', '/']).filter(|piece| !piece.is_empty())
 }
@@ -60,7 +61,7 @@ mod tests {
         assert_eq!(literals("*/attn?x*").collect::<Vec<_>>(), ["attn", "x"]);
     }
 
-    /// The definition, letter by letter.
+    /// The definition, character by character.
     fn by_definition(pattern: &[char], text: &[char]) -> bool {
         match (pattern.split_first(), text.split_first()) {
             (None, None) => true,

@@ -1,14 +1,15 @@
-//! The result of a check as JUnit XML, which the test views of CI systems read: one suite per run, one test case per limit.
+//! Renders the result of a check as JUnit XML, which CI systems read: one suite per run, one test case per limit.
 //!
-//! There is no schema that all readers agree on; this is the part that they share (`testsuites`, `testsuite`, `testcase`,
-//! `failure`, `skipped`, `properties`, `system-out`). A limit takes no time, and some readers show "NaN" where none is
+//! Readers do not agree on one schema. This uses the part that they share (`testsuites`, `testsuite`, `testcase`, `failure`,
+//! `skipped`, `properties`, `system-out`). All times are 0: limits take no time, and some readers show "NaN" if the
+//! attribute is absent.
 //! given: it is 0.
 
 use super::check_report::{CheckReport, Counts, LimitReport, RunReport, Status, counts};
 use super::text::baseline_text;
 use base::format::printable;
 
-/// The whole result.
+/// Renders the whole result.
 pub fn to_junit(report: &CheckReport) -> String {
     let mut text = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
     text.push_str(&format!("<testsuites name=\"crossprof check\" {}>\n", numbers(report.counts)));
@@ -19,7 +20,7 @@ pub fn to_junit(report: &CheckReport) -> String {
     text
 }
 
-/// What is absent is a failure, not an error: the program did its work.
+/// An absent number is a failure, not an error, because the program did its work.
 fn numbers(counts: Counts) -> String {
     let failures = counts.fail + counts.missing;
     let tests = counts.pass + failures + counts.skipped;
@@ -60,8 +61,8 @@ fn push_outcome(limit: &LimitReport, text: &mut String) {
     }
 }
 
-/// Text as XML: nothing in it is markup, in an element or in an attribute. Control characters, which XML cannot hold in any
-/// spelling, are written out, and so are the two code points that it forbids.
+/// Escapes text for XML elements and attributes. Control characters, which XML cannot contain in any form, and the two
+/// forbidden code points are written out.
 fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in printable(text).chars() {

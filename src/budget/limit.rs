@@ -1,4 +1,4 @@
-//! A rule that was held against the fields that there are: its path exists, and its bound is in the unit of the field.
+//! A rule that was checked against the known fields: its path exists, and its bound is in the unit of the field.
 
 use super::catalogue::Catalogue;
 use super::cursor::RuleError;
@@ -7,18 +7,18 @@ use super::rule::{Bound, Relation, Rule, Subject, Term};
 use super::slowdown::SlowdownOf;
 use super::unit::{self, Dimension, Unit};
 
-/// What a value is held against: `factor * baseline + offset`.
+/// The bound of a value: `factor * baseline + offset`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Line {
-    /// Times the baseline's number; `None` where the bound does not look at a baseline.
+    /// Factor of the baseline's number. `None` if the bound does not use the baseline.
     pub factor: Option<f64>,
     /// Constant part of the bound, in the unit of the field.
     pub offset: f64,
 }
 
 impl Line {
-    /// The bound where the baseline has this number. `None` where it has none and one is needed, and where the result is no
-    /// finite number.
+    /// Returns the bound for this number of the baseline. `None` if the bound needs a baseline number and there is none, or
+    /// if the result is not finite.
     pub fn at(self, baseline: Option<f64>) -> Option<f64> {
         let value = match self.factor {
             Some(factor) => factor * baseline? + self.offset,
@@ -31,30 +31,31 @@ impl Line {
 /// One limit of a budget.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Limit {
-    /// The rule as it was written, for people.
+    /// The rule as written, for messages.
     pub text: String,
-    /// What the writer calls it.
+    /// Name that the budget gives the limit.
     pub name: Option<String>,
-    /// Why the limit is there, in the writer's words.
+    /// Reason for the limit, as written in the budget.
     pub why: Option<String>,
-    /// What the limit looks at.
+    /// The subject that the limit constrains.
     pub subject: Subject,
-    /// The unit of what the limit looks at.
+    /// Unit of the subject.
     pub unit: Option<Unit>,
-    /// How the value has to stand to the bound.
+    /// Required relation of the value to the bound.
     pub relation: Relation,
-    /// The bound.
+    /// The bound, in the unit of the subject.
     pub bound: Line,
-    /// A number that is absent does not fail it.
+    /// True if an absent number does not fail the limit.
     pub optional: bool,
 }
 
 impl Limit {
-    /// Reads a rule and holds it against the fields of a profile.
+    /// Reads a rule and checks it against the fields of a profile.
     ///
     /// # Errors
     ///
-    /// Text that is no rule, a path that no profile has, a wrong unit; with the place.
+    /// Fails if the text is not a rule, if no profile has the path, or if the unit is wrong. The error contains the
+    /// position.
     pub fn parse(text: &str, catalogue: &Catalogue) -> Result<Limit, RuleError> {
         let rule = Rule::parse(text)?;
         let (subject, unit) = check_subject(rule.subject, catalogue)?;
@@ -72,22 +73,22 @@ impl Limit {
         })
     }
 
-    /// Whether the limit needs a baseline.
+    /// Returns true if the limit needs a baseline.
     pub fn needs_baseline(&self) -> bool {
         self.bound.factor.is_some() || matches!(self.subject, Subject::New(_) | Subject::Slower(_))
     }
 
-    /// What reports call the limit: its name, else the rule.
+    /// Returns the limit's title for reports: its name, or the rule if it has no name.
     pub fn title(&self) -> &str {
         self.name.as_deref().unwrap_or(&self.text)
     }
 }
 
-/// A subject whose path exists, and its unit.
+/// Checks that the subject's path exists, and returns the subject with its unit.
 ///
 /// # Errors
 ///
-/// A path that no profile has, or that leads to nothing that the subject could be about.
+/// Fails if no profile has the path, or if the subject cannot apply to its target.
 pub(super) fn check_subject(subject: Subject, catalogue: &Catalogue) -> Result<(Subject, Option<Unit>), RuleError> {
     match subject {
         Subject::Number(path) => match catalogue.check_number(&path) {
@@ -110,34 +111,34 @@ pub(super) fn check_subject(subject: Subject, catalogue: &Catalogue) -> Result<(
     }
 }
 
-/// A limit says what has to hold; the conditions of `--fail-on`, in the same words, what fails.
+/// Checks that a limit states what must hold. A condition of `--fail-on` uses the same words for what fails.
 ///
 /// # Errors
 ///
-/// A subject that cannot stand so to a bound.
+/// Fails if the subject does not support this relation.
 pub(super) fn check_relation(subject: &Subject, relation: Relation) -> Result<(), RuleError> {
     match subject {
         Subject::Slower(of) if !matches!(relation, Relation::Below | Relation::AtMost) => {
-            let message = format!("A limit says what has to hold: write {of} <= 3 %.");
+            let message = format!("A limit states what must hold: write {of} <= 3 %.");
             Err(RuleError::new(0..0, message))
         }
         _ => Ok(()),
     }
 }
 
-/// A bound in the unit of its subject.
+/// Converts a bound to the unit of its subject.
 ///
 /// # Errors
 ///
-/// A unit that does not exist, or does not fit the field.
+/// Fails if the unit does not exist or does not fit the field.
 pub(super) fn bind(bound: &Bound, field: Option<Unit>, subject: &Subject) -> Result<Line, RuleError> {
     let mut line = Line { factor: None, offset: 0.0 };
     let relative = bound.terms.iter().any(|term| matches!(term, Term::Baseline { .. }));
     let already = match subject {
-        Subject::New(path) => {
-            Some(format!("What is new is counted against the baseline already: write count(new {path}) <= a number."))
-        }
-        Subject::Slower(of) => Some(format!("It is compared with the baseline already: write {of} <= 3 %.")),
+        Subject::New(path) => Some(format!(
+            "New findings are already counted relative to the baseline: write count(new {path}) <= a number."
+        )),
+        Subject::Slower(of) => Some(format!("It is already relative to the baseline: write {of} <= 3 %.")),
         _ => None,
     };
     if let Some(message) = already.filter(|_| relative) {
@@ -155,7 +156,7 @@ pub(super) fn bind(bound: &Bound, field: Option<Unit>, subject: &Subject) -> Res
                 };
                 let is_percent = |unit: Option<Unit>| unit.is_some_and(|unit| unit.dimension == Dimension::Percent);
                 if relative && is_percent(unit) && !is_percent(field) {
-                    // 5 % of the baseline: a share of it, as nothing else is in percent here.
+                    // "5 %" here means 5 % of the baseline, because the subject is not in percent.
                     let share = super::unit::shift(digits, -2).ok_or_else(too_large)?;
                     *line.factor.get_or_insert(0.0) += share;
                     continue;
@@ -197,7 +198,7 @@ fn wrong_unit(unit: Unit, field: Option<Unit>, subject: &Subject) -> String {
     }
 }
 
-/// The text with every run of blanks and line ends as one blank.
+/// Collapses every sequence of white space to one blank.
 pub(super) fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
@@ -228,14 +229,14 @@ mod tests {
     }
 
     #[test]
-    fn percent_beside_a_baseline_is_a_share_of_it_or_points_where_the_field_is_in_percent() {
+    fn percent_of_a_baseline_is_a_factor_or_points_for_percent_fields() {
         assert_eq!(line("step_timing.avg_step_time_us <= baseline + 5 %"), (Some(1.05), 0.0));
         assert_eq!(line("throughput.steps_per_sec >= baseline - 3 %"), (Some(0.97), 0.0));
         assert_eq!(line("compute_utilization.compute_util_percent >= baseline - 5 %"), (Some(1.0), -5.0));
     }
 
     #[test]
-    fn wrong_units_are_told_with_the_right_ones() {
+    fn wrong_units_are_refused_with_suggestions() {
         for (text, wrong, sentence) in [
             (
                 "step_timing.avg_step_time_us < 70 %",

@@ -1,4 +1,4 @@
-//! Where a path leads in one profile, and why it leads nowhere.
+//! Follows a path in one profile, and explains why it leads nowhere.
 
 use serde_json::{Map, Value};
 
@@ -6,7 +6,8 @@ use super::path::{Path, PathPart};
 use super::suggest;
 use base::sort;
 
-/// Fields that tell the entries of a list apart, the best first: `[*]` is known by the first that every entry has and no two share.
+/// Fields that distinguish the entries of a list, the best first. An entry of `[*]` is named by the first field that all
+/// entries have and that is unique.
 const IDENTITIES: [&str; 16] = [
     "device_name",
     "name",
@@ -26,33 +27,33 @@ const IDENTITIES: [&str; 16] = [
     "index",
 ];
 
-/// Keys or values of a message at most.
+/// Maximum number of keys or values in a message.
 const NAMED: usize = 6;
 
-/// Something that a path leads to.
+/// A value that a path leads to.
 #[derive(Clone, Debug)]
 pub struct Hit<'a> {
-    /// The path that leads to this alone; in another profile to what is called the same.
+    /// Path that leads to this value only. In another profile, it leads to the value with the same name.
     pub path: Path,
-    /// What is there.
+    /// The value.
     pub value: &'a Value,
 }
 
-/// A place where a path leads nowhere.
+/// A place at which a path leads nowhere.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Lack {
-    /// Up to what is absent.
+    /// Path up to the absent part.
     pub path: Path,
-    /// Why there is no number, as a sentence.
+    /// Reason why there is no number, as a sentence.
     pub reason: String,
 }
 
-/// Everything that a path leads to.
+/// All results of following a path.
 #[derive(Clone, Debug, Default)]
 pub struct Reached<'a> {
-    /// What is there, in the profile's order.
+    /// Values found, in the profile's order.
     pub hits: Vec<Hit<'a>>,
-    /// What is not.
+    /// Places without a value.
     pub lacks: Vec<Lack>,
 }
 
@@ -64,7 +65,7 @@ pub fn find<'a>(profile: &'a Value, path: &Path) -> Reached<'a> {
             follow(hit, part, &mut found);
         }
     }
-    // What says nothing is not there.
+    // A null counts as absent.
     let (null, hits) = std::mem::take(&mut found.hits).into_iter().partition(|hit| hit.value.is_null());
     found.hits = hits;
     for Hit { path, .. } in null {
@@ -89,7 +90,7 @@ fn follow<'a>(hit: Hit<'a>, part: &PathPart, found: &mut Reached<'a>) {
     match (part, value) {
         (PathPart::Key(name), Value::Object(fields)) => match fields.get(name) {
             Some(value) => found.hits.push(Hit { path: path.with(part.clone()), value }),
-            // The fields of the profile itself are no map.
+            // The profile itself has fields, but it is not a map.
             None if path.parts.is_empty() => found.lacks.push(absent(part.clone(), String::new())),
             None => found.lacks.push(absent(part.clone(), siblings(fields, name))),
         },
@@ -105,7 +106,7 @@ fn follow<'a>(hit: Hit<'a>, part: &PathPart, found: &mut Reached<'a>) {
         }
         (PathPart::EveryEntry, Value::Array(entries)) if !entries.is_empty() => {
             let all: Vec<usize> = (0..entries.len()).collect();
-            found.hits.extend(told_apart(&path, entries, &all));
+            found.hits.extend(distinguished(&path, entries, &all));
         }
         (PathPart::Where { key, values }, Value::Array(entries)) => {
             let chosen: Vec<usize> = (0..entries.len())
@@ -115,20 +116,20 @@ fn follow<'a>(hit: Hit<'a>, part: &PathPart, found: &mut Reached<'a>) {
                 .collect();
             match chosen.as_slice() {
                 [] => found.lacks.push(absent(part.clone(), values_text(entries, key))),
-                // As the writer says it, since that finds it in the baseline, too.
+                // Keeps the writer's own selector, because it also matches in the baseline.
                 [only] => {
                     found.hits.extend(entries.get(*only).map(|value| Hit { path: path.with(part.clone()), value }));
                 }
-                several => found.hits.extend(told_apart(&path, entries, several)),
+                several => found.hits.extend(distinguished(&path, entries, several)),
             }
         }
-        // An empty list or map, or null where a section could be.
+        // An empty list or map, or null in place of a section.
         _ => found.lacks.push(absent(part.clone(), String::new())),
     }
 }
 
-/// The chosen entries of a list, each with a path that leads to it alone.
-fn told_apart<'a>(path: &Path, entries: &'a [Value], chosen: &[usize]) -> Vec<Hit<'a>> {
+/// Returns the chosen entries of a list, each with a path that leads to it only.
+fn distinguished<'a>(path: &Path, entries: &'a [Value], chosen: &[usize]) -> Vec<Hit<'a>> {
     let identity = IDENTITIES.iter().find(|key| {
         let texts: Vec<String> = entries.iter().filter_map(|entry| text_of(entry, key)).collect();
         texts.len() == entries.len() && sort::set(texts).len() == entries.len()
@@ -141,7 +142,7 @@ fn told_apart<'a>(path: &Path, entries: &'a [Value], chosen: &[usize]) -> Vec<Hi
     chosen.iter().filter_map(hit).collect()
 }
 
-/// A field of an entry as it is written in brackets.
+/// Returns a field of an entry as written in brackets.
 fn text_of(entry: &Value, key: &str) -> Option<String> {
     match entry.get(key)? {
         Value::String(text) => Some(text.clone()),
@@ -151,16 +152,16 @@ fn text_of(entry: &Value, key: &str) -> Option<String> {
     }
 }
 
-/// What an entry is called, for lists in messages.
+/// Returns the name of an entry for messages.
 pub(super) fn name_of(entry: &Value) -> Option<String> {
-    // A finding is called by its rule.
+    // A finding is named by its rule.
     ["id", "code"].iter().chain(&IDENTITIES).find_map(|key| text_of(entry, key))
 }
 
-/// The key of a map that may have been meant; else those that there are.
+/// Suggests the key of a map that the user may have meant, or lists the existing keys.
 fn siblings(fields: &Map<String, Value>, name: &str) -> String {
-    // The keys of a section are fields, which the schema has already been asked about; those of a map are the run's. What holds
-    // only sections is a map.
+    // The schema has already checked the fields of a section, but the keys of a map depend on the run. An object that
+    // contains only sections is a map.
     if fields.is_empty() || !fields.values().all(Value::is_object) {
         return String::new();
     }
@@ -176,7 +177,7 @@ fn values_text(entries: &[Value], key: &str) -> String {
     if values.is_empty() { String::new() } else { format!("; {key} is {}", listed(values.into_iter().collect())) }
 }
 
-/// The first of the names, and how many more there are.
+/// Returns the first names, and how many more there are.
 pub(super) fn listed(names: Vec<String>) -> String {
     let more = names.len().saturating_sub(NAMED);
     let mut text = names.into_iter().take(NAMED).collect::<Vec<_>>().join(", ");
@@ -190,14 +191,15 @@ fn entries_text(count: usize) -> String {
     if count == 1 { "1 entry".to_owned() } else { format!("{count} entries") }
 }
 
-/// The profile's own words for what is absent: those of the longest field of `not_measured` that holds the `whole` path of the
-/// rule, or that lies in `path`, which is absent altogether, since the profile names one headline number of a section for all of it.
+/// Returns the profile's own reason for an absent value. It comes from the longest field of `not_measured` that contains the
+/// rule's `whole` path, or that is inside `path` if all of `path` is absent: the profile names one headline number for a
+/// whole absent section.
 fn not_measured(profile: &Value, path: &Path, whole: &Path) -> Option<String> {
     let mut best: Option<(usize, &Value)> = None;
     let (lack, whole) = (pattern(path), pattern(whole));
     for entry in profile.get("not_measured")?.as_array()? {
         let Some(field) = entry.get("field").and_then(Value::as_str) else { continue };
-        // "a.b" holds "a.b.c", and stands for "a" where that is absent altogether.
+        // "a.b" covers "a.b.c". It also stands for "a" if "a" is completely absent.
         if is_within(&whole, field) || is_within(field, &lack) {
             let better = best.is_none_or(|(length, _)| field.len() > length);
             if better {
@@ -210,7 +212,7 @@ fn not_measured(profile: &Value, path: &Path, whole: &Path) -> Option<String> {
     Some(format!("{path} was not measured. {} {}", text("reason"), text("remedy")).trim().to_owned())
 }
 
-/// A path in the spelling of `not_measured`: `memory_operations.transfers[].total_bytes`.
+/// Returns a path in the spelling of `not_measured`: `memory_operations.transfers[].total_bytes`.
 fn pattern(path: &Path) -> String {
     let mut text = String::new();
     for part in &path.parts {
@@ -224,7 +226,7 @@ fn pattern(path: &Path) -> String {
     text
 }
 
-/// Whether `inner` is `outer` or something below it.
+/// Returns true if `inner` is `outer` or inside it.
 fn is_within(inner: &str, outer: &str) -> bool {
     inner.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
 }
@@ -290,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_absent_is_explained() {
+    fn absent_numbers_are_explained() {
         for (path, reason) in [
             (
                 "throughput.tokens_per_sec",

@@ -1,12 +1,12 @@
-//! The result of a check as Markdown (GitHub's dialect), for a pull request or the summary of a job.
+//! Renders the result of a check as GitHub Markdown, for a pull request or a job summary.
 
 use super::check_report::{CheckReport, LimitReport, RunReport, Status};
 use super::text::{self, TextRow};
 use view::export::markdown::escape;
 
-/// The whole result: a heading that says how it went, one table per run, a sentence on each limit that fails.
+/// Renders the whole result: a heading with the outcome, one table per run, and a sentence for each failed limit.
 pub fn to_markdown(report: &CheckReport) -> String {
-    let (symbol, verdict) = if report.holds { ("✅", "holds") } else { ("❌", "is not held") };
+    let (symbol, verdict) = if report.holds { ("✅", "holds") } else { ("❌", "does not hold") };
     let mut text = format!("## {symbol} The performance budget {verdict}\n\n");
     text.push_str(&format!("{}.\n", text::counts_text(report.counts)));
     for run in &report.runs {
@@ -39,7 +39,7 @@ fn push_run(run: &RunReport, text: &mut String) {
     }
 }
 
-/// A symbol and the word: neither alone.
+/// Returns a symbol with a word, because neither is clear alone.
 fn result(limit: &LimitReport) -> &'static str {
     match limit.status {
         Status::Pass => "✅ pass",

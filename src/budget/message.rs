@@ -1,4 +1,4 @@
-//! What happened to a limit, as a sentence.
+//! Describes the result of a limit in sentences.
 
 use super::baseline::Reference;
 use super::limit::Limit;
@@ -9,7 +9,7 @@ use super::rule::{Relation, Subject};
 use super::unit;
 use base::format;
 
-/// The number, its bound, and by how much it is on which side.
+/// Describes the number, its bound, and the distance between them.
 pub(super) fn measured(limit: &Limit, worst: &Measured, all: &[Measured]) -> String {
     if let Subject::Count(path) | Subject::New(path) = &limit.subject
         && limit.relation == Relation::Equal
@@ -60,7 +60,7 @@ pub(super) fn measured(limit: &Limit, worst: &Measured, all: &[Measured]) -> Str
     text
 }
 
-/// What has to be absent.
+/// Describes a limit that requires something to be absent.
 fn none_wanted(path: &str, worst: &Measured) -> String {
     if worst.holds {
         return format!("There is no {path}.");
@@ -84,7 +84,7 @@ fn must(relation: Relation, holds: bool) -> String {
     }
 }
 
-/// The bound as it follows from the baseline: `0.97 * baseline + 2.00 ms`.
+/// Returns the formula of a bound that uses the baseline: `0.97 * baseline + 2.00 ms`.
 fn formula(limit: &Limit, factor: f64) -> String {
     let times = if factor == 1.0 { String::new() } else { format!("{} * ", format::full(factor)) };
     let offset = limit.bound.offset;
@@ -96,7 +96,7 @@ fn formula(limit: &Limit, factor: f64) -> String {
     format!("{times}baseline{plus}")
 }
 
-/// "the baseline has 10.0 /s"; of several runs the median and how far they lie apart.
+/// Returns "the baseline has 10.0 /s". For several runs, the text gives the median and the range.
 fn of_baseline(limit: &Limit, baseline: Reference) -> String {
     let show = |value| unit::show(value, limit.unit);
     match baseline.runs {
@@ -109,12 +109,12 @@ fn of_baseline(limit: &Limit, baseline: Reference) -> String {
     }
 }
 
-/// What the profile does not list, where that could turn the verdict.
+/// Describes ops that the profile does not list, if they could change the outcome.
 fn of_unlisted(limit: &Limit, worst: &Measured, unlisted: Unlisted) -> String {
     let Subject::Ops(sum) = &limit.subject else { return String::new() };
     let count = format::count(unlisted.ops as u64);
     let time = unit::show(unlisted.self_time_us, super::unit::named("us"));
-    // Times of what is not listed are known together; how often it runs is not.
+    // The total time of unlisted ops is known, but not how often they run.
     let could_turn = match sum.quantity {
         OpQuantity::Occurrences => true,
         OpQuantity::SelfTime | OpQuantity::ExposedTime => {

@@ -1,4 +1,4 @@
-//! Budgets: limits on the numbers of a profile, which a job can hold every run against.
+//! Budgets: limits on the numbers of a profile, which a CI job can check for every run.
 //!
 //! ```text
 //! "step_timing.avg_step_time_us < 150 ms"
@@ -10,11 +10,11 @@
 //!                            LimitReport ──▶ RunReport ──▶ CheckReport ──▶ text, Markdown, JUnit, JSON
 //! ```
 //!
-//! A rule is about fields of the unified profile, by their paths. Its JSON Schema says which there are, so a wrong path is a
-//! mistake before any profile is read, and a right one that a run lacks is *missing*, with the profile's own reason. What is
-//! judged is the profile's JSON document, as every other program would see it. Beside paths a rule can sum the ops of a step that fit
-//! a pattern, count what a baseline lacks, and say whether it is slower than the baseline beyond the noise. Conditions of a comparison
-//! (`--fail-on`) use the same words.
+//! A rule refers to fields of the unified profile by their paths. The JSON Schema defines which fields exist. A wrong path
+//! is therefore reported before any profile is read, and a correct path that a run lacks is *missing*, with the profile's
+//! own reason. Rules are checked against the profile's JSON document, as any other program would see it. A rule can also sum
+//! the ops of a step that match a pattern, count findings that the baseline lacks, and compare step times with the
+//! baseline's beyond the noise. The conditions of a comparison (`--fail-on`) use the same words.
 
 mod baseline;
 mod catalogue;
@@ -65,7 +65,7 @@ use serde_json::Value;
 
 use report::{Metadata, Naming, UnifiedProfile, distinct_names};
 
-/// A profile as a rule sees it: the document that would be written.
+/// A profile as rules see it: its JSON document.
 pub struct Document {
     run: RunName,
     metadata: Metadata,
@@ -73,16 +73,16 @@ pub struct Document {
 }
 
 impl Document {
-    /// The document of a profile that was read from `file`.
+    /// Creates the document of a profile that was read from `file`.
     pub fn of(profile: &UnifiedProfile, file: &str) -> Document {
         let metadata = profile.metadata.clone();
         let name = Some(metadata.name()).filter(|name| !name.is_empty()).unwrap_or(file);
         let run = RunName { run_name: name.to_owned(), file: file.to_owned() };
-        // A profile holds nothing that JSON could not; without its numbers all limits would be missing.
+        // A profile contains only values that JSON can represent. If this failed, all limits would be missing.
         Document { run, metadata, value: serde_json::to_value(profile).unwrap_or_default() }
     }
 
-    /// The documents of several profiles, which come with their files; each gets a name that no other has.
+    /// Creates the documents of several profiles with their files. Each document gets a unique name.
     pub fn of_all<'a>(profiles: impl Iterator<Item = (&'a UnifiedProfile, &'a str)>) -> Vec<Document> {
         let mut all: Vec<Document> = profiles.map(|(profile, file)| Document::of(profile, file)).collect();
         let namings = all.iter().map(|it| {
@@ -97,24 +97,24 @@ impl Document {
         all
     }
 
-    /// All names of the run, the best first.
+    /// Returns all names of the run, the best first.
     pub fn names(&self) -> [&str; 3] {
         let own = self.metadata.run_name.as_deref().unwrap_or_default();
         [&self.run.run_name, self.metadata.name(), own]
     }
 
-    /// Whether someone who says `name` may mean this run.
+    /// Returns true if `name` may refer to this run.
     pub fn is_called(&self, name: &str) -> bool {
         self.run.run_name == name || self.metadata.is_called(name)
     }
 
-    /// Name of the run.
+    /// Returns the name and file of the run.
     pub fn run(&self) -> &RunName {
         &self.run
     }
 }
 
-/// Holds all limits against a run and, where a limit needs one, its baseline: one run, or the median of several.
+/// Checks all limits for a run. Limits that need a baseline compare with one run, or with the median of several.
 pub fn check(limits: &[Limit], run: &Document, baselines: &[&Document]) -> RunReport {
     let baselines = if limits.iter().any(Limit::needs_baseline) { baselines } else { &[] };
     let values: Vec<&Value> = baselines.iter().map(|it| &it.value).collect();

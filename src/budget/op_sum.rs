@@ -5,8 +5,9 @@
 //! quantity = "self_time_us" | "exposed_time_us" | "occurrences"
 //! ```
 //!
-//! A scope is an op's whole framework path (`step_ops.ops[].framework_op`), and its ops are those that the profile lists, at most 300
-//! by time; a family is a class of ops (`step_ops.families[]`), which is of all ops. Both are means per step and device.
+//! A scope is an op's full framework path (`step_ops.ops[].framework_op`). It covers the ops that the profile lists, which
+//! are the top 300 by time. A family is a class of ops (`step_ops.families[]`) and covers all ops. Both are means per step
+//! and device.
 
 use serde_json::Value;
 
@@ -19,44 +20,44 @@ use super::suggest;
 use super::unit::{self, Unit};
 use base::sort;
 
-/// What ops are chosen by.
+/// How ops are selected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OpGroup {
-    /// The framework path of the ops.
+    /// By framework path.
     Scope,
-    /// The class of the ops.
+    /// By class of op.
     Family,
 }
 
-/// What is summed.
+/// The summed quantity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OpQuantity {
     /// Self time.
     SelfTime,
-    /// Exposed time: of communication, the part in which its device computes nothing.
+    /// Exposed time: for communication, the time in which the device computes nothing.
     ExposedTime,
-    /// How often the ops run.
+    /// Number of times that the ops run.
     Occurrences,
 }
 
-/// A sum over the ops of a step that fit a pattern: a mean per step and device.
+/// A sum over the ops of a step that match a pattern: a mean per step and device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OpSum {
-    /// What ops are chosen by.
+    /// How ops are selected.
     pub group: OpGroup,
-    /// Patterns, of which the ops fit at least one.
+    /// Patterns. An op must match at least one of them.
     pub patterns: Vec<String>,
-    /// What is summed.
+    /// The summed quantity.
     pub quantity: OpQuantity,
 }
 
-/// A sum in one profile.
+/// A sum, evaluated for one profile.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Summed {
     pub value: f64,
-    /// The ops or families that fit, in the profile's order.
+    /// Matching ops or families, in the profile's order.
     pub names: Vec<String>,
-    /// Ops that the profile does not list, any of which may belong to the sum.
+    /// Ops that the profile does not list and that may belong to the sum.
     pub unlisted: Option<Unlisted>,
 }
 
@@ -64,14 +65,14 @@ pub(super) struct Summed {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Unlisted {
     pub ops: f64,
-    /// Self time of the ops per step and device.
+    /// Self time of these ops per step and device, in microseconds.
     pub self_time_us: f64,
 }
 
 impl OpGroup {
     const ALL: [OpGroup; 2] = [OpGroup::Scope, OpGroup::Family];
 
-    /// The word of the language.
+    /// Returns the keyword in the language.
     fn word(self) -> &'static str {
         match self {
             OpGroup::Scope => "scope",
@@ -79,7 +80,7 @@ impl OpGroup {
         }
     }
 
-    /// A sum of this kind, for messages.
+    /// Returns an example of such a sum, for messages.
     fn example(self) -> &'static str {
         match self {
             OpGroup::Scope => "scope[*attn*].self_time_us",
@@ -96,7 +97,7 @@ impl OpGroup {
 }
 
 impl OpQuantity {
-    /// The field of an op.
+    /// Returns the name of the op's field.
     fn field(self) -> &'static str {
         match self {
             OpQuantity::SelfTime => "self_time_us",
@@ -106,7 +107,7 @@ impl OpQuantity {
     }
 }
 
-/// A sum as it would be written in a rule.
+/// Writes the sum in the syntax of rules.
 impl std::fmt::Display for OpSum {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let patterns: Vec<String> = self.patterns.iter().map(|it| path::quoted_value(it)).collect();
@@ -115,11 +116,11 @@ impl std::fmt::Display for OpSum {
 }
 
 impl OpSum {
-    /// Reads a sum; `None` where something else comes next.
+    /// Reads a sum. `None` if something else comes next.
     ///
     /// # Errors
     ///
-    /// A sum that is not whole, or of what ops do not have; with the place.
+    /// Fails if the sum is incomplete, or names a quantity that ops do not have. The error contains the position.
     pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Option<OpSum>, RuleError> {
         let mut ahead = cursor.clone();
         let Some(group) = OpGroup::ALL.into_iter().find(|group| ahead.eat_word(group.word())) else { return Ok(None) };
@@ -148,7 +149,7 @@ impl OpSum {
         Ok(Some(OpSum { group, patterns, quantity: *quantity }))
     }
 
-    /// What to write where the text is no path and begins nearly as a sum does.
+    /// Suggests a correction for a text that is not a path and resembles the start of a sum.
     pub(super) fn meant(mut cursor: Cursor<'_>) -> Option<RuleError> {
         let start = cursor.at();
         let word = cursor.take_while(is_word);
@@ -160,16 +161,16 @@ impl OpSum {
         Some(RuleError::new(span, message))
     }
 
-    /// The unit of the sum.
+    /// Returns the unit of the sum.
     pub fn unit(&self) -> Option<Unit> {
         unit::of_field(self.quantity.field())
     }
 
-    /// The sum in a profile's document.
+    /// Evaluates the sum for a profile's document.
     ///
     /// # Errors
     ///
-    /// Why there is none: a profile without ops of a step, or no op that fits, with names that are near.
+    /// Fails with the reason if the profile has no ops of a step, or if no op matches. The error suggests similar names.
     pub(super) fn of(&self, profile: &Value) -> Result<Summed, String> {
         let (list, name) = match self.group {
             OpGroup::Scope => ("ops", "framework_op"),
@@ -194,10 +195,10 @@ impl OpSum {
         if chosen.is_empty() {
             return Err(self.nothing_fits(&entries.iter().map(|entry| text(entry, name)).collect::<Vec<_>>()));
         }
-        // Only communication has an exposed time.
+        // Only communication has exposed time.
         let numbers: Vec<f64> = chosen.iter().filter_map(|entry| number(entry, self.quantity.field())).collect();
         if numbers.is_empty() {
-            return Err(format!("No op that fits has {}: none of them is communication.", self.quantity.field()));
+            return Err(format!("No matching op has {}: none of them is communication.", self.quantity.field()));
         }
         let unlisted = if self.group == OpGroup::Scope { unlisted(profile, entries) } else { None };
         let title = if self.group == OpGroup::Scope { "name" } else { name };
@@ -205,7 +206,7 @@ impl OpSum {
         Ok(Summed { value: numbers.iter().sum(), names, unlisted })
     }
 
-    /// Says that no name fits, and which ones may have been meant.
+    /// Explains that no name matches, and suggests similar names.
     fn nothing_fits(&self, names: &[String]) -> String {
         let known: Vec<&str> =
             sort::set(names.iter().filter(|it| !it.is_empty()).map(String::as_str)).into_iter().collect();
@@ -213,19 +214,19 @@ impl OpSum {
         if known.is_empty() {
             return format!("No op of this run has a {word}.");
         }
-        // Of a scope the parts between slashes are names; of a family the whole.
+        // In a scope, the parts between slashes are names. In a family, the whole text is one name.
         let parts: Vec<&str> = match self.group {
             OpGroup::Scope => sort::set(known.iter().flat_map(|it| it.split('/'))).into_iter().collect(),
             OpGroup::Family => known.clone(),
         };
         let holds = |text: &str, literal: &str| text.to_ascii_lowercase().contains(&literal.to_ascii_lowercase());
         let of_pattern = self.patterns.join("|");
-        let message = format!("No op of this run has a {word} that fits {of_pattern}.");
+        let message = format!("No op of this run has a {word} that matches {of_pattern}.");
         let mut near = Vec::new();
         for literal in self.patterns.iter().flat_map(|it| glob::literals(it)) {
             let holding: Vec<&str> = parts.iter().copied().filter(|part| holds(part, literal)).collect();
             match holding.first() {
-                // The text is there: the pattern lacks its stars, or is in other letters.
+                // The text exists, but the pattern lacks stars or differs in case.
                 Some(part) => near.extend(spelled_there(part, literal).map(|it| format!("{word}[*{it}*]"))),
                 None => near.extend(suggest::words(literal, &parts).into_iter().map(|it| format!("{word}[*{it}*]"))),
             }
@@ -245,13 +246,13 @@ impl OpSum {
     }
 }
 
-/// `literal` as `part` spells it, whatever its capitals.
+/// Returns `literal` as `part` spells it, ignoring case.
 fn spelled_there<'a>(part: &'a str, literal: &str) -> Option<&'a str> {
     let start = part.to_ascii_lowercase().find(&literal.to_ascii_lowercase())?;
     part.get(start..start.saturating_add(literal.len()))
 }
 
-/// What the profile says of ops that it does not list.
+/// Returns the profile's numbers about ops that it does not list.
 fn unlisted(profile: &Value, entries: &[Value]) -> Option<Unlisted> {
     let number = |key: &str| profile.pointer("/step_ops").and_then(|it| it.get(key)).and_then(Value::as_f64);
     let listed: f64 = entries.iter().filter_map(|entry| entry.get("self_time_us").and_then(Value::as_f64)).sum();

@@ -6,8 +6,8 @@
 //! entry    = number | "*" | name "=" value { "|" value }
 //! ```
 //!
-//! A name is a field of a section or a key of a map, a number counts the entries of a list from 0, `*` is every one of them, and
-//! `direction=h2d` those whose field has this value.
+//! A name is a field of a section or a key of a map. A number is the index of a list entry, starting at 0. `*` selects every
+//! entry, and `direction=h2d` selects the entries whose field has this value.
 
 use std::ops::Range;
 
@@ -20,7 +20,7 @@ pub enum PathPart {
     Key(String),
     /// `.*`: every key of a map.
     EveryKey,
-    /// `[3]`: an entry of a list, from 0.
+    /// `[3]`: an entry of a list, starting at 0.
     Index(u64),
     /// `[*]`: every entry of a list.
     EveryEntry,
@@ -33,26 +33,26 @@ pub enum PathPart {
     },
 }
 
-/// Where a number stands in a profile.
+/// The path of a number in a profile.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Path {
-    /// Parts from the outermost.
+    /// Parts, starting at the root.
     pub parts: Vec<PathPart>,
-    /// The place of each part in the text that was parsed; synthetic paths have none.
+    /// Position of each part in the parsed text. Empty for paths that were not parsed.
     spans: Vec<Range<usize>>,
 }
 
 impl Path {
-    /// A path that no text has.
+    /// Creates a path that was not parsed from text.
     pub fn of(parts: Vec<PathPart>) -> Path {
         Path { parts, spans: Vec::new() }
     }
 
-    /// Reads a path, and nothing after it.
+    /// Reads a path and requires the text to end after it.
     ///
     /// # Errors
     ///
-    /// Text that is no path, with the place.
+    /// Fails if the text is not a path. The error contains the position.
     pub fn parse(text: &str) -> Result<Path, RuleError> {
         let mut cursor = Cursor::new(text);
         cursor.skip_space();
@@ -64,12 +64,12 @@ impl Path {
         Ok(path)
     }
 
-    /// The place of a part in the text; an empty one for synthetic paths.
+    /// Returns the position of a part in the text. Empty if the path was not parsed.
     pub fn span(&self, part: usize) -> Range<usize> {
         self.spans.get(part).cloned().unwrap_or(0..0)
     }
 
-    /// The place of the whole path in the text.
+    /// Returns the position of the whole path in the text.
     pub fn whole_span(&self) -> Range<usize> {
         match (self.spans.first(), self.spans.last()) {
             (Some(first), Some(last)) => first.start..last.end,
@@ -77,7 +77,7 @@ impl Path {
         }
     }
 
-    /// The path with one part more.
+    /// Returns the path with `part` added at its end.
     pub fn with(&self, part: PathPart) -> Path {
         let mut parts = self.parts.clone();
         parts.push(part);
@@ -85,7 +85,7 @@ impl Path {
     }
 }
 
-/// A path as it would be written in a rule.
+/// Writes the path in the syntax of rules.
 impl std::fmt::Display for Path {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         for (index, part) in self.parts.iter().enumerate() {
@@ -105,7 +105,7 @@ impl std::fmt::Display for Path {
     }
 }
 
-/// The name as it is where every character is `bare`, else in quotation marks.
+/// Returns the name unchanged if every character is `bare`, or else in quotation marks.
 fn quoted(name: &str, bare: fn(char) -> bool) -> String {
     if !name.is_empty() && name.chars().all(bare) && name.trim().len() == name.len() && !name.starts_with('=') {
         return name.to_owned();
@@ -113,17 +113,17 @@ fn quoted(name: &str, bare: fn(char) -> bool) -> String {
     format!("\"{}\"", name.replace('\\', "\\\\").replace('"', "\\\""))
 }
 
-/// A value in brackets as it would be written.
+/// Returns a value in the syntax of brackets.
 pub(super) fn quoted_value(value: &str) -> String {
     quoted(value, is_bare_value)
 }
 
-/// A character of a value in brackets that needs no quotation marks.
+/// Returns true for a character that needs no quotation marks in brackets.
 fn is_bare_value(c: char) -> bool {
     !matches!(c, ']' | '|' | '"' | '\'' | '\\') && !c.is_control()
 }
 
-/// Reads a path up to what cannot belong to it.
+/// Reads a path up to the first character that cannot belong to it.
 pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Path, RuleError> {
     let mut path = Path::default();
     let start = cursor.at();
@@ -131,16 +131,13 @@ pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Path, RuleError> {
     path.parts.push(PathPart::Key(first));
     path.spans.push(start..cursor.at());
     loop {
-        // The place of a name does not hold the dot before it.
+        // The position of a name does not include the dot before it.
         let is_field = cursor.eat(".");
         let start = cursor.at();
         let part = if is_field && cursor.eat("*") {
             PathPart::EveryKey
         } else if is_field {
-            PathPart::Key(name(
-                cursor,
-                "A name is expected after the dot; names with blanks stand in quotation marks.",
-            )?)
+            PathPart::Key(name(cursor, "A name is expected after the dot; names with blanks need quotation marks.")?)
         } else if cursor.eat("[") {
             let part = entry(cursor)?;
             cursor.skip_space();
@@ -166,7 +163,7 @@ fn name(cursor: &mut Cursor<'_>, expected: &str) -> Result<String, RuleError> {
     }
 }
 
-/// What stands in brackets.
+/// Reads the content of brackets.
 fn entry(cursor: &mut Cursor<'_>) -> Result<PathPart, RuleError> {
     const EXPECTED: &str = "Which entry? Write its number from 0 ([0]), [*] for every one, or [field=value].";
     cursor.skip_space();
@@ -188,7 +185,7 @@ fn entry(cursor: &mut Cursor<'_>) -> Result<PathPart, RuleError> {
     key.parse().map(PathPart::Index).map_err(|_| RuleError::new(span, EXPECTED))
 }
 
-/// A value up to the next `|` or `]`.
+/// Reads a value up to the next `|` or `]`.
 pub(super) fn value(cursor: &mut Cursor<'_>) -> Result<String, RuleError> {
     cursor.skip_space();
     if let Some(text) = cursor.quoted()? {
@@ -256,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_path_is_refused_at_its_place() {
+    fn invalid_paths_are_refused_with_their_position() {
         for (text, at) in [
             ("", 0),
             ("a.", 2),

@@ -10,7 +10,8 @@
 //!         | number [ "%" ] ( "*" | "of" ) "baseline"    0.97 * baseline, 97 % of baseline
 //! ```
 //!
-//! A sum is one over ops ([`OpSum`]). A rule is only read here; [`super::limit`] holds it against the fields that there are, which is when units are known.
+//! A sum is a sum over ops ([`OpSum`]). This module only parses rules. [`super::limit`] checks them against the known
+//! fields, which also gives their units.
 
 use std::ops::Range;
 
@@ -19,7 +20,7 @@ use super::op_sum::OpSum;
 use super::path::{self, Path};
 use super::slowdown::SlowdownOf;
 
-/// How a value has to stand to its bound.
+/// Required relation of a value to its bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Relation {
     /// `<`
@@ -37,7 +38,7 @@ pub enum Relation {
 }
 
 impl Relation {
-    /// The relation as it is written.
+    /// Returns the operator.
     pub fn symbol(self) -> &'static str {
         match self {
             Relation::Below => "<",
@@ -49,7 +50,7 @@ impl Relation {
         }
     }
 
-    /// Whether `value` stands so to `bound`.
+    /// Returns true if `value` has this relation to `bound`.
     pub fn holds(self, value: f64, bound: f64) -> bool {
         match self {
             Relation::Below => value < bound,
@@ -62,29 +63,29 @@ impl Relation {
     }
 }
 
-/// What a rule looks at.
+/// The subject of a rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Subject {
-    /// The number at a path, or each of them.
+    /// The number at a path, or each of several numbers.
     Number(Path),
     /// A sum over the ops of a step.
     Ops(OpSum),
-    /// Number of entries that a path leads to.
+    /// Number of entries at a path.
     Count(Path),
-    /// Number of the findings at a path that the baseline lacks.
+    /// Number of findings at a path that the baseline lacks.
     New(Path),
-    /// How much the run is slower than the baseline, beyond the noise.
+    /// Slowdown of the run compared with the baseline, beyond the noise.
     Slower(SlowdownOf),
 }
 
 impl Subject {
-    /// Whether the subject's number stands at a path of the profile, or is a sum over ops.
+    /// Returns true if the subject is a number at a path, or a sum over ops.
     pub fn has_path(&self) -> bool {
         matches!(self, Subject::Number(_) | Subject::Ops(_))
     }
 }
 
-/// A subject as it would be written in a rule.
+/// Writes the subject in the syntax of rules.
 impl std::fmt::Display for Subject {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
@@ -100,39 +101,39 @@ impl std::fmt::Display for Subject {
 /// One summand of a bound.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Term {
-    /// A number with its unit as written.
+    /// A number with its unit, as written.
     Amount {
-        /// Digits with their sign and without separators, as a float is parsed from.
+        /// Digits with their sign and without separators, ready to be parsed as a float.
         digits: String,
-        /// The unit.
+        /// The unit, if one is written.
         unit: Option<String>,
-        /// Where digits and unit stand.
+        /// Position of digits and unit.
         span: Range<usize>,
     },
-    /// The baseline's number, times a factor.
+    /// The baseline's number times a factor.
     Baseline {
-        /// The factor, with the sign of the summand.
+        /// The factor, including the sign of the summand.
         factor: f64,
     },
 }
 
-/// What a value is held against: the sum of these.
+/// The bound of a value: the sum of its terms.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bound {
-    /// The summands, at least one.
+    /// Terms, at least one.
     pub terms: Vec<Term>,
 }
 
-/// A rule as it was written.
+/// A parsed rule.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rule {
-    /// What the rule looks at.
+    /// Subject of the rule.
     pub subject: Subject,
-    /// How the subject has to stand to the bound.
+    /// Required relation of the subject to the bound.
     pub relation: Relation,
-    /// The bound.
+    /// Bound of the subject.
     pub bound: Bound,
-    /// Whether the rule says `if measured`: a number that is absent does not fail it.
+    /// True if the rule contains `if measured`: an absent number does not fail it.
     pub optional: bool,
 }
 
@@ -141,7 +142,7 @@ impl Rule {
     ///
     /// # Errors
     ///
-    /// Text that is no rule, with the place.
+    /// Fails if the text is not a rule. The error contains the position.
     pub fn parse(text: &str) -> Result<Rule, RuleError> {
         let mut cursor = Cursor::new(text);
         cursor.skip_space();
@@ -186,11 +187,11 @@ impl Rule {
 }
 
 impl Subject {
-    /// Reads what a rule looks at, and nothing after it.
+    /// Reads the subject of a rule and requires the text to end after it.
     ///
     /// # Errors
     ///
-    /// Text that is none, with the place.
+    /// Fails if the text is not a subject. The error contains the position.
     pub fn parse(text: &str) -> Result<Subject, RuleError> {
         let mut cursor = Cursor::new(text);
         cursor.skip_space();
@@ -201,11 +202,11 @@ impl Subject {
 }
 
 impl Bound {
-    /// Reads a bound, and nothing after it.
+    /// Reads a bound and requires the text to end after it.
     ///
     /// # Errors
     ///
-    /// Text that is none, with the place.
+    /// Fails if the text is not a bound. The error contains the position.
     pub fn parse(text: &str) -> Result<Bound, RuleError> {
         let mut cursor = Cursor::new(text);
         cursor.skip_space();
@@ -214,7 +215,7 @@ impl Bound {
         if cursor.is_at_end() { Ok(bound) } else { cursor.fail("The bound ends here: something else follows it.") }
     }
 
-    /// The bound 0.
+    /// Returns the bound 0.
     pub fn zero() -> Bound {
         Bound { terms: vec![Term::Amount { digits: "0".to_owned(), unit: None, span: 0..0 }] }
     }
@@ -254,7 +255,7 @@ fn read_subject(cursor: &mut Cursor<'_>) -> Result<Subject, RuleError> {
     path::read(cursor).map(Subject::Number).map_err(|error| OpSum::meant(start).unwrap_or(error))
 }
 
-/// Takes the word `new` and the blanks after it; a field of this name has a dot or a bracket behind it.
+/// Consumes the word `new` and the blanks after it. A field named `new` is followed by a dot or a bracket and is left alone.
 fn eat_new(cursor: &mut Cursor<'_>) -> bool {
     let mut ahead = cursor.clone();
     let found = ahead.eat_word("new") && ahead.peek().is_some_and(char::is_whitespace);
@@ -266,7 +267,7 @@ fn eat_new(cursor: &mut Cursor<'_>) -> bool {
 }
 
 pub(super) fn read_relation(cursor: &mut Cursor<'_>) -> Result<Relation, RuleError> {
-    // Longer ones first: `<=` begins with `<`.
+    // Longer operators come first, because `<=` begins with `<`.
     const RELATIONS: [(&str, Relation); 8] = [
         ("<=", Relation::AtMost),
         (">=", Relation::AtLeast),
@@ -301,7 +302,7 @@ fn read_bound(cursor: &mut Cursor<'_>) -> Result<Bound, RuleError> {
     }
 }
 
-/// Takes a sign and blanks after it: whether it is a minus.
+/// Consumes a sign and the blanks after it. Returns true for a minus.
 fn read_sign(cursor: &mut Cursor<'_>) -> Option<bool> {
     let negative = cursor.eat("-");
     let found = negative || cursor.eat("+");
@@ -354,7 +355,7 @@ fn factor(digits: &str, percent: bool, span: Range<usize>) -> Result<f64, RuleEr
     value.ok_or_else(|| RuleError::new(span, "This number is too large."))
 }
 
-/// The digits of a number without its separators: `150_000`, `1.5e5`, `.5`.
+/// Reads the digits of a number and removes its separators: `150_000`, `1.5e5`, `.5`.
 pub(super) fn read_number(cursor: &mut Cursor<'_>) -> Result<String, RuleError> {
     let start = cursor.clone();
     let digits = |cursor: &mut Cursor<'_>| cursor.take_while(|c| c.is_ascii_digit() || c == '_').replace('_', "");
@@ -381,7 +382,7 @@ pub(super) fn read_number(cursor: &mut Cursor<'_>) -> Result<String, RuleError> 
     Ok(text)
 }
 
-/// The word after a number, unless it goes on with the rule.
+/// Reads the word after a number, unless it is the next keyword of the rule.
 pub(super) fn read_unit(cursor: &mut Cursor<'_>) -> Option<String> {
     let mut ahead = cursor.clone();
     ahead.skip_space();
@@ -404,7 +405,7 @@ mod tests {
         (digits.to_owned(), unit.map(str::to_owned))
     }
 
-    /// The amounts and baseline factors of a rule's bound.
+    /// Returns the amounts and baseline factors of a rule's bound.
     fn bound(text: &str) -> (Vec<(String, Option<String>)>, Vec<f64>) {
         let (mut amounts, mut factors) = (Vec::new(), Vec::new());
         for term in Rule::parse(&format!("a.b <= {text}")).unwrap().bound.terms {
@@ -453,7 +454,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_rule_is_refused_at_its_place() {
+    fn invalid_rules_are_refused_with_their_position() {
         for (text, wrong) in [
             ("", ""),
             ("a.b", ""),

@@ -1,9 +1,9 @@
-//! By how much a run is slower than its baseline, beyond the noise: what `slower` means in budgets and in `--fail-on`.
+//! How much slower a run is than its baseline, beyond the noise: the meaning of `slower` in budgets and in `--fail-on`.
 //!
 //! ```text
-//! slower           the typical steps, where the verdict of the comparison is `slower`; else 0 %
-//! capture slower   all steps, with compilation, warm-up and stalls, where they differ by more than the threshold and
-//!                  than the noise of the typical steps; else 0 %
+//! slower           the typical steps if the comparison's verdict is `slower`, or else 0 %
+//! capture slower   all steps, with compilation, warm-up and stalls if they differ by more than the threshold and
+//!                  than the noise of the typical steps, or else 0 %
 //! ```
 
 use std::collections::BTreeSet;
@@ -20,7 +20,7 @@ use base::format;
 use compare::{CaptureTime, Comparison, Options, StepTimeChange, StepTimeVerdict, Subject, TimeLossKind};
 use report::UnifiedProfile;
 
-/// What is slower.
+/// The compared steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SlowdownOf {
     /// The typical step.
@@ -29,16 +29,16 @@ pub enum SlowdownOf {
     Capture,
 }
 
-/// A run against its baseline.
+/// Slowdown of a run compared with its baseline.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Slowdown {
-    /// Percent of the baseline's time by which the run takes longer; 0 where that is not proven.
+    /// Slowdown in percent of the baseline's time. Zero if it is not proven.
     pub percent: f64,
-    /// The times of the run and the baseline, their difference and whether it is proven; without a full stop.
+    /// Describes the times of the run and the baseline, their difference, and whether it is proven. Without a full stop.
     pub sentence: String,
 }
 
-/// The slowdown as it is written in a rule.
+/// Writes the slowdown in the syntax of rules.
 impl std::fmt::Display for SlowdownOf {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
@@ -49,11 +49,11 @@ impl std::fmt::Display for SlowdownOf {
 }
 
 impl SlowdownOf {
-    /// Reads the words; `None` where something else comes next.
+    /// Reads the keywords. `None` if something else comes next.
     ///
     /// # Errors
     ///
-    /// `capture` without `slower`; with the place.
+    /// Fails for `capture` without `slower`. The error contains the position.
     pub(super) fn read(cursor: &mut Cursor<'_>) -> Result<Option<SlowdownOf>, RuleError> {
         if cursor.eat_word("slower") {
             return Ok(Some(SlowdownOf::TypicalStep));
@@ -68,7 +68,7 @@ impl SlowdownOf {
         cursor.fail("The word slower is expected after capture, as in capture slower <= 5 %.")
     }
 
-    /// What to write where a path that no profile has is nearly one of the words.
+    /// Suggests a correction if an unknown path resembles one of the keywords.
     pub(super) fn meant(path: &Path) -> Option<RuleError> {
         let word = path.to_string();
         let near = suggest::words(&word, &["slower"]);
@@ -76,11 +76,11 @@ impl SlowdownOf {
         (!near.is_empty()).then(|| RuleError::new(path.whole_span(), message))
     }
 
-    /// Slowdown of one run of a comparison.
+    /// Returns the slowdown of one run of a comparison.
     ///
     /// # Errors
     ///
-    /// Why it is unknown.
+    /// Fails with the reason if it is unknown.
     pub fn of(self, comparison: &Comparison, change: &StepTimeChange) -> Result<Slowdown, String> {
         match self {
             SlowdownOf::TypicalStep => of_typical_step(comparison, change),
@@ -88,11 +88,11 @@ impl SlowdownOf {
         }
     }
 
-    /// Slowdown of a profile's document against those of its baseline's captures.
+    /// Returns the slowdown of a profile's document compared with its baseline's captures.
     ///
     /// # Errors
     ///
-    /// Why it is unknown.
+    /// Fails with the reason if it is unknown.
     pub(super) fn of_documents(self, profile: &Value, baselines: &[&Value]) -> Result<Slowdown, String> {
         let read = |value: &Value| {
             UnifiedProfile::deserialize(value).map_err(|error| format!("This run cannot be compared: {error}."))
@@ -189,7 +189,7 @@ fn lost_to(kind: TimeLossKind) -> &'static str {
     }
 }
 
-/// `+3.0 %`.
+/// Formats a percentage with its sign: `+3.0 %`.
 fn signed(percent: f64) -> String {
     let sign = if percent < 0.0 { "\u{2212}" } else { "+" };
     format!("{sign}{}", format::percent(percent.abs()))

@@ -1,15 +1,14 @@
-//! Paths that may have been meant by one that does not exist.
+//! Suggests existing paths for a path that does not exist.
 
 use super::path::{Path, PathPart};
 pub use base::suggest::words;
 use base::suggest::{distance, edit_distance, nearest};
 
-/// Cost of a part that the writer left out, or that is one too many. A forgotten section is a likelier slip than two wrong letters
-/// in every part.
+/// Cost of a part that is missing or superfluous. A forgotten section is more likely than two wrong letters in every part.
 const PART: usize = 3;
 
-/// The paths of `known` that are nearest to `path`, if any is near. How entries of lists are chosen does not matter,
-/// and neither does the key of a map.
+/// Returns the paths of `known` that are nearest to `path`, if any is close. Selectors of list entries and keys of maps are
+/// ignored.
 pub fn paths(path: &Path, known: &[Path]) -> Vec<String> {
     let names = |path: &Path| -> Vec<Option<String>> {
         let name = |part: &PathPart| match part {
@@ -25,8 +24,8 @@ pub fn paths(path: &Path, known: &[Path]) -> Vec<String> {
     nearest(known.iter().map(|path| (path_distance(&wanted, &names(path)), path.to_string())).collect(), limit)
 }
 
-/// The least cost that makes one list of names the other: names are changed letter by letter, left out or put in.
-/// `None` stands for any name.
+/// Returns the lowest cost of turning one list of names into the other by changing letters, or removing or adding names.
+/// `None` matches any name.
 fn path_distance(a: &[Option<String>], b: &[Option<String>]) -> usize {
     edit_distance(a, b, PART, |a, b| match (a, b) {
         (Some(a), Some(b)) => distance(a, b),

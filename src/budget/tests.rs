@@ -1,4 +1,4 @@
-//! Budgets from rule to result: verdicts, what the outputs hold, and properties of every rule.
+//! Budgets from rule to result: outcomes, contents of the outputs, and properties of every rule.
 
 use proptest::prelude::*;
 use serde_json::json;
@@ -36,7 +36,7 @@ fn baseline() -> Value {
     json!({
         "step_timing": {"avg_step_time_us": 100_000.0},
         "throughput": {"steps_per_sec": 10.0},
-        // In another order than the run's, and one more.
+        // In a different order than in the run, and with one more device.
         "multi_device": {"device_stats": [
             {"device_name": "/device:GPU:1", "utilization_percent": 50.0},
             {"device_name": "/device:GPU:0", "utilization_percent": 95.0},
@@ -78,16 +78,17 @@ fn verdicts_are_those_worked_out_by_hand() {
 }
 
 #[test]
-fn of_several_numbers_the_worst_is_told() {
+fn the_worst_of_several_numbers_is_reported() {
     let report = verdict("multi_device.device_stats[*].utilization_percent >= 70");
     assert_eq!((report.status, report.value, report.matches), (Status::Fail, Some(60.0), 2));
     let path = "multi_device.device_stats[device_name=/device:GPU:1].utilization_percent";
     assert_eq!(report.path.as_deref(), Some(path));
     assert!(report.message.ends_with("It is the worst of 2 numbers; the others hold."), "{}", report.message);
-    // Each device against its own number of the baseline, whatever its place there: 90 >= 94 fails, 60 >= 49 holds.
+    // Each device is compared with its own number in the baseline, wherever it is in the list: 90 >= 94 fails, 60 >= 49
+    // holds.
     let report = verdict("multi_device.device_stats[*].utilization_percent >= baseline - 1");
     assert_eq!((report.value, report.baseline, report.bound), (Some(90.0), Some(95.0), Some(94.0)));
-    // One device does not say it: missing, unless what is there suffices.
+    // One device lacks the number: missing, unless the other numbers already decide.
     assert_eq!(verdict("multi_device.device_stats[*].parallelism >= 1").status, Status::Missing);
     assert_eq!(verdict("multi_device.device_stats[*].parallelism >= 1 if measured").status, Status::Pass);
     assert_eq!(verdict("multi_device.device_stats[*].parallelism >= 2").status, Status::Fail);
@@ -98,7 +99,7 @@ fn of_several_numbers_the_worst_is_told() {
 }
 
 #[test]
-fn entries_are_counted_and_what_was_not_checked_is_not_absent() {
+fn entries_are_counted_and_unchecked_rules_are_not_absent() {
     for (rule, status, value) in [
         ("count(findings[severity=warning]) <= 0", Status::Fail, Some(1.0)),
         ("count(findings[severity=critical]) == 0", Status::Pass, Some(0.0)),
@@ -155,7 +156,7 @@ fn sentences_say_what_happened() {
     }
 }
 
-/// A result with hostile names in every place.
+/// Returns a result with hostile names in every place.
 fn hostile() -> CheckReport {
     let mut limit = limit("step_timing.avg_step_time_us < 100 ms");
     limit.name = Some("<b>&\"'|name\u{1b}[2J".to_owned());
@@ -175,7 +176,7 @@ fn junit_is_well_formed_whatever_the_names() {
     assert!(text.contains("name=\"&lt;img src=x&gt;&quot;&amp;\""), "{text}");
     assert!(text.contains("name=\"&lt;b&gt;&amp;&quot;&#39;|name\\u{1b}[2J\""), "{text}");
     assert!(text.contains("\nWhy: because | `x` ]]&gt; \\u{fffe}\\u{0}</failure>"), "{text}");
-    // Every bracket that is left belongs to one of the elements.
+    // Every remaining bracket belongs to one of the elements.
     let mut open: Vec<&str> = Vec::new();
     for tag in text.split('<').skip(2).map(|rest| rest.split('>').next().unwrap()) {
         let name = tag.split([' ', '/']).find(|part| !part.is_empty()).unwrap();
@@ -195,10 +196,10 @@ fn junit_is_well_formed_whatever_the_names() {
 }
 
 #[test]
-fn markdown_holds_no_markup_of_others() {
+fn markdown_escapes_foreign_markup() {
     let text = to_markdown(&hostile());
     assert!(
-        text.starts_with("## ❌ The performance budget is not held\n\n3 limits: 1 holds, 1 fails, 1 was skipped.\n")
+        text.starts_with("## ❌ The performance budget does not hold\n\n3 limits: 1 holds, 1 fails, 1 was skipped.\n")
     );
     assert!(text.contains("\n| ❌ fail | &lt;b>&amp;\"'\\|name"), "{text}");
     assert!(!text.contains("<img") && !text.contains("<b>") && !text.contains('\u{1b}'), "{text}");
@@ -209,7 +210,7 @@ fn markdown_holds_no_markup_of_others() {
 }
 
 #[test]
-fn json_says_what_the_others_say() {
+fn json_agrees_with_the_other_formats() {
     let document: Value = serde_json::from_str(&hostile().to_json()).unwrap();
     assert_eq!(document["holds"], false);
     assert_eq!(document["counts"], json!({"pass": 1, "fail": 1, "missing": 0, "skipped": 1}));
@@ -219,7 +220,7 @@ fn json_says_what_the_others_say() {
     assert_eq!(document["runs"][0]["limits"][1]["status"], "skipped");
 }
 
-/// Texts that are nearly rules.
+/// Generates texts that resemble rules.
 fn nearly_a_rule() -> impl Strategy<Value = String> {
     let token = prop_oneof![
         Just("step_timing.avg_step_time_us"),
@@ -262,7 +263,7 @@ fn nearly_a_rule() -> impl Strategy<Value = String> {
     proptest::collection::vec(token, 0..12).prop_map(|tokens| tokens.concat())
 }
 
-/// An error lies inside the text, between characters.
+/// Checks that the position of an error is inside the text, at character boundaries.
 fn check_error(text: &str, error: &RuleError) {
     assert!(text.get(error.span.clone()).is_some(), "{text:?}: {error:?}");
     assert!(!error.message.is_empty());
@@ -324,12 +325,12 @@ proptest! {
             if value != bound {
                 prop_assert_eq!(margin > 0.0, relation.holds(value, bound));
             }
-            // The bound moved by the margin is the value.
+            // Moving the bound by the margin gives the value.
             let sign = if matches!(relation, Relation::Below | Relation::AtMost) { -1.0 } else { 1.0 };
             let back = bound + sign * margin / 100.0 * bound.abs();
             prop_assert!((back - value).abs() <= 1e-6 * (1.0 + value.abs().max(bound.abs())));
         }
-        // Both sides together always hold, and one of them is exact.
+        // One of the two relations always holds, and never both.
         prop_assert!(Relation::AtMost.holds(value, bound) != Relation::Above.holds(value, bound));
         prop_assert!(Relation::AtLeast.holds(value, bound) != Relation::Below.holds(value, bound));
     }

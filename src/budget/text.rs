@@ -1,14 +1,14 @@
-//! The result of a check for a terminal: a table of the limits of each run, then a sentence on each that fails.
+//! Renders the result of a check for a terminal: a table of limits per run, then a sentence for each failed limit.
 
 use super::check_report::{CheckReport, Counts, LimitReport, RunName, RunReport, Status, counts};
 use super::unit;
 use base::format::{self, DASH, printable, shorten};
 use view::export::columns::aligned;
 
-/// Characters of a limit's title in the table; the sentences below have it whole.
+/// Maximum number of characters of a limit's title in the table. The sentences below show the whole title.
 const TITLE: usize = 64;
 
-/// What a row of the table shows of a limit.
+/// Cells of a limit's row in the table.
 pub(super) struct TextRow {
     pub title: String,
     pub value: String,
@@ -16,7 +16,7 @@ pub(super) struct TextRow {
     pub margin: String,
 }
 
-/// The cells of a limit; what a number lacks is a dash.
+/// Returns the cells of a limit. An absent number is a dash.
 pub(super) fn row(limit: &LimitReport) -> TextRow {
     let unit = limit.unit.as_deref().and_then(unit::named);
     let dash = || DASH.to_owned();
@@ -30,7 +30,7 @@ pub(super) fn row(limit: &LimitReport) -> TextRow {
     let bound = bound.map_or_else(dash, |bound| format!("{} {bound}", limit.relation));
     let margin = limit.margin_percent.map_or_else(dash, |margin| {
         let sign = if margin > 0.0 { "+" } else { "" };
-        // A small miss is not "<0.1 %": that would read as a small margin.
+        // A narrow failure must not read "<0.1 %", which looks like a small margin.
         if margin < 0.0 {
             format!("-{}", format::percent(-margin))
         } else {
@@ -40,13 +40,13 @@ pub(super) fn row(limit: &LimitReport) -> TextRow {
     TextRow { title: printable(limit.title()), value, bound, margin }
 }
 
-/// "gpu-training (host.xplane.pb)".
+/// Returns the run's name and file: "gpu-training (host.xplane.pb)".
 pub(super) fn run_text(run: &RunName) -> String {
     let (name, file) = (printable(&run.run_name), printable(&run.file));
     if name == file { name } else { format!("{name} ({file})") }
 }
 
-/// What a run was compared with: a run, or "the median of 3 runs: a (a.json), b (b.json), c (c.json)".
+/// Describes the baseline: a run, or "the median of 3 runs: a (a.json), b (b.json), c (c.json)".
 pub(super) fn baseline_text(run: &RunReport) -> Option<String> {
     if run.baseline_group.is_empty() {
         return run.baseline.as_ref().map(run_text);
@@ -55,7 +55,7 @@ pub(super) fn baseline_text(run: &RunReport) -> Option<String> {
     Some(format!("the median of {} runs: {}", names.len(), names.join(", ")))
 }
 
-/// "5 limits: 3 hold, 1 fails, 1 was not measured".
+/// Summarizes the limits: "5 limits: 3 hold, 1 fails, 1 was not measured".
 pub(super) fn counts_text(counts: Counts) -> String {
     let all = counts.pass + counts.fail + counts.missing + counts.skipped;
     let mut parts = Vec::new();
@@ -73,7 +73,7 @@ pub(super) fn counts_text(counts: Counts) -> String {
     format!("{} {limits}: {}", format::count(all), parts.join(", "))
 }
 
-/// The whole result.
+/// Renders the whole result.
 pub fn to_text(report: &CheckReport) -> String {
     let mut text = String::new();
     for run in &report.runs {
@@ -83,7 +83,7 @@ pub fn to_text(report: &CheckReport) -> String {
         }
         text.push('\n');
     }
-    let verdict = if report.holds { "The budget holds" } else { "The budget is not held" };
+    let verdict = if report.holds { "The budget holds" } else { "The budget does not hold" };
     text.push_str(&format!("{verdict}. {}.\n", counts_text(report.counts)));
     text
 }

@@ -1,18 +1,18 @@
-//! Units: that of a field, which stands in its name, and that of an amount in a rule.
+//! Units of fields, which are part of their names, and units of amounts in rules.
 //!
-//! Both are a dimension, a power of ten and a factor over the dimension's base (seconds, bytes, ...). An amount becomes the
-//! field's unit by moving the decimal point of its digits, so that `0.07 ms` is exactly the 70 of a `_us` field.
+//! A unit is a dimension, a power of ten and a factor of the dimension's base (seconds, bytes, ...). An amount is converted
+//! to the field's unit by moving the decimal point of its digits, so `0.07 ms` is exactly 70 in a `_us` field.
 
 use base::format;
 
-/// What a unit measures.
+/// The quantity that a unit measures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dimension {
     /// Base: seconds.
     Time,
     /// Base: bytes.
     Bytes,
-    /// Percent; of what, the field's definition says.
+    /// Percent. The field's definition gives the whole.
     Percent,
     /// Base: bytes per second.
     ByteRate,
@@ -20,20 +20,20 @@ pub enum Dimension {
     Flops,
     /// Base: floating-point operations per second.
     FlopRate,
-    /// Something a second.
+    /// Count per second.
     PerSecond,
 }
 
-/// A unit.
+/// A unit of fields and amounts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Unit {
-    /// What the unit measures.
+    /// The quantity that the unit measures.
     pub dimension: Dimension,
-    /// Power of ten over the base.
+    /// Power of ten relative to the base.
     exponent: i32,
-    /// Whole factor beside the power of ten: 60 of a minute, 1024 of a KiB.
+    /// Whole factor in addition to the power of ten: 60 for a minute, 1024 for a KiB.
     factor: u64,
-    /// The unit as it is written.
+    /// The unit as written.
     pub symbol: &'static str,
 }
 
@@ -41,7 +41,7 @@ const fn unit(symbol: &'static str, dimension: Dimension, exponent: i32, factor:
     Unit { dimension, exponent, factor, symbol }
 }
 
-/// Every unit that a rule may write; of one dimension in the order in which a message lists them.
+/// All units that a rule can use. Within a dimension, they are in the order in which messages list them.
 const UNITS: &[Unit] = &[
     unit("ps", Dimension::Time, -12, 1),
     unit("ns", Dimension::Time, -9, 1),
@@ -79,7 +79,7 @@ const UNITS: &[Unit] = &[
     unit("/s", Dimension::PerSecond, 0, 1),
 ];
 
-/// Other spellings of these.
+/// Alternative spellings of units.
 const SPELLINGS: &[(&str, &str)] = &[
     ("µs", "us"),
     ("μs", "us"),
@@ -91,7 +91,7 @@ const SPELLINGS: &[(&str, &str)] = &[
     ("PFLOPS", "PFLOP/s"),
 ];
 
-/// How the names of fields end, and in what unit the field is. The first that fits counts.
+/// Suffixes of field names and their units. The first match counts.
 const ENDINGS: &[(&str, &str)] = &[
     ("ms_per_step", "ms"),
     ("gb_per_sec", "GB/s"),
@@ -109,33 +109,33 @@ const ENDINGS: &[(&str, &str)] = &[
     ("bytes_accessed", "B"),
 ];
 
-/// The unit that is written so.
+/// Returns the unit with this spelling.
 pub fn named(text: &str) -> Option<Unit> {
     let symbol = SPELLINGS.iter().find(|(spelling, _)| *spelling == text).map_or(text, |(_, symbol)| symbol);
     UNITS.iter().find(|unit| unit.symbol == symbol).copied()
 }
 
-/// The unit in the name of a field; `None` for counts and numbers without one. `gaps_under_10us` counts gaps: only whole
-/// words of a name are looked at.
+/// Returns the unit in a field's name. `None` for counts and numbers without a unit. Only whole words of the name count:
+/// `gaps_under_10us` is a count of gaps.
 pub fn of_field(name: &str) -> Option<Unit> {
     let fits = |ending: &str| name.strip_suffix(ending).is_some_and(|rest| rest.is_empty() || rest.ends_with('_'));
     ENDINGS.iter().find(|(ending, _)| fits(ending)).and_then(|(_, symbol)| named(symbol))
 }
 
 impl Unit {
-    /// The symbols of all units that measure the same.
+    /// Returns the symbols of all units of the same dimension.
     pub fn alternatives(self) -> Vec<&'static str> {
         UNITS.iter().filter(|unit| unit.dimension == self.dimension).map(|unit| unit.symbol).collect()
     }
 
-    /// An amount of this unit, given as its digits, in the unit `field`. `None` where it is no finite number.
+    /// Converts an amount, given as digits, to the unit `field`. `None` if the result is not finite.
     pub fn convert(self, digits: &str, field: Unit) -> Option<f64> {
         let shifted = shift(digits, self.exponent.checked_sub(field.exponent)?)?;
         let value = shifted * self.factor as f64 / field.factor as f64;
         value.is_finite().then_some(value)
     }
 
-    /// A value of this unit as people read it, to three significant digits.
+    /// Formats a value of this unit to three significant digits.
     pub fn show(self, value: f64) -> String {
         let base = value * self.factor as f64 * power_of_ten(self.exponent);
         match self.dimension {
@@ -151,7 +151,7 @@ impl Unit {
     }
 }
 
-/// A number of a field with its unit, where it has one, as people read it.
+/// Formats a field's number with its unit, if it has one.
 pub fn show(value: f64, unit: Option<Unit>) -> String {
     match unit {
         Some(unit) => unit.show(value),
@@ -160,19 +160,19 @@ pub fn show(value: f64, unit: Option<Unit>) -> String {
     }
 }
 
-/// A value with every digit, in the field's own unit.
+/// Formats a value with all digits, in the field's own unit.
 pub fn show_exactly(value: f64, unit: Option<Unit>) -> String {
     let digits = format::full(value);
     unit.map_or_else(|| digits.clone(), |unit| format!("{digits} {}", unit.symbol))
 }
 
-/// Two numbers as people read them; with every digit where they would look equal without.
+/// Formats two numbers. Uses all digits if their short forms are equal.
 pub fn show_apart(a: f64, b: f64, unit: Option<Unit>) -> (String, String) {
     let short = (show(a, unit), show(b, unit));
     if a != b && short.0 == short.1 { (show_exactly(a, unit), show_exactly(b, unit)) } else { short }
 }
 
-/// Whole numbers that a float holds exactly.
+/// Returns true for a whole number that a float represents exactly.
 fn is_whole(value: f64) -> bool {
     value.abs() <= 9_007_199_254_740_992.0 && value as i64 as f64 == value
 }
@@ -181,7 +181,7 @@ fn show_bytes(value: f64) -> String {
     if value < 0.0 { format!("-{}", format::bytes(-value as u64)) } else { format::bytes(value as u64) }
 }
 
-/// The number that these digits write, with the decimal point moved right by `places`: rounded once.
+/// Parses digits with the decimal point moved right by `places`. Rounds once.
 pub(super) fn shift(digits: &str, places: i32) -> Option<f64> {
     let (mantissa, exponent) = match digits.split_once(['e', 'E']) {
         Some((mantissa, exponent)) => (mantissa, exponent.parse::<i32>().ok()?),
@@ -200,7 +200,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_name_of_a_field_tells_its_unit() {
+    fn units_come_from_field_names() {
         for (field, symbol) in [
             ("avg_step_time_us", Some("us")),
             ("compute_util_percent", Some("%")),

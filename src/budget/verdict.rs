@@ -1,7 +1,7 @@
-//! Whether a limit holds for a run.
+//! Decides whether a limit holds for a run.
 //!
-//! A path may lead to several numbers (`[*]`). The limit holds where it holds for each of them, and the verdict is about the one that
-//! is worst: fails before holds, then by the margin.
+//! A path can lead to several numbers (`[*]`). The limit holds if it holds for each of them. The result describes the worst
+//! number: failures come first, then smaller margins.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ use super::rule::Subject;
 use super::slowdown::SlowdownOf;
 use base::sort;
 
-/// Holds a limit against a run's document and, where it needs them, those of the baseline's runs.
+/// Checks a limit for a run's document. Limits that need a baseline also use the documents of the baseline's runs.
 pub fn judge(limit: &Limit, profile: &Value, baselines: &[&Value]) -> LimitReport {
     let (measured, absent) = match &limit.subject {
         Subject::Number(path) => numbers(limit, path, profile, baselines),
@@ -30,7 +30,7 @@ pub fn judge(limit: &Limit, profile: &Value, baselines: &[&Value]) -> LimitRepor
         Subject::Slower(of) => slower(limit, *of, profile, baselines),
     };
     let failed = measured.iter().any(|it| !it.holds);
-    // What is absent is left out of an optional limit, as long as something is there.
+    // An optional limit ignores absent numbers if at least one number is present.
     let status = match (failed, absent.is_empty(), measured.is_empty()) {
         (true, _, _) => Status::Fail,
         (false, true, false) => Status::Pass,
@@ -74,7 +74,7 @@ fn numbers(limit: &Limit, path: &Path, profile: &Value, baselines: &[&Value]) ->
         baselines.iter().filter(|_| is_relative).map(|baseline| KnownNumbers::new(baseline, path)).collect();
     let mut measured = Vec::new();
     for hit in hits {
-        // The schema says that a number is there; an import may hold something else.
+        // The schema requires a number here, but an imported document may contain something else.
         let Some(value) = hit.value.as_f64() else {
             absent.push(format!("This run has no number at {}.", hit.path));
             continue;
@@ -88,7 +88,7 @@ fn numbers(limit: &Limit, path: &Path, profile: &Value, baselines: &[&Value]) ->
     (measured, absent)
 }
 
-/// A sum over ops, which is one number.
+/// Judges a sum over ops, which is one number.
 fn ops(limit: &Limit, sum: &OpSum, profile: &Value, baselines: &[&Value]) -> (Vec<Measured>, Vec<String>) {
     let judged = sum.of(profile).and_then(|summed| {
         let of_baseline = |it: &&Value| sum.of(it).map(|it| it.value).map_err(|reason| of_baseline(&reason));
@@ -102,7 +102,7 @@ fn ops(limit: &Limit, sum: &OpSum, profile: &Value, baselines: &[&Value]) -> (Ve
     }
 }
 
-/// By how much the run is slower than its baseline, which is one number.
+/// Judges the slowdown of the run compared with its baseline, which is one number.
 fn slower(limit: &Limit, of: SlowdownOf, profile: &Value, baselines: &[&Value]) -> (Vec<Measured>, Vec<String>) {
     let judged = of.of_documents(profile, baselines).and_then(|slowdown| {
         let measured = against(limit, of.to_string(), slowdown.percent, None)?;
@@ -114,11 +114,11 @@ fn slower(limit: &Limit, of: SlowdownOf, profile: &Value, baselines: &[&Value]) 
     }
 }
 
-/// A number against the bound that follows from the baseline's.
+/// Compares a number with the bound that follows from the baseline's number.
 ///
 /// # Errors
 ///
-/// Why there is no bound.
+/// Fails with the reason if there is no bound.
 fn against(
     limit: &Limit,
     path: String,
@@ -130,8 +130,8 @@ fn against(
     Ok(Measured::new(limit, path, [value, bound], reference, Vec::new()))
 }
 
-/// The numbers of a baseline's run that a rule's path leads to, by the paths that lead to each alone. They are found once: finding
-/// each entry of a long list anew would take the square of its length.
+/// The baseline run's numbers for a rule's path, by the path that leads to each number only. They are collected once,
+/// because searching a long list for each entry would take quadratic time.
 struct KnownNumbers<'a> {
     baseline: &'a Value,
     known: BTreeMap<String, &'a Value>,
@@ -143,17 +143,17 @@ impl<'a> KnownNumbers<'a> {
         KnownNumbers { baseline, known: sort::map(hits.into_iter().map(|hit| (hit.path.to_string(), hit.value))) }
     }
 
-    /// The number at `path`.
+    /// Returns the number at `path`.
     ///
     /// # Errors
     ///
-    /// Why there is none.
+    /// Fails with the reason if there is no number.
     fn number(&self, path: &Path) -> Result<f64, String> {
         let nothing = || format!("The baseline has no number at {path}.");
         if let Some(value) = self.known.get(&path.to_string()) {
             return value.as_f64().ok_or_else(nothing);
         }
-        // Told apart in another way there, or absent.
+        // The baseline names the entry differently, or lacks it.
         let found = lookup::find(self.baseline, path);
         match (found.hits.as_slice(), found.lacks.first()) {
             ([only], _) => only.value.as_f64().ok_or_else(nothing),

@@ -1,4 +1,4 @@
-//! `crossprof analyze`: the report of every run.
+//! `crossprof analyze`: reports on every run.
 
 use std::mem::ManuallyDrop;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use super::output_format::OutputFormat;
 use super::progress::Progress;
 use super::{DAMAGED, FAILED, FOUND, READ, complain, print_result, print_text};
 
-/// Reads, reports, and returns the exit status.
+/// Reads the inputs, prints the reports, and returns the exit status.
 pub fn run(command: &Analyze) -> u8 {
     let named = |path: &'_ PathBuf| OutputFormat::of_name(path).map(|format| (path.clone(), format));
     let files = match command.output.iter().map(named).collect::<Result<Vec<_>, String>>() {
@@ -57,21 +57,21 @@ pub fn run(command: &Analyze) -> u8 {
     }
 }
 
-/// The reports of all runs of a call.
+/// Reports of all runs of a command.
 pub struct Reports {
     /// Profile of each run.
     pub profiles: Vec<UnifiedProfile>,
-    /// The session that the profiles were made from. It ends with the process: giving millions of events back before
-    /// that only takes time.
+    /// The session that the profiles were made from. It is never dropped: freeing millions of events just before the process
+    /// exits would only take time.
     pub session: ManuallyDrop<Session>,
-    /// What the user gave.
+    /// Settings given by the user.
     pub settings: Settings,
-    /// What could not be read, each as a sentence.
+    /// Inputs that could not be read, one sentence each.
     pub problems: Vec<String>,
 }
 
 impl Reports {
-    /// The exit status that the reports call for.
+    /// Returns the exit status for these reports.
     pub fn status(&self) -> u8 {
         let damaged = |profile: &UnifiedProfile| profile.warnings.iter().any(|w| w.severity == Severity::Damage);
         match (!self.problems.is_empty(), self.profiles.iter().any(damaged)) {
@@ -81,12 +81,13 @@ impl Reports {
         }
     }
 
-    /// Whether a finding of this severity, or a worse one, fires.
+    /// Returns true if there is a finding of this severity or a worse one.
     fn fires(&self, least: FindingSeverity) -> bool {
         self.profiles.iter().flat_map(|profile| &profile.findings).any(|finding| finding.severity >= least)
     }
 
-    /// Warnings for formats that have no place for them. Runs of one file have those of the file in common: they are said once.
+    /// Prints the warnings on standard error, for formats that do not contain them. Runs of one file share its warnings, so
+    /// each is printed once.
     pub fn print_warnings(&self) {
         let warnings: Vec<_> = self.profiles.iter().flat_map(|profile| &profile.warnings).collect();
         for (index, warning) in warnings.iter().enumerate() {
@@ -97,11 +98,11 @@ impl Reports {
     }
 }
 
-/// Loads the inputs, says what could not be read, and analyses every run.
+/// Loads the inputs, prints what could not be read, and analyses every run.
 ///
 /// # Errors
 ///
-/// The model is not described as it should be, or one of the `outputs` is an input.
+/// Fails if the model options are invalid, or if one of the `outputs` is also an input.
 pub fn reports(inputs: &Inputs, outputs: &Outputs) -> Result<Reports, String> {
     let reports = read(inputs, outputs, &mut Progress::bar())?;
     reports.problems.iter().for_each(|problem| complain(problem));
@@ -112,7 +113,7 @@ pub fn reports(inputs: &Inputs, outputs: &Outputs) -> Result<Reports, String> {
 ///
 /// # Errors
 ///
-/// Errors as those of [`reports`].
+/// Fails for the same reasons as [`reports`].
 pub fn read(inputs: &Inputs, outputs: &Outputs, progress: &mut Progress) -> Result<Reports, String> {
     let settings = load::settings(&inputs.model)?;
     settings.model_files.iter().try_for_each(|file| outputs.spare(Path::new(&file.path)))?;

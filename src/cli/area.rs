@@ -1,4 +1,4 @@
-//! `--from`, `--to` and `--line`: which part of the timeline.
+//! `--from`, `--to` and `--line`: select a part of the timeline.
 
 use crossprof::TableName;
 use crossprof::tables::{AreaQuery, LineQuery};
@@ -6,7 +6,7 @@ use crossprof::tables::{AreaQuery, LineQuery};
 use super::args::Table;
 use super::time::Time;
 
-/// What the command says; what is wrong with it.
+/// Returns the selected area, or a message about an invalid selection.
 pub fn asked(command: &Table) -> Result<AreaQuery, String> {
     let Table { from, to, line, .. } = command;
     let table = command.name();

@@ -1,4 +1,4 @@
-//! What the command line accepts.
+//! Arguments of the command line.
 
 mod compare;
 mod named;
@@ -51,7 +51,7 @@ Examples:
   crossprof check logdir --budget budget.toml --baseline main.json
   crossprof check logdir --budget budget.toml --output junit.xml --output summary.md
 
-A limit is a number of the profile by its path, a comparison and a bound:
+A limit consists of the path of a number in the profile, a comparison and a bound:
   compute_utilization.compute_util_percent >= 70
   throughput.steps_per_sec >= 0.97 * baseline
   multi_device.device_stats[*].utilization_percent >= 60 %
@@ -66,7 +66,7 @@ profile.";
 #[derive(Debug, Parser)]
 #[command(name = "crossprof", version, after_help = EXAMPLES, arg_required_else_help = true)]
 pub struct Args {
-    /// What to do; `analyze` where it is left out.
+    /// The command to run. `analyze` if none is given.
     #[command(subcommand)]
     pub command: Command,
 }
@@ -74,19 +74,20 @@ pub struct Args {
 /// The subcommands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Report step time, device utilisation, kernels and more of each run
+    /// Report step time, device utilisation, kernels and more for each run
     #[command(after_help = EXAMPLES)]
     Analyze(Analyze),
-    /// Print one table of each run
+    /// Print one table for each run
     #[command(after_help = EXAMPLES)]
     Table(Table),
-    /// Hold each run against limits on its numbers
+    /// Check each run against limits on its numbers
     #[command(after_help = CHECK_HELP)]
     Check(Check),
-    /// Compare runs: which is faster, by how much beyond the noise, why, and whether it is fair
+    /// Compare runs: which is faster, by how much beyond the noise, why, and whether the comparison is fair
     #[command(after_help = compare::HELP)]
     Compare(Compare),
-    /// Draw the timeline of a step, or of any range, as an SVG; of two runs one above the other, coloured by what their ops gained or lost
+    /// Draw the timeline of a step or of any range as an SVG. Two runs are drawn one above the other, coloured by the time
+    /// that their ops gained or lost
     Timeline(Timeline),
     /// Serve the page and the profiles below a folder on this machine, and open the browser
     #[cfg(feature = "view")]
@@ -94,7 +95,7 @@ pub enum Command {
     View(View),
     /// Print the JSON Schema of the documents that --output-json writes
     Schema(Schema),
-    /// Print the script that completes words of this command in a shell
+    /// Print a shell completion script for this command
     #[command(after_help = COMPLETIONS_HELP)]
     Completions(Completions),
     /// Print the licences of the software that this program contains
@@ -110,33 +111,33 @@ Examples:
 /// `crossprof completions`.
 #[derive(Debug, clap::Args)]
 pub struct Completions {
-    /// The shell
+    /// The shell to complete for
     #[arg(value_enum)]
     pub shell: clap_complete::Shell,
 }
 
-/// What to read.
+/// Inputs of a command.
 #[derive(Debug, clap::Args)]
 pub struct Inputs {
-    /// Profiles, folders or archives of them; - is standard input
+    /// Profiles, folders or archives of profiles; - is standard input
     #[arg(value_name = "FILE|DIR", required_unless_present = "trace_file")]
     pub files: Vec<PathBuf>,
-    /// Another way to give FILE or DIR; so is --logdir
+    /// Same as FILE or DIR (also --logdir)
     #[arg(long, aliases = ["trace_file", "logdir"], value_name = "FILE|DIR", hide_short_help = true)]
     pub trace_file: Vec<PathBuf>,
-    /// What the trace cannot know.
+    /// Facts that are not in the trace.
     #[command(flatten)]
     pub model: Model,
 }
 
 impl Inputs {
-    /// All given paths, in their order.
+    /// Returns all given paths, in order.
     pub fn paths(&self) -> impl Iterator<Item = &PathBuf> {
         self.files.iter().chain(&self.trace_file)
     }
 }
 
-/// What the trace cannot know.
+/// Facts that are not in the trace.
 #[derive(Clone, Debug, Default, clap::Args)]
 pub struct Model {
     /// Number of steps in the capture, instead of the number found in it
@@ -148,18 +149,19 @@ pub struct Model {
     /// Tokens per sample: with --batch-size gives tokens/s
     #[arg(long, alias = "seq_length", value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub seq_length: Option<u64>,
-    /// Device whose peaks to compare with, instead of what the profile says (`h100-sxm`, `tpu-v5e`, `v4-8`; see docs/metrics.md)
+    /// Device whose peak rates are used instead of the device in the profile (`h100-sxm`, `tpu-v5e`, `v4-8`; see
+    /// docs/metrics.md)
     #[arg(long, value_name = "DEVICE", value_parser = Device, hide_possible_values = true)]
     pub device: Option<String>,
     /// Model configuration: a Hugging Face config.json or a crossprof.json
     #[arg(long, alias = "model_config", value_name = "FILE")]
     pub model_config: Option<PathBuf>,
-    /// What is measured: main (the counted steps, else the active span), all, active, steps:FIRST-LAST, or FROM-TO in
-    /// microseconds from the start of the capture
+    /// Part of the capture to measure: main (the counted steps, or the active span if there are none), all, active,
+    /// steps:FIRST-LAST, or FROM-TO in microseconds from the start of the capture
     #[arg(long, value_name = "WINDOW", default_value_t, hide_default_value = true)]
     pub window: crossprof::WindowChoice,
-    /// Folder of the checkpoint, whose config.json or crossprof.json describes the model; without it, those beside a profile or
-    /// in the folders above it are taken
+    /// Folder of the checkpoint, whose config.json or crossprof.json describes the model. Without it, crossprof looks for
+    /// these files next to the profile and in the folders above it
     #[arg(long, alias = "checkpoint_dir", value_name = "DIR")]
     pub checkpoint_dir: Option<PathBuf>,
 }
@@ -167,20 +169,20 @@ pub struct Model {
 /// `crossprof analyze`.
 #[derive(Debug, clap::Args)]
 pub struct Analyze {
-    /// What to read.
+    /// Inputs of the command.
     #[command(flatten)]
     pub inputs: Inputs,
-    /// Also write the profile as JSON to this file (an array where there are several runs)
+    /// Also write the profile as JSON to this file (an array if there are several runs)
     #[arg(long, alias = "output_json", value_name = "OUT")]
     pub output_json: Option<PathBuf>,
-    /// Also write the report to this file, in the shape that its name says: .html (one page that fetches nothing and is read like a
-    /// profile), .md Markdown, .json. May be given several times
+    /// Also write the report to this file. Its extension selects the format: .html (one self-contained page), .md (Markdown)
+    /// or .json. May be given several times
     #[arg(long, value_name = "OUT")]
     pub output: Vec<PathBuf>,
-    /// What to print
+    /// Format of the printed report
     #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
     pub format: OutputFormat,
-    /// Exit with status 3 when a finding of this severity, or a worse one, fires
+    /// Exit with status 3 if there is a finding of this severity or a worse one
     #[arg(long, alias = "fail_on", value_enum, value_name = "SEVERITY")]
     pub fail_on: Option<FailOn>,
 }
@@ -192,57 +194,58 @@ pub struct Table {
     /// The table to print
     #[arg(value_name = "TABLE", value_parser = Tables, hide_possible_values = true, required_unless_present = "columns")]
     pub table: Option<crossprof::TableName>,
-    /// Print the columns of this table, or of all tables, instead: key, heading, unit, type and meaning. No FILE is read
+    /// Print the columns of this table, or of all tables, instead: key, heading, unit, type and meaning. Reads no FILE
     #[arg(long, value_name = "TABLE", num_args = 0..=1, default_missing_value = "", hide_possible_values = true,
         value_parser = named::OneOrAll, conflicts_with_all = ["files", "trace_file"])]
     pub columns: Option<named::OneOrAllTables>,
-    /// What to read.
+    /// Inputs of the command.
     #[command(flatten)]
     pub inputs: Inputs,
-    /// Only rows that hold all these words, and none of those after a minus; `column:word` and `column>number` look at
-    /// one column
+    /// Print only rows that contain all of these words, and none of the words after a minus; `column:word` and
+    /// `column>number` test one column
     #[arg(long, value_name = "WORDS", default_value = "", hide_default_value = true)]
     pub filter: String,
-    /// Order by this column; with a minus in front the largest first (--sort=-total_self_time_us)
+    /// Sort by this column. A minus in front puts the largest first (--sort=-total_self_time_us)
     #[arg(long, value_name = "COLUMN", allow_hyphen_values = true)]
     pub sort: Option<String>,
-    /// At most this many rows
+    /// Print at most this many rows
     #[arg(long, value_name = "N")]
     pub top: Option<u32>,
-    /// Of events and range: from this time on, which counts from the start of the capture (1.20s, 15ms, 800us, 30ns, 5ps; a plain number is
-    /// microseconds)
+    /// For the tables events and range: start at this time, counted from the start of the capture (1.20s, 15ms, 800us, 30ns,
+    /// 5ps; a plain number is in microseconds)
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub from: Option<Time>,
-    /// Of events and range: up to this time
+    /// For the tables events and range: end at this time
     #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     pub to: Option<Time>,
-    /// Of events and range: only lines of this name or of a process of this name ('GPU:0', 'GPU:*/Stream #13*'); * is any text. May be
-    /// given several times
+    /// For the tables events and range: include only tracks with this name, or all tracks of a process with this name
+    /// ('GPU:0', 'GPU:*/Stream #13*'). * matches any text. May be given several times
     #[arg(long, value_name = "PATTERN")]
     pub line: Vec<String>,
-    /// Of events: also everything that the file says of each event listed, which the file is read once more for
+    /// For the table events: also print all arguments of each listed event. This reads the file a second time
     #[arg(long)]
     pub arguments: bool,
-    /// The form of a table that has several, as [`forms`] lists them
+    /// Form of a table that has several. [`forms`] lists them
     #[arg(long, value_name = "FORM", default_value = "", hide_default_value = true, help = forms())]
     pub by: String,
-    /// Of memory-what-if: what would be different, as `rematerialize=SCOPE,...; donate=NUMBER,...; batch=SIZE; without=BUFFER,...`
+    /// For the table memory-what-if: the change to evaluate, as `rematerialize=SCOPE,...; donate=NUMBER,...; batch=SIZE;
+    /// without=BUFFER,...`
     #[arg(long, value_name = "CHANGE", conflicts_with = "by")]
     pub change: Option<String>,
-    /// How to print the table
+    /// Format of the printed table
     #[arg(long, value_enum, default_value_t = TableFormat::Text)]
     pub format: TableFormat,
 }
 
 impl Table {
-    /// The table to print.
+    /// Returns the table to print.
     pub fn name(&self) -> crossprof::TableName {
-        // One is required unless columns are asked for.
+        // Required by clap unless columns are requested.
         self.table.unwrap_or(crossprof::TableName::Steps)
     }
 }
 
-/// Which tables have several forms, and which.
+/// Describes which tables have several forms, and which forms.
 fn forms() -> String {
     let tables = crossprof::TableName::ALL.into_iter().filter_map(|table| {
         let (last, others) = table.forms().split_last()?;
@@ -254,77 +257,78 @@ fn forms() -> String {
 /// `crossprof timeline`.
 #[derive(Debug, clap::Args)]
 pub struct Timeline {
-    /// What to read.
+    /// Inputs of the command.
     #[command(flatten)]
     pub inputs: Inputs,
-    /// Draw this step, by its name, else by its index
+    /// Draw the step with this name, or with this index if no step has the name
     #[arg(long, value_name = "STEP", conflicts_with_all = ["from", "to"])]
     pub step: Option<String>,
-    /// Draw from this time on, which counts from the start of the capture (1.20s, 15ms, 800us; a plain number is microseconds)
+    /// Start at this time, counted from the start of the capture (1.20s, 15ms, 800us; a plain number is in microseconds)
     #[arg(long, value_name = "TIME")]
     pub from: Option<Time>,
-    /// Draw up to this time
+    /// End at this time
     #[arg(long, value_name = "TIME")]
     pub to: Option<Time>,
-    /// Draw these lines only, by the name of the line, of its process or of both (GPU:0/Stream*). May be given several times
+    /// Draw only these tracks, selected by the name of the track, of its process, or of both (GPU:0/Stream*). May be given
+    /// several times
     #[arg(long, value_name = "PATTERN")]
     pub line: Vec<String>,
     /// Width of the picture in pixels
     #[arg(long, value_name = "PIXELS", default_value_t = 1600, value_parser = clap::value_parser!(u32).range(400..=20_000))]
     pub width: u32,
-    /// What colours ops: their own class, or what they gained or lost between two runs (slower, faster, in one run only, the same).
-    /// Without it two runs whose ops can be compared are coloured by change, all others by class
+    /// Colour ops by their class (own), or by the time that they gained or lost between two runs (change). The default is
+    /// change for two runs whose ops can be compared, and own otherwise
     #[arg(long, alias = "colors", value_enum)]
     pub colours: Option<Colours>,
-    /// Whether to draw on a dark ground
+    /// Draw on a dark background
     #[arg(long)]
     pub dark: bool,
-    /// Draw the threads of the hosts, too, where devices ran
+    /// Also draw host threads if the run has devices
     #[arg(long)]
     pub hosts: bool,
-    /// The file to write: an SVG, or the range as a Chrome trace where its name ends with .json or .json.gz; without it the SVG is
-    /// printed
+    /// File to write: an SVG, or a Chrome trace of the range if the name ends with .json or .json.gz. Without this option,
+    /// the SVG is printed
     #[arg(long, value_name = "FILE")]
     pub output: Option<PathBuf>,
 }
 
-/// What colours the ops of a timeline.
+/// Colouring of ops in a timeline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Colours {
     /// The class of the op
     Own,
-    /// What the op gained or lost between two runs
+    /// The time that the op gained or lost between two runs
     Change,
 }
 
 /// `crossprof check`.
 #[derive(Debug, clap::Args)]
 pub struct Check {
-    /// What to read.
+    /// Inputs of the command.
     #[command(flatten)]
     pub inputs: Inputs,
     /// Budget: limits in TOML (docs/budgets.md)
     #[arg(long, value_name = "TOML", required_unless_present = "limit")]
     pub budget: Option<PathBuf>,
-    /// A limit, beside those of the budget: 'step_timing.avg_step_time_us < 150 ms'
+    /// A limit, in addition to those of the budget: 'step_timing.avg_step_time_us < 150 ms'. May be given several times
     #[arg(long, value_name = "RULE")]
     pub limit: Vec<String>,
-    /// What limits call baseline: a profile, folder or archive; instead of the budget's own. Given several times: the median of
-    /// them
+    /// Baseline of the limits: a profile, folder or archive, instead of the one in the budget. If given several times, the
+    /// baseline is their median
     #[arg(long, value_name = "FILE|DIR")]
     pub baseline: Vec<PathBuf>,
-    /// Which run of the baseline, where it holds several; else the run of the same name. A pattern ('main-*') takes all that
-    /// fit: the median of them
+    /// Run of the baseline to compare with, if there are several. By default, the run with the same name. A pattern
+    /// ('main-*') selects all runs that match, and the baseline is their median
     #[arg(long, alias = "baseline_run", value_name = "NAME")]
     pub baseline_run: Option<String>,
-    /// Check this run only, where there are several
+    /// Check only this run, if there are several
     #[arg(long, value_name = "NAME")]
     pub run: Vec<String>,
-    /// What to print, or to write to --output
+    /// Format of the printed result, or of the file of --output
     #[arg(long, value_enum)]
     pub format: Option<CheckFormat>,
-    /// Also write the result to this file: in the shape of --format or, without it, as its name says (.xml JUnit, .md Markdown,
-    /// .json); standard output then shows text. May be given several times
+    /// Also write the result to this file, in the format of --format or, without it, of the file's extension (.xml JUnit,
+    /// .md Markdown, .json). Standard output then shows text. May be given several times
     #[arg(long, value_name = "OUT")]
     pub output: Vec<PathBuf>,
 }
@@ -337,30 +341,30 @@ pub struct Schema {
     pub document: Document,
 }
 
-/// Documents with a schema.
+/// Documents that have a schema.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Document {
-    /// What `crossprof analyze` writes
+    /// Written by `crossprof analyze`
     Profile,
-    /// What `crossprof compare` writes
+    /// Written by `crossprof compare`
     Comparison,
 }
 
-/// Shapes of the result of a check.
+/// Formats of the result of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum CheckFormat {
-    /// A table for people
+    /// A readable table
     Text,
-    /// For a pull request, or the summary of a job
+    /// Markdown, for a pull request or a job summary
     Markdown,
     /// XML for the test view of a CI system
     Junit,
-    /// Everything, for programs
+    /// The complete result as JSON, for programs
     Json,
 }
 
 impl CheckFormat {
-    /// The shape that the name of a file asks for.
+    /// Returns the format that the file's extension selects.
     pub fn of_name(path: &std::path::Path) -> CheckFormat {
         let extension = path.extension().map(|it| it.to_string_lossy().to_lowercase());
         match extension.as_deref() {
@@ -372,7 +376,7 @@ impl CheckFormat {
     }
 }
 
-/// The severities of `--fail-on`.
+/// Severities for `--fail-on`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum FailOn {
     /// Any finding
@@ -384,7 +388,7 @@ pub enum FailOn {
 }
 
 impl FailOn {
-    /// The least severe finding that counts.
+    /// Returns the lowest severity that counts.
     pub fn least(self) -> FindingSeverity {
         match self {
             FailOn::Note => FindingSeverity::Note,
@@ -394,23 +398,23 @@ impl FailOn {
     }
 }
 
-/// Shapes of a table.
+/// Formats of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum TableFormat {
-    /// Aligned columns for people
+    /// Aligned, readable columns
     Text,
-    /// Exact numbers, one line a row
+    /// Exact numbers, one line per row
     Csv,
     /// An array of objects
     Json,
 }
 
-/// The arguments with `analyze` put in front where no command is named: `crossprof FILE`, `crossprof --trace_file FILE`. `commands` are the
-/// names of all commands.
+/// Returns the arguments with `analyze` inserted if no command is named: `crossprof FILE`, `crossprof --trace_file FILE`.
+/// `commands` contains the names of all commands.
 ///
 /// # Errors
 ///
-/// The first word is neither a command nor a file, and near to a command: a sentence.
+/// Fails with a message if the first word is neither a command nor a file, but resembles a command.
 pub fn with_default_command(
     arguments: impl Iterator<Item = OsString>,
     commands: &[&str],
@@ -423,7 +427,7 @@ pub fn with_default_command(
             let is_name = word.chars().all(|letter| letter.is_ascii_alphabetic());
             let near = if is_name { suggest::words(word, commands) } else { Vec::new() };
             if !near.is_empty() {
-                return Err(format!("There is no command and no file {word}.{}", suggest::question(&near)));
+                return Err(format!("{word} is neither a command nor a file.{}", suggest::question(&near)));
             }
         }
         arguments.insert(1, "analyze".into());

@@ -1,4 +1,4 @@
-//! `--arguments`: everything that the files say of the events listed, for which each file is read once more.
+//! `--arguments`: reads each file a second time for all arguments of the listed events.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -14,16 +14,16 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use super::load::outlines;
 
-/// Names and values; nothing where they could not be read.
+/// Names and values of the arguments. `None` if they could not be read.
 pub type Arguments = Option<Vec<(String, String)>>;
 
-/// Read from disk at once.
+/// Bytes per read from disk.
 const READ_BYTES: usize = 1 << 20;
 
 const COLUMN: Column =
-    column("arguments", "Arguments", Unit::Text, "Everything else that the file says of the event, as a JSON object.");
+    column("arguments", "Arguments", Unit::Text, "All other arguments of the event in the file, as a JSON object.");
 
-/// The arguments of events, and what is wrong with the files that hold them.
+/// Returns the arguments of each event, and messages about files that could not be read.
 pub fn read(events: &[Option<EventInFile>]) -> (Vec<Arguments>, Vec<String>) {
     let mut files: BTreeMap<&str, Vec<u32>> = BTreeMap::new();
     for event in events.iter().flatten() {
@@ -52,10 +52,10 @@ pub fn read(events: &[Option<EventInFile>]) -> (Vec<Arguments>, Vec<String>) {
     (arguments, problems)
 }
 
-/// What the file at `path`, or the member of an archive, says of the events with these indices.
+/// Returns the arguments of the events with these indices, from the file at `path` or a member of an archive.
 fn read_file(path: &str, wanted: Vec<u32>) -> Result<Vec<EventArguments>, String> {
     let failed = |reason: String| format!("{path}: cannot be read again for the arguments of its events: {reason}");
-    // Behind the archive stands the member.
+    // The path of a member starts with the path of its archive.
     let archives = std::iter::successors(Some(path), |path| path.rsplit_once('/').map(|(parent, _)| parent));
     let Some(stored) = archives.into_iter().find(|path| Path::new(path).is_file()) else {
         return Err(failed("there is no such file any more, or it is a pipe.".to_owned()));
@@ -77,7 +77,7 @@ fn read_file(path: &str, wanted: Vec<u32>) -> Result<Vec<EventArguments>, String
     Ok(reader.finish())
 }
 
-/// The table with a column of them.
+/// Adds the arguments to the table as a column.
 pub fn with_column(mut table: Table, arguments: &[Arguments]) -> Table {
     table.columns.push(COLUMN);
     for (row, arguments) in table.rows.iter_mut().zip(arguments) {
@@ -87,7 +87,7 @@ pub fn with_column(mut table: Table, arguments: &[Arguments]) -> Table {
     table
 }
 
-/// The table as JSON, in which they are objects.
+/// Returns the table as JSON, with arguments as objects.
 pub fn json(table: &Table, arguments: &[Arguments]) -> String {
     let rows = table.rows.iter().zip(arguments);
     let rows: Vec<Row<'_>> = rows.map(|(cells, arguments)| Row { columns: &table.columns, cells, arguments }).collect();

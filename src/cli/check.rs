@@ -1,4 +1,4 @@
-//! `crossprof check`: holds runs against a budget.
+//! `crossprof check`: checks runs against a budget.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use super::input::read_small;
 use super::output::{self, Outputs};
 use super::{FAILED, bounded, complain, print_result};
 
-/// Budgets are written by hand.
+/// Budgets are written by hand, so they are small.
 const MOST_BUDGET_BYTES: u64 = 1 << 20;
 
 /// All limits hold.
@@ -21,7 +21,7 @@ const HELD: u8 = 0;
 /// A limit does not hold, or its number is absent.
 const NOT_HELD: u8 = 1;
 
-/// Reads, judges, prints, and returns the exit status.
+/// Reads the inputs, judges the limits, prints the result, and returns the exit status.
 pub fn run(command: &Check) -> u8 {
     match check(command) {
         Ok(report) => deliver(command, &report),
@@ -32,7 +32,7 @@ pub fn run(command: &Check) -> u8 {
     }
 }
 
-/// A message whose later lines show the place of a mistake.
+/// Prints a message. Lines after the first show the position of a mistake.
 fn complain_lines(message: &str) {
     let mut lines = message.lines();
     complain(lines.next().unwrap_or_default());
@@ -41,22 +41,22 @@ fn complain_lines(message: &str) {
     }
 }
 
-/// What runs are held against.
+/// Limits and baseline as the user gives them.
 #[derive(Debug, Default)]
 pub struct Asked {
-    /// A budget file.
+    /// Path of a budget file.
     pub budget: Option<PathBuf>,
-    /// Limits beside those of the file.
+    /// Limits in addition to those of the file.
     pub limits: Vec<String>,
-    /// Paths of the baseline, instead of those of the file.
+    /// Paths of the baseline. They replace those of the file.
     pub baselines: Vec<PathBuf>,
-    /// Name of the baseline's run, or a pattern.
+    /// Name of the baseline run, or a pattern.
     pub baseline_run: Option<String>,
 }
 
-/// What was asked for, once it is read.
+/// Limits and baseline, read and merged.
 pub struct Budget {
-    /// The limits of the file, then the others.
+    /// The limits of the file, then the additional ones.
     pub limits: Vec<Limit>,
     /// Paths of the baseline.
     pub baselines: Vec<PathBuf>,
@@ -64,22 +64,22 @@ pub struct Budget {
 }
 
 impl Budget {
-    /// Does any limit mention the baseline?
+    /// Returns true if any limit uses the baseline.
     pub fn needs_baseline(&self) -> bool {
         self.limits.iter().any(Limit::needs_baseline)
     }
 
-    /// The sentence about a baseline that is needed and not given; `how` says how to give one.
+    /// Returns the message for a required baseline that was not given. `how` describes how to give one.
     pub fn lacks_baseline(&self, how: &str) -> String {
         let rule = self.limits.iter().find(|limit| limit.needs_baseline()).map_or("", |limit| &limit.text);
         format!("\"{rule}\" needs a baseline: {how}, or write baseline = \"FILE\" in the budget.")
     }
 
-    /// Holds each of the runs against the limits. `baselines` are the runs of each path of the baseline.
+    /// Judges all limits for each run. `baselines` contains the runs of each path of the baseline.
     ///
     /// # Errors
     ///
-    /// The baseline has no run to compare with: a sentence.
+    /// Fails with a message if the baseline has no run to compare with.
     pub fn judge(&self, runs: &[Document], baselines: &[Vec<Document>]) -> Result<Vec<RunReport>, String> {
         let mut judged = Vec::new();
         for run in runs {
@@ -93,7 +93,8 @@ impl Budget {
     }
 }
 
-/// The result, or every mistake that keeps it from being made. The budget comes first: it is wrong whatever the profile says.
+/// Returns the result, or all mistakes that prevent it. The budget is read first, because its mistakes do not depend on the
+/// profile.
 fn check(command: &Check) -> Result<CheckReport, Vec<String>> {
     let budget = read_budget(&Asked {
         budget: command.budget.clone(),
@@ -122,14 +123,14 @@ fn check(command: &Check) -> Result<CheckReport, Vec<String>> {
     Ok(CheckReport::new(command.budget.as_ref().map(|path| path.display().to_string()), judged))
 }
 
-/// Reads the limits of the file, then the others.
+/// Reads the limits of the file, then the additional ones.
 ///
 /// # Errors
 ///
-/// Every mistake in them, the place of each in later lines.
+/// Returns all mistakes. Lines after the first show the position of a mistake.
 pub fn read_budget(asked: &Asked) -> Result<Budget, Vec<String>> {
     let mut catalogue = Catalogue::of_profile();
-    // The schema does not know the names of the rules; this program does.
+    // The schema does not list the names of the rules, but this program has them.
     if let Ok(path) = budget::Path::parse("findings[*].id") {
         let rules: Vec<&str> = crossprof::insight::RULES.iter().map(|rule| rule.id).collect();
         catalogue.set_words(&path, &rules);
@@ -155,7 +156,7 @@ pub fn read_budget(asked: &Asked) -> Result<Budget, Vec<String>> {
     let folder = asked.budget.as_deref().and_then(Path::parent).unwrap_or(Path::new(""));
     Ok(Budget {
         limits: found.limits,
-        // The file's own baseline is distinguished from where the file is, so that the job can run anywhere.
+        // The file's baseline paths are relative to the file's folder, so that a job can run in any folder.
         baselines: match asked.baselines.as_slice() {
             [] => found.baselines.iter().map(|path| folder.join(path)).collect(),
             given => given.to_vec(),
@@ -169,19 +170,19 @@ fn budget_text(path: &Path) -> io::Result<String> {
     String::from_utf8(bytes).map_err(|_| io::Error::other("it is not UTF-8 text"))
 }
 
-/// What is wrong with a rule, and the rule with the place marked.
+/// Returns the problem of a rule, with the position marked below the rule.
 fn marked(rule: &str, error: &RuleError) -> String {
     let (line, marks) = budget::excerpt(rule, error.span.clone());
     format!("{}\n{line}\n{marks}", error.message)
 }
 
-/// Every run of the inputs as a rule sees it.
+/// Returns every run of the inputs as a document for the rules.
 fn documents(inputs: &Inputs, outputs: &Outputs) -> Result<Vec<Document>, String> {
     let mut reports: Reports = analyze::reports(inputs, outputs)?;
     let files = || inputs.paths().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ");
     if reports.profiles.is_empty() || reports.status() == FAILED {
-        // Each file has said what is wrong with it.
-        return Err(format!("{}: nothing was checked, since not everything could be read.", files()));
+        // The problem of each file has already been printed.
+        return Err(format!("{}: nothing was checked, because not everything could be read.", files()));
     }
     reports.print_warnings();
     let runs = reports.session.runs();
@@ -189,7 +190,7 @@ fn documents(inputs: &Inputs, outputs: &Outputs) -> Result<Vec<Document>, String
     Ok(Document::of_all(reports.profiles.iter().enumerate().map(|(index, profile)| (profile, file(index)))))
 }
 
-/// The runs that `--run` names; all where it names none.
+/// Returns the runs that `--run` names, or all runs if it is not given.
 fn chosen(runs: Vec<Document>, names: &[String]) -> Result<Vec<Document>, String> {
     if let Some(unknown) = names.iter().find(|name| !runs.iter().any(|run| run.is_called(name))) {
         return Err(format!("--run: there is no run {unknown}; {}", those(&runs)));
@@ -197,9 +198,10 @@ fn chosen(runs: Vec<Document>, names: &[String]) -> Result<Vec<Document>, String
     Ok(runs.into_iter().filter(|run| names.is_empty() || names.iter().any(|name| run.is_called(name))).collect())
 }
 
-/// The baseline of a run: the one that is named or those that fit a pattern, else the only one, else that of the same name.
+/// Returns the baseline of a run: the named run or all that match a pattern, or else the only run, or else the run with the
+/// same name.
 fn paired<'a>(baselines: &'a [Document], run: &Document, name: Option<&str>) -> Result<Vec<&'a Document>, String> {
-    // One of several that are called so would be a guess.
+    // Choosing one of several runs with the same name would be a guess.
     let called = |name: &str| {
         let mut found = baselines.iter().filter(|baseline| baseline.is_called(name));
         found.next().filter(|_| found.next().is_none())
@@ -235,7 +237,7 @@ fn those(runs: &[Document]) -> String {
     format!("the runs are {}.", names.join(", "))
 }
 
-/// Writes the files that were asked for, prints, and returns the exit status.
+/// Writes the requested files, prints the result, and returns the exit status.
 fn deliver(command: &Check, report: &CheckReport) -> u8 {
     let mut status = if report.holds { HELD } else { NOT_HELD };
     for path in &command.output {

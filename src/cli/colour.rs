@@ -1,5 +1,5 @@
-//! Colours of texts on a terminal: headings, and how grave a finding is. `NO_COLOR`, `CLICOLOR` and `CLICOLOR_FORCE` decide as they do for the
-//! messages about wrong calls.
+//! Colours of terminal output: headings, and the severity of findings. `NO_COLOR`, `CLICOLOR` and `CLICOLOR_FORCE` apply as
+//! they do to clap's messages.
 
 use anstream::{AutoStream, ColorChoice};
 
@@ -9,22 +9,22 @@ const YELLOW: &str = "\x1b[33m";
 const CYAN: &str = "\x1b[36m";
 const RESET: &str = "\x1b[0m";
 
-/// The words that begin the line of a finding or a warning, and their colours.
+/// First words of the line of a finding or a warning, with their colours.
 const GRAVITIES: [(&str, &str); 5] =
     [("critical", RED), ("damage", RED), ("warning", YELLOW), ("caution", YELLOW), ("note", CYAN)];
 
-/// Does standard output take colours?
+/// Returns true if standard output should be coloured.
 pub fn is_wanted() -> bool {
     AutoStream::choice(&std::io::stdout()) != ColorChoice::Never
 }
 
-/// The text with colours. Without them it is the same text.
+/// Adds colours to the text. The text itself stays the same.
 pub fn coloured(text: &str) -> String {
     let mut made = String::with_capacity(text.len() + text.len() / 8);
     let mut before = "";
     for line in text.split_inclusive('\n') {
         let word = line.trim_end();
-        // Headings start at the edge, after an empty line or first of all.
+        // A heading starts without indentation, after an empty line or at the start of the text.
         let is_heading = before.trim().is_empty() && !word.is_empty() && !word.starts_with(' ');
         let gravity = GRAVITIES.iter().find_map(|&(gravity, colour)| {
             let rest = word.strip_prefix("  ")?.strip_prefix(gravity)?;

@@ -1,4 +1,4 @@
-//! `crossprof compare`: runs beside each other.
+//! `crossprof compare`: compares runs.
 
 use std::path::{Path, PathBuf};
 
@@ -14,7 +14,7 @@ use super::output::{self, Outputs};
 use super::output_format::OutputFormat;
 use super::{FAILED, FOUND, READ, complain, print_result, print_text};
 
-/// Reads, compares, writes, prints, and returns the exit status.
+/// Reads the runs, compares them, writes and prints the result, and returns the exit status.
 pub fn run(command: &Compare) -> u8 {
     match compared(command) {
         Ok((status, comparison, subjects)) => match status.max(deliver(command, &comparison, &subjects)) {
@@ -29,7 +29,7 @@ pub fn run(command: &Compare) -> u8 {
     }
 }
 
-/// The comparison with the runs that it is of, and whether something in them is damaged.
+/// Returns the exit status (damaged or not), the comparison, and its runs.
 fn compared(command: &Compare) -> Result<(u8, Comparison, Vec<Subject>), String> {
     for path in &command.output {
         OutputFormat::of_name(path)?;
@@ -46,20 +46,20 @@ fn compared(command: &Compare) -> Result<(u8, Comparison, Vec<Subject>), String>
     Ok((status, comparison, subjects))
 }
 
-/// What the user says of the runs of a comparison.
+/// Facts about the runs of a comparison that the user gives.
 #[derive(Debug, Default)]
 pub struct Said {
-    /// Names of the first runs.
+    /// Names of the first runs, in order.
     pub names: Vec<String>,
-    /// Watts of one device: of each run, or one value of all.
+    /// Power of one device in watts: one value per run, or one value for all runs.
     pub power: Vec<f64>,
-    /// Dollars an hour of one device: of each run, or one value of all.
+    /// Price of one device in dollars per hour: one value per run, or one value for all runs.
     pub price: Vec<f64>,
     /// Index or name of the run that the others are compared with.
     pub baseline: Option<String>,
-    /// The work grows with the devices, or stays the same.
+    /// True if the work grows with the devices, false if it stays the same.
     pub weak_scaling: Option<bool>,
-    /// Share from which on a difference counts.
+    /// Smallest difference that counts, as a fraction.
     pub threshold: Option<f64>,
 }
 
@@ -74,11 +74,11 @@ fn said(command: &Compare) -> Said {
     }
 }
 
-/// Compares runs, of which two or more are given.
+/// Compares two or more runs.
 ///
 /// # Errors
 ///
-/// What is said does not fit the runs, or they are too many: a sentence.
+/// Fails with a message if the user's facts do not fit the runs, or if there are too many runs.
 pub fn of_subjects(said: &Said, subjects: &mut [Subject]) -> Result<Comparison, String> {
     let runs = subjects.len();
     if said.names.len() > runs {
@@ -93,7 +93,7 @@ pub fn of_subjects(said: &Said, subjects: &mut [Subject]) -> Result<Comparison, 
         subject.watts_per_device = watts.or(subject.watts_per_device);
         subject.dollars_per_device_hour = dollars.or(subject.dollars_per_device_hour);
     }
-    // What a report was made with holds unless it is said otherwise.
+    // Options stored in a report apply unless the user overrides them.
     let mut options = Options::of(subjects);
     if let Some(given) = &said.baseline {
         options.baseline = baseline(given, subjects)?;
@@ -110,8 +110,8 @@ pub fn of_subjects(said: &Said, subjects: &mut [Subject]) -> Result<Comparison, 
     Ok(comparison)
 }
 
-/// The runs of every path, each path on its own: the same file twice is two runs, and only one is in memory at a time. What is found
-/// for a group is one run.
+/// Reads each path separately: the same file given twice is two runs, and only one path is in memory at a time. All captures
+/// of a group become one run.
 fn read(command: &Compare) -> Result<(u8, Vec<Subject>), String> {
     let outputs = Outputs::new(command.output.iter().chain(&command.output_json).chain(&command.html));
     let is_page = |path: &PathBuf| OutputFormat::of_name(path) == Ok(OutputFormat::Html);
@@ -143,15 +143,15 @@ fn read(command: &Compare) -> Result<(u8, Vec<Subject>), String> {
     Ok((reader.status, subjects))
 }
 
-/// A capture and the file that it was read from.
+/// A capture, with the file that it was read from.
 struct Capture {
     profile: UnifiedProfile,
-    /// The picture of its median step, for a page.
+    /// Picture of the median step, for HTML output.
     median_step: Option<String>,
     file: String,
 }
 
-/// One run for each capture, under a name that no other has.
+/// Returns one run per capture, each with a unique name.
 fn named(captures: Vec<Capture>) -> Vec<Subject> {
     let namings = captures.iter().map(|it| Naming { file: Some(&it.file), ..it.profile.metadata.naming() });
     let names = distinct_names(&namings.collect::<Vec<_>>());
@@ -160,21 +160,21 @@ fn named(captures: Vec<Capture>) -> Vec<Subject> {
     subjects.map(subject).collect()
 }
 
-/// One run of several captures.
+/// Returns one run that consists of several captures.
 fn together(name: &str, captures: Vec<Capture>) -> Option<Subject> {
     let median_step = captures.first()?.median_step.clone();
     let subject = Subject::of_captures(name, captures.into_iter().map(|it| it.profile).collect())?;
     Some(Subject { median_step, ..subject })
 }
 
-/// Whether every file is a folder of several captures of one program.
+/// Returns true if every path is a folder with several captures of one program.
 fn are_groups(command: &Compare, files: &[Vec<Capture>]) -> bool {
     let folders: Vec<Vec<&Metadata>> =
         files.iter().map(|it| it.iter().map(|capture| &capture.profile.metadata).collect()).collect();
     !command.no_groups && command.files.iter().all(|path| path.is_dir()) && crossprof::compare::are_groups(&folders)
 }
 
-/// One run for each folder, called as the folder is.
+/// Returns one run per folder, named after the folder.
 fn grouped(folders: &[PathBuf], captures: Vec<Vec<Capture>>) -> Vec<Subject> {
     let named = folders.iter().zip(captures).filter_map(|(folder, captures)| {
         let resolved = folder.canonicalize().unwrap_or_else(|_| folder.clone());
@@ -182,7 +182,7 @@ fn grouped(folders: &[PathBuf], captures: Vec<Vec<Capture>>) -> Vec<Subject> {
             .file_name()
             .map_or_else(|| folder.display().to_string(), |name| name.to_string_lossy().into_owned());
         complain(&format!(
-            "{}: its {} captures are compared as one run, {name}; --no-groups makes each a run.",
+            "{}: its {} captures are compared as one run, {name}; --no-groups makes each capture a run.",
             folder.display(),
             captures.len()
         ));
@@ -191,25 +191,25 @@ fn grouped(folders: &[PathBuf], captures: Vec<Vec<Capture>>) -> Vec<Subject> {
     named.collect()
 }
 
-/// Reads path by path.
+/// Reads one path at a time.
 struct Reader<'a> {
     command: &'a Compare,
     outputs: Outputs,
-    /// Median steps are drawn.
+    /// True if median steps must be drawn.
     draws: bool,
-    /// The worst so far.
+    /// Worst exit status so far.
     status: u8,
 }
 
 impl Reader<'_> {
-    /// The captures of a path; `platform` is what the user says that it is.
+    /// Reads the captures of a path. `platform` is the platform that the user states.
     fn captures(&mut self, path: &Path, platform: Option<&str>) -> Result<Vec<Capture>, String> {
         let model = self.command.model.clone();
         let inputs = Inputs { files: vec![path.to_owned()], trace_file: Vec::new(), model };
         let mut reports = analyze::reports(&inputs, &self.outputs)?;
         if reports.profiles.is_empty() || reports.status() == FAILED {
-            // The file has said what is wrong with it.
-            return Err(format!("{}: nothing was compared, since this could not be read.", path.display()));
+            // The problem of the file has already been printed.
+            return Err(format!("{}: nothing was compared, because this could not be read.", path.display()));
         }
         self.status = self.status.max(reports.status());
         reports.print_warnings();
@@ -237,7 +237,7 @@ impl Reader<'_> {
     }
 }
 
-/// One value per run; a single one is of all.
+/// Expands the values to one per run. A single value applies to all runs.
 fn of_each(values: &[f64], runs: usize, option: &str) -> Result<Vec<Option<f64>>, String> {
     match values {
         [] => Ok(vec![None; runs]),
@@ -249,7 +249,7 @@ fn of_each(values: &[f64], runs: usize, option: &str) -> Result<Vec<Option<f64>>
     }
 }
 
-/// The run that the user means, by index or name.
+/// Returns the index of the run with this index or name.
 fn baseline(given: &str, subjects: &[Subject]) -> Result<usize, String> {
     let named = || subjects.iter().position(|subject| subject.name == given);
     let index = given.parse().ok().filter(|index: &usize| *index < subjects.len());
@@ -260,7 +260,7 @@ fn baseline(given: &str, subjects: &[Subject]) -> Result<usize, String> {
     })
 }
 
-/// Says of each condition of `--fail-on` what became of it; whether one is met.
+/// Prints the result of each condition of `--fail-on`. Returns true if any is met.
 fn fails(command: &Compare, comparison: &Comparison, subjects: &[Subject]) -> bool {
     let mut fails = false;
     for condition in &command.fail_on {
@@ -273,7 +273,7 @@ fn fails(command: &Compare, comparison: &Comparison, subjects: &[Subject]) -> bo
     fails
 }
 
-/// Writes the files that were asked for and prints; returns the exit status.
+/// Writes the requested files, prints the result, and returns the exit status.
 fn deliver(command: &Compare, comparison: &Comparison, subjects: &[Subject]) -> u8 {
     let mut status = READ;
     let json: Option<(&PathBuf, OutputFormat)> = command.output_json.as_ref().map(|path| (path, OutputFormat::Json));

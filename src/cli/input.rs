@@ -1,5 +1,5 @@
-//! The files of a call: folders are walked, and each file is opened once to find what it holds. A pipe is read from there on,
-//! since its bytes come once.
+//! Input files. Folders are walked, and each file is opened once to detect its kind. A pipe is then read from that point on,
+//! because its bytes can be read only once.
 
 use std::fs::File;
 use std::io::{self, Cursor, Read};
@@ -11,48 +11,50 @@ use crossprof::input::plan::{FileKind, is_called_profile};
 use crossprof::input::{Format, sniff};
 use crossprof::session;
 
-/// Bytes that are enough to find what a file holds.
+/// Enough bytes to detect the kind of a file.
 const HEAD_BYTES: u64 = 64 << 10;
 
-/// Of a text on standard input so much is searched for the list of buffers of an out-of-memory error: it may have no end.
+/// Maximum number of bytes of a text on standard input in which to search for the buffer list of an out-of-memory error. The
+/// text may be endless.
 const MOST_LOG_BYTES: u64 = 64 << 20;
 
-/// Means standard input where a file is named.
+/// File name that stands for standard input.
 const STANDARD_INPUT: &str = "-";
 
-/// Standard input was named before.
+/// Set once standard input has been named.
 static STANDARD_INPUT_TAKEN: AtomicBool = AtomicBool::new(false);
 
 /// A file to read.
 pub struct Input {
-    /// Path of the file; `-` is standard input.
+    /// Path of the file. `-` is standard input.
     pub path: PathBuf,
-    /// Name of the file as the session knows it.
+    /// Name of the file in the session.
     pub name: String,
-    /// Bytes as stored; `None` for a pipe.
+    /// Stored size in bytes. `None` for a pipe.
     pub size: Option<u64>,
-    /// What the file holds.
+    /// Kind of the file's content.
     pub kind: FileKind,
-    /// Named on the command line, or called like a profile: has to say why it gives nothing.
+    /// True if the file is named on the command line or has the name of a profile. Such a file needs an error if it contains
+    /// no run.
     pub expected: bool,
-    /// A pipe from its start, until it is read.
+    /// A pipe at its start, until it is read.
     stream: Mutex<Option<Box<dyn Read + Send>>>,
 }
 
 /// An opened input.
 pub enum Source {
-    /// A file, which can be read anywhere.
+    /// A file, with random access.
     File(File),
-    /// A pipe, which comes once, in order.
+    /// A pipe, which can be read only once and in order.
     Stream(Box<dyn Read + Send>),
 }
 
 impl Input {
-    /// Opens a file and looks at its start. `named`: on the command line.
+    /// Opens a file and detects its kind. `named` is true for files on the command line.
     ///
     /// # Errors
     ///
-    /// It cannot be read: a sentence that names it.
+    /// Fails if the file cannot be read. The message names the file.
     pub fn open(path: PathBuf, named: bool) -> Result<Input, String> {
         let is_standard = path == Path::new(STANDARD_INPUT);
         if is_standard && STANDARD_INPUT_TAKEN.swap(true, Ordering::Relaxed) {
@@ -72,13 +74,12 @@ impl Input {
                     if is_standard { Box::new(io::stdin()) } else { Box::new(File::open(&path).map_err(failed)?) };
                 rest.by_ref().take(HEAD_BYTES).read_to_end(&mut head).map_err(failed)?;
                 let kind = session::peek(&name, &head, (head.len() as u64) < HEAD_BYTES);
-                // Its start shows why it is no profile; a device such as /dev/zero has no end.
-                // The line that makes a log one of memory may stand far behind.
+                // The line that identifies an out-of-memory log may be far from its start.
                 let is_text = is_standard && sniff(&head, (head.len() as u64) < HEAD_BYTES) == Some(Format::Log);
                 let head = Cursor::new(head);
                 let stream: Box<dyn Read + Send> = match kind {
                     FileKind::Unknown if is_text => Box::new(head.chain(rest.take(MOST_LOG_BYTES))),
-                    // Its start shows why it is no profile; a device such as /dev/zero has no end.
+                    // The start is enough to explain why this is not a profile. A device such as /dev/zero has no end.
                     FileKind::Unknown => Box::new(head),
                     _ => Box::new(head.chain(rest)),
                 };
@@ -89,11 +90,11 @@ impl Input {
         Ok(Input { path, name, size, kind, expected, stream: Mutex::new(stream) })
     }
 
-    /// The bytes from the start.
+    /// Returns the content from the start.
     ///
     /// # Errors
     ///
-    /// The file is gone, or a pipe was read before.
+    /// Fails if the file is gone, or if the pipe has already been read.
     pub fn source(&self) -> io::Result<Source> {
         if self.size.is_some() {
             return File::open(&self.path).map(Source::File);
@@ -102,15 +103,15 @@ impl Input {
         stream.map(Source::Stream).ok_or_else(|| io::Error::other("a pipe can be read once only"))
     }
 
-    /// The file as a path that says which file it is.
+    /// Returns a path that identifies the file.
     pub fn place(&self) -> &Path {
         if self.path == Path::new(STANDARD_INPUT) { Path::new("/dev/stdin") } else { &self.path }
     }
 }
 
-/// The file and its size; `None` for what is no regular file.
+/// Opens a regular file and returns its size. `None` for anything else.
 fn regular(path: &Path) -> io::Result<Option<(File, u64)>> {
-    // Asked before it is opened: a pipe that is opened twice has lost its writer.
+    // Checked before opening, because a pipe that is opened twice loses its writer.
     if !std::fs::metadata(path)?.is_file() {
         return Ok(None);
     }
@@ -123,14 +124,14 @@ fn is_profile(kind: FileKind) -> bool {
     kind != FileKind::Unknown
 }
 
-/// Adds the files under `path` in the order of their names; `path` itself where it is a file. What cannot be read is named in
-/// `problems`, and the walk goes on behind it.
+/// Adds the files under `path` in the order of their names, or `path` itself if it is a file. Paths that cannot be read are
+/// added to `problems`, and the walk continues.
 pub fn walk(path: &Path, files: &mut Vec<PathBuf>, problems: &mut Vec<String>) {
     if path == Path::new(STANDARD_INPUT) {
         files.push(path.to_owned());
         return;
     }
-    // The kind of a link's target for what the user named, of the link itself inside folders: no cycles.
+    // Links on the command line are followed. Links inside folders are not, to avoid cycles.
     match std::fs::metadata(path) {
         Ok(metadata) if metadata.is_dir() => walk_folder(path, files, problems),
         Ok(_) => files.push(path.to_owned()),
@@ -138,9 +139,9 @@ pub fn walk(path: &Path, files: &mut Vec<PathBuf>, problems: &mut Vec<String>) {
     }
 }
 
-/// Goes through folders of any depth: those that wait are in a list, not on the stack.
+/// Walks folders of any depth. Pending folders are in a list, so deep folders cannot overflow the stack.
 fn walk_folder(path: &Path, files: &mut Vec<PathBuf>, problems: &mut Vec<String>) {
-    // The next one last.
+    // The next path is at the end.
     let mut waiting = vec![(path.to_owned(), true)];
     while let Some((path, is_folder)) = waiting.pop() {
         if !is_folder {
@@ -176,11 +177,11 @@ fn unreadable(path: &Path, error: &io::Error) -> String {
     format!("{}: cannot be read: {error}", path.display())
 }
 
-/// All bytes of a small file.
+/// Reads a small file.
 ///
 /// # Errors
 ///
-/// It cannot be read, or has more than `most` bytes.
+/// Fails if the file cannot be read or has more than `most` bytes.
 pub fn read_small(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     File::open(path)?.take(most.saturating_add(1)).read_to_end(&mut bytes)?;

@@ -1,5 +1,5 @@
-//! Files from disk into a [`Session`]: folders are walked, the plan decides what is read. Many files are decoded beside each
-//! other ([`many`]), of few each is read by two threads:
+//! Loads files from disk into a [`Session`]. Folders are walked, and the plan decides which files are read. Many files are
+//! decoded in parallel ([`many`]). With few files, two threads read each file in turn:
 //!
 //! ```text
 //!  reader thread:  file --1 MiB--> Unpacker --copied into recycled buffers--> channel --> main thread: Session
@@ -27,24 +27,24 @@ use super::output::Outputs;
 use super::progress::Progress;
 use super::sidecars;
 
-/// Read from disk at once.
+/// Bytes per read from disk.
 const READ_BYTES: usize = 1 << 20;
-/// Sent to the decoder at once: large enough that sending costs nothing, small enough for the processor's cache.
+/// Bytes per message to the decoder: large enough to make the cost of sending negligible, small enough for the CPU cache.
 const SEND_BYTES: usize = 256 << 10;
-/// Buffers on their way at most: bounds memory and lets neither thread wait for a hiccup of the other.
+/// Maximum number of buffers in transit. Bounds memory, and keeps short delays of one thread from stalling the other.
 const BUFFERS: usize = 8;
-/// A model configuration is smaller.
+/// Model configurations are smaller than this.
 const MOST_CONFIG_BYTES: u64 = 4 << 20;
 
-/// What was loaded.
+/// Result of loading.
 pub struct Loaded {
     /// The session with all runs.
     pub session: Session,
-    /// What could not be read, each as a sentence.
+    /// Inputs that could not be read, one sentence each.
     pub problems: Vec<String>,
 }
 
-/// What the user gives beside the profile.
+/// Returns the settings that the user gives in addition to the profile.
 pub fn settings(model: &Model) -> Result<Settings, String> {
     let (device, window) = (model.device.clone(), model.window.clone());
     let mut settings = Settings { num_steps: model.num_steps, device, window, ..Settings::default() };
@@ -65,7 +65,7 @@ pub fn settings(model: &Model) -> Result<Settings, String> {
     Ok(settings)
 }
 
-/// What the configurations in the folder of a checkpoint say.
+/// Reads the model configurations in the folder of a checkpoint.
 fn checkpoint(folder: &Path) -> Result<(Sidecar, Vec<SourceFile>), String> {
     if !folder.is_dir() {
         return Err(format!("--checkpoint-dir {}: there is no such folder.", folder.display()));
@@ -104,11 +104,11 @@ fn model_config(path: &Path) -> Result<Sidecar, String> {
     }
 }
 
-/// Reads everything under `paths`. `search`: model configurations above the profiles are read too.
+/// Reads everything under `paths`. With `search`, also reads model configurations from the folders above the profiles.
 ///
 /// # Errors
 ///
-/// One of the `outputs` is a file that would be read: nothing was.
+/// Fails before reading anything if one of the `outputs` is a file that would be read.
 pub fn load<'a>(
     paths: impl Iterator<Item = &'a PathBuf>,
     search: bool,
@@ -147,8 +147,8 @@ pub fn load<'a>(
     Ok(loaded)
 }
 
-/// In a folder with profiles of time, device memory profiles and dumped programs are no runs beside them: who wants their tables names
-/// them.
+/// Leaves out device memory profiles and dumped programs in a folder with trace profiles, because they are not runs of their
+/// own there. Users who want their tables can name these files.
 fn leave_memory_beside_profiles(inputs: &mut [Input]) {
     let is_of_time = |input: &Input| {
         matches!(input.kind, FileKind::XPlane | FileKind::TraceJson | FileKind::UnifiedProfile | FileKind::Archive)
@@ -159,16 +159,16 @@ fn leave_memory_beside_profiles(inputs: &mut [Input]) {
     }
 }
 
-/// Adds the model configurations that lie above the profiles. What does not describe a model is not one of them.
+/// Adds the model configurations in the folders above the profiles. Files that do not describe a model are skipped.
 fn add_sidecars(inputs: &mut Vec<Input>) {
     let mut looked_into: BTreeMap<PathBuf, bool> = BTreeMap::new();
     let is_profile = |input: &&Input| {
         matches!(input.kind, FileKind::XPlane | FileKind::TraceJson | FileKind::UnifiedProfile | FileKind::Archive)
     };
-    // A document says what it knows of its model: only what lies beside it completes that.
+    // A document contains its own model configuration. Only a file in the same folder can complete it.
     let levels = |input: &Input| if input.kind == FileKind::UnifiedProfile { 1 } else { usize::MAX };
     let profiles: Vec<(PathBuf, usize)> =
-        // A pipe lies in no folder.
+        // A pipe has no folder.
         inputs.iter().filter(is_profile).filter(|input| input.size.is_some())
         .map(|input| (input.path.clone(), levels(input))).collect();
     for (profile, levels) in profiles {
@@ -188,7 +188,7 @@ fn add_sidecars(inputs: &mut Vec<Input>) {
     }
 }
 
-/// Adds those of one folder; whether it has one.
+/// Adds the model configurations of one folder. Returns true if there are any.
 fn add_sidecars_of(folder: &Path, inputs: &mut Vec<Input>) -> bool {
     let mut is_found = false;
     for path in sidecars::NAMES.iter().map(|name| folder.join(name)).filter(|path| path.is_file()) {
@@ -196,7 +196,7 @@ fn add_sidecars_of(folder: &Path, inputs: &mut Vec<Input>) -> bool {
             is_found |= known.kind == FileKind::ModelConfig;
             continue;
         }
-        // Nobody named it: what it is wrong with is not asked.
+        // The user did not name this file, so its errors are ignored.
         if let Ok(input) = Input::open(path, false)
             && input.kind == FileKind::ModelConfig
             && model_config(&input.path).is_ok()
@@ -208,14 +208,14 @@ fn add_sidecars_of(folder: &Path, inputs: &mut Vec<Input>) -> bool {
     is_found
 }
 
-/// Reads what the plan of all inputs says, then what it turns out to need after all.
+/// Reads the planned files, then the files that turn out to be needed as well.
 fn read_planned(loaded: &mut Loaded, inputs: &[Input], progress: &mut Progress) {
     let candidates: Vec<Candidate<'_>> =
         inputs.iter().map(|input| Candidate { path: &input.name, kind: input.kind }).collect();
     let plan = plan::plan(&candidates);
     let repeated: Vec<usize> = plan.runs.iter().flat_map(|run| &run.repeated).map(|repeated| repeated.file).collect();
     let is_repeated: BTreeSet<usize> = repeated.iter().copied().collect();
-    // What a folder holds beside its profiles is no mistake and not read.
+    // Other files in a folder of profiles are no mistake. They are not read.
     let is_read = |index: usize, input: &Input| !is_repeated.contains(&index) && input.expected;
     let chosen: Vec<&Input> =
         inputs.iter().enumerate().filter(|(index, input)| is_read(*index, input)).map(|(_, input)| input).collect();
@@ -228,10 +228,10 @@ fn read_planned(loaded: &mut Loaded, inputs: &[Input], progress: &mut Progress) 
     read_all(loaded, &wanted, progress);
 }
 
-/// What the reader thread sends.
+/// Message from the reader thread.
 enum Piece {
-    /// What is known of the file before it is read.
-    Foreseen(Vec<Outline>),
+    /// Outlines of the file's planes, sent before its content.
+    Outlines(Vec<Outline>),
     Begin {
         path: String,
         size: Option<u64>,
@@ -239,9 +239,9 @@ enum Piece {
     Data(Vec<u8>),
     End,
     Warning(Warning),
-    /// Bytes as stored that were read since the last one.
+    /// Stored bytes read since the last message.
     Read(u64),
-    /// The file is done.
+    /// The file is complete, or could not be read.
     Done(std::io::Result<()>),
 }
 
@@ -258,7 +258,7 @@ fn read_all(loaded: &mut Loaded, inputs: &[&Input], progress: &mut Progress) {
     loaded.problems.extend(messages);
 }
 
-/// Reads one file after the other; returns what is wrong with them.
+/// Reads the files in order and returns their problems.
 fn read_each(session: &mut Session, inputs: &[&Input], progress: &mut Progress) -> Vec<String> {
     let (pieces, received) = sync_channel::<Piece>(BUFFERS);
     let (empty, recycled) = channel::<Vec<u8>>();
@@ -284,7 +284,7 @@ fn read_each(session: &mut Session, inputs: &[&Input], progress: &mut Progress) 
     messages
 }
 
-/// Decodes one file from its pieces; returns what is wrong with it.
+/// Decodes one file from its messages and returns its problem, if any.
 fn receive_file(
     session: &mut Session,
     input: &Input,
@@ -296,7 +296,7 @@ fn receive_file(
     let mut failure = None;
     while let Ok(piece) = received.recv() {
         match piece {
-            Piece::Foreseen(outlines) => outlines.into_iter().for_each(|outline| session.foresee(file, outline)),
+            Piece::Outlines(outlines) => outlines.into_iter().for_each(|outline| session.foresee(file, outline)),
             Piece::Begin { path, size } => session.unpacked(file, Unpacked::Begin { path: &path, size }),
             Piece::Data(buffer) => {
                 session.unpacked(file, Unpacked::Data(&buffer));
@@ -317,7 +317,7 @@ fn receive_file(
     complaint(input, failure, &session.finish(file))
 }
 
-/// What is to be said of a file that could not be read or gave nothing.
+/// Returns the message for a file that could not be read or contained nothing.
 fn complaint(input: &Input, failure: Option<std::io::Error>, result: &FileResult) -> Option<String> {
     if let Some(error) = failure {
         return Some(format!("{}: cannot be read: {error}", input.name));
@@ -336,7 +336,7 @@ fn read_file(input: &Input, pieces: &SyncSender<Piece>, recycled: &Receiver<Vec<
     if let (Source::File(file), Some(size)) = (&mut source, input.size) {
         let outlines = outlines(file, size)?;
         if !outlines.is_empty() {
-            let _ = pieces.send(Piece::Foreseen(outlines));
+            let _ = pieces.send(Piece::Outlines(outlines));
         }
     }
     let bytes: &mut dyn Read = match &mut source {
@@ -361,11 +361,12 @@ fn read_file(input: &Input, pieces: &SyncSender<Piece>, recycled: &Receiver<Vec<
     Ok(())
 }
 
-/// What the large planes of an xplane say besides their lines; nothing for another file. The file is at its start again.
+/// Returns the outlines of the large planes of an xplane file: everything except their lines. Empty for other files. Rewinds
+/// the file.
 pub fn outlines(file: &mut File, size: u64) -> std::io::Result<Vec<Outline>> {
     let mut outliner = Outliner::new(size);
     if outliner.wanted().is_none() {
-        // A small file.
+        // The file is small.
         return Ok(Vec::new());
     }
     let mut window = Vec::new();
@@ -373,7 +374,7 @@ pub fn outlines(file: &mut File, size: u64) -> std::io::Result<Vec<Outline>> {
         file.seek(SeekFrom::Start(wanted.start))?;
         window.resize(usize::try_from(wanted.end - wanted.start).unwrap_or(0), 0);
         if let Err(error) = file.read_exact(&mut window) {
-            // It is shorter than it was a moment ago: what is left is read as it is.
+            // The file became shorter in the meantime. The rest is read without outlines.
             return if error.kind() == ErrorKind::UnexpectedEof {
                 file.rewind().map(|()| Vec::new())
             } else {
@@ -386,7 +387,7 @@ pub fn outlines(file: &mut File, size: u64) -> std::io::Result<Vec<Outline>> {
     Ok(outliner.outlines())
 }
 
-/// Copies pieces into buffers that travel. Sending fails only where the main thread is gone, and then nothing is lost.
+/// Copies chunks into recycled buffers. Sending fails only if the main thread is gone, and then nothing is lost.
 struct Sender<'a> {
     pieces: &'a SyncSender<Piece>,
     recycled: &'a Receiver<Vec<u8>>,

@@ -1,7 +1,7 @@
-//! The native tool: a thin adapter of [`crate::Session`] that reads files, shows progress and prints results; and [`open`], the same for
-//! programs that show the results themselves.
+//! The native command line: a thin adapter around [`crate::Session`] that reads files, shows progress and prints results.
+//! [`open`] does the same for programs that show the results themselves.
 //!
-//! Standard output holds the result and nothing else; errors, warnings and progress go to standard error.
+//! Only the result goes to standard output. Errors, warnings and progress go to standard error.
 
 mod analyze;
 mod area;
@@ -31,25 +31,26 @@ use crossprof::format::{printable, shorten};
 
 use args::{Args, Command, Completions};
 
-/// The files were read.
+/// Exit status: the files were read.
 const READ: u8 = 0;
-/// The files were read, and something in them was damaged.
+/// Exit status: the files were read, but some are damaged.
 const DAMAGED: u8 = 1;
-/// A file is not a profile, or the call was wrong.
+/// Exit status: a file is not a profile, or the arguments are wrong.
 const FAILED: u8 = 2;
 
-/// Something is true that the call wants to fail on: a finding, or a condition of a comparison.
+/// Exit status: `--fail-on` applies to a finding or to a condition of a comparison.
 const FOUND: u8 = 3;
 
-/// Licences of what this program contains, made by `cargo xtask notices`.
+/// Licences of the software in this program, written by `cargo xtask notices`.
 const NOTICES: &str = include_str!("../../docs/third-party-notices.txt");
 
-/// Runs the tool with the given arguments (the first is its own name) and returns its exit status.
+/// Runs the command line and returns its exit status. The first argument is the program's own name.
 pub fn run(arguments: impl Iterator<Item = OsString>) -> u8 {
     run_with(arguments, &[])
 }
 
-/// Runs the tool like [`run`]. `others` are commands that the caller answers itself, each with its help: they are listed and completed.
+/// Runs the command line like [`run`]. `others` are commands that the caller implements, each with its help text. They are
+/// listed and completed.
 pub fn run_with(arguments: impl Iterator<Item = OsString>, others: &[(&'static str, &'static str)]) -> u8 {
     let command = others
         .iter()
@@ -66,7 +67,7 @@ pub fn run_with(arguments: impl Iterator<Item = OsString>, others: &[(&'static s
     let arguments = match parsed.and_then(|matches| Args::from_arg_matches(&matches)) {
         Ok(arguments) => arguments,
         Err(message) => {
-            // Help and version are results; anything else is a wrong call.
+            // Help and version are results. Everything else is a usage error.
             if message.use_stderr() {
                 wrong_call(&message);
                 return FAILED;
@@ -98,13 +99,13 @@ pub fn run_with(arguments: impl Iterator<Item = OsString>, others: &[(&'static s
     }
 }
 
-/// Writes a text for people to standard output, in colours where these are wanted, and returns the exit status.
+/// Writes a text to standard output, in colour if wanted, and returns the exit status.
 fn print_text(text: &str, status: u8) -> u8 {
     if colour::is_wanted() { print_result(&colour::coloured(text), status) } else { print_result(text, status) }
 }
 
-/// Writes a result to standard output and returns the exit status: `status`, or that of a failure. A reader that stops early
-/// (`| head`) is none.
+/// Writes a result to standard output. Returns `status`, or the exit status of a failure. It is not a failure if the reader
+/// stops early (`| head`).
 fn print_result(text: &str, status: u8) -> u8 {
     printed(std::io::stdout().lock().write_all(text.as_bytes()), status)
 }
@@ -119,24 +120,24 @@ fn printed(written: std::io::Result<()>, status: u8) -> u8 {
     }
 }
 
-/// Writes a message for the person at the terminal.
+/// Writes a message to standard error.
 fn complain(message: &str) {
     let _ = writeln!(std::io::stderr().lock(), "crossprof: {}", bounded(&printable(message)));
 }
 
-/// Says what is wrong with the call.
+/// Prints a usage error.
 fn wrong_call(message: &clap::Error) {
     let text = message.render().to_string();
     let lines: Vec<String> = text.lines().map(bounded).collect();
     if lines.iter().map(String::as_str).eq(text.lines()) {
-        // In colours, where there are any.
+        // Lets clap add its colours.
         let _ = message.print();
     } else {
         let _ = writeln!(std::io::stderr().lock(), "{}", lines.join("\n"));
     }
 }
 
-/// A line for people: a message quotes values of the call and of files, which can be of any length.
+/// Shortens a line for the terminal. Messages quote arguments and file contents, which can have any length.
 fn bounded(line: &str) -> String {
     const LONGEST_WORD: usize = 400;
     const LONGEST_LINE: usize = 2_000;

@@ -1,4 +1,4 @@
-//! Files read and analysed as the tool does, for programs that show the results themselves.
+//! Reads and analyses files like the command line, for programs that show the results themselves.
 
 use std::mem::ManuallyDrop;
 use std::path::PathBuf;
@@ -23,24 +23,24 @@ use super::table::{fitting, known_form};
 use super::{check, compare, timeline};
 use base::suggest;
 
-/// What the user knows beside the files, as the tool's flags of these names have it.
+/// Facts that the user gives in addition to the files. The fields correspond to the flags with the same names.
 #[derive(Clone, Debug, Default)]
 pub struct Known {
-    /// Steps in the capture, instead of the number found in it.
+    /// Number of steps in the capture. Replaces the number found in it.
     pub num_steps: Option<u64>,
     /// Samples per step over all devices.
     pub batch_size: Option<u64>,
     /// Tokens per sample.
     pub seq_length: Option<u64>,
-    /// The device whose peaks to compare with.
+    /// Device whose peak rates are used.
     pub device: Option<String>,
-    /// A model configuration.
+    /// Path of a model configuration.
     pub model_config: Option<PathBuf>,
-    /// What is measured; `main` where it is absent.
+    /// Part of the capture to measure. `main` if absent.
     pub window: Option<String>,
 }
 
-/// The runs of some files. Unlike those of a call of the tool, they give their memory back.
+/// The runs of some files. Their memory is freed when they are dropped, unlike that of the command line.
 pub struct Opened {
     session: Session,
     settings: Settings,
@@ -49,12 +49,12 @@ pub struct Opened {
 }
 
 impl Opened {
-    /// Reads and analyses what is below `paths`; `watched` says how far it is.
+    /// Reads and analyses the files below `paths`. `watched` receives the progress.
     ///
     /// # Errors
     ///
-    /// What is wrong, as sentences: an option cannot be read, or no run was found. What could not be read beside runs
-    /// that could is reported by [`Opened::problems`].
+    /// Fails with messages if an option is invalid, or if no run was found. If only some of the files could not be read,
+    /// [`Opened::problems`] lists them.
     pub fn read(paths: &[PathBuf], known: &Known, watched: Arc<Watched>) -> Result<Opened, String> {
         known.device.as_deref().map(known_device).transpose().map_err(|message| format!("device: {message}"))?;
         let window = known.window.as_deref().map(str::parse).transpose()?.unwrap_or_default();
@@ -77,11 +77,11 @@ impl Opened {
         Ok(Opened { session, settings, profiles, problems })
     }
 
-    /// The run of a profile's JSON.
+    /// Opens the run of a profile's JSON.
     ///
     /// # Errors
     ///
-    /// The text is not the JSON of a profile: a sentence.
+    /// Fails with a message if the text is not the JSON of a profile.
     pub fn of_document(text: &str) -> Result<Opened, String> {
         let mut session = Session::new();
         let file = session.begin("profile.json", Some(text.len() as u64));
@@ -98,7 +98,7 @@ impl Opened {
         Ok(Opened { session, settings, profiles, problems: Vec::new() })
     }
 
-    /// The profile of a run with another batch size or sequence length, where these are given.
+    /// Returns the profile of a run. If a batch size or sequence length is given, it replaces the run's own.
     pub fn profile_of(
         &mut self,
         run: usize,
@@ -113,12 +113,12 @@ impl Opened {
         self.session.report(u32::try_from(run).ok()?, &settings)
     }
 
-    /// A range of a run as `crossprof timeline` draws it, and sentences about what was left out. `output` is the name of the file that it is
-    /// for: one that ends with `.json` or `.json.gz` asks for a Chrome trace, anything else for an SVG.
+    /// Draws a range of a run like `crossprof timeline`. Also returns messages about parts that were left out. The name in
+    /// `output` selects the format: a Chrome trace if it ends with `.json` or `.json.gz`, or else an SVG.
     ///
     /// # Errors
     ///
-    /// The run has no events, or no such range or lines: a sentence.
+    /// Fails with a message if the run has no events, or if the range or the tracks do not exist.
     pub fn timeline(&mut self, run: usize, drawn: &Drawing) -> Result<(Vec<u8>, Vec<String>), String> {
         let Some(profile) = self.profiles.get(run) else { return Err(self.no_run(run)) };
         let time = |text: &Option<String>, name: &str| {
@@ -147,17 +147,18 @@ impl Opened {
         format!("There is no run {run}: there are {}.", self.profiles.len())
     }
 
-    /// The profile of each run.
+    /// Returns the profile of each run.
     pub fn profiles(&self) -> &[UnifiedProfile] {
         &self.profiles
     }
 
-    /// What could not be read, each as a sentence.
+    /// Returns the inputs that could not be read, one sentence each.
     pub fn problems(&self) -> &[String] {
         &self.problems
     }
 
-    /// A run on one screen of a web page that fetches nothing and has no script: headline figures, findings, the median step.
+    /// Renders a run as a self-contained web page without scripts: headline figures, findings and the median step. It fits
+    /// on one screen.
     pub fn card(&mut self, run: usize) -> Option<String> {
         let profile = self.profiles.get(run)?;
         let title = crossprof::export::text::title(profile);
@@ -166,12 +167,12 @@ impl Opened {
         Some(crossprof::export::html::card(profile, step.as_deref()))
     }
 
-    /// What `look` makes of a table of a run, in one of its forms (`by`; empty for its usual one), of the columns that this form has in every run,
-    /// and of the rows that `query` asks for, by their index in the table.
+    /// Calls `look` with a table of a run and returns the result. `by` selects the table's form (empty for the default).
+    /// `look` also receives the columns that this form has in every run, and the indices of the rows that `query` selects.
     ///
     /// # Errors
     ///
-    /// The table, its form, the column of the order or the run does not exist: a sentence.
+    /// Fails with a message if the table, its form, the sort column or the run does not exist.
     pub fn rows<T>(
         &mut self,
         run: usize,
@@ -196,32 +197,33 @@ impl Opened {
     }
 }
 
-/// A picture of a timeline, as the flags of `crossprof timeline` with these names describe it.
+/// Settings of a timeline picture. The fields correspond to the flags of `crossprof timeline` with the same names.
 #[derive(Clone, Debug)]
 pub struct Drawing {
     /// Name or index of a step.
     pub step: Option<String>,
-    /// The time at which the range starts.
+    /// Time at which the range starts.
     pub start: Option<String>,
-    /// The time at which the range ends.
+    /// Time at which the range ends.
     pub end: Option<String>,
-    /// Patterns of names of lines.
+    /// Patterns for names of tracks.
     pub lines: Vec<String>,
     /// Width in pixels.
     pub width: u32,
-    /// Whether the ground is dark.
+    /// True for a dark background.
     pub dark: bool,
-    /// Whether threads of hosts are drawn where devices ran.
+    /// True if host threads are drawn even though the run has devices.
     pub hosts: bool,
-    /// Name of the file that it is for.
+    /// Name of the file to write. Its extension selects the format.
     pub output: Option<PathBuf>,
 }
 
-/// The document of a comparison of runs. With `output`, the comparison is also written to that file, in the shape that its name asks for.
+/// Compares runs and returns the comparison as JSON. With `output`, also writes the comparison to that file, in the format
+/// that its extension selects.
 ///
 /// # Errors
 ///
-/// What is said does not fit the runs, or the file cannot be written: a sentence.
+/// Fails with a message if the user's facts do not fit the runs, or if the file cannot be written.
 pub fn compared(profiles: &[UnifiedProfile], said: &Said, output: Option<&PathBuf>) -> Result<String, String> {
     let output = output.map(|path| OutputFormat::of_name(path).map(|format| (path, format))).transpose()?;
     let namings: Vec<Naming<'_>> = profiles.iter().map(|profile| profile.metadata.naming()).collect();
@@ -235,12 +237,12 @@ pub fn compared(profiles: &[UnifiedProfile], said: &Said, output: Option<&PathBu
     Ok(crossprof::export::comparison::json(&comparison))
 }
 
-/// The document of a check of runs, each with the file that it is from. `baselines` are the runs of the baseline, instead of those that the
-/// budget names.
+/// Checks runs, each given with the file that it came from, and returns the result as JSON. `baselines` are the runs of the
+/// baseline. They replace those that the budget names.
 ///
 /// # Errors
 ///
-/// The budget is wrong, or its baseline cannot be read: sentences, the place of a mistake in lines below.
+/// Fails if the budget is wrong or its baseline cannot be read. Lines after the first show the position of a mistake.
 pub fn checked(
     runs: &[(UnifiedProfile, String)],
     asked: &Asked,
@@ -269,13 +271,14 @@ pub fn checked(
     Ok(CheckReport::new(name, judged).to_json())
 }
 
-/// ` Did you mean ...?` with the words that are nearest to one; empty if none is near.
+/// Returns ` Did you mean ...?` with the nearest words, or an empty text if none is close.
 pub fn suggestion(word: &str, known: &[String]) -> String {
     let known: Vec<&str> = known.iter().map(String::as_str).collect();
     suggest::question(&suggest::words(word, &known))
 }
 
-/// The dense bf16 peak of a device in FLOP/s (fp16 where it has no bf16), by what a framework calls it.
+/// Returns the dense bf16 peak of a device in FLOP/s (fp16 if it has no bf16). Accepts the name that a framework gives the
+/// device.
 pub fn peak_flops(device: &str) -> Option<f64> {
     use crossprof::facts::Arithmetic;
     let rates = &crossprof::facts::devices::find(device)?.rates;

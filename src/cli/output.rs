@@ -1,27 +1,27 @@
-//! Files that results are written to: whole or not at all, and never over what the call reads.
+//! Writes output files completely or not at all, and never over an input.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
-/// Standard output as a file: written to by the same handle as the printed result, which then comes behind.
+/// Standard output as a file. It is written through the same handle as the printed result, which comes after it.
 const STANDARD_OUTPUT: &str = "/dev/stdout";
 
-/// The files that a call writes.
+/// The files that a command writes.
 #[derive(Debug, Default)]
 pub struct Outputs(Vec<PathBuf>);
 
 impl Outputs {
-    /// The outputs at these paths, which need not exist.
+    /// Creates the outputs at these paths, which need not exist.
     pub fn new<'a>(paths: impl IntoIterator<Item = &'a PathBuf>) -> Outputs {
         Outputs(paths.into_iter().cloned().collect())
     }
 
-    /// Says that `input` would be overwritten, whatever names lead to it.
+    /// Checks that no output would overwrite `input`, even through a link.
     ///
     /// # Errors
     ///
-    /// The sentence.
+    /// Returns a message if one would.
     pub fn spare(&self, input: &Path) -> Result<(), String> {
         let read = identity(input);
         match self.0.iter().find(|output| read.is_some() && identity(output) == read) {
@@ -37,7 +37,7 @@ impl Outputs {
     }
 }
 
-/// What two paths have in common that lead to one regular file, by a link or not.
+/// Returns an identifier that is equal for all paths of one regular file, including links.
 #[cfg(unix)]
 fn identity(path: &Path) -> Option<(u64, u64)> {
     use std::os::unix::fs::MetadataExt;
@@ -45,17 +45,17 @@ fn identity(path: &Path) -> Option<(u64, u64)> {
     Some((metadata.dev(), metadata.ino()))
 }
 
-/// What two paths have in common that lead to one regular file.
+/// Returns an identifier that is equal for all paths of one regular file.
 #[cfg(not(unix))]
 fn identity(path: &Path) -> Option<PathBuf> {
     fs::canonicalize(path).ok().filter(|path| path.is_file())
 }
 
-/// Writes the file; an earlier one stays as it was unless all of `text` is written.
+/// Writes the file. An earlier file is kept unless all of `content` is written.
 ///
 /// # Errors
 ///
-/// What is wrong, as a sentence with the file's name.
+/// Fails with a message that contains the file's name.
 pub fn write(path: &Path, content: impl AsRef<[u8]>) -> Result<(), String> {
     put(path, content.as_ref()).map_err(|error| format!("{}: cannot be written: {error}", path.display()))
 }
@@ -64,12 +64,12 @@ fn put(path: &Path, text: &[u8]) -> io::Result<()> {
     if path == Path::new(STANDARD_OUTPUT) {
         let mut output = io::stdout().lock();
         let written = output.write_all(text).and_then(|()| output.flush());
-        // A reader that stops early is no failure.
+        // It is not a failure if the reader stops early.
         return written.or_else(|error| if error.kind() == ErrorKind::BrokenPipe { Ok(()) } else { Err(error) });
     }
     let Some(target) = replaceable(path)? else { return fs::write(path, text) };
     match replace(&target, text) {
-        // A folder in which no file can be made, or a file that is mounted: there is only the file itself to write to.
+        // No file can be created in the folder, or the file is a mount point, so it must be overwritten in place.
         Err(error) if matches!(error.kind(), ErrorKind::PermissionDenied | ErrorKind::ResourceBusy) => {
             fs::write(path, text)
         }
@@ -77,11 +77,11 @@ fn put(path: &Path, text: &[u8]) -> io::Result<()> {
     }
 }
 
-/// The file that another can take the place of; `None` for a pipe or a device, and for a link that leads nowhere yet.
+/// Returns the file if it can be replaced. `None` for a pipe or a device, and for a dangling link.
 fn replaceable(path: &Path) -> io::Result<Option<PathBuf>> {
     match fs::metadata(path) {
         Ok(metadata) if metadata.is_file() && !path.starts_with("/dev") => {
-            // A file that must not be written to is not replaced either.
+            // A read-only file must not be replaced either.
             OpenOptions::new().write(true).open(path)?;
             fs::canonicalize(path).map(Some)
         }
@@ -91,18 +91,18 @@ fn replaceable(path: &Path) -> io::Result<Option<PathBuf>> {
     }
 }
 
-/// Writes beside the file and renames. No other call uses the name beside it, wherever it runs, and one that was killed leaves nothing in
-/// the way.
+/// Writes a temporary file next to the target and renames it. The temporary name is unique to this call, and a killed
+/// process leaves no file that blocks later calls.
 fn replace(target: &Path, text: &[u8]) -> io::Result<()> {
     let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    // Its error names the file beside.
+    // Fails here with a clear error. An error of the temporary file would show the temporary name.
     fs::metadata(folder)?;
     let mut builder = tempfile::Builder::new();
     builder.prefix(".crossprof-").suffix(".tmp");
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
-        // As for any new file, less what the umask takes away.
+        // Normal permissions of a new file, before the umask.
         builder.permissions(fs::Permissions::from_mode(0o666));
     }
     let mut beside = builder.tempfile_in(folder)?;
@@ -116,6 +116,6 @@ fn fill(file: &mut File, target: &Path, text: &[u8]) -> io::Result<()> {
         file.set_permissions(earlier.permissions())?;
     }
     file.write_all(text)?;
-    // Some file systems only now notice that they are full.
+    // Some file systems report that they are full only here.
     file.sync_all()
 }

@@ -1,4 +1,4 @@
-//! The shapes in which a result is printed or written to a file.
+//! Formats in which a result is printed or written to a file.
 
 use std::path::Path;
 
@@ -6,26 +6,26 @@ use clap::ValueEnum;
 use crossprof::compare::{Comparison, Subject};
 use crossprof::{UnifiedProfile, export};
 
-/// Shapes of a report or a comparison.
+/// Formats of a report or a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum OutputFormat {
-    /// One screen for people
+    /// A readable summary of about one screen
     Text,
-    /// For a pull request
+    /// Markdown, for a pull request
     Markdown,
-    /// Everything, for programs
+    /// The complete result as JSON, for programs
     Json,
-    /// One web page that stands for itself; only for --output
+    /// One self-contained web page. Only for --output
     #[value(skip)]
     Html,
 }
 
 impl OutputFormat {
-    /// The shape that the name of a file asks for.
+    /// Returns the format that the file's extension selects.
     ///
     /// # Errors
     ///
-    /// A message where the name asks for none.
+    /// Fails with a message for an unknown extension.
     pub fn of_name(path: &Path) -> Result<OutputFormat, String> {
         let extension = path.extension().map(|it| it.to_string_lossy().to_lowercase());
         Ok(match extension.as_deref() {
@@ -36,17 +36,17 @@ impl OutputFormat {
             _ => {
                 let path = path.display();
                 return Err(format!(
-                    "--output {path}: the name says the shape and must end in .html, .md, .json or .txt."
+                    "--output {path}: the name must end in .html, .md, .json or .txt, which selects the format."
                 ));
             }
         })
     }
 
-    /// The reports of runs. Several are one document each, but for a web page, which is of one run.
+    /// Renders the reports of runs, one document per run. HTML supports only one run.
     ///
     /// # Errors
     ///
-    /// A message where several runs have no such shape.
+    /// Fails with a message if the format does not support several runs.
     pub fn of_runs(self, profiles: &[UnifiedProfile]) -> Result<String, String> {
         Ok(match (self, profiles) {
             (OutputFormat::Json, [only]) => export::json::profile(only),
@@ -58,14 +58,14 @@ impl OutputFormat {
             (OutputFormat::Html, [only]) => export::html::report(only),
             (OutputFormat::Html, several) => {
                 return Err(format!(
-                    "a page is of one run, and there are {}: name one of their files, or use crossprof compare.",
+                    "a page shows one run, and there are {}: name one of their files, or use crossprof compare.",
                     several.len()
                 ));
             }
         })
     }
 
-    /// A comparison and the runs that it is of.
+    /// Renders a comparison and its runs.
     pub fn of_comparison(self, comparison: &Comparison, subjects: &[Subject]) -> String {
         match self {
             OutputFormat::Text => export::comparison::text(comparison),

@@ -1,4 +1,5 @@
-//! How far reading is: as a bar on standard error, only on a terminal and only for loads that take a while, or for somebody else who shows it.
+//! Reading progress: a bar on standard error (only on a terminal, and only for slow loads), or counters for another thread
+//! to show.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -6,10 +7,10 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-/// Loads that are done by then show nothing.
+/// Loads that finish within this time show no bar.
 const PATIENCE: Duration = Duration::from_millis(400);
 
-/// Bytes read and to be read, for another thread that shows them.
+/// Bytes read and total bytes, for another thread that shows the progress.
 #[derive(Debug, Default)]
 pub struct Watched {
     done: AtomicU64,
@@ -17,13 +18,13 @@ pub struct Watched {
 }
 
 impl Watched {
-    /// Bytes that are read, and bytes of all files; 0 of the latter where they are not known (pipes), or not yet.
+    /// Returns the bytes read and the bytes of all files. The total is 0 if it is unknown (pipes) or not known yet.
     pub fn bytes(&self) -> (u64, u64) {
         (self.done.load(Ordering::Relaxed), self.total.load(Ordering::Relaxed))
     }
 }
 
-/// Bytes read of all files of a call.
+/// Progress over all files of a command, in bytes.
 pub struct Progress {
     total: Option<u64>,
     done: u64,
@@ -32,18 +33,18 @@ pub struct Progress {
 }
 
 enum Shown {
-    /// A bar, once it takes a while.
+    /// A bar, created once the load has taken a while.
     Bar(Option<ProgressBar>),
     Elsewhere(Arc<Watched>),
 }
 
 impl Progress {
-    /// A bar on the terminal.
+    /// Creates a progress that shows a bar on the terminal.
     pub fn bar() -> Progress {
         Progress::shown(Shown::Bar(None))
     }
 
-    /// Progress without a bar: another thread looks at `watched`.
+    /// Creates a progress without a bar. Another thread reads `watched`.
     pub fn watched(watched: Arc<Watched>) -> Progress {
         Progress::shown(Shown::Elsewhere(watched))
     }
@@ -52,7 +53,7 @@ impl Progress {
         Progress { total: None, done: 0, started: Instant::now(), shown }
     }
 
-    /// From now on other files are read: of `total` bytes, where that is known.
+    /// Starts a new set of files of `total` bytes, if known.
     pub fn begin(&mut self, total: Option<u64>) {
         self.end();
         (self.total, self.done, self.started) = (total, 0, Instant::now());
@@ -62,7 +63,7 @@ impl Progress {
         }
     }
 
-    /// `bytes` more were read.
+    /// Adds `bytes` to the bytes read.
     pub fn advance(&mut self, bytes: u64) {
         self.done = self.done.saturating_add(bytes);
         match &mut self.shown {
@@ -72,7 +73,7 @@ impl Progress {
         }
     }
 
-    /// Everything is read: the bar is wiped before anything else is printed.
+    /// Finishes, and removes the bar before other output is printed.
     pub fn end(&mut self) {
         if let Shown::Bar(bar) = &mut self.shown
             && let Some(bar) = bar.take()
@@ -83,7 +84,7 @@ impl Progress {
 }
 
 fn started_bar(total: Option<u64>) -> ProgressBar {
-    // indicatif draws nothing where standard error is not a terminal.
+    // indicatif draws nothing if standard error is not a terminal.
     let bar = ProgressBar::with_draw_target(total, ProgressDrawTarget::stderr());
     let template = match total {
         Some(_) => "{bar:30} {bytes} of {total_bytes}, {bytes_per_sec}",

@@ -1,24 +1,24 @@
-//! Model configurations that nobody named: `crossprof.json` and `config.json` beside a profile or in the folders above it,
-//! as a training program leaves them beside its checkpoints.
+//! Finds model configurations that the user did not name: `crossprof.json` and `config.json` next to a profile or in the
+//! folders above it, as training programs write them next to their checkpoints.
 //!
 //! ```text
 //! checkpoints/gemma/config.json                                                              <- found
 //! checkpoints/gemma/profiler_traces/plugins/profile/2026_01_05_10_00_00/host.trace.json.gz
 //! ```
 //!
-//! The search begins in the profile's own folder and ends at the first folder that has one, at a folder that is the root of
-//! checkpoints or of a source tree, or after [`LEVELS`] folders. Files of that name that describe no model are passed over.
+//! The search begins in the profile's own folder. It ends at the first folder with a configuration, at the root folder of
+//! checkpoints or of a source tree, or after [`LEVELS`] folders. Files with these names that describe no model are skipped.
 
 use std::path::{Path, PathBuf};
 
-/// Names of the files, the one that wins last.
+/// Names of the files. If both exist, the last one takes precedence.
 pub const NAMES: [&str; 2] = ["config.json", "crossprof.json"];
 
-/// Folders that are looked into: the six from `plugins/profile/<run>` up to the checkpoint's folder, and one for a log folder
-/// per step.
+/// Number of folders to search: six from `plugins/profile/<run>` up to the checkpoint's folder, and one more for a log
+/// folder per step.
 const LEVELS: usize = 7;
 
-/// The candidates above `profile`, nearest folder first.
+/// Returns the folders to search for `profile`, nearest folder first.
 pub fn folders_above(profile: &Path) -> Vec<PathBuf> {
     let mut folders = Vec::new();
     let mut folder = profile.parent().map(Path::to_owned);
@@ -33,17 +33,18 @@ pub fn folders_above(profile: &Path) -> Vec<PathBuf> {
     folders
 }
 
-/// Nothing above this folder belongs to the run any more.
+/// Returns true if no folder above this one belongs to the run.
 fn is_root(folder: &Path) -> bool {
     folder.file_name().is_some_and(|name| name == "checkpoints") || folder.join(".git").exists()
 }
 
-/// The folder above, as the same kind of path: `..` above the current folder. `None` at the root of the file system.
+/// Returns the parent folder as the same kind of path: `..` is the parent of the current folder. `None` at the root of the
+/// file system.
 fn above(folder: &Path) -> Option<PathBuf> {
     let ends_up = folder.as_os_str().is_empty() || folder.ends_with("..") || folder == Path::new(".");
     if ends_up {
         let up = if folder == Path::new(".") { PathBuf::from("..") } else { folder.join("..") };
-        // The parent of the root is the root.
+        // The parent of the root is the root itself.
         let same = std::fs::canonicalize(&up).ok()?;
         let here = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
         return std::fs::canonicalize(here).ok().filter(|here| *here != same).map(|_| up);
@@ -68,7 +69,7 @@ mod tests {
         assert_eq!(texts("/1/2/3/4/5/6/7/8/9/t.json").len(), LEVELS);
         assert_eq!(above(Path::new("a")), Some(PathBuf::new()));
         assert_eq!(above(Path::new("/")), None);
-        // Relative paths go on above the current folder, unless that is the root.
+        // Relative paths continue above the current folder, unless that is the root.
         assert!(above(Path::new("")).is_none_or(|up| up == Path::new("..")));
     }
 }

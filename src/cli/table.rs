@@ -1,4 +1,4 @@
-//! `crossprof table`: one table of every run.
+//! `crossprof table`: prints one table of every run.
 
 mod columns;
 
@@ -16,7 +16,7 @@ use super::args::{Table, TableFormat};
 use super::output::Outputs;
 use super::{DAMAGED, FAILED, READ, area, arguments, complain, print_result, print_text};
 
-/// Reads, prints the table, and returns the exit status.
+/// Reads the inputs, prints the table, and returns the exit status.
 pub fn run(command: &Table) -> u8 {
     if let Some(asked) = &command.columns {
         return columns::run(command, asked.0.or(command.table));
@@ -84,7 +84,8 @@ pub fn run(command: &Table) -> u8 {
             Some((arguments, _)) => arguments::with_column(table, arguments),
             None => table,
         };
-        // Several runs follow each other: named and apart for people, apart for CSV, a line each for JSON.
+        // Several runs are separated by an empty line and a title in text, by an empty line in CSV. JSON has one line per
+        // run.
         let before = if index > 0 { "\n" } else { "" };
         let text = match command.format {
             TableFormat::Text if several => format!("{before}{title}\n{}", text::table_text(&table, is_terminal)),
@@ -106,8 +107,8 @@ pub fn run(command: &Table) -> u8 {
     }
 }
 
-/// The runs whose tables are printed, with their titles: all of them. Of several device memory profiles those that have an earlier one, since
-/// their difference is what is asked for.
+/// Returns the runs whose tables are printed, with their titles. For the difference of device memory profiles, only those
+/// that have an earlier profile.
 fn asked_runs<'t>(name: TableName, reports: &mut Reports, titles: &'t [String]) -> Vec<(u32, &'t String)> {
     let all: Vec<(u32, &String)> = (0..).zip(titles).collect();
     if name != TableName::Heap {
@@ -121,7 +122,7 @@ fn asked_runs<'t>(name: TableName, reports: &mut Reports, titles: &'t [String]) 
     if later.is_empty() { all } else { later }
 }
 
-/// A form that the table lacks is a wrong call: another one would answer another question.
+/// Rejects a form that the table does not have. Printing another form would answer a different question.
 pub fn known_form(name: TableName, by: &str) -> Result<(), String> {
     let forms = name.forms();
     if by.is_empty() || forms.contains(&by) {
@@ -131,19 +132,20 @@ pub fn known_form(name: TableName, by: &str) -> Result<(), String> {
     Err(format!("--by: the table {} cannot be grouped by {by}; it has {has}", name.key()))
 }
 
-/// A change that cannot be understood is a wrong call, and so is one of a table that has none.
+/// Rejects a change that cannot be parsed, or that is for a table that takes none.
 fn known_change(command: &Table) -> Result<(), String> {
     match &command.change {
         Some(_) if command.name() != TableName::MemoryWhatIf => {
-            Err(format!("--change: the table {} is of what is; memory-what-if is of changes", command.name().key()))
+            Err(format!("--change: the table {} evaluates no changes; use memory-what-if", command.name().key()))
         }
-        // Whether a program has a batch size is seen when it is read.
+        // The program's batch size is known only after reading it.
         Some(change) => Change::parse(change, Some(1)).map(drop).map_err(|message| format!("--change: {message}")),
         None => Ok(()),
     }
 }
 
-/// An order by a column that the table lacks, or a filter that makes no sense for it, is a wrong call: the answer would be to another question.
+/// Rejects sorting by a column that the table does not have, and filters that do not fit the table. Ignoring them would
+/// answer a different question.
 pub fn fitting(table: &str, columns: &[Column], query: &Query, matched_rows: u64) -> Result<(), String> {
     let keys: Vec<&str> = columns.iter().map(|column| column.key).collect();
     if keys.is_empty() {

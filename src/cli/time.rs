@@ -1,18 +1,18 @@
-//! Times as the command line takes them: `1.20s`, `15ms`, `5ps`.
+//! Times on the command line: `1.20s`, `15ms`, `5ps`.
 
 /// A time from the start of the capture, in picoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Time(pub i64);
 
-/// Units and their picoseconds as powers of ten; a plain number is microseconds. Longer ones come first.
+/// Units, with their picoseconds as powers of ten. A plain number is in microseconds. Longer units come first.
 const UNITS: [(&str, usize); 6] = [("ms", 9), ("us", 6), ("µs", 6), ("ns", 3), ("ps", 0), ("s", 12)];
 
 impl std::str::FromStr for Time {
     type Err = String;
 
-    /// Exact: decimal digits, of which none below a picosecond may be other than 0.
+    /// Parses decimal digits exactly. Nonzero digits below a picosecond are an error.
     fn from_str(text: &str) -> Result<Time, String> {
-        let wrong = || format!("{text} is no time: 1.2s, 15ms, 800us, 30ns, 5ps, or a number of microseconds");
+        let wrong = || format!("{text} is not a time: write 1.2s, 15ms, 800us, 30ns, 5ps, or a number of microseconds");
         let with_unit = UNITS.iter().find_map(|&(unit, power)| Some((text.strip_suffix(unit)?, power)));
         let (number, power) = with_unit.unwrap_or((text, 6));
         let number = number.trim_end();

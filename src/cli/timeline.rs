@@ -1,4 +1,4 @@
-//! `crossprof timeline`: the picture of a step, or of any range; or the range as a trace.
+//! `crossprof timeline`: writes a step or any range as a picture or as a trace.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -22,16 +22,17 @@ use super::output::{self, Outputs};
 use super::time::Time;
 use super::{FAILED, complain, print_result};
 
-/// Pixels for the names of tracks.
+/// Width of the track names in pixels.
 const NAMES_WIDTH: u32 = 220;
 
-/// Width of the picture of one step, which stands on a page.
+/// Width in pixels of the picture of one step on a page.
 const STEP_WIDTH: u32 = 1000;
 
-/// Height of a run's picture in pixels at most: some hundred lanes. Nobody looks at more in one picture, and browsers cannot draw it.
+/// Maximum height of a run's picture in pixels: some hundred lanes. Larger pictures are unreadable, and browsers cannot draw
+/// them.
 const MOST_HEIGHT: u32 = 8_000;
 
-/// Reads, draws, and returns the exit status.
+/// Reads the inputs, draws the timeline, and returns the exit status.
 pub fn run(command: &Timeline) -> u8 {
     match draw(command) {
         Ok(status) => status,
@@ -65,18 +66,18 @@ fn draw(command: &Timeline) -> Result<u8, String> {
 
 /// A picture, or a trace.
 pub struct DrawnTimeline {
-    /// The file.
+    /// Content of the file.
     pub bytes: Vec<u8>,
-    /// Length of the longest range in it.
+    /// Length of the longest drawn range.
     longest: crossprof::Ps,
 }
 
-/// The picture of the `runs` of a session, which these profiles belong to, as an SVG; their range as a Chrome trace if the name of the output
-/// asks for one. `complaints` gets a sentence for each picture that is cut.
+/// Draws the `runs` of a session as an SVG, or returns their range as a Chrome trace if the output's name asks for one.
+/// `profiles` are the profiles of the runs. Adds a message to `complaints` for each picture that is cut.
 ///
 /// # Errors
 ///
-/// A sentence: the range or the lines do not exist, or a run has no events.
+/// Fails with a message if the range or the tracks do not exist, or if a run has no events.
 pub fn drawn(
     command: &Timeline,
     (session, settings): (&mut Session, &Settings),
@@ -93,13 +94,13 @@ pub fn drawn(
     let longest = ranges.iter().map(|range| range.length()).max().unwrap_or_default();
     if let Some(path) = command.output.as_ref().filter(|path| is_trace(path)) {
         let ([range], [run]) = (ranges.as_slice(), runs) else {
-            return Err("a trace holds one run; several are drawn as an SVG".to_owned());
+            return Err("a trace contains one run; several runs can only be drawn as an SVG".to_owned());
         };
         let write = |context: Context<'_>, kept: &Kept| trace_bytes(command, context, kept, *range, path);
         let bytes = session.timeline(*run, settings, write).unwrap_or(Ok(Vec::new()))?;
         return Ok(DrawnTimeline { bytes, longest });
     }
-    // Of several runs, steps begin below each other and have one scale.
+    // With several runs, their steps are aligned at their start and share one scale.
     let mut document = Document::default();
     let comparison = compared(command, profiles)?;
     for (((&run, title), range), index) in runs.iter().zip(&titles).zip(ranges).zip(0..) {
@@ -113,7 +114,8 @@ pub fn drawn(
     Ok(DrawnTimeline { bytes: document.finish().into_bytes(), longest })
 }
 
-/// The median step of a run as an SVG, without the threads of hosts; none where the run has no steps, or no device ran them.
+/// Draws the median step of a run as an SVG, without host threads. `None` if the run has no steps, or if they ran on no
+/// device.
 pub fn median_step(session: &mut Session, run: u32, settings: &Settings, title: &str) -> Option<String> {
     let draw = |context: Context<'_>, kept: &Kept| {
         let range = step_range(context, crossprof::timeline::median_step(context)?)?;
@@ -130,13 +132,13 @@ pub fn median_step(session: &mut Session, run: u32, settings: &Settings, title: 
     session.timeline(run, settings, draw)?
 }
 
-/// The name of the file says what it is to be.
+/// Returns true if the file's extension asks for a trace.
 fn is_trace(path: &Path) -> bool {
     let name = path.to_string_lossy();
     name.ends_with(".json") || name.ends_with(".json.gz")
 }
 
-/// A range as a Chrome trace, compressed if the name of the file says so.
+/// Returns a range as a Chrome trace, compressed if the file's extension asks for it.
 fn trace_bytes(
     command: &Timeline,
     context: Context<'_>,
@@ -152,7 +154,7 @@ fn trace_bytes(
     let is_compressed = path.extension().is_some_and(|end| end == "gz");
     let (mut plain, mut packed) = (Vec::new(), GzEncoder::new(Vec::new(), Compression::default()));
     chrome_trace::write(source, zero, range, lines.as_deref(), &mut |text| {
-        // Fails only for lack of memory.
+        // Fails only if there is no memory.
         let _ = if is_compressed { packed.write_all(text.as_bytes()) } else { plain.write_all(text.as_bytes()) };
     });
     if is_compressed { packed.finish().map_err(|error| error.to_string()) } else { Ok(plain) }
@@ -162,18 +164,18 @@ fn trace_bytes(
 struct Drawn<'a> {
     title: &'a str,
     range: Interval,
-    /// What its ops are coloured by, and its index there; without it they have their own colours.
+    /// Comparison that colours the ops, and the run's index in it. `None` if ops are coloured by class.
     comparison: Option<(&'a Comparison, u32)>,
 }
 
-/// The comparison that the ops of two runs are coloured by; none where they have their own colours.
+/// Returns the comparison that colours the ops of two runs. `None` if ops are coloured by class.
 fn compared(command: &Timeline, profiles: &[UnifiedProfile]) -> Result<Option<Comparison>, String> {
     let is_asked = command.colours == Some(Colours::Change);
     if command.colours == Some(Colours::Own) || profiles.len() != 2 && !is_asked {
         return Ok(None);
     }
     if profiles.len() != 2 {
-        return Err(format!("--colours change is of two runs, and there are {}", profiles.len()));
+        return Err(format!("--colours change needs two runs, and there are {}", profiles.len()));
     }
     let subjects: Vec<Subject> = profiles.iter().cloned().map(Subject::new).collect();
     let comparison = compare(&subjects, &Options::default());
@@ -186,7 +188,7 @@ fn compared(command: &Timeline, profiles: &[UnifiedProfile]) -> Result<Option<Co
     }
 }
 
-/// Adds the picture of a run; returns a sentence if it is cut.
+/// Adds the picture of a run. Returns a message if the picture is cut.
 fn add(
     document: &mut Document,
     command: &Timeline,
@@ -218,7 +220,7 @@ fn add(
         )
     });
     let size = (sight.width, height.min(MOST_HEIGHT));
-    // Times on the axis count from the start of the step, or of the capture.
+    // The axis counts from the start of the step, or of the capture.
     let zero = if command.step.is_some() { range.start } else { scene.zero };
     let viewport = Viewport { all: range, range };
     if comparison.is_some_and(|(_, run)| run == 0) {
@@ -228,7 +230,7 @@ fn add(
     Ok(complaint)
 }
 
-/// The tracks that no pattern means.
+/// Returns the tracks that no pattern matches.
 fn hidden(context: Context<'_>, processes: &[Process], patterns: &[String]) -> Result<Vec<TrackId>, String> {
     let chosen = lines(context, patterns)?;
     let is_chosen = |shows: Shows| matches!(shows, Shows::Events(Origin::Captured, line) if chosen.contains(&line));
@@ -238,7 +240,7 @@ fn hidden(context: Context<'_>, processes: &[Process], patterns: &[String]) -> R
     Ok(tracks.filter(|(_, shows)| !is_chosen(*shows)).map(|(id, _)| id).collect())
 }
 
-/// The lines that the patterns mean.
+/// Returns the tracks that the patterns match.
 fn lines(context: Context<'_>, patterns: &[String]) -> Result<Vec<LineId>, String> {
     let mut chosen = Vec::new();
     for pattern in patterns {
@@ -247,7 +249,7 @@ fn lines(context: Context<'_>, patterns: &[String]) -> Result<Vec<LineId>, Strin
     Ok(chosen)
 }
 
-/// What is drawn of a run.
+/// Returns the range of a run to draw.
 fn range(command: &Timeline, context: Context<'_>) -> Result<Interval, String> {
     match &command.step {
         Some(step) => {
@@ -256,7 +258,7 @@ fn range(command: &Timeline, context: Context<'_>) -> Result<Interval, String> {
             step_range(context, index).ok_or_else(|| format!("--step: no device ran step {step}"))
         }
         None => {
-            // A capture of one moment is shown, too.
+            // Extends a capture of zero length, so that it is visible.
             let all = Viewport::new(crossprof::timeline::extent(context)).all;
             let at =
                 |time: &Option<Time>, otherwise| time.map_or(otherwise, |Time(ps)| all.start + crossprof::Ps::new(ps));

@@ -1,5 +1,5 @@
-//! Runs handed from one session to another, as bytes: the page decodes in one worker and analyses in another, whose
-//! programs are half the size each, and frees the memory of the first.
+//! Hands runs from one session to another as bytes. The page decodes in one worker and analyses in another, so each worker's
+//! program is half the size, and the first worker's memory can be freed.
 
 use serde::{Deserialize, Serialize};
 
@@ -12,10 +12,10 @@ use report::{SourceFile, UnifiedProfile};
 use trace::snapshot::{Damaged, Reader, Writer};
 use trace::{RowBlock, Trace};
 
-/// Between the notes, a JSON text, which has no such byte, and the bytes of a device memory profile.
+/// Separates the notes from the bytes of a device memory profile. The notes are JSON text, which never contains this byte.
 const END_OF_TEXT: u8 = 0;
 
-/// What a run is beside its events.
+/// Everything in a run except its events.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Notes {
     name: String,
@@ -23,25 +23,25 @@ struct Notes {
     files: Vec<SourceFile>,
     warnings: Vec<Warning>,
     trace_warnings: Vec<Warning>,
-    /// An earlier result, with the file it was read from.
+    /// An imported result and the file that it was read from.
     imported: Option<(String, Box<UnifiedProfile>)>,
-    /// The picture of its median step as a text.
+    /// The picture of the median step, as text.
     median_step: Option<String>,
-    /// The text of an out-of-memory error.
+    /// Text of an out-of-memory error.
     memory_error: Option<String>,
 }
 
 impl Session {
-    /// Takes the events out of a file that is being read that are final already: the first of the image of its run, which
-    /// [`hand_over`](Session::hand_over) gives without them. Only for a session with this one file: those of a run's other
-    /// hosts come on its own clock.
+    /// Takes the events that are already final out of a file that is being read. They are the first part of the image of its
+    /// run, and [`hand_over`](Session::hand_over) then leaves them out. Use it only if the session has this one file: events
+    /// of several hosts must first be set to a common clock.
     pub fn early_rows(&mut self, file: FileId) -> Vec<RowBlock> {
         let intake = self.files.get_mut(file.0 as usize).and_then(|file| file.intake.as_mut());
         intake.map(|intake| intake.early_rows()).unwrap_or_default()
     }
 
-    /// Takes the first run out of this session: its image, in pieces that another session's [`Reader`] takes. The memory
-    /// of what was written is given back as the pieces are taken. `None` where no run is left.
+    /// Takes the first run out of this session and returns its image, in chunks for another session's [`Reader`]. Memory is
+    /// freed as the chunks are taken. `None` if no run is left.
     pub fn hand_over(&mut self) -> Option<Writer> {
         let (notes, trace, heap_profile) = match self.runs.pop_front()? {
             LoadedRun::Traced(traced) => {
@@ -62,7 +62,7 @@ impl Session {
                 } = traced.into_run();
                 let trace_warnings = std::mem::take(&mut trace.warnings);
                 let memory_error = memory_error.map(|text| text.to_string());
-                // The clocks were laid on each other when the run was made.
+                // The clocks were already aligned when the run was built.
                 let sidecar = Sidecar { model, device, tracing, capture_notes, clock_ahead_ns: None };
                 let notes = Notes { name, sidecar, files, warnings, trace_warnings, memory_error, ..Notes::default() };
                 (notes, trace, heap_profile)
@@ -74,7 +74,7 @@ impl Session {
                 (notes, Trace::default(), None)
             }
         };
-        // Only a map with keys that are not strings could fail here, and there is none.
+        // Serialization fails only for maps with keys that are not strings, and there are none.
         let mut notes = serde_json::to_vec(&notes).unwrap_or_default();
         if let Some(bytes) = heap_profile {
             notes.push(END_OF_TEXT);
@@ -83,11 +83,11 @@ impl Session {
         Some(Writer::new(trace, notes))
     }
 
-    /// Adds the run whose image was read, after those that are there.
+    /// Adds the run whose image was read, after the existing runs.
     ///
     /// # Errors
     ///
-    /// [`Damaged`] where the bytes were not a whole image.
+    /// [`Damaged`] if the bytes are not a complete image.
     pub fn take_over(&mut self, image: Reader) -> Result<(), Damaged> {
         let (mut trace, notes) = image.finish()?;
         let mut parts = notes.splitn(2, |&byte| byte == END_OF_TEXT);
@@ -168,7 +168,7 @@ mod tests {
             "www/assets/examples/tpu-training.trace.json.gz",
             "www/assets/examples/gpu-training.trace.json.gz",
             "www/assets/examples/jax-cpu-train.xplane.pb",
-            // Its ops go on after their events: the first report makes the events longer.
+            // The ops of this capture outlast their events: the first report extends the events.
             "tests/data/jax-cpu-async/host.xplane.pb.gz",
         ];
         for file in files {
@@ -177,7 +177,7 @@ mod tests {
             let (before, after) = report_after_a_handover(&[(file, bytes), sidecar]);
             assert!(before.len() > 1000);
             assert_eq!(after, before, "{file}");
-            // What was exported and read again is an imported run.
+            // An exported report that is read again becomes an imported run.
             let (before, after) = report_after_a_handover(&[("result.json", before.into_bytes())]);
             assert!(before.len() > 1000);
             assert_eq!(after, before, "{file}");
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_image_is_refused() {
+    fn invalid_images_are_refused() {
         let mut session = Session::new();
         let mut reader = Reader::new();
         reader.push(b"not an image at all, but long enough");

@@ -1,4 +1,4 @@
-//! One file while it is read: its unpacked members go to a decoder each, and what they gave is collected.
+//! One file while it is read: each unpacked member goes to its own decoder, and the results are collected.
 
 use base::{Error, Warning};
 use input::plan::{self, FileKind};
@@ -6,67 +6,67 @@ use input::{Decoded, Decoder, NamedProfile, Outline, Sidecar, Unpacked};
 use report::SourceFile;
 use trace::{RowBlock, SourceFormat, Trace};
 
-/// What a finished file gave.
+/// Result of a finished file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FileResult {
-    /// The file, as it was given.
+    /// Path of the file, as given.
     pub path: String,
-    /// Events read from the file.
+    /// Number of events read from the file.
     pub events: u64,
-    /// Members of the file: the file itself, or those of an archive.
+    /// Members of the file: the file itself, or the members of an archive.
     pub members: Vec<MemberResult>,
-    /// What was lost or odd.
+    /// Warnings about lost or unusual data.
     pub warnings: Vec<Warning>,
-    /// Why nothing could be read from the file. `None` where a run, a model configuration or a file that is ignored on
-    /// purpose was found.
+    /// Reason why nothing could be read from the file. `None` if the file contains a run or a model configuration, or is
+    /// ignored on purpose.
     pub error: Option<Error>,
 }
 
-/// What one member of a file gave.
+/// Result of one member of a file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct MemberResult {
-    /// Path of the member; inside an archive, the archive's path first.
+    /// Path of the member. In an archive it starts with the archive's path.
     pub path: String,
-    /// What the member holds.
+    /// Kind of content.
     pub kind: FileKind,
-    /// Events read from the member.
+    /// Number of events read from the member.
     pub events: u64,
-    /// Why the member is no part of a run, as a sentence.
+    /// Reason why the member is not part of a run, as a sentence.
     pub ignored: Option<String>,
-    /// Why the member could not be read.
+    /// Error that prevented reading the member.
     pub error: Option<Error>,
 }
 
-/// A file, or a member of an archive, that is part of a run.
+/// A file, or a member of an archive, that belongs to a run.
 pub(super) struct Member {
     pub(super) path: String,
     pub(super) size_bytes: u64,
     pub(super) kind: FileKind,
     pub(super) content: Content,
-    /// Warnings about the member's bytes; those about its events are in the trace.
+    /// Warnings about the member's bytes. Warnings about its events are in the trace.
     pub(super) warnings: Vec<Warning>,
 }
 
-/// What was decoded.
+/// Decoded content of a member.
 pub(super) enum Content {
     Trace(Box<Trace>),
-    /// The runs of a document, at least one.
+    /// Runs of a document, at least one.
     Profiles(Vec<NamedProfile>),
     Model(Box<Sidecar>),
-    /// The `xla.HloProto` of a compiled program.
+    /// Serialized `xla.HloProto` of a compiled program.
     Program(Vec<u8>),
-    /// A device memory profile (pprof).
+    /// Device memory profile (pprof).
     MemoryProfile(Vec<u8>),
-    /// The text of an out-of-memory error.
+    /// Text of an out-of-memory error.
     MemoryError(String),
-    /// Left out by the caller: another file of the same host is read.
+    /// Left out by the caller, because another file of the same host is read.
     NotRead,
     /// Moved into a run.
     Taken,
 }
 
 impl Member {
-    /// What a report says of it.
+    /// Returns the file's entry in a report.
     pub(super) fn source_file(&self, num_events: Option<u64>) -> SourceFile {
         let format = match self.kind {
             FileKind::XPlane => "xplane",
@@ -85,18 +85,18 @@ impl Member {
     }
 }
 
-/// The state of one file.
+/// State of one file.
 pub(super) struct Intake {
     path: String,
     size: Option<u64>,
-    /// Bytes as stored that came by so far.
+    /// Stored bytes received so far.
     stored: u64,
-    /// Outlines of the planes of the file itself.
+    /// Outlines of the file's own planes.
     outlines: Vec<Outline>,
     open: Option<OpenMember>,
     members: Vec<Member>,
     results: Vec<MemberResult>,
-    /// Warnings of the member that is open, or about to be.
+    /// Warnings for the member that is open or will be opened next.
     warnings: Vec<Warning>,
     all_warnings: Vec<Warning>,
 }
@@ -140,7 +140,7 @@ impl Intake {
         self.results.iter().map(|member| member.events).sum::<u64>().saturating_add(open)
     }
 
-    /// See [`super::Session::early_rows`]. Of the file itself only: an archive may hold several hosts.
+    /// See [`super::Session::early_rows`]. Only for the file itself: an archive may contain several hosts.
     pub(super) fn early_rows(&mut self) -> Vec<RowBlock> {
         let open = self.open.as_mut().filter(|open| open.path == self.path);
         open.and_then(|open| open.decoder.as_mut().ok()).map(Decoder::take_final_rows).unwrap_or_default()
@@ -150,7 +150,7 @@ impl Intake {
         match piece {
             Unpacked::Begin { path, size } => {
                 self.end_member();
-                // What an archive says of its members is a promise; the file's own size is not.
+                // Sizes of archive members are only claims. The file's own size is certain.
                 let mut decoder = Decoder::new(path).expecting(self.size.unwrap_or(0));
                 if path == self.path {
                     decoder = decoder.foreseeing(std::mem::take(&mut self.outlines));
@@ -164,7 +164,7 @@ impl Intake {
                 if let Ok(decoder) = &mut open.decoder
                     && let Err(error) = decoder.push(bytes)
                 {
-                    // The rest of the member is unpacked and passed over: an archive's next member follows it.
+                    // The rest of the member is unpacked and skipped, because the archive's next member follows it.
                     open.decoder = Err(error);
                 }
             }
@@ -173,7 +173,7 @@ impl Intake {
                 warning.file.get_or_insert_with(|| self.path.clone());
                 self.all_warnings.push(warning.clone());
                 match self.members.last_mut() {
-                    // Said after the end of a member: bytes after the stream, a wrong checksum.
+                    // This warning comes after the end of a member: trailing bytes or a wrong checksum.
                     Some(member) if self.open.is_none() => member.warnings.push(warning),
                     _ => self.warnings.push(warning),
                 }
@@ -222,7 +222,7 @@ impl Intake {
                 None
             }
             Err(error) => {
-                // XProf's caches are no profiles and no mistake either.
+                // XProf's caches are not profiles, but they are no mistake either.
                 match plan::cache_reason(&result.path) {
                     Some(reason) => result.ignored = Some(reason.to_owned()),
                     None => result.error = Some(error),
@@ -231,7 +231,7 @@ impl Intake {
             }
         };
         if let Some(content) = content {
-            // The name of the file as it was given, so that messages and provenance name what the reader knows.
+            // The file's name as given, so that messages and provenance use a name that the user recognizes.
             let path = if is_file { &self.path } else { &result.path };
             let mut member = Member::new(path, size.unwrap_or(open.unpacked_bytes), result.kind, content);
             member.warnings = std::mem::take(&mut self.warnings);

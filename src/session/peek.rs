@@ -1,12 +1,12 @@
-//! What a file holds, known by its first bytes, so that a plan can be made before anything is read.
+//! Detects the kind of a file from its first bytes, so that the plan can be made before any file is read.
 
 use base::out_of_memory;
 use input::plan::FileKind;
 use input::{Format, Unpacked, Unpacker, sniff};
 
-/// The kind of the file `path` that starts with `head` (64 KiB are plenty; as stored, so gzip is inflated here).
+/// Returns the kind of the file `path` that starts with `head`. 64 KiB of stored bytes are enough. Gzip is inflated here.
 ///
-/// `complete`: these are all of its bytes.
+/// `complete` is true if `head` contains the whole file.
 pub fn peek(path: &str, head: &[u8], complete: bool) -> FileKind {
     if matches!(sniff(head, complete), Some(Format::Zip | Format::Tar)) {
         return FileKind::Archive;
@@ -26,12 +26,12 @@ pub fn peek(path: &str, head: &[u8], complete: bool) -> FileKind {
     }
     match sniff(&first, complete) {
         Some(Format::XSpace) => FileKind::XPlane,
-        // JSON whose deciding key has not come yet: everything else that is large says what it is at its start.
+        // JSON whose distinguishing key has not appeared yet. All other large kinds of JSON have theirs at the start.
         Some(Format::TraceJson) | None => FileKind::TraceJson,
         Some(Format::UnifiedProfile | Format::Report) => FileKind::UnifiedProfile,
         Some(Format::HuggingFaceConfig | Format::Sidecar) => FileKind::ModelConfig,
         Some(Format::MemoryProfile) => FileKind::MemoryProfile,
-        // A log of a folder is read only where its start says that it is wanted.
+        // A log file is read only if it starts with an out-of-memory error.
         Some(Format::Log) if out_of_memory::is_error(&first) => FileKind::MemoryProfile,
         Some(Format::Program) => FileKind::Program,
         Some(Format::Zip | Format::Tar) => FileKind::Archive,
@@ -39,7 +39,7 @@ pub fn peek(path: &str, head: &[u8], complete: bool) -> FileKind {
     }
 }
 
-/// Bytes of a packed head that are looked at.
+/// Number of inflated bytes that are inspected.
 const MAX_INFLATED_HEAD: usize = 256 << 10;
 
 #[cfg(test)]
@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn kinds_are_told_by_content() {
+    fn kinds_are_detected_from_content() {
         let json = br#"{"displayTimeUnit":"ns","traceEvents":[{"ph":"X","ts":1,"dur":1,"pid":1,"tid":1,"name":"a"}]}"#;
         assert_eq!(peek("any", json, true), FileKind::TraceJson);
         assert_eq!(peek("any", b"PK\x03\x04rest of a zip", false), FileKind::Archive);

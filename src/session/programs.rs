@@ -1,4 +1,4 @@
-//! Compiled programs that come as files by themselves, as `--xla_dump_to` writes them: the programs of a run without events.
+//! Compiled programs in files of their own, as written by `--xla_dump_to`. They are the programs of a run without events.
 
 use std::collections::BTreeSet;
 
@@ -9,8 +9,8 @@ use trace::{HloProto, Trace};
 
 use super::intake::{Content, Member};
 
-/// The programs of a planned run as a trace that holds nothing else; their files are added to `run`. XLA dumps a program before and
-/// after it is compiled: where there is one with a buffer assignment, those of its name without one are passed over.
+/// Returns the programs of a planned run as a trace without events, and adds their files to `run`. XLA dumps a program
+/// before and after compilation: if one dump has a buffer assignment, dumps of the same name without one are skipped.
 pub(super) fn take(members: &mut [Member], planned: &PlannedRun, run: &mut Run) -> Trace {
     let mut trace = Trace::default();
     let mut found = Vec::new();
@@ -34,12 +34,12 @@ pub(super) fn take(members: &mut [Member], planned: &PlannedRun, run: &mut Run) 
     trace
 }
 
-/// What a program is, without reading it.
+/// Identity of a program, known without decoding all of it.
 #[derive(Default)]
 struct Heading {
     module: String,
     id: i64,
-    /// Does the program have a buffer assignment?
+    /// True if the program has a buffer assignment.
     is_compiled: bool,
 }
 
@@ -68,7 +68,7 @@ impl Heading {
         }
     }
 
-    /// The name with the number, as XProf writes programs.
+    /// Name and number in XProf's format.
     fn name(&self) -> String {
         format!("{}({})", self.module, self.id.cast_unsigned())
     }

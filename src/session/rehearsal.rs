@@ -1,18 +1,18 @@
 //! Two synthetic runs, one of a GPU and one of a TPU.
 //!
-//! A browser compiles a function of WebAssembly badly when it is first called, and well where it was used much: a program that
-//! waits for its first profile analyses these meanwhile, again and again, and throws the answers away.
+//! Browsers compile a WebAssembly function poorly on its first call, and well once it has run often. A worker that waits for
+//! its first profile analyses these runs repeatedly and discards the results.
 
 use super::Session;
 use super::runs::{LoadedRun, Traced};
 use metrics::Run;
 use trace::{Trace, TraceBuilder};
 
-/// Layers of the program, each with a few ops.
+/// Layers of the program. Each layer has a few ops.
 const LAYERS: i64 = 30;
 
 impl Session {
-    /// A session with a run on one GPU and a run on one TPU, of `steps` steps each.
+    /// Returns a session with one GPU run and one TPU run of `steps` steps each.
     pub fn rehearsal(steps: i64) -> Session {
         let runs = [("gpu", on_gpu(steps)), ("tpu", on_tpu(steps))].map(|(name, trace)| {
             let run = Run { name: name.to_owned(), trace, ..Run::default() };
@@ -70,7 +70,7 @@ fn on_gpu(steps: i64) -> Trace {
 ///                     one layer
 /// ```
 ///
-/// Every step has ops that no other has: there are captures of a million different ones.
+/// Each step has ops with unique names, because there are captures with a million different ops.
 fn on_tpu(steps: i64) -> Trace {
     const OPS: [(&str, &str, &str); 4] = [
         ("fusion", "loop fusion", "fusion(bf16[8,128]{1,0} %p.1, f32[128]{0} %p.2), kind=kLoop"),
@@ -116,7 +116,7 @@ mod tests {
         assert!(report.communication.is_some() && report.launches.is_some() && report.step_breakdown.is_some());
         assert!(report.op_statistics.is_some() && !report.findings.is_empty());
         let report = Session::rehearsal(3).report(1, &Settings::default()).unwrap();
-        // The first is the warm-up.
+        // The first step is the warm-up.
         assert_eq!((report.steps.len(), report.op_statistics.unwrap().num_ops), (3, 2 * 30 * 4));
     }
 }

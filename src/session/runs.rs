@@ -1,4 +1,4 @@
-//! From finished files to runs: the plan decides what belongs together, hosts are merged, reports are made.
+//! Turns finished files into runs: the plan decides which files belong together, then hosts are merged and reports are made.
 
 use std::cell::OnceCell;
 use std::collections::BTreeSet;
@@ -21,15 +21,15 @@ use view::tables::{self, AreaQuery, TableName};
 /// A run, before its report is made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunSummary {
-    /// What [`super::Session::report`] takes.
+    /// Index of the run, the argument of [`super::Session::report`].
     pub index: u32,
-    /// Name of the profile folder, else of the file.
+    /// Name of the profile folder, or of the file if there is no such folder.
     pub name: String,
-    /// Files of the run, the main one first.
+    /// Files of the run. The main file comes first.
     pub files: Vec<String>,
-    /// Number of the run's events.
+    /// Number of events in the run.
     pub events: u64,
-    /// True for an earlier result that was imported.
+    /// True for an imported result.
     pub imported: bool,
 }
 
@@ -39,63 +39,64 @@ pub(super) enum LoadedRun {
     Imported(Box<Imported>),
 }
 
-/// A run that was read from traces, with what was made of it.
+/// A run that was read from traces, with its cached analysis.
 pub(super) struct Traced {
     run: Run,
-    /// Once somebody asked.
-    answers: Option<Box<dyn Kept>>,
+    /// Set on the first request.
+    cache: Option<Box<dyn AnyCache>>,
 }
 
-/// What was made of a run.
+/// Cached results of a run.
 #[derive(Default)]
-struct Answers {
-    /// The latest analysis.
+struct Cache {
+    /// Latest analysis and its settings.
     examined: Option<(Settings, Examined)>,
     timeline: Timeline,
-    /// What the run says of memory, once somebody asked.
+    /// Memory data of the run, computed on the first request.
     memory: OnceCell<KeptMemory>,
 }
 
-/// [`Answers`], of which a program that asks nothing, as the page's reader, links nothing: not even what frees them.
-trait Kept: Send {
-    fn answers(&mut self) -> &mut Answers;
+/// Hides [`Cache`] behind a trait object, so that a program that never analyses (such as the page's reader) does not link
+/// the analysis code, not even its destructors.
+trait AnyCache: Send {
+    fn cache(&mut self) -> &mut Cache;
 }
 
-impl Kept for Answers {
-    fn answers(&mut self) -> &mut Answers {
+impl AnyCache for Cache {
+    fn cache(&mut self) -> &mut Cache {
         self
     }
 }
 
 impl Traced {
     pub(super) fn new(run: Run) -> Traced {
-        Traced { run, answers: None }
+        Traced { run, cache: None }
     }
 
-    /// The run as it was read, without what an analysis wrote into its events.
+    /// Returns the run as it was read, without the changes that an analysis made to its events.
     pub(super) fn into_run(self) -> Run {
         self.run.as_read()
     }
 
-    /// The analysis with these settings: made once, until others are given.
+    /// Returns the analysis with these settings. It is cached until the settings change.
     fn analyse(&mut self, settings: &Settings) -> Context<'_> {
         self.timeline(settings).0
     }
 
-    /// The analysis with these settings, and the timeline of the run.
+    /// Returns the analysis with these settings, and the timeline of the run.
     fn timeline(&mut self, settings: &Settings) -> (Context<'_>, &Timeline) {
         self.run.complete_cpu_ops();
-        let answers = self.answers.get_or_insert_with(|| Box::new(Answers::default())).answers();
-        let known = answers.examined.take().filter(|(known, _)| known == settings);
+        let cache = self.cache.get_or_insert_with(|| Box::new(Cache::default())).cache();
+        let known = cache.examined.take().filter(|(known, _)| known == settings);
         let known = known.unwrap_or_else(|| (settings.clone(), insight::examine(&self.run, settings)));
-        let (_, examined) = answers.examined.insert(known);
-        (examined.context(&self.run), &answers.timeline)
+        let (_, examined) = cache.examined.insert(known);
+        (examined.context(&self.run), &cache.timeline)
     }
 
-    /// What the run says of memory.
+    /// Returns the memory data of the run.
     fn memory(&mut self, settings: &Settings) -> &KeptMemory {
-        let is_known = self.answers.as_mut().is_some_and(|kept| kept.answers().memory.get().is_some());
-        // Without a plane nothing of it follows from an analysis, which takes as long as a first look at its programs.
+        let is_known = self.cache.as_mut().is_some_and(|kept| kept.cache().memory.get().is_some());
+        // A trace without planes needs no analysis, which costs as much as reading its programs for the first time.
         let analysed = (!is_known && !self.run.trace.planes.is_empty()).then(|| {
             let context = self.analyse(settings);
             let start = context.analysis.devices.capture.map(|capture| capture.start);
@@ -104,8 +105,8 @@ impl Traced {
             (start, metadata.platform.clone(), device_memory_bytes)
         });
         let run = &self.run;
-        let answers = self.answers.get_or_insert_with(|| Box::new(Answers::default())).answers();
-        answers.memory.get_or_init(|| {
+        let cache = self.cache.get_or_insert_with(|| Box::new(Cache::default())).cache();
+        cache.memory.get_or_init(|| {
             let (start, platform, device_memory_bytes) = analysed.unwrap_or_default();
             let earlier = run.earlier_heap_profile.as_ref().map(|it| (it.name.clone(), it.bytes.clone()));
             let mut recorded = Recorded::new(&run.trace, start.unwrap_or(Ps::ZERO))
@@ -117,16 +118,16 @@ impl Traced {
     }
 }
 
-/// An earlier result: its report is the document itself.
+/// An imported result. The document itself is its report.
 pub(super) struct Imported {
     pub(super) name: String,
     pub(super) file: String,
     pub(super) profile: UnifiedProfile,
     pub(super) sidecar: Sidecar,
-    /// The files that `sidecar` was read from.
+    /// Files from which `sidecar` was read.
     pub(super) sidecar_files: Vec<SourceFile>,
     pub(super) warnings: Vec<Warning>,
-    /// The picture of its median step as a text, where it was kept.
+    /// Picture of the median step as text, if the document contains one.
     pub(super) median_step: Option<String>,
 }
 
@@ -154,7 +155,7 @@ impl LoadedRun {
         }
     }
 
-    /// When the run was captured, as ISO 8601.
+    /// Returns the capture time in ISO 8601.
     pub(super) fn captured_at(&self) -> Option<String> {
         match self {
             LoadedRun::Traced(traced) => metrics::captured_at(&traced.run),
@@ -169,7 +170,8 @@ impl LoadedRun {
         }
     }
 
-    /// What `look` makes of a table, which is not built for that. An imported result has only the tables that its document holds.
+    /// Calls `look` with a table and returns the result, without building the whole table. An imported result has only the
+    /// tables that its document contains.
     pub(super) fn rows<T>(
         &mut self,
         settings: &Settings,
@@ -182,7 +184,7 @@ impl LoadedRun {
             #[cfg(feature = "memory")]
             LoadedRun::Traced(traced) if name.is_of_memory() => {
                 let memory = traced.memory(settings);
-                memory.rows(name, variant, look).ok_or_else(|| "This table is not of memory.".to_owned())
+                memory.rows(name, variant, look).ok_or_else(|| "This is not a memory table.".to_owned())
             }
             LoadedRun::Traced(traced) => {
                 let (context, timeline) = traced.timeline(settings);
@@ -195,7 +197,7 @@ impl LoadedRun {
         }
     }
 
-    /// What `look` makes of the events of a run; nothing of an imported result, which has none.
+    /// Calls `look` with the events of a run and returns the result. `None` for an imported result, which has no events.
     pub(super) fn timeline<T>(
         &mut self,
         settings: &Settings,
@@ -210,7 +212,7 @@ impl LoadedRun {
         }
     }
 
-    /// What the run says of memory; nothing of an imported result.
+    /// Returns the memory data of the run. `None` for an imported result.
     pub(super) fn memory(&mut self, settings: &Settings) -> Option<&Recorded> {
         match self {
             LoadedRun::Traced(traced) => Some(traced.memory(settings).recorded()),
@@ -218,7 +220,7 @@ impl LoadedRun {
         }
     }
 
-    /// The picture of the median step; of an imported result what its document holds.
+    /// Returns the picture of the median step. For an imported result it comes from the document.
     pub(super) fn median_step(&mut self, settings: &Settings) -> Option<String> {
         let of_events = |context: Context<'_>, timeline: &Timeline| StepPicture::of_median_step(context, timeline);
         match self {
@@ -227,7 +229,7 @@ impl LoadedRun {
         }
     }
 
-    /// What is known of a row; of an imported result what its document holds.
+    /// Returns the details of a row. For an imported result they come from the document.
     pub(super) fn row(
         &mut self,
         settings: &Settings,
@@ -257,17 +259,17 @@ impl LoadedRun {
 }
 
 impl Imported {
-    /// The document as it is, so that an export of an import is the same document; only what the user or a sidecar
-    /// gives is worked in, and then what follows from it is computed again.
+    /// Returns the document unchanged, so that exporting an import gives the same document. Only values that the user or a
+    /// sidecar gives are merged in, and the numbers that depend on them are recomputed.
     fn report(&self, settings: &Settings) -> UnifiedProfile {
         let mut profile = self.profile.copied();
-        // What a document says of its own run, a file that lies beside it does not know better.
+        // The document's own model configuration takes precedence over that of a sidecar file next to it.
         let model = self.sidecar.model.overridden_by(&profile.model_config).overridden_by(&settings.model);
         let timing = &mut profile.step_timing;
         let steps = settings.num_steps.filter(|&steps| steps > 0 && steps != timing.num_steps);
         if let Some(steps) = steps {
             let average = timing.total_time_us / steps as f64;
-            // The rest needs the single steps, which a result does not keep.
+            // The other fields need the times of single steps, which a document does not contain.
             *timing = StepTiming {
                 num_steps: steps,
                 avg_step_time_us: Some(average),
@@ -279,7 +281,7 @@ impl Imported {
             };
             profile.throughput.all_devices_steps_per_sec = None;
             if let Some(busy) = &mut profile.compute_utilization {
-                // The share of the time stays; a step is a different part of it.
+                // The utilization stays the same, but a step is now a different fraction of the time.
                 busy.kernel_time_us = average * busy.compute_util_percent / 100.0;
                 busy.overhead_time_us = average - busy.kernel_time_us;
             }
@@ -299,7 +301,7 @@ impl Imported {
     }
 }
 
-/// Makes runs of all members that are in none yet. Sidecars stay: they also apply to what comes later.
+/// Builds runs from all members that are not in a run yet. Sidecars stay, because they also apply to later files.
 pub(super) fn build(members: &mut Vec<Member>) -> Vec<LoadedRun> {
     let plan = plan_members(members);
     let mut runs: Vec<LoadedRun> = plan.runs.iter().flat_map(|planned| build_runs(members, planned)).collect();
@@ -308,7 +310,7 @@ pub(super) fn build(members: &mut Vec<Member>) -> Vec<LoadedRun> {
     runs
 }
 
-/// Tells each device memory profile which one was given before it.
+/// Links each device memory profile to the one before it.
 pub(super) fn link_heap_profiles<'r>(runs: impl IntoIterator<Item = &'r mut LoadedRun>) {
     let mut earlier = None;
     for run in runs {
@@ -341,7 +343,8 @@ fn plan_members(members: &[Member]) -> Plan {
     plan::plan(&candidates)
 }
 
-/// One run of the traces of its hosts, or those of a document of earlier results; none where nothing could be read.
+/// Builds one run from the traces of its hosts, or the runs of a document with earlier results. Empty if nothing could be
+/// read.
 fn build_runs(members: &mut [Member], planned: &PlannedRun) -> Vec<LoadedRun> {
     let mut run = Run { name: planned.name.clone(), ..Run::default() };
     let mut hosts = Vec::new();
@@ -381,7 +384,8 @@ fn build_runs(members: &mut [Member], planned: &PlannedRun) -> Vec<LoadedRun> {
     }
     for repeated in &planned.repeated {
         let (Some(unread), Some(read)) = (members.get(repeated.file), members.get(repeated.instead)) else { continue };
-        // Every capture of JAX has a trace JSON beside its xplane: worth a word only if the xplane is damaged.
+        // Every JAX capture has a trace JSON next to its xplane file. It is worth a mention only if the xplane file is
+        // damaged.
         let is_export = (unread.kind, read.kind) == (FileKind::TraceJson, FileKind::XPlane);
         let is_damaged = run.warnings.iter().any(|it| it.severity == Severity::Damage);
         if !is_export || is_damaged {
@@ -401,7 +405,7 @@ fn build_runs(members: &mut [Member], planned: &PlannedRun) -> Vec<LoadedRun> {
     vec![LoadedRun::Traced(Box::new(Traced::new(run)))]
 }
 
-/// The runs of one document. What has no name has the file's, with its place where there are several.
+/// Returns the runs of one document. Runs without a name get the name of the file, with their position if there are several.
 fn imported_runs(
     profiles: Vec<NamedProfile>,
     file_name: &str,
@@ -413,7 +417,7 @@ fn imported_runs(
     let named = profiles.into_iter().enumerate().map(|(index, NamedProfile { name, mut profile, median_step })| {
         let of_file = || if several { format!("{file_name} {}", index + 1) } else { file_name.to_owned() };
         let name = name.unwrap_or_else(of_file);
-        // A document without a name is called by its file, and without a trace that is what was read.
+        // A document without a name is named after its file. Without a trace path, the file is the trace path.
         let metadata = &mut profile.metadata;
         metadata.run_name.get_or_insert_with(|| name.clone());
         if metadata.trace_file.is_empty() {
@@ -432,9 +436,9 @@ fn imported_runs(
     named.collect()
 }
 
-/// The hosts whose files end before the plane with the times of the capture, which the profiler writes last and the other
-/// hosts of the run have. Such a file is a whole message, so nothing in it says that it was cut; and the plane of a
-/// single host proves nothing, since older profilers write none.
+/// Warns about hosts whose files end before the plane with the capture times. The profiler writes this plane last, and the
+/// other hosts of the run have it. Such a file is a complete message, so the file itself does not show that it was cut. A
+/// run with one host proves nothing, because older profilers do not write this plane.
 fn cut_between_planes(hosts: &[(String, Trace)], files: &[SourceFile]) -> Vec<Warning> {
     let is_whole = |trace: &Trace| trace.capture.start_unix_ns.is_some();
     let is_known_cut = |trace: &Trace| base::cut(&trace.warnings).is_some();
@@ -467,7 +471,7 @@ fn repeated_note(unread: &Member, read: &Member) -> Warning {
     Warning::new(WarningCode::RepeatedFileNotRead, message).with_file(&unread.path)
 }
 
-/// The sidecar that the capture kit puts into the capture itself, for files that are copied without it.
+/// Returns the sidecar that the capture kit embeds in the capture, for files that are copied without their sidecar file.
 fn embedded_sidecar(trace: &Trace) -> Option<Sidecar> {
     let mut stats = trace.planes.iter().flat_map(|plane| &plane.stats);
     let written = stats.find_map(|&(name, value)| match value {
@@ -477,14 +481,14 @@ fn embedded_sidecar(trace: &Trace) -> Option<Sidecar> {
     input::read_sidecar(written.as_bytes()).ok()
 }
 
-/// Times the capture of a host by the clock of the job's first process, where the capture kit found its own to differ.
+/// Shifts the capture times of a host to the clock of the job's first process, if the capture kit measured a difference.
 fn set_to_the_clock_of_all(trace: &mut Trace) {
     if let Some(ahead_ns) = embedded_sidecar(trace).and_then(|sidecar| sidecar.clock_ahead_ns) {
         trace.capture = trace.capture.by_clock_behind(ahead_ns);
     }
 }
 
-/// The configuration that a run's sidecars add up to, and their files.
+/// Returns the merged configuration of a run's sidecars, and their files.
 fn sidecars(members: &[Member], planned: &PlannedRun) -> (Sidecar, Vec<SourceFile>) {
     let mut sidecar = Sidecar::default();
     let mut files = Vec::new();

@@ -73,15 +73,16 @@ fn several_hosts_are_one_run() {
     assert_eq!(report.metadata.num_hosts, Some(2));
 }
 
-/// Both hosts start their capture and an op at the same instant; the clock of the second is 7 s ahead, as the capture kit found out.
+/// Both hosts start their capture and an op at the same instant. The clock of the second host is 7 s ahead, as the capture
+/// kit measured.
 ///
 /// ```text
 /// s      12:00:00                12:00:07
-/// a      [op)                                by the clock of all: both at 12:00:00
+/// a      [op)                                on the common clock: both at 12:00:00
 /// b                              [op)
 /// ```
 #[test]
-fn hosts_whose_clocks_were_compared_are_laid_on_one() {
+fn hosts_with_compared_clocks_share_one_clock() {
     let start_ns = 1_700_000_000_000_000_000;
     let host = |process: i64, ahead_ns: i64, known: &str| {
         let op = message().int(1, 1).int(2, 0).int(3, 5_000_000);
@@ -108,9 +109,9 @@ fn hosts_whose_clocks_were_compared_are_laid_on_one() {
     let (aligned, timestamp) = skew(seven, r#"{"offset_s":[0,7.0],"error_s":[0,0.001]}"#);
     assert_eq!(aligned, Some(0.0));
     assert_eq!(skew(-seven, r#"{"offset_s":[0,-7.0],"error_s":[0,0.001]}"#), (Some(0.0), timestamp));
-    // The ops are 3 ms apart where the clocks are not.
+    // The ops are 3 ms apart after the clock difference is removed.
     assert_eq!(skew(seven + 3_000_000, r#"{"offset_s":[0,7.0],"error_s":[0,0.001]}"#).0, Some(3_000.0));
-    // What is no larger than its error is no difference; nor is what does not say its error.
+    // A difference no larger than its error does not count, and neither does one without an error.
     for unknown in
         [r#"{"offset_s":[0,0.002],"error_s":[0,0.002]}"#, r#"{"offset_s":[0,0.002]}"#, r#"{"offset_s":[0]}"#, "{}"]
     {
@@ -118,8 +119,7 @@ fn hosts_whose_clocks_were_compared_are_laid_on_one() {
     }
 }
 
-/// The file of the first host ends with the times of the capture; that of the second does not, and neither does that of
-/// a run by itself.
+/// The file of the first host ends with the capture times. Those of the second host and of a separate run do not.
 #[test]
 fn a_host_without_the_last_plane_is_cut() {
     let plane = |name: &str| {
@@ -155,7 +155,7 @@ fn sidecars_and_settings_reach_the_report() {
     let model = ModelConfig { batch_size: Some(16), ..ModelConfig::default() };
     let report = session.report(0, &Settings { num_steps: Some(3), model, ..Settings::default() }).unwrap();
     assert_eq!((report.model_config.batch_size, report.model_config.seq_length), (Some(16), Some(128)));
-    // 60 us in 3 steps of 16 samples of 128 tokens.
+    // 60 us in 3 steps, each with 16 samples of 128 tokens.
     assert_eq!(report.step_timing.avg_step_time_us, Some(20.0));
     assert_eq!(report.throughput.tokens_per_sec.map(f64::round), Some(102_400_000.0));
     assert_eq!(report.provenance.len(), 2);
@@ -187,10 +187,10 @@ fn a_document_of_several_results_is_several_runs() {
     let unnamed = view::export::json::profile(&first);
     add(&mut session, "both.json", format!("[{exported},{unnamed}]").as_bytes());
     assert_eq!(names(&mut session), ["h", "h", "both 2"]);
-    // What has no name is called by its file.
+    // Runs without a name are named after their file.
     first.metadata.run_name = Some("both 2".to_owned());
     assert_eq!(session.report(2, &Settings::default()), Some(first));
-    // Each goes to the other worker by itself.
+    // Each run is handed over separately.
     let mut images = 0;
     while session.hand_over().is_some() {
         images += 1;

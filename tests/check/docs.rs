@@ -12,7 +12,7 @@ const PAGE: &str = include_str!("../../docs/budgets.md");
 
 const GATE: &str = include_str!("../../docs/gate.md");
 
-/// The code blocks of a language.
+/// Returns the code blocks in a language.
 fn blocks(page: &'static str, language: &str) -> Vec<&'static str> {
     let fence = format!("```{language}\n");
     page.split(fence.as_str()).skip(1).filter_map(|rest| rest.split("\n```").next()).collect()
@@ -42,7 +42,7 @@ fn every_budget_of_the_page_is_one() {
 
 #[test]
 fn the_keys_of_the_page_are_those_of_the_file() {
-    // A key that is not known is a mistake that lists those that are.
+    // The error about an unknown key lists the known keys.
     let keys = |toml| BudgetFile::parse(toml, &Catalogue::of_profile()).unwrap_err()[0].message.clone();
     let listed = format!("{} {}", keys("zzzzzzzzzzzz = 1"), keys("[[limit]]\nzzzzzzzzzzzz = 1"));
     let known: BTreeSet<&str> =

@@ -1,9 +1,9 @@
-//! Wrong budgets and wrong calls: exit status 2, nothing on standard output, and a sentence that helps.
+//! Wrong budgets and arguments: exit status 2, nothing on standard output, and a helpful message.
 
 use super::{check, stderr, stdout, two_traces};
 
 #[test]
-fn mistakes_in_a_budget_are_told_with_line_and_column() {
+fn mistakes_in_a_budget_have_line_and_column() {
     let folder = two_traces("mistakes");
     for (toml, told) in [
         ("limits = [\n  \"a\"\n  \"b\"\n]\n", &[":3:3: This is not TOML: missing comma"][..]),
@@ -15,7 +15,7 @@ fn mistakes_in_a_budget_are_told_with_line_and_column() {
                 "  2 |   \"step_timing.avg_step_time < 150 ms\",\n    |    ^^^^^^^^^^^^^^^^^^^^^^^^^\n",
             ],
         ),
-        // Two at once, one of them behind characters of several bytes.
+        // Two mistakes at once, one of them after multi-byte characters.
         (
             "limits = [\n  'throughput.steps_per_sec = 3',\n  \"\"\"step_timing.num_steps > 3 µs\"\"\",\n]\n",
             &[":2:29: Equality is written ==.", ":3:30: step_timing.num_steps has no unit"],
@@ -25,7 +25,7 @@ fn mistakes_in_a_budget_are_told_with_line_and_column() {
         ("[[limit]]\npath = \"steps[*].idle_us\"\n", &[":2:8: This limit has no bound"]),
         ("[[limit]]\npath = \"steps[*].idle_us\"\nmax = \"2 * base\"", &[":3:12: The word baseline is expected here"]),
         ("[[limit]]\npath = \"steps[*].idle_us\"\nmax = inf", &[":3:7: max is a number"]),
-        ("[[limit]]\nrule = \"count(steps) > 3\"\nmin = 3", &[":1:1: A rule has its bound in itself"]),
+        ("[[limit]]\nrule = \"count(steps) > 3\"\nmin = 3", &[":1:1: A rule contains its own bound"]),
         ("[[limit]]\nrule = \"count(steps) > 3\"\noptional = \"yes\"", &[":3:12: optional is true or false"]),
         (
             "[[limit]]\npath = \"findings[id=idle_gap]\"\nabsent = true",
@@ -38,11 +38,11 @@ fn mistakes_in_a_budget_are_told_with_line_and_column() {
             &[":1:12: baseline is a text, or a list of texts", ":2:11: A limit is a rule in quotation marks"],
         ),
         ("", &[":1:1: This budget has no limits."]),
-        // An escape moves what follows: all of the text is pointed at.
+        // An escape shifts the positions after it, so the marker covers the whole text.
         ("limits = [\"kernels.\\\"x\\\".y > 3\"]", &[":1:11: No profile has kernels.x.y."]),
     ] {
         std::fs::write(folder.join("budget.toml"), toml).unwrap();
-        // A broken profile beside it does not matter: the budget is wrong whatever it says.
+        // A broken profile makes no difference: the budget is wrong in any case.
         let output = check(&folder, &["new.trace.json", "--budget", "budget.toml"]);
         assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(2), ""), "{toml}");
         for told in told {

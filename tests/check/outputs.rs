@@ -1,4 +1,4 @@
-//! What is written where, and in which shape.
+//! Output files and their formats.
 
 use serde_json::{Value, json};
 
@@ -15,7 +15,7 @@ why = "Agreed | by all."
 "#;
 
 #[test]
-fn the_text_is_a_table_and_a_sentence_on_what_fails() {
+fn the_text_is_a_table_and_a_sentence_per_failure() {
     let folder = two_traces("text");
     std::fs::write(folder.join("budget.toml"), BUDGET).unwrap();
     let output = check(&folder, &["new.trace.json", "--budget", "budget.toml"]);
@@ -26,7 +26,7 @@ new (new.trace.json)
   throughput.tokens_per_sec > 1 if measured       –  > 1.00 /s       –  skipped
   fast <steps> & \"more\"                      100 ms  <= 99.0 ms  -1.0 %  FAIL
 ";
-    // The columns are as wide as they have to be; only the cells matter here.
+    // Ignores the widths of the columns.
     let cells = |text: &str| -> Vec<String> { text.split_whitespace().map(str::to_owned).collect() };
     let text = stdout(&output);
     let table = text.split("\n\n").next().unwrap();
@@ -35,11 +35,11 @@ new (new.trace.json)
         table.lines().skip(1).map(|line| line.find("  Result").or(line.find("  pass")).unwrap_or(0)).collect();
     assert_eq!(ends[0], ends[1], "{text}");
     assert!(text.contains("    Why: Agreed | by all.\n"), "{text}");
-    assert!(text.ends_with("The budget is not held. 3 limits: 1 holds, 1 fails, 1 was skipped.\n"), "{text}");
+    assert!(text.ends_with("The budget does not hold. 3 limits: 1 holds, 1 fails, 1 was skipped.\n"), "{text}");
 }
 
 #[test]
-fn junit_and_markdown_tell_the_same() {
+fn junit_and_markdown_agree() {
     let folder = two_traces("shapes");
     std::fs::write(folder.join("budget.toml"), BUDGET).unwrap();
     let call = |format| stdout(&check(&folder, &["new.trace.json", "--budget", "budget.toml", "--format", format]));
@@ -51,14 +51,14 @@ fn junit_and_markdown_tell_the_same() {
                 message=\"step_timing.avg_step_time_us is 100 ms and must be at most 99.0 ms: 1.0 % too much.\">";
     assert!(junit.contains(case), "{junit}");
     let markdown = call("markdown");
-    assert!(markdown.starts_with("## ❌ The performance budget is not held\n"), "{markdown}");
+    assert!(markdown.starts_with("## ❌ The performance budget does not hold\n"), "{markdown}");
     let row = "| ❌ fail | fast &lt;steps> &amp; \"more\" | 100 ms | &lt;= 99.0 ms | -1.0 % |";
     assert!(markdown.contains(row), "{markdown}");
     assert!(markdown.contains("_Why:_ Agreed \\| by all."), "{markdown}");
 }
 
 #[test]
-fn files_are_written_in_the_shape_of_their_names_beside_the_text() {
+fn output_files_have_the_format_of_their_extension() {
     let folder = two_traces("files");
     std::fs::write(folder.join("budget.toml"), BUDGET).unwrap();
     let base = ["new.trace.json", "--budget", "budget.toml"];
@@ -72,7 +72,7 @@ fn files_are_written_in_the_shape_of_their_names_beside_the_text() {
     assert!(read("summary.md").starts_with("## "));
     let document: Value = serde_json::from_str(&read("check.json")).unwrap();
     assert_eq!((&document["holds"], &document["budget"]), (&json!(false), &json!("budget.toml")));
-    // A format that is asked for wins over the name.
+    // An explicit format takes precedence over the file's extension.
     let output = check(&folder, &[&base[..], &["--format", "junit", "--output", "results.txt"]].concat());
     assert!(read("results.txt").starts_with("<?xml") && stdout(&output).starts_with("new ("));
     let output = check(&folder, &[&base[..], &["--output", "absent/results.xml"]].concat());

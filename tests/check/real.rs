@@ -1,11 +1,11 @@
-//! Real profiles, whose truths come from XProf or from how they were made.
+//! Real profiles. The expected numbers come from XProf, or from the way in which the profiles were made.
 
 use std::path::Path;
 
 use super::{check, stderr, stdout};
 use crate::support::samples;
 
-/// Each rule on a profile has to give this exit status.
+/// Requires this exit status for each rule on a profile.
 fn expect(folder: &Path, arguments: &[&str], rules: &[(&str, i32)]) {
     for (rule, code) in rules {
         let output = check(folder, &[arguments, &["--limit", rule]].concat());
@@ -17,7 +17,7 @@ fn expect(folder: &Path, arguments: &[&str], rules: &[(&str, i32)]) {
 #[ignore = "reads real profiles"]
 fn four_chips_are_as_busy_as_was_measured_elsewhere() {
     let traces = samples::traces();
-    // Chip 0 is busy in 85.2 % of its span, the others in 87.1 %.
+    // Chip 0 is busy for 85.2 % of its span, the other chips for 87.1 %.
     expect(
         &traces,
         &["tpu-v6e-4chip", "--window", "active"],
@@ -37,7 +37,7 @@ fn four_chips_are_as_busy_as_was_measured_elsewhere() {
 fn one_of_two_runs_has_all_to_alls() {
     let traces = samples::traces();
     let folder = traces.join("tpu-qwen3-runs");
-    // 256 in the first, none in the second.
+    // 256 in the first run, none in the second.
     let number = "communication.kinds[kind=all-to-all].count";
     expect(&folder, &["run-a.trace.json.gz"], &[(&format!("{number} == 256"), 0), (&format!("{number} < 256"), 1)]);
     let absent = "communication.kinds[kind=all-to-all] absent";

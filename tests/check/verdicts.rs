@@ -1,4 +1,4 @@
-//! What holds and what does not, on traces whose numbers are known by construction.
+//! Limits that hold or fail, on traces whose numbers are known by construction.
 
 use serde_json::json;
 
@@ -27,14 +27,14 @@ fn numbers_are_those_of_the_trace() {
         ("step_timing.num_steps == 5", 0),
         ("throughput.steps_per_sec == 10 /s", 0),
         ("throughput.ms_per_step <= 0.1 s", 0),
-        // Mean of 80 and 60 of 100 ms.
+        // The mean of 80 and 60 of 100 ms.
         ("compute_utilization.compute_util_percent == 70 %", 0),
         ("compute_utilization.compute_util_percent > 70 %", 1),
         ("steps[*].busy_us == 70 ms", 0),
         ("steps[index=2].start_us == 200 ms", 0),
         ("count(steps) == 5", 0),
         ("kernels.kernels_by_category.\"loop fusion\".percent == 100", 0),
-        // Of the counted steps, which are all but the last: 2 x 4 ops, 320 and 240 of 400 ms.
+        // For the counted steps, which are all but the last: 2 x 4 ops, and 320 and 240 of 400 ms.
         ("kernels.kernels_by_category.*.count == 8", 0),
         ("multi_device.device_stats[device_name=/device:TPU:1].actual_busy_time_us == 0.24 s", 0),
         ("multi_device.device_stats[*].utilization_percent >= 60", 0),
@@ -56,7 +56,7 @@ fn a_baseline_is_found_from_the_budget_and_from_the_call() {
     std::fs::write(folder.join("ci/budget.toml"), budget).unwrap();
     let (code, result) = json(&folder, &["new.trace.json", "--budget", "ci/budget.toml"]);
     let limit = &result["runs"][0]["limits"][0];
-    // 10 a second where main does 12.5: 12.125 are wanted.
+    // 10 steps per second. Main has 12.5, so at least 12.125 are required.
     assert_eq!((code, &limit["status"]), (1, &json!("fail")));
     assert_eq!((&limit["value"], &limit["baseline"]), (&json!(10.0), &json!(12.5)));
     assert!((limit["bound"].as_f64().unwrap() - 12.125).abs() < 1e-9);
@@ -71,7 +71,7 @@ fn a_baseline_is_found_from_the_budget_and_from_the_call() {
         ("step_timing.avg_step_time_us <= baseline + 25 %", 0),
         ("step_timing.avg_step_time_us <= baseline + 19.9 ms", 1),
         ("step_timing.avg_step_time_us <= 124 % of baseline", 1),
-        // 70 % busy, where main is 87.5 % busy: points, not shares.
+        // 70 % busy, and main is 87.5 % busy: the difference is in points, not a fraction.
         ("compute_utilization.compute_util_percent >= baseline - 17.5 %", 0),
         ("compute_utilization.compute_util_percent >= baseline - 17.4", 1),
         ("multi_device.device_stats[*].actual_busy_time_us == baseline", 0),
@@ -92,7 +92,7 @@ fn an_absent_number_fails_unless_the_limit_is_optional() {
     let optional = check(&folder, &["new.trace.json", "--limit", &format!("{rule} if measured")]);
     assert_eq!(optional.status.code(), Some(0));
     assert!(stdout(&optional).contains("skipped"), "{}", stdout(&optional));
-    // 10 steps a second of 8 * 16 tokens.
+    // 10 steps per second of 8 * 16 tokens each.
     let given =
         ["new.trace.json", "--limit", "throughput.tokens_per_sec == 1280", "--batch-size", "8", "--seq-length", "16"];
     assert_eq!(check(&folder, &given).status.code(), Some(0));
@@ -119,7 +119,7 @@ fn every_run_is_checked_and_compared_with_its_namesake() {
     let (code, _) =
         json(&folder, &["new", "--baseline", "main", "--limit", limit, "--run", "a", "--baseline-run", "b"]);
     assert_eq!(code, 1);
-    // Captures that have no name but the time are called by the folder that was logged to.
+    // Captures whose only name is their time are named after the log folder.
     for (side, run, time, step_ms) in
         [("now", "x", "10", 100), ("now", "y", "11", 90), ("then", "y", "12", 80), ("then", "x", "13", 100)]
     {
@@ -154,7 +154,7 @@ fn a_damaged_profile_is_checked_and_its_damage_can_fail_it() {
 #[test]
 fn profiles_of_older_tools_are_checked_and_are_baselines() {
     let folder = two_traces("older");
-    // As the 1.0.0 tools wrote it: 50 of 100 ms busy.
+    // A profile in the format of the 1.0.0 tools: busy for 50 of 100 ms.
     let old = json!({
         "metadata": {"timestamp": "2025-01-01T00:00:00", "platform": "TPU", "device_type": "TPU v4-8", "framework": "Flax", "num_devices": 1},
         "model_config": {},
@@ -168,7 +168,7 @@ fn profiles_of_older_tools_are_checked_and_are_baselines() {
         (&["old.json"][..], "step_timing.avg_step_time_us == 100 ms", 0),
         (&["old.json"], "compute_utilization.compute_util_percent == 50 %", 0),
         (&["old.json"], "kernels.kernels_by_category.Fusion.count == 3", 0),
-        // Its tools looked for nothing, which is not the same as finding nothing.
+        // The 1.0.0 tools did not look for findings, which differs from finding nothing.
         (&["old.json"], "count(findings[severity=warning]) == 0", 1),
         (&["old.json"], "count(findings[severity=warning]) == 0 if measured", 0),
         (&["new.trace.json", "--baseline", "old.json"], "throughput.steps_per_sec == baseline", 0),
@@ -184,7 +184,8 @@ fn profiles_of_older_tools_are_checked_and_are_baselines() {
     }
 }
 
-/// Five steps of 100 ms on two chips, in which attention takes `attention_ms` on chip 0 and half of it on chip 1, and the MLP 20 ms.
+/// Writes five steps of 100 ms on two chips. Attention takes `attention_ms` on chip 0 and half of that on chip 1. The MLP
+/// takes 20 ms.
 fn scoped_trace(path: &std::path::Path, attention_ms: u64) {
     let mut json = ChromeTrace::new();
     for device in 0..2 {
@@ -219,7 +220,7 @@ fn scopes_and_families_are_limited_against_a_group() {
         ("family[*].self_time_us == 56 ms", 0),
         ("scope[*attn*].occurrences == 1", 0),
         ("scope[*atn*].self_time_us < 1 s", 1),
-        // The median is b: 33 ms.
+        // The median is b, with 33 ms.
         ("scope[*attn*].self_time_us == baseline + 3 ms", 0),
         ("scope[*attn*].self_time_us <= 109 % of baseline", 1),
         ("scope[*mlp*].self_time_us == baseline", 0),
@@ -232,7 +233,7 @@ fn scopes_and_families_are_limited_against_a_group() {
     let text = stdout(&output);
     assert!(text.contains("against the median of 3 runs: a (a.trace.json), b (b.trace.json)"), "{text}");
     assert!(text.contains("the median of the baseline's 3 runs is 33.0 ms, from 30.0 ms to 45.0 ms"), "{text}");
-    // The same group from the budget, and as the runs of one folder that fit a pattern.
+    // The same group, given in the budget, and as the runs of one folder that match a pattern.
     let budget = "baseline = [\"a.trace.json\", \"b.trace.json\", \"c.trace.json\"]\n\
                   limits = [\"scope[*attn*].self_time_us == baseline + 3 ms\"]\n";
     std::fs::write(folder.join("budget.toml"), budget).unwrap();
@@ -255,7 +256,7 @@ fn scopes_and_families_are_limited_against_a_group() {
     assert!(stderr(&unknown).contains("The baseline has no run side-*"), "{}", stderr(&unknown));
 }
 
-/// The words of `crossprof compare --fail-on`, as what has to hold.
+/// The words of `crossprof compare --fail-on`, used for what must hold.
 #[test]
 fn a_limit_on_slower_needs_no_number() {
     let folder = two_traces("slower");

@@ -1,4 +1,4 @@
-//! Folders of several captures of one program: each is one run, unless something says that they are not that.
+//! Folders with several captures of one program. Each folder is one run, unless something contradicts that.
 
 use std::path::Path;
 
@@ -21,9 +21,9 @@ fn folders_of_captures_are_groups() {
     assert_eq!(found["step_time"][0]["captures"], serde_json::json!([2, 3]));
     assert_eq!(found["step_time"][0]["basis"], "captures");
     let output = crossprof(&folder, &["compare", "main/", "new"]);
-    let said = "main/: its 3 captures are compared as one run, main; --no-groups makes each a run.";
+    let said = "main/: its 3 captures are compared as one run, main; --no-groups makes each capture a run.";
     assert!(stderr(&output).contains(said), "{}", stderr(&output));
-    // The same as by hand, with the names that the runs are given.
+    // The same as given by hand, with the names of the runs.
     let by_hand = json(
         &folder,
         &[
@@ -54,7 +54,7 @@ fn checkpoints_benchmarks_and_device_counts_stay_runs() {
     }
 }
 
-/// A job captures into the same file every time, and keeps the profiles.
+/// A job that captures into the same file each time and keeps the exported profiles.
 #[test]
 fn exported_profiles_of_one_path_are_called_by_their_own_files() {
     let folder = scratch("exported");

@@ -1,4 +1,4 @@
-//! `--fail-on`: the exit status that a job of a CI system looks at.
+//! `--fail-on`: the exit status for CI jobs.
 
 use super::{MAIN, NEW, scratch, trace, two};
 use crate::support::cli::{crossprof, stderr};
@@ -38,7 +38,7 @@ fn groups_that_vary_fail_only_where_that_is_asked() {
     }
 }
 
-/// What a pull request shows of a pair before anything is opened.
+/// The summary of a pair in a pull request.
 #[test]
 fn the_summary_of_a_pair_fits_one_screen() {
     let folder = two("screen");

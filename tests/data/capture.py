@@ -3,10 +3,10 @@
 train: one device, 6 steps of a two-layer network with step annotations and a data_loading annotation; the step is
        compiled inside the capture, so the first step is a warm-up.
 mesh:  8 forced host devices, 4 steps of a sharded matrix product with an all-reduce.
-async: ops that end after their event does: 3 steps of a network of matrix products, a loop whose ops run on other threads,
+async: ops that outlast their events: 3 steps of a network of matrix products, a loop whose ops run on other threads,
        and three runs of the loop in flight at once.
-costs: a program for each of 18 kinds of instruction, run twice; OUT.costs.json is what XLA's own cost_analysis() says.
-rows:  8 forced host devices as 4 x 2, 3 steps with collectives along one axis, along the other, and over all.
+costs: a program for each of 18 kinds of instruction, run twice; OUT.costs.json has the results of XLA's cost_analysis().
+rows:  8 forced host devices as 4 x 2, 3 steps with collectives along each axis and over all devices.
 """
 import json
 import os
@@ -21,7 +21,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-# Programs name their source without the folder that this happens to lie in.
+# Removes the local folder from the paths of source files.
 jax.config.update("jax_hlo_source_file_canonicalization_regex", ".*/")
 
 

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""When the ops of XLA's CPU backend end, worked out from the raw events: `python cpu_ends.py` writes cpu_ends.json.
+"""Computes when the ops of XLA's CPU backend end, from the raw events: `python cpu_ends.py` writes cpu_ends.json.
 
-For each profile: the busy time and active span of each device in picoseconds, and for each op (device, program, instruction)
-how many events it has and how long they last together. An op ends at the first of: its marker, the first op that uses its
-result, the span of the executor that its marker follows at once, the end of the loop around it; not before its event.
+For each profile it writes the busy time and active span of each device in picoseconds, and for each op (device, program, instruction)
+the number and total length of its events. An op ends at the first of: its marker, the first op that uses its result,
+the span of the executor directly before its marker, the end of the loop around it; but not before its event ends.
 
-Checked besides, where the thread pool's tasks are recorded: none of the tasks that an op started runs after its end, but for
-the one that completed it and went on with other ops. Needs jax for reading HLO.
+If the thread pool's tasks are recorded, it also checks that no task started by an op runs after the op's end, except
+the task that completed it and continued with other ops. Needs jax to read HLO.
 """
 import collections
 import gzip
@@ -34,7 +34,7 @@ def varint(data, at):
 
 
 def message(data):
-    """Field number to its values."""
+    """Returns the values of each field number."""
     found, at = collections.defaultdict(list), 0
     while at < len(data):
         key, at = varint(data, at)
@@ -59,7 +59,7 @@ def signed(value):
 
 
 class Program:
-    """What a module's text says: users of values, and which computation each instruction is in and calls."""
+    """Facts from a module's text: the users of each value, and each instruction's own computation and called computations."""
 
     def __init__(self, text):
         self.users, self.opcode, self.computation = collections.defaultdict(list), {}, {}
@@ -116,7 +116,7 @@ def read(path):
                     module = first(message(first(stat, 6, b'')), 1, None)
                     if module is not None:
                         text = _hlo.HloModule.from_serialized_hlo_module_proto(module).to_string()
-                        # Events number programs as the modules do, not as this plane does.
+                        # Events use the modules' program numbers, not those of this plane.
                         programs[first(message(module), 5)] = Program(text)
         if first(plane, 2) != b'/host:CPU':
             continue
@@ -143,7 +143,7 @@ class Op:
 
 
 def ended(programs, events):
-    """All ops with their ends."""
+    """Returns all ops with their ends."""
     markers = {event[4]['_c']: event for event in events if event[3].startswith('end: ') and '_c' in event[4]}
     threads = collections.defaultdict(list)
     for event in events:
@@ -181,7 +181,7 @@ def ended(programs, events):
 
 
 def check_tasks(ops, threads, programs):
-    """No task of an op runs after its end."""
+    """Checks that no task of an op runs after the op's end."""
     tasks, scheduled = {}, collections.defaultdict(list)
     for thread, events in threads.items():
         open_tasks = []
@@ -209,7 +209,7 @@ def check_tasks(ops, threads, programs):
             start, stop, thread = tasks[number]
             went_on = start <= op.end <= stop and any(start <= other.start <= stop for other in by_thread[thread])
             went_on |= op.marker[2] == thread and start <= op.marker[0] <= stop
-            # A task ends some microseconds before the listener is told.
+            # A task ends a few microseconds before its listener is notified.
             assert went_on or stop <= op.end + 20_000_000, (op.name, number, (stop - op.end) / 1e6)
             others = [o for o in by_thread[thread] if o is not op]
             todo += [n for at, n in scheduled[thread] if start <= at <= min(stop, op.end)

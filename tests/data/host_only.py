@@ -1,11 +1,11 @@
-"""Records a run on JAX's CPU backend, takes its per-op events out (JAX before 0.7 wrote none), and writes what is true of the rest.
+"""Records a run on JAX's CPU backend, removes its per-op events (JAX before 0.7 wrote none), and writes the truth about the rest.
 
     python host_only.py OUT
     python host_only.py OUT --truth
 
-writes OUT/host.trace.json.gz and OUT/truth.json; with --truth the latter alone, of the file that is there. A span within one of its name
-on its thread is part of that one. The truth is made here from the events alone: self time by a sweep over the moments
-at which an event of a thread starts or ends; between two of them the latest started event that runs owns the time.
+writes OUT/host.trace.json.gz and OUT/truth.json; with --truth only the latter, for the existing file. A span inside another with the same name
+on its thread is part of the outer one. The truth comes only from the events. Self time is computed by a sweep over the starts
+and ends of a thread's events: between two of them, the time belongs to the running event that started last.
 """
 
 import collections

@@ -1,10 +1,10 @@
-"""Compile the programs of tests/data/jax-cpu-memory and record what XLA says of their memory: `python memory.py OUT`.
+"""Compile the programs of tests/data/jax-cpu-memory and record XLA's numbers for their memory: `python memory.py OUT`.
 
 OUT/*.hlo.pb.gz     the HLO of each program with its buffer assignment, as --xla_dump_to writes it
 OUT/expected.json   compiled.memory_analysis() of each
 
-plain, remat and donate are a training step of a network of three layers: as it is, with its forward pass computed again
-(jax.checkpoint), and with donated parameters. constant has an array baked in, sort calls a comparison.
+plain, remat and donate are a training step of a network with three layers: unchanged, with a recomputed forward pass
+(jax.checkpoint), and with donated parameters. constant contains an array, sort calls a comparison.
 """
 import glob
 import gzip
@@ -21,7 +21,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-# Programs name their source without the folder that this happens to lie in.
+# Removes the local folder from the paths of source files.
 jax.config.update("jax_hlo_source_file_canonicalization_regex", ".*/")
 
 

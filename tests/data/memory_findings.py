@@ -1,12 +1,12 @@
-"""Compile programs that a rule about memory is about, with a neighbour that it is not about: `python memory_findings.py OUT`.
+"""Compile programs on which a memory rule must fire, each with a similar one on which it must not: `python memory_findings.py OUT`.
 
 OUT/*.hlo.pb.gz     the HLO of each program with its buffer assignment, as --xla_dump_to writes it
 OUT/expected.json   compiled.memory_analysis() of each
 
-A training step of a network of four blocks: train as it is, train_twice at twice the batch, remat with the forward pass computed again, donate
-with donated parameters, unusable with a donated argument that has the shape of no result. baked has an array of 4 MiB in the program, given
-takes it as an argument. Of eight devices: replicated holds all parameters on each, sharded a part. Nothing runs: only compiling is wanted, so
-that shapes can be large.
+A training step of a network with four blocks: train is unchanged, train_twice has twice the batch, remat recomputes the forward pass,
+donate donates the parameters, and unusable donates an argument that has the shape of no result. baked contains an array of 4 MiB, and
+given takes it as an argument. On eight devices, replicated has all parameters on each device, and sharded a part. The programs are
+only compiled and never run, so their shapes can be large.
 """
 import glob
 import gzip
@@ -17,7 +17,7 @@ import tempfile
 
 OUT = sys.argv[1]
 DUMP = tempfile.mkdtemp()
-# Without the last one, XLA's CPU compiler merges what jax.checkpoint computes again with the first time.
+# Without the last flag, XLA's CPU compiler merges the recomputation of jax.checkpoint with the original.
 os.environ["XLA_FLAGS"] = (
     f"--xla_dump_to={DUMP} --xla_dump_hlo_as_proto --xla_force_host_platform_device_count=8"
     " --xla_disable_hlo_passes=cse_barrier_expander"
@@ -28,7 +28,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import AxisType, NamedSharding, PartitionSpec
 
-# Programs name their source without the folder that this happens to lie in.
+# Removes the local folder from the paths of source files.
 jax.config.update("jax_hlo_source_file_canonicalization_regex", ".*/")
 
 WIDTH, HIDDEN, BATCH = 256, 1024, 2048

@@ -1,16 +1,16 @@
-"""Record the JAX CPU profiles by which the tests hold what a step is: `python steps.py CASE OUT` writes OUT/CASE.xplane.pb.gz,
-OUT/CASE.trace.json.gz and OUT/CASE.truth.json, what the JSON's raw events say, added up here and not by crossprof.
+"""Record the JAX CPU profiles for the tests of steps: `python steps.py CASE OUT` writes OUT/CASE.xplane.pb.gz,
+OUT/CASE.trace.json.gz and OUT/CASE.truth.json, the sums of the JSON's raw events, computed here and not by crossprof.
 
 recompile  StepTraceAnnotation 0 to 7; XLA compiles inside annotations 5, 6 and 7 (new shapes), nowhere else
-replicas   4 devices, which run 6 steps each one after another, without annotations or collectives
-threads    4 devices, each fed by a thread of its own that starts some steps after the one before it, no collectives
+replicas   4 devices, which run 6 steps each in sequence, without annotations or collectives
+threads    4 devices, each fed by its own thread, which starts some steps after the previous one, no collectives
 programs   16 programs of different names and sizes, 3 runs each in a shuffled order, without annotations
 function   a Python function `train_step` that runs 5 programs of equal size, 6 times; the Python tracer is on
 range      the same body in a range `update`, without the Python tracer
 input      8 annotated steps; between them 10 ms in a range `fetch_batch`
 bare       the same without the range
 behind     8 annotated steps of 3 programs each, dispatched without waiting: the device runs behind the host
-epochs     3 times 4 annotated steps, whose step_num begins again each time
+epochs     3 times 4 annotated steps, with step_num starting again each time
 sleep      1 annotated step of one small program, with 60 ms of sleep in it
 """
 import glob
@@ -61,7 +61,8 @@ def record(run):
 
 
 def truth(path):
-    """Lengths in microseconds: from start to start of what marks a step, of the last one to the end of its annotation or the last op."""
+    """Returns lengths in microseconds: from start to start of the step marks, and for the last step to the end of its annotation or
+    last op."""
     events = [event for event in json.load(gzip.open(path))["traceEvents"] if event.get("ph") == "X"]
     events.sort(key=lambda event: event["ts"])
     is_op = lambda event: "hlo_op" in event.get("args", {}) and not event["name"].startswith("end: ")
@@ -96,14 +97,15 @@ def truth(path):
     inside = sum(event["dur"] for event in marks[:-1])
     return {
         "lengths_us": lengths(starts, end),
-        # Shares of the time from the first to the last start.
+        # Percentages of the time from the first to the last start.
         "fetch_batch_percent": 100 * sum(fetch) / counted,
         "between_marks_percent": 100 * (counted - inside) / counted,
     }
 
 
 def launched(events, ops):
-    """What each annotated step launches: it calls every program once, so the n-th run of a program belongs to the n-th annotation."""
+    """Returns the launches of each annotated step. Each step calls every program once, so the n-th run of a program belongs to the n-th
+    annotation."""
     marks = [event for event in events if event["name"] == "train"]
     runs = {}
     for op in ops:
@@ -246,7 +248,7 @@ def waits(bare):
 
 
 def annotated():
-    """Steps of three programs of other sizes each."""
+    """Runs steps of three programs of different sizes."""
 
     def program(name, rounds):
         def f(x):

@@ -1,11 +1,11 @@
-// Whether what is shown can be used without eyes and without a mouse, as far as axe-core can tell.
+// Checks accessibility with axe-core: use without sight and without a mouse, as far as it can be tested.
 
 import assert from "node:assert/strict";
 import { createRequire } from "node:module";
 
 const { source } = createRequire(import.meta.url)("axe-core");
 
-/** Fails with what is wrong and where. */
+/** Fails with a description and location of each problem. */
 export async function accessible(page, where) {
   await page.evaluate(source);
   const violations = await page.evaluate(async () => {

@@ -1,4 +1,4 @@
-// Archives with very many members: nothing waits for long, memory stays bounded, and what was not read is counted.
+// Archives with very many members: nothing waits for long, memory stays bounded, and skipped members are counted.
 
 import assert from "node:assert/strict";
 import { createWriteStream, readFileSync } from "node:fs";
@@ -10,11 +10,11 @@ import { load, number, open, scratch } from "./page.mjs";
 
 const EXAMPLE = join(import.meta.dirname, "../../www/assets/examples/gpu-training.trace.json.gz");
 const MEMBERS = 99_999;
-/** What a page may take beyond what it holds: one buffer of 4 MiB a member would be 400 GB. */
+/** Limit of the page's memory beyond its content. A buffer of 4 MiB per member would need 400 GB. */
 const MOST_BYTES = 600e6;
 const MOST_MS = 60_000;
 
-/** A zip of these members, stored as they are: [name, bytes]. */
+/** Builds a zip file of these uncompressed members: [name, bytes]. */
 function zip(members) {
   const [parts, directory] = [[], []];
   let offset = 0;
@@ -34,7 +34,7 @@ function zip(members) {
     offset += 30 + title.length + body.length;
   }
   const end = Buffer.alloc(18);
-  // A count of 16 bits wraps, as it does in archives without the extension for large ones.
+  // The 16-bit count overflows, as in real archives without the extension for large ones.
   [4, 6].forEach((at) => end.writeUInt16LE(members.length & 0xffff, at));
   const length = directory.reduce((sum, part) => sum + part.length, 0);
   end.writeUInt32LE(length, 8);

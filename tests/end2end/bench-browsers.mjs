@@ -2,18 +2,18 @@
 //
 //   node bench-browsers.mjs DIST firefox|webkit FILE...
 //
-// Needs what main-ways.mjs needs in its environment.
+// Needs the same environment as main-ways.mjs.
 
 import { basename, resolve } from "node:path";
 import { serve } from "./server.mjs";
 import { drop, opened, shown } from "./tab.mjs";
 
 const RUNS = 3;
-/** A browser that has just started is busy with itself: without a GPU, WebKit paints for seconds on all cores. */
+/** A browser is busy right after it starts: without a GPU, WebKit paints on all cores for seconds. */
 const SETTLE_MS = 6000;
 const [dist, browser, ...files] = process.argv.slice(2);
 
-/** Runs in the page: the time from the drop to the overview will be in `window.took`, in seconds. */
+/** Runs in the page: sets `window.took` to the time from the drop to the overview, in seconds. */
 function watchClock() {
   window.took = undefined;
   addEventListener("drop", () => {

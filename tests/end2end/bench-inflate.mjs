@@ -2,14 +2,14 @@
 //
 //   node bench-inflate.mjs FOLDER FILE.gz
 //
-// The folder holds inflating.js and its program, as wasm-bindgen writes them.
+// The folder contains inflating.js and its program, as written by wasm-bindgen.
 
 import { copyFileSync, writeFileSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { launch } from "./browser.mjs";
 import { serve } from "./server.mjs";
 
-/** The best of so many counts: the first ones are compiled badly, others disturbed. */
+/** Number of rounds, of which the fastest counts: the first rounds run poorly compiled code, and others may be disturbed. */
 const ROUNDS = 9;
 const [folder, file] = process.argv.slice(2);
 

@@ -1,8 +1,9 @@
-// Times questions to the tables of a profile of many ops, in the tab: from the page's request to its worker to the response.
+// Times queries to the tables of a profile with many ops, in the tab: from the page's request to the worker's response.
 //
 //   node bench-tables.mjs DIST FILE
 //
-// The first response is reported separately: a browser compiles WebAssembly well only after it was used. Memory is that of the tab's process.
+// The first response is reported separately, because browsers compile WebAssembly well only after some use. Memory is that of the
+// tab's process.
 
 import { resolve } from "node:path";
 import { launch, memory as held, renderers } from "./browser.mjs";
@@ -12,7 +13,7 @@ import { serve } from "./server.mjs";
 const ROUNDS = 4;
 const [dist, file] = process.argv.slice(2);
 
-/** Runs in the page: notes when a page or table is asked for and when the response is there. A message is `[id, kind, body]`. */
+/** Runs in the page: records when a page or table is requested and when the response arrives. A message is `[id, kind, body]`. */
 function watchRequests() {
   const [REQUEST, CANCEL, RESPONSE] = [0, 1, 3];
   window.asked = new Map();
@@ -33,7 +34,7 @@ function watchRequests() {
   };
 }
 
-/** Milliseconds from the first request since the last call to the last response. */
+/** Returns the milliseconds from the first request since the last call to the last response. */
 async function taken(page) {
   await page.waitForFunction(() => window.asked.size > 0 && window.told.length === window.asked.size, null, { polling: 20 });
   return page.evaluate(() => {
@@ -44,7 +45,7 @@ async function taken(page) {
   });
 }
 
-/** Resident bytes of the browser's largest renderer, now and at their peak. */
+/** Returns the resident bytes of the browser's largest renderer, now and at their peak. */
 async function memory(browser) {
   const pids = await renderers(browser);
   return ["VmRSS", "VmHWM"].map((field) => Math.max(...pids.map((pid) => held(pid, field))));

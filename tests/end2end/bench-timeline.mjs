@@ -1,8 +1,8 @@
-// Times the timeline of a profile in the tab: its first picture, and what a frame takes while it is moved.
+// Times the timeline of a profile in the tab: its first picture, and the frames while it is moved.
 //
 //   node bench-timeline.mjs DIST FILE
 //
-// A frame is what the screen shows; a picture is what the worker draws. While one is drawn the page moves the last one.
+// A frame is shown on the screen, a picture is drawn by the worker. While the worker draws, the page moves the last picture.
 
 import { resolve } from "node:path";
 import { launch } from "./browser.mjs";
@@ -13,7 +13,7 @@ const SECONDS = 4;
 const RUNS = 5;
 const [dist, file] = process.argv.slice(2);
 
-/** Runs in the page: shows the timeline, and says how long it took until its first picture was there. */
+/** Runs in the page: shows the timeline, and returns how long its first picture took. */
 async function first() {
   const start = performance.now();
   document.querySelector('.views a[href^="#/timeline"]').click();
@@ -21,7 +21,7 @@ async function first() {
   return performance.now() - start;
 }
 
-/** Runs in the page: moves the timeline in every frame, back and forth, and says how long frames took. */
+/** Runs in the page: moves the timeline back and forth in every frame, and returns the times of the frames. */
 async function moved({ how, seconds }) {
   const scroll = document.querySelector(".timeline-scroll");
   const { left, top } = scroll.getBoundingClientRect();
@@ -51,11 +51,11 @@ async function moved({ how, seconds }) {
   return `frames p50 ${at(frames, 0.5)}, p95 ${at(frames, 0.95)}, worst ${at(frames, 1)} ms; the page's own p95 ${at(own, 0.95)} ms; ${Math.round(pictures / seconds)} pictures a second`;
 }
 
-/** Runs in the page: waits for the end of a drag, and says how long it took from there until the statistics of what it selected were on the screen. */
+/** Runs in the page: waits for the end of a drag, and returns how long it took until the statistics of the selection were visible. */
 async function measured() {
   const end = await new Promise((done) => addEventListener("pointerup", () => done(performance.now()), { once: true, capture: true }));
   while (!document.querySelector(".timeline-details tbody tr")) await new Promise(requestAnimationFrame);
-  // A message of this frame arrives when it is painted.
+  // A message sent in this frame arrives after it is painted.
   await new Promise((done) => {
     const { port1, port2 } = new MessageChannel();
     port1.onmessage = done;
@@ -69,11 +69,11 @@ const browser = await launch();
 const page = await browser.newPage({ viewport: { width: 1600, height: 1000 } });
 await open(page, site);
 await load(page, file);
-// Until what is made while nothing is asked is made.
+// Until the background work is done.
 await page.waitForTimeout(4000);
 console.log(`\nThe timeline of ${file.split("/").at(-1)} in a tab: first picture ${(await page.evaluate(first)).toFixed(0)} ms`);
 for (const how of ["zoom", "pan", "hover"]) console.log(`  ${how.padEnd(6)} ${await page.evaluate(moved, { how, seconds: SECONDS })}`);
-// All of it again, so that the drag over the axis selects nearly everything.
+// Shows everything again, so that the drag along the axis selects nearly everything.
 await page.locator(".timeline-scroll").focus();
 await page.keyboard.press("0");
 await page.waitForTimeout(1000);

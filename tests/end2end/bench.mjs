@@ -2,8 +2,8 @@
 //
 //   node bench.mjs DIST FILE...
 //
-// A .gz file is compared with `gzip -dc FILE > /dev/null` in the same minute. Memory is the peak of the tab's
-// process (page and workers live in one), less what it had before the drop.
+// A .gz file is compared with `gzip -dc FILE > /dev/null` within the same minute. Memory is the peak of the tab's process (the
+// page and its workers share one) minus its memory before the drop.
 
 import { execFileSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
@@ -13,12 +13,12 @@ import { open } from "./page.mjs";
 import { serve } from "./server.mjs";
 
 const RUNS = 3;
-/** A browser that has just started is busy with itself. */
+/** A browser is busy right after it starts. */
 const SETTLE_MS = 2000;
 const MAX_MS = 170_000;
 const [dist, ...files] = process.argv.slice(2);
 
-/** Runs in the page: tells when a file is dropped and when the overview is on the screen. */
+/** Runs in the page: records when a file is dropped and when the overview is visible. */
 function watchClock() {
   let dropped = null;
   let tell;
@@ -32,7 +32,7 @@ function watchClock() {
   watch.observe(document, { subtree: true, childList: true });
 }
 
-/** Nothing asks the browser for anything between the drop and the overview: there may be no core to spare for that. */
+/** Sends the browser no requests between the drop and the overview, because there may be no spare core for them. */
 async function once(site, file) {
   const browser = await launch();
   const page = await browser.newPage({ viewport: { width: 1280, height: 800 } });
@@ -42,7 +42,7 @@ async function once(site, file) {
   const before = new Map();
   for (const pid of await renderers(browser)) {
     before.set(pid, memory(pid, "VmRSS"));
-    writeFileSync(`/proc/${pid}/clear_refs`, "5"); // VmHWM starts anew.
+    writeFileSync(`/proc/${pid}/clear_refs`, "5"); // Resets VmHWM.
   }
   const painted = page.evaluate(() => window.painted);
   await drop(page, "#main", [file]);

@@ -1,10 +1,9 @@
-// Starts the browser, and drops files on a page as a person does.
+// Starts the browser, and drops files on a page like a user.
 
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 
-// `cargo xtask` keeps playwright-core outside the checkout and names its folder in NODE_PATH, which
-// only require() heeds.
+// `cargo xtask` keeps playwright-core outside the checkout and names its folder in NODE_PATH, which only require() reads.
 const { chromium } = createRequire(import.meta.url)("playwright-core");
 
 const FLAGS = [
@@ -18,7 +17,7 @@ const FLAGS = [
   "--disable-sync",
 ];
 
-/** The browser named by $CHROME, without a window. */
+/** Starts the browser named by $CHROME, without a window. */
 export function launch(flags = []) {
   return chromium.launch({ executablePath: process.env.CHROME ?? "/usr/bin/chromium", args: [...FLAGS, ...flags] });
 }
@@ -36,18 +35,18 @@ export async function drop(page, selector, paths) {
   await session.detach();
 }
 
-/** A number of bytes from a process's status: VmRSS is what it holds, VmHWM the most that it has held. */
+/** Returns a number of bytes from a process's status: VmRSS is the resident memory, VmHWM its peak. */
 export function memory(pid, field) {
   let status = "";
   try {
     status = readFileSync(`/proc/${pid}/status`, "utf8");
   } catch {
-    // It is gone.
+    // The process has ended.
   }
   return 1024 * Number(new RegExp(`${field}:\\s+(\\d+)`).exec(status)?.[1] ?? 0);
 }
 
-/** The processes that hold pages. */
+/** Returns the processes that contain pages. */
 export async function renderers(browser) {
   const session = await browser.newBrowserCDPSession();
   const { processInfo } = await session.send("SystemInfo.getProcessInfo");

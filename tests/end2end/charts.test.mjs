@@ -1,11 +1,11 @@
-// Every chart can be taken away: as SVG, as PNG, as a table. Its marks filter, and filters are taken off one by one.
+// Every chart can be saved as SVG, PNG and table. Its marks set filters, and filters can be removed one by one.
 
 import assert from "node:assert/strict";
 import { drop } from "./browser.mjs";
 import { test, until } from "./harness.mjs";
 import { analyze, load, measure, number, open, pressed, trace, view } from "./page.mjs";
 
-/** What an SVG holds, as a browser's XML parser reads it. */
+/** Returns the content of an SVG, as read by a browser's XML parser. */
 function read(page, text) {
   return page.evaluate((text) => {
     const all = new DOMParser().parseFromString(text, "application/xml");
@@ -31,18 +31,18 @@ for (const [what, name, views] of [
     if (!path) return;
     await open(page, site);
     await load(page, path);
-    // The collectives of the TPU run outside its steps.
+    // The TPU's collectives run outside its steps.
     await measure(page, "all");
     let seen = 0;
     for (const which of views) {
       await view(page, which);
       await page.locator(".chart-box").first().waitFor();
-      // All charts of the overview come with one answer.
+      // All charts of the overview arrive in one response.
       if (which === "overview") await page.locator('[data-chart="Kernel time by category"] .bars a[href]').first().waitFor();
       const charts = page.locator(".chart-box");
       for (let at = 0; at < (await charts.count()); at++) {
         const chart = charts.nth(at);
-        // A chart without anything in it offers no download.
+        // An empty chart offers no download.
         if (!(await chart.locator('[data-save="svg"]').isVisible())) continue;
         const title = await chart.getAttribute("data-chart");
         const drawn = await chart.evaluate((box) => box.querySelectorAll('.fill:not([style*="0.00%"]), .point, .span, path[d]:not([d=""])').length);
@@ -85,7 +85,7 @@ test("a chart is also a table, with the same numbers", async ({ page, context, s
   const shown = await cells(chart);
   const heads = await chart.locator(".chart-table thead th").allInnerTexts();
   const at = (name) => heads.findIndex((head) => head.startsWith(name));
-  // The trace is made so that each whole step takes a millisecond.
+  // In this trace, each complete step takes a millisecond.
   assert.deepEqual(shown.slice(0, 6).map((row) => number(row[at("Total")])), Array(6).fill(1000));
   assert.deepEqual(shown.map((row) => number(row[at("Compute")])), profile.step_breakdown.steps.map((step) => step.parts.compute_us));
   await chart.locator('[data-save="tsv"]').click();
@@ -107,7 +107,7 @@ test("a chart is also a table, with the same numbers", async ({ page, context, s
   }
 });
 
-test("a mark filters, the filter holds in every view, chips take it off", async ({ page, site }) => {
+test("a mark sets a filter for every view, and chips remove it", async ({ page, site }) => {
   const path = trace("tpu-v6e-4chip/host.xplane.pb");
   if (!path) return;
   await open(page, site);
@@ -132,7 +132,7 @@ test("a mark filters, the filter holds in every view, chips take it off", async 
   assert.ok(page.url().endsWith(`q=category%3D%22${category}%22`));
   await page.reload();
   await page.locator("body[data-ready]").waitFor();
-  // The address is kept: the run opens where it was.
+  // The address is kept: the run opens in the same state.
   await drop(page, "#main", [path]);
   await page.locator(".run-header h1").waitFor();
   await view(page, "ops");

@@ -1,4 +1,4 @@
-// Two runs beside each other: the answer, the baseline, names and order in the address, the report.
+// Comparison of two runs: the verdict, the baseline, names and order in the address, and the report.
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
@@ -10,7 +10,7 @@ import { downloaded, fits, open, scratch } from "./page.mjs";
 
 const EXAMPLES = join(import.meta.dirname, "../../www/assets/examples");
 
-/** The examples under separate names, in a folder. */
+/** Copies the examples under different names into a folder. */
 function files() {
   const folder = scratch();
   const names = ["gpu-training.trace.json.gz", "tpu-training.trace.json.gz"];
@@ -33,7 +33,7 @@ const sentences = (page) => page.locator(".page.compare .blocks").innerText();
 test("two runs are compared, and a swap of the baseline inverts the answer", async ({ page, site }) => {
   const { paths } = files();
   await compare(page, site, paths);
-  // The traces do not say how much work a step is, so neither run is called faster.
+  // The traces do not contain the amount of work per step, so neither run is called faster.
   const steps = async () => /step takes ([\d.]+ \S+) against ([\d.]+ \S+)/.exec(await sentences(page));
   assert.match(await sentences(page), /not known whether .* do the same work/);
   const [, ours, theirs] = await steps();
@@ -49,7 +49,7 @@ test("two runs are compared, and a swap of the baseline inverts the answer", asy
   assert.ok(await fits(page), "fits a phone");
 });
 
-test("the verdict comes first, then figures and caveats, and details unfold", async ({ page, site }) => {
+test("the verdict comes first, then figures and caveats, then details that unfold", async ({ page, site }) => {
   const { paths } = files();
   await compare(page, site, paths);
   const top = async (part) => (await page.locator(`.page.compare .blocks ${part}`).first().boundingBox()).y;
@@ -67,7 +67,7 @@ test("the verdict comes first, then figures and caveats, and details unfold", as
   assert.match(await conditions.innerText(), /Devices/i);
 });
 
-test("runs are named, ordered and left out by keys, and the link says what is missing", async ({ page, site }) => {
+test("runs are named, ordered and left out by keys, and the link names missing runs", async ({ page, site }) => {
   const { paths } = files();
   await compare(page, site, paths);
   const name = page.locator(".compare-name").first();
@@ -117,14 +117,14 @@ test("batch, sequence, power and price are given with their units, and wrong val
   assert.ok(await fits(page), "fits a phone");
 });
 
-/** Drags a chip onto another one, to this share of its width. */
+/** Drags a chip onto another one, to this fraction of its width. */
 async function drag(page, from, to, share) {
   const target = page.locator(".compare-chip").nth(to);
   const { width, height } = await target.boundingBox();
   await page.locator(".compare-chip .grip").nth(from).dragTo(target, { targetPosition: { x: width * share, y: height / 2 } });
 }
 
-test("a run that is dragged onto another one joins it", async ({ page, site }) => {
+test("a run dragged onto another one joins it", async ({ page, site }) => {
   const folder = scratch();
   const paths = ["one", "two", "other"].map((name) => join(folder, `${name}.trace.json.gz`));
   for (const path of paths) copyFileSync(join(EXAMPLES, "gpu-training.trace.json.gz"), path);
@@ -171,7 +171,7 @@ test("captures of one group are one run", async ({ page, site }) => {
   assert.ok(await fits(page), "fits a phone");
 });
 
-test("the report is the command line's, and is a profile again", async ({ page, site, cli }) => {
+test("the report matches the command line's and can be opened as a profile", async ({ page, site, cli }) => {
   const { folder, names, paths } = files();
   await compare(page, site, paths);
   const report = await downloaded(page, "#download-report");
@@ -188,7 +188,7 @@ test("the report is the command line's, and is a profile again", async ({ page, 
   assert.equal((await downloaded(page, "#download-report")) === report, true, "the report of the report, with its pictures");
 });
 
-test("a run is dragged with the mouse, and a report goes on with what was said", async ({ page, site }) => {
+test("a run is dragged with the mouse, and a report restores the settings", async ({ page, site }) => {
   const { folder, paths } = files();
   await compare(page, site, paths);
   const names = () => page.locator(".compare-name").evaluateAll((fields) => fields.map((field) => field.value));
@@ -214,7 +214,7 @@ test("a run is dragged with the mouse, and a report goes on with what was said",
   assert.equal(await page.locator(".compare-chip.baseline").getAttribute("data-at"), "1");
 });
 
-test("where runs are on different numbers of devices, the kind of scaling can be said, and a report keeps it", async ({ page, site }) => {
+test("for runs on different numbers of devices, the kind of scaling can be set, and a report keeps it", async ({ page, site }) => {
   const folder = scratch();
   const on = (devices, stepUs) => {
     const traceEvents = [];

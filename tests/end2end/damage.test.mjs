@@ -1,4 +1,4 @@
-// Bad input: a clear sentence, a partial profile, and no name that acts as markup.
+// Bad input: a clear message, a partial profile, and no name that is interpreted as markup.
 
 import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
@@ -8,7 +8,7 @@ import { drop } from "./browser.mjs";
 import { test, until } from "./harness.mjs";
 import { fits, load, open, scratch, VIEWS, view } from "./page.mjs";
 
-/** A small trace of one TPU with ops of the given names. */
+/** Builds a small trace of one TPU with ops of the given names. */
 function tpu(names, steps = 5) {
   const events = [
     { ph: "M", pid: 3, name: "process_name", args: { name: "/device:TPU:0" } },
@@ -22,7 +22,7 @@ function tpu(names, steps = 5) {
   return JSON.stringify({ displayTimeUnit: "ns", traceEvents: events });
 }
 
-test("keeps what a cut file still holds, and says what was lost", async ({ page, site }) => {
+test("keeps the readable part of a truncated file and reports what was lost", async ({ page, site }) => {
   const names = Array.from({ length: 400 }, (_, index) => `fusion.${(index * 7919) % 1000003}`);
   const packed = gzipSync(tpu(names, 40));
   const file = join(scratch(), "cut.trace.json.gz");
@@ -34,7 +34,7 @@ test("keeps what a cut file still holds, and says what was lost", async ({ page,
   assert.match(text, /cut\.trace\.json/);
 });
 
-test("says what a file is that is no profile, while others of the drop load", async ({ page, site }) => {
+test("describes a file that is not a profile, and loads the other dropped files", async ({ page, site }) => {
   const folder = scratch();
   const files = { "empty.json": "", "page.json": "<!doctype html><title>404</title>", "good.trace.json": tpu(["fusion.1"]) };
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
@@ -73,7 +73,7 @@ test("shows hostile names as text, however long", async ({ page, site, artifacts
   await page.screenshot({ path: join(artifacts, "hostile-names.png") });
 });
 
-test("refuses a file that is gone with a sentence", async ({ page, site }) => {
+test("refuses a deleted file with a message", async ({ page, site }) => {
   await open(page, site);
   const file = join(scratch(), "text.txt");
   writeFileSync(file, readFileSync(new URL(import.meta.url)));

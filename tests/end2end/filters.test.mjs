@@ -1,4 +1,4 @@
-// One filter for all views: rows and cells set it, views without its column say so, charts shown as tables stay tables.
+// One filter for all views: rows and cells set it, views without its column state that, and charts shown as tables stay tables.
 
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
@@ -10,21 +10,21 @@ import { load, measure, open, scratch, trace, view } from "./page.mjs";
 const rowsOf = (page, at = 0) => page.locator(".table-box > .table-body > .table-scroll").nth(at).locator("tbody tr:not(.pad)");
 const counted = (page, at = 0) => page.locator(".table-box .table-head .quiet").nth(at).innerText();
 
-/** The texts of a column, by its heading. */
+/** Returns the texts of a column, given its heading. */
 async function column(page, title, at = 0) {
   const box = page.locator(".table-box > .table-body > .table-scroll").nth(at);
   const heads = (await box.locator("thead th").allInnerTexts()).map((text) => text.replace(/\s+/g, " ").replace(/[↑↓]/, "").trim());
   return box.locator(`tbody tr:not(.pad) td:nth-child(${heads.indexOf(title) + 1})`).allInnerTexts();
 }
 
-/** Opens the details of a row and filters by what it is about. */
+/** Opens the details of a row and sets the filter for its subject. */
 async function filterBy(page, row) {
   await row.click();
   await page.locator(".row-details .facts").first().waitFor();
   await page.getByRole("button", { name: "Filter by it" }).click();
 }
 
-test("filtering by an op filters every view that knows ops, and the others say that they do not", async ({ page, site }) => {
+test("an op filter applies to every view with ops, and other views state that it does not apply", async ({ page, site }) => {
   const path = trace("tpu-v6e-4chip/host.xplane.pb");
   if (!path) return;
   await open(page, site);
@@ -79,7 +79,7 @@ test("filtering by a kernel follows to the op, with and without HLO", async ({ p
   }
 });
 
-/** Four chips: 0 and 1, and 2 and 3 reduce; 0 sends to 2. */
+/** Builds four chips: 0 and 1 reduce together, 2 and 3 reduce together, and 0 sends to 2. */
 function collectives() {
   const meta = (pid, tid, name, value) => ({ ph: "M", pid, ...(tid ? { tid } : {}), name, args: { name: value } });
   const ops = [
@@ -122,7 +122,7 @@ test("a cell of the matrix lists the collectives between two devices", async ({ 
   assert.equal(await rowsOf(page).count(), 2);
 });
 
-test("a chart that is shown as a table is one in the address too", async ({ page, site }) => {
+test("the address records that a chart is shown as a table", async ({ page, site }) => {
   const path = trace("synth-gpu-7steps/vm.xplane.pb");
   if (!path) return;
   await open(page, site);
@@ -139,14 +139,14 @@ test("a chart that is shown as a table is one in the address too", async ({ page
   await page.goto("about:blank");
   await page.goto(address);
   await page.locator("body[data-ready]").waitFor();
-  // The address waits for the run, and shows it as it was.
+  // The address waits for the run, then shows the run in the same state.
   await drop(page, "#main", [path]);
   await chart.locator(".chart-table").waitFor();
   await chart.locator('[data-save="table"]').click();
   await until("the address forgets it", async () => !page.url().includes("table="));
 });
 
-test("a view that is left while its filter is typed leaves the next one alone", async ({ page, site }) => {
+test("leaving a view while typing a filter does not affect the next view", async ({ page, site }) => {
   const path = trace("synth-gpu-7steps/vm.xplane.pb");
   if (!path) return;
   await open(page, site);
@@ -154,7 +154,7 @@ test("a view that is left while its filter is typed leaves the next one alone", 
   for (const [from, to] of [["ops", "kernels"], ["kernels", "ops"]]) {
     await view(page, from);
     await rowsOf(page).first().waitFor();
-    // A letter and the click come at once: the letter's question waits for more letters.
+    // A key and the click come in quick succession, while the query for the key still waits for more keys.
     await page.evaluate((to) => {
       const field = document.querySelector(".table-filter");
       field.value += "a";
@@ -166,7 +166,7 @@ test("a view that is left while its filter is typed leaves the next one alone", 
   }
 });
 
-test("columns are chosen, called by their headings, and a filter without rows says why", async ({ page, site }) => {
+test("columns are chosen by their headings, and a filter without matches explains why", async ({ page, site }) => {
   const path = trace("tpu-v6e-4chip/host.xplane.pb");
   if (!path) return;
   await page.setViewportSize({ width: 1280, height: 800 });
@@ -205,7 +205,7 @@ test("columns are chosen, called by their headings, and a filter without rows sa
   assert.doesNotMatch(cards, /\b0 s\b|<0\.1/, "cards of nothing");
 });
 
-test("a filter is completed by keyboard, with columns as they are called on the screen", async ({ page, site }) => {
+test("a filter is completed by keyboard, with the columns' visible names", async ({ page, site }) => {
   await open(page, site);
   await page.locator(".example").first().click();
   await page.locator(".page.overview .card").first().waitFor();
@@ -243,7 +243,7 @@ test("a filter is completed by keyboard, with columns as they are called on the 
   await until("Escape without a list clears the filter", async () => (await field.inputValue()) === "");
 });
 
-test("the pane of an op begins with its code, links say what they show, and the way back leads to it", async ({ page, site }) => {
+test("an op's pane begins with its code, links describe their targets, and going back returns to it", async ({ page, site }) => {
   await open(page, site);
   await page.locator(".example").first().click();
   await page.locator(".page.overview .card").first().waitFor();
@@ -265,7 +265,7 @@ test("the pane of an op begins with its code, links say what they show, and the 
   await page.goBack();
   await page.locator(".page.ops").waitFor();
   await until("the pane is open again", async () => (await pane.locator("h2").first().innerText()) === name);
-  // A heading of the table does not take it away.
+  // Clicking a heading of the table keeps the table.
   await page.locator("thead .sort").nth(1).click();
   await until("the table has another order", async () => (await page.locator("th[aria-sort=ascending], th[aria-sort=descending]").count()) === 1);
   assert.equal(await pane.locator("h2").first().innerText(), name);

@@ -1,15 +1,15 @@
-// Firefox without a window, by WebDriver BiDi.
+// Firefox without a window, controlled by WebDriver BiDi.
 
 import { createRequire } from "node:module";
 
-// `cargo xtask` keeps puppeteer-core outside the checkout, as browser.mjs has it of playwright-core.
+// `cargo xtask` keeps puppeteer-core outside the checkout, like playwright-core in browser.mjs.
 const puppeteer = createRequire(import.meta.url)("puppeteer-core");
 
 /**
- * A tab of a browser that was just started:
- *   goto    goes to an address
- *   run     runs a function in the page, with values for its parameters, and returns what it, or its promise, returns
- *   choose  gives files (absolute paths) to a file input
+ * Returns a tab of a new browser:
+ *   goto    opens an address
+ *   run     runs a function in the page with these arguments, and returns its (awaited) result
+ *   choose  sets the files (absolute paths) of a file input
  *   close   ends the browser
  */
 export async function launch() {

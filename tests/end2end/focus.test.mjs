@@ -1,4 +1,4 @@
-// Where the focus goes, and what is printed.
+// Keyboard focus and printing.
 
 import assert from "node:assert/strict";
 import { test, until } from "./harness.mjs";
@@ -12,7 +12,7 @@ async function example(page, site) {
   await page.locator(".page.overview .card").first().waitFor();
 }
 
-test("a link skips to the view, and dialogs give the focus back", async ({ page, site }) => {
+test("a link skips to the view, and dialogs restore the focus", async ({ page, site }) => {
   await example(page, site);
   await page.evaluate(() => document.activeElement?.blur());
   await page.locator(".skip").focus();
@@ -28,7 +28,7 @@ test("a link skips to the view, and dialogs give the focus back", async ({ page,
   }
 });
 
-test("menus and the details of a row give the focus back", async ({ page, site }) => {
+test("menus and the details of a row restore the focus", async ({ page, site }) => {
   await example(page, site);
   await view(page, "ops");
   await page.locator("tr[data-row='0']").first().click();
@@ -48,7 +48,7 @@ test("each heading of a chart is one stop of the Tab key", async ({ page, site }
   assert.ok(stops.length > 2 && stops.every((count) => count <= 1), stops.join());
 });
 
-test("Ctrl P prints, and the print holds the view alone", async ({ page, site }) => {
+test("Ctrl P prints only the view", async ({ page, site }) => {
   await example(page, site);
   await page.evaluate(() => window.addEventListener("keydown", (event) => { window.isTaken = event.defaultPrevented; }));
   await page.keyboard.press("Control+p");

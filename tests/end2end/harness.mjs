@@ -1,10 +1,10 @@
 // The list of tests. A file named *.test.mjs imports `test` and calls it once per test.
 //
-// A test gets a new browser context, so no test sees what another stored:
+// Each test gets a new browser context, so tests do not see each other's stored data:
 //   page       a blank page; its console errors and uncaught errors fail the test
 //   context    the page's browser context
 //   site       { url, requests, stop }: the built page below a sub-path, on a separate server
-//   artifacts  a folder for screenshots and downloads
+// artifacts  a folder for screenshots and downloads
 //   cli        the native command-line tool
 //   expected   add a regular expression for each console error that the test provokes
 
@@ -14,7 +14,7 @@ export function test(name, run) {
   tests.push({ name, run });
 }
 
-/** Calls `probe` until it returns something truthy; fails with `what` after `ms`. */
+/** Calls `probe` until it returns a truthy value. Fails with `what` after `ms`. */
 export async function until(what, probe, ms = 60_000) {
   const end = Date.now() + ms;
   for (;;) {

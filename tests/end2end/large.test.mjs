@@ -1,4 +1,4 @@
-// A file so large that its metadata is read before its events, and these are handed on while it is still read.
+// A file so large that its metadata is read before its events, and the events are passed on while it is still being read.
 
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
@@ -17,7 +17,7 @@ const number = (field, value) => [...varint(field << 3), ...varint(value)];
 const bytes = (field, body) => Buffer.concat([Buffer.from([...varint((field << 3) | 2), ...varint(body.length)]), Buffer.from(body)]);
 const metadata = (field, id, name) => bytes(field, Buffer.concat([Buffer.from(number(1, id)), bytes(2, Buffer.concat([Buffer.from(number(1, id)), bytes(2, name)]))]));
 
-/** A GPU's stream and a host's thread, each with as many events; the names come last. */
+/** Builds a GPU stream and a host thread with the same number of events. The names come last. */
 function profile(events) {
   const line = (name, every, correlated) => {
     const parts = [bytes(2, name), Buffer.from(number(3, 1_700_000_000_000_000_000n))];

@@ -1,4 +1,4 @@
-// The main ways through the page in the browsers that Playwright does not drive, once in each:
+// The main features of the page in the browsers that Playwright does not drive, once in each:
 //
 //   node main-ways.mjs DIST firefox|webkit
 //
@@ -17,7 +17,7 @@ const [dist, browser] = process.argv.slice(2);
 const cli = process.env.CROSSPROF_CLI ?? join(here, "../../target/release/crossprof");
 const [gpu, tpu] = ["gpu", "tpu"].map((name) => join(here, `../../www/assets/examples/${name}-training.trace.json.gz`));
 
-/** Runs in the page: keeps what the next link that is clicked for a download would save, and saves nothing. */
+/** Runs in the page: captures the content of the next download link that is clicked, and saves no file. */
 function nextDownload() {
   const { createObjectURL } = URL;
   const { click } = HTMLAnchorElement.prototype;
@@ -32,7 +32,7 @@ function nextDownload() {
   });
 }
 
-/** Runs in the page: how many colours a canvas of the timeline shows. */
+/** Runs in the page: returns the number of colours on a canvas of the timeline. */
 function colours(selector) {
   const shown = document.querySelector(selector);
   const copy = new OffscreenCanvas(shown.width, shown.height).getContext("2d");

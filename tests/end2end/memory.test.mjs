@@ -1,4 +1,5 @@
-// The page of memory: its figures and tables are those of the command line, for compiled programs, allocators and device memory profiles.
+// The memory page: its figures and tables match those of the command line, for compiled programs, allocators and device memory
+// profiles.
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
@@ -10,18 +11,18 @@ import { analyze, downloaded, figure, fits, load, open, scratch, settled, trace,
 
 const PROGRAMS = join(import.meta.dirname, "../data/jax-cpu-memory");
 
-/** A table that the command line prints of these files. */
+/** Returns a table that the command line prints for these files. */
 function printed(cli, paths, name, options) {
   const args = ["table", name, ...options, ...paths.map((path) => basename(path))];
   return execFileSync(cli, args, { cwd: dirname(paths[0]), maxBuffer: 1 << 28, stdio: ["ignore", "pipe", "ignore"] }).toString();
 }
 
-/** The same as objects. */
+/** Returns the rows of such a table as objects. */
 function rows(cli, paths, name, options = []) {
   return JSON.parse(printed(cli, paths, name, ["--format", "json", ...options]));
 }
 
-/** The lines of the CSV that the page saves of a table with this heading. */
+/** Returns the lines of the CSV that the page saves for the table with this heading. */
 async function saved(page, heading) {
   const csv = await downloaded(page, `.table-box:has(h2:text-is("${heading}")) button:has-text("CSV")`);
   return csv.trim().split("\r\n");
@@ -41,7 +42,7 @@ test("a capture's memory is that of the command line", async ({ page, site, cli,
   assert.equal((await saved(page, "Every allocation and release")).length - 1, events.length);
   assert.ok(await fits(page), "the page scrolls sideways");
   assert.doesNotMatch(await page.locator(".blocks").innerText(), /NaN|undefined|Infinity/);
-  // A row leads to its details, which a worker makes.
+  // A click on a row opens its details, which a worker renders.
   const table = page.locator('.table-box:has(h2:text-is("Alive at the peak, all programs"))');
   await table.locator("tbody tr:not(.pad)").first().click();
   await page.locator(".row-details h2").waitFor();
@@ -49,7 +50,7 @@ test("a capture's memory is that of the command line", async ({ page, site, cli,
   await page.screenshot({ path: join(artifacts, "memory-tpu.png"), fullPage: true });
 });
 
-test("of a report that was read, the page of memory shows what it says, and nothing offers its events", async ({ page, site, cli, artifacts }) => {
+test("the memory page of an imported report shows its numbers and offers no events", async ({ page, site, cli, artifacts }) => {
   const path = trace("tpu-v6e-4chip/host.xplane.pb");
   if (!path) return;
   const text = analyze(cli, path);
@@ -79,7 +80,7 @@ test("programs that XLA dumped open by themselves, at their memory", async ({ pa
   const programs = rows(cli, paths, "program-memory");
   assert.equal(programs.length, 5);
   assert.equal(await figure(page, "peak"), programs[0].peak_heap_bytes);
-  // Another program has other figures.
+  // Another program has different figures.
   const last = programs.at(-1);
   await page.locator(`button:has-text("${last.module}")`).click();
   await settled(page);
@@ -98,14 +99,14 @@ test("a device memory profile opens at its call stacks", async ({ page, site, cl
   assert.equal(await figure(page, "arrays"), kinds.find((row) => row.kind === "buffer").bytes);
   assert.equal((await saved(page, "By line")).length - 1, rows(cli, [path], "heap").length);
   await page.screenshot({ path: join(artifacts, "memory-heap.png"), fullPage: true });
-  // The overview and the profile that is downloaded have the same bytes.
+  // The overview and the downloaded profile show the same bytes.
   await view(page, "overview");
   const all = rows(cli, [path], "heap").reduce((sum, row) => sum + row.bytes, 0);
   assert.equal(await figure(page, "live-memory"), all);
   assert.equal((await saved(page, "Memory by line of code")).length - 1, rows(cli, [path], "heap").length);
 });
 
-test("a capture without allocations and programs says what would record them", async ({ page, site }) => {
+test("a capture without allocations and programs explains how to record them", async ({ page, site }) => {
   await open(page, site);
   await page.locator(".example").first().click();
   await page.locator(".page.overview .card").first().waitFor();
@@ -115,14 +116,14 @@ test("a capture without allocations and programs says what would record them", a
   assert.match(text, /save_device_memory_profile/);
 });
 
-test("device memory profiles of one drop say what came since the one before", async ({ page, site, cli }) => {
+test("device memory profiles dropped together show the difference from the previous one", async ({ page, site, cli }) => {
   const paths = ["memory-prof/cuda-poscidyn.prof", "memory-prof/cuda-led-getter.prof"].map(trace);
   if (!paths.every(Boolean)) return;
   await open(page, site);
   await drop(page, "#main", paths);
   await page.locator(".page.memory .card").first().waitFor({ timeout: 60_000 });
   await settled(page);
-  // In the order of their names; the later one has what changed.
+  // In the order of their names. The later one shows the difference.
   const [, later] = paths.map((path) => basename(path)).sort();
   await page.locator(`.runs a:has-text("${later.replace(".prof", "")}")`).first().click();
   const heading = await page.locator('h2:has-text("By kind, since")').innerText();

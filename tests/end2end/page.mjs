@@ -1,4 +1,4 @@
-// What the tests of the page share: opening it, dropping profiles on it, reading its figures.
+// Shared functions of the page's tests: opening the page, dropping profiles, and reading figures.
 
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync } from "node:fs";
@@ -10,10 +10,10 @@ import { until } from "./harness.mjs";
 
 const here = dirname(fileURLToPath(import.meta.url));
 
-/** The folder of real profiles. */
+/** Folder of the real profiles. */
 export const TRACES = process.env.CROSSPROF_TRACES ?? join(here, "../../../shared/traces");
 
-/** The path of a real profile; says so where it is absent. */
+/** Returns the path of a real profile. Fails with a message if it is missing. */
 export function trace(name) {
   const path = join(TRACES, name);
   if (existsSync(path)) return path;
@@ -21,7 +21,7 @@ export function trace(name) {
   return null;
 }
 
-/** A folder for files that a test makes. */
+/** Creates a folder for a test's files. */
 export function scratch() {
   return mkdtempSync(join(tmpdir(), "crossprof-"));
 }
@@ -32,37 +32,37 @@ export async function open(page, site) {
   await page.locator("body[data-ready]").waitFor();
 }
 
-/** Waits until the page has fetched everything, and the service worker keeps every file of the build: the server may go. */
+/** Waits until the page has fetched everything and the service worker has cached every file of the build. The server may then stop. */
 export async function kept(page) {
   await page.locator("body[data-ready]").waitFor();
   await page.evaluate(() => navigator.serviceWorker.ready.then(() => undefined));
   await until("the service worker controls the page", () => page.evaluate(() => !!navigator.serviceWorker.controller));
 }
 
-/** Waits until no view waits for an answer: what is shown is of the latest question, and nothing will take its place. */
+/** Waits until no view is waiting for a response: the content belongs to the latest request, and nothing will replace it. */
 export async function settled(page) {
   await until("every view is up to date", () => page.evaluate(() => !document.querySelector('[aria-busy="true"]')));
 }
 
-/** Drops files and waits for the overview, up to date. */
+/** Drops files and waits until the overview is up to date. */
 export async function load(page, paths) {
   await drop(page, "#main", [paths].flat());
   await page.locator(".page.overview .card").first().waitFor({ timeout: 120_000 });
   await settled(page);
 }
 
-/** The number at the start of a text, its digits in groups. */
+/** Parses the number at the start of a text. Its digits may be grouped. */
 export function number(text) {
   return Number.parseFloat(text.replace(/\u202f/g, ""));
 }
 
-/** The exact figure of a card as a number; null where it was not measured. */
+/** Returns the exact figure of a card as a number, or null if it was not measured. */
 export async function figure(page, card) {
   const text = await page.locator(`[data-card="${card}"] .figure`).getAttribute("data-exact");
   return text ? number(text) : null;
 }
 
-/** What the command line says about a file (exit code 1 means: read, but damaged). */
+/** Returns the command line's profile of a file (exit status 1 means: read, but damaged). */
 export function analyze(cli, path, options = []) {
   const args = ["analyze", "--format", "json", ...options, basename(path)];
   try {
@@ -73,37 +73,37 @@ export function analyze(cli, path, options = []) {
   }
 }
 
-/** The web page that the command line writes of a profile. */
+/** Returns the web page that the command line writes for a profile. */
 export function reported(cli, path) {
   const folder = mkdtempSync(join(tmpdir(), "crossprof-"));
   analyze(cli, path, ["--output", join(folder, "report.html")]);
   return readFileSync(join(folder, "report.html"), "utf8");
 }
 
-/** Presses a button of a view that is up to date; the name of the file that downloads, and its bytes. */
+/** Presses a button of a view that is up to date. Returns the name and bytes of the downloaded file. */
 export async function pressed(page, button) {
-  // An answer that comes now would take the button's place.
+  // A response that arrives now would replace the button.
   await settled(page);
   const [download] = await Promise.all([page.waitForEvent("download"), button.click()]);
   return { name: download.suggestedFilename(), bytes: readFileSync(await download.path()) };
 }
 
-/** Clicks and returns the text of the file that downloads. */
+/** Clicks, and returns the text of the downloaded file. */
 export async function downloaded(page, selector) {
   return (await pressed(page, page.locator(selector).first())).bytes.toString("utf8");
 }
 
-/** The views of a run. */
+/** All views of a run. */
 export const VIEWS = ["overview", "findings", "steps", "timeline", "ops", "kernels", "roofline", "communication", "transfers", "memory", "devices", "model", "export"];
 
-/** Goes to a view of the run and waits until its content is there. */
+/** Opens a view of the run and waits until its content is visible. */
 export async function view(page, name) {
   await page.locator(`.views a[href^="#/${name}"]`).click();
   await page.locator(`.page.${name}`).waitFor();
   await settled(page);
 }
 
-/** Chooses what the numbers of the run are of, and waits until they are, in the view that is shown too. */
+/** Selects the measured window of the run, and waits until the visible view uses it. */
 export async function measure(page, window) {
   const sentence = page.locator(".run-header .window > span").first();
   await sentence.waitFor();
@@ -115,7 +115,7 @@ export async function measure(page, window) {
   await settled(page);
 }
 
-/** True where the page itself does not scroll sideways. */
+/** Returns true if the page itself does not scroll sideways. */
 export function fits(page) {
   return page.evaluate(() => {
     const main = document.querySelector("#main");

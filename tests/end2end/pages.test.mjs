@@ -1,4 +1,4 @@
-// The pages that a worker makes: each opens with real data, tables ask it for rows, marks and findings lead on.
+// Pages that a worker renders: each opens with real data, tables request rows, and marks and findings have links.
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
@@ -12,10 +12,10 @@ const REAL = [
   ["a GPU without HLO", "kineto/rank-0.json.gz"],
 ];
 
-/** The views whose content a worker makes. */
+/** The views whose content a worker renders. */
 const MADE = VIEWS.filter((name) => !["overview", "timeline", "model", "export"].includes(name));
 
-/** Rows of a table that the command line prints, as lists of cells. */
+/** Returns the rows of a table that the command line prints, as lists of cells. */
 function rows(cli, path, name, options) {
   const args = ["table", name, "--format", "csv", ...options, basename(path)];
   const csv = execFileSync(cli, args, { cwd: dirname(path), maxBuffer: 1 << 28, stdio: ["ignore", "pipe", "ignore"] }).toString();
@@ -39,7 +39,7 @@ for (const [what, name] of REAL) {
   });
 }
 
-test("a million-row question is asked of the worker: sort and filter are those of the command line", async ({ page, site, cli }) => {
+test("sorting and filtering a million rows in the worker matches the command line", async ({ page, site, cli }) => {
   const path = trace("tpu-v6e-4chip/host.xplane.pb");
   if (!path) return;
   await open(page, site);
@@ -105,13 +105,13 @@ test("the tree zooms in and back, and its choice changes it", async ({ page, sit
   await until("the button is pressed", async () => (await page.locator(`.choice button[data-value="${value}"]`).getAttribute("aria-pressed")) === "true");
 });
 
-test("what the overview lists leads to its rows", async ({ page, site }) => {
+test("links of the overview lead to their rows", async ({ page, site }) => {
   const path = trace("tpu-v6e-4chip/host.xplane.pb");
   if (!path) return;
   await open(page, site);
   await load(page, path);
   const row = page.locator(".page.overview .table-box tbody tr:not(.pad)").first();
-  // Equal ops of repeated layers: `copy-done.*`.
+  // Equal ops of repeated layers, such as `copy-done.*`.
   const stem = (await row.locator("td, th").first().innerText()).trim().replace(/\.\*$/, "");
   await row.locator("td").nth(1).click();
   await page.locator(".page.ops").waitFor();

@@ -1,4 +1,4 @@
-// The command palette: every action by name, with the keyboard alone.
+// The command palette: every action is available by name, using only the keyboard.
 
 import assert from "node:assert/strict";
 import { test, until } from "./harness.mjs";
@@ -28,7 +28,7 @@ test("ops, scopes and events are found by name, and Enter leads to them", async 
   await found("Event").first().click();
   await page.locator(".page.timeline").waitFor();
   await until("the event is selected", async () => (await page.locator(".timeline-details h2").first().innerText()) === name);
-  // Another event, from here.
+  // Another event, starting from here.
   await search("all-reduce");
   const other = await found("Event").first().locator("bdi").innerText();
   await found("Event").first().click();

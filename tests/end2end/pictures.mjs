@@ -1,4 +1,4 @@
-// Makes the pictures of the documentation from the examples.
+// Makes the documentation's pictures from the examples.
 //
 //   node pictures.mjs DIST [FOLDER]
 

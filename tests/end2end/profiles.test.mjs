@@ -1,4 +1,4 @@
-// Profiles in, figures out: what the page shows is what the command line says.
+// Figures of profiles: the page shows the same figures as the command line.
 
 import assert from "node:assert/strict";
 import { copyFileSync, mkdirSync } from "node:fs";
@@ -22,7 +22,7 @@ async function compare(page, profile) {
     compilation: profile.compilation?.compilation_time_us ?? null,
     throughput: profile.throughput.tokens_per_sec ?? profile.throughput.samples_per_sec ?? profile.throughput.steps_per_sec ?? null,
   };
-  // The mean of a kernel or an op is shown only if it is judged.
+  // The mean of a kernel or an op is shown only if there is a judgement about it.
   const isShown = async (card) => !card.startsWith("mean-") || (await page.locator(`[data-card="${card}"]`).count()) > 0;
   for (const [card, value] of Object.entries(expected)) if (await isShown(card)) assert.equal(await figure(page, card), value, card);
   const top = page.locator(".table-box", { has: page.locator("h2", { hasText: "Top ops" }) });
@@ -77,14 +77,14 @@ test("counts tokens once the model is known, as the command line does", async ({
   await until("the parameters of Llama 3 8B", async () => ((await params.getAttribute("data-exact")) ?? "").replace(/\D/g, "") === "8030261248");
 });
 
-test("shows two runs beside each other, dropped at once", async ({ page, site }) => {
+test("shows two runs that were dropped together", async ({ page, site }) => {
   const paths = ["run-a", "run-b"].map((name) => trace(`tpu-qwen3-runs/${name}.trace.json.gz`));
   if (!paths.every(Boolean)) return;
   await open(page, site);
   await load(page, paths);
   await until("both runs are in the rail", async () => (await page.locator(".run-link").count()) === 2);
   const before = await page.url();
-  // The first that was read is shown, whichever stands first.
+  // The first run that was read is shown, wherever it is in the list.
   const isLast = (await page.locator(".run-link").nth(1).getAttribute("aria-current")) === "true";
   await page.keyboard.press(isLast ? "[" : "]");
   await until("the other run is shown", async () => (await page.url()) !== before);
@@ -99,7 +99,7 @@ test("walks a dropped folder", async ({ page, site }) => {
   assert.equal(await page.locator(".run-link").count(), 1, "xplane and JSON of one host are one run");
 });
 
-test("calls runs by the folder that was logged to, and tells captures of one folder apart", async ({ page, site }) => {
+test("names runs after their log folder, and distinguishes captures in the same folder", async ({ page, site }) => {
   const folder = join(scratch(), "logs");
   const times = ["2026_01_31_12_00_00", "2026_01_31_13_00_00"];
   for (const [run, time] of [["big", times[0]], ["small", times[0]], ["small", times[1]]]) {
@@ -117,13 +117,13 @@ test("calls runs by the folder that was logged to, and tells captures of one fol
     return (await page.locator(".run-header h1").innerText()).trim();
   };
   const names = [await whole(0), await whole(1), await whole(2)];
-  // Captures of one day differ by their time of day.
+  // Captures of the same day are distinguished by their time of day.
   assert.deepEqual(names.sort(), ["big", "small (12:00:00)", "small (13:00:00)"]);
   await page.keyboard.press("c");
   await page.locator(".page.compare .block-note").first().waitFor();
   const chips = () => page.locator(".compare-name").evaluateAll((fields) => fields.map((field) => field.value));
   assert.deepEqual((await chips()).sort(), names, "the comparison calls them so too");
-  // The one that is left is not taken for its namesake.
+  // The remaining run is not confused with the one of the same name.
   const first = (await chips()).indexOf("small (12:00:00)");
   await page.locator("[data-do=out]").nth(first).click();
   await until("two are left", async () => (await chips()).length === 2);
@@ -147,7 +147,7 @@ test("cancels a load at once", async ({ page, site }) => {
   const path = trace("tpu-v6e-4chip/host.trace.json.gz");
   if (!path) return;
   await open(page, site);
-  // Reading takes a moment only: the button is pressed as soon as it is there.
+  // Reading takes only a moment, so the button is pressed as soon as it appears.
   await page.evaluate(() => {
     const press = (_, observer) => {
       const button = document.querySelector(".load .cancel");

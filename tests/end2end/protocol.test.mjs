@@ -1,4 +1,4 @@
-// What the page and its workers say to each other: the latest view wins, and whoever asks hears of an error.
+// Messages between the page and its workers: the latest view wins, and errors reach the sender of the request.
 
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
@@ -7,7 +7,7 @@ import { drop } from "./browser.mjs";
 import { test, until } from "./harness.mjs";
 import { load, open, scratch, view } from "./page.mjs";
 
-/** A trace of many steps and ops, so that its pages take a while. */
+/** Builds a trace with many steps and ops, so that its pages take a while. */
 function profile() {
   const meta = (tid, name, value) => ({ ph: "M", pid: 3, ...(tid ? { tid } : {}), name, args: { name: value } });
   const events = [meta(0, "process_name", "/device:TPU:0"), meta(1, "thread_name", "XLA Modules"), meta(2, "thread_name", "XLA Ops")];
@@ -23,7 +23,7 @@ function profile() {
   return path;
 }
 
-/** Runs in the page: notes each message, keeps the workers, and lets a test change or hold back what the page sends. */
+/** Runs in the page: records each message and the workers, and lets a test change or delay the page's messages. */
 function watch() {
   const kinds = ["request", "cancel", "progress", "response", "error", "onward", "back"];
   Object.assign(window, { said: [], workers: [], change: null, held: null });
@@ -52,10 +52,10 @@ function watch() {
 const said = (page) => page.evaluate(() => window.said);
 const banner = (page) => page.locator("#main .banner");
 
-/** The headings and the first table of the view that is shown. */
+/** Returns the headings and the first table of the visible view. */
 const content = (page) => page.locator(".page h2, .page .table-head .quiet, .page tbody tr:not(.pad)").allInnerTexts();
 
-test("of views that are asked for in quick succession only the last is shown", async ({ page, site }) => {
+test("of several views requested in quick succession, only the last is shown", async ({ page, site }) => {
   await page.addInitScript(watch);
   await open(page, site);
   await load(page, profile());
@@ -64,12 +64,12 @@ test("of views that are asked for in quick succession only the last is shown", a
   const slowly = await content(page);
   await view(page, "export");
   await page.evaluate(async () => {
-    // The worker gets all at once, as if it had been busy all the time.
+    // The worker gets all messages at once, as if it had been busy the whole time.
     [window.said, window.held] = [[], []];
     for (let round = 0; round < 4; round++) {
       for (const name of ["ops", "kernels", "steps", "findings", "roofline"]) {
         location.hash = `#/${name}?run=1`;
-        // As fast as addresses change: each is a task of the browser.
+        // As fast as addresses can change: each change is a separate task of the browser.
         await new Promise((next) => addEventListener("hashchange", () => setTimeout(next), { once: true }));
       }
     }
@@ -84,7 +84,7 @@ test("of views that are asked for in quick succession only the last is shown", a
   });
   assert.deepEqual(await content(page), slowly, "the last view is as if it were the only one");
   const all = await said(page);
-  // The timeline is made meanwhile, too: only the views are counted.
+  // The timeline is rendered at the same time, so only the views are counted.
   const views = new Set(all.filter(({ kind, what }) => kind === "request" && what === "Page").map(({ id }) => id));
   const count = (kind) => all.filter((message) => message.kind === kind && views.has(message.id)).length;
   assert.equal(count("request"), 20);
@@ -93,13 +93,13 @@ test("of views that are asked for in quick succession only the last is shown", a
   assert.equal(await banner(page).count(), 0);
 });
 
-test("a worker that dies says so, at once and to whoever asks later", async ({ page, site }) => {
+test("a worker's crash is reported immediately and for later requests", async ({ page, site }) => {
   await page.addInitScript(watch);
   await open(page, site);
   await load(page, profile());
   await view(page, "export");
   await page.evaluate(() => {
-    // While it makes a page.
+    // While the worker renders a page.
     window.change = (data, worker) => data[2]?.Page && setTimeout(() => worker.dispatchEvent(new ErrorEvent("error")));
     window.said = [];
     location.hash = location.hash.replace("export", "ops");
@@ -117,7 +117,7 @@ test("a worker that dies says so, at once and to whoever asks later", async ({ p
   assert.equal(await banner(page).count(), 0, "the next load has workers of its own");
 });
 
-test("what a worker cannot read or do ends as a sentence", async ({ page, site, expected }) => {
+test("errors in a worker become messages", async ({ page, site, expected }) => {
   await page.addInitScript(watch);
   await open(page, site);
   const path = profile();
@@ -132,16 +132,16 @@ test("what a worker cannot read or do ends as a sentence", async ({ page, site, 
   await page.evaluate(() => (window.change = null));
   await view(page, "steps");
   assert.equal(await banner(page).count(), 0, "the worker goes on");
-  /** Drops the file while a message is changed. */
+  /** Drops the file while `change` modifies a message. */
   const fails = async (change, sentence) => {
     await page.evaluate((change) => (window.change = (0, eval)(change)), String(change));
     await page.locator('a[href="#/start"]').first().click();
     await drop(page, "#main", [path]);
     await page.locator(".file.failed .message", { hasText: sentence }).waitFor();
   };
-  // What another worker says, which the page passes on.
+  // A message from another worker, which the page passes on.
   await fails((data) => data[1] === 5 && (data[2] = 7), /damaged on its way/);
-  // No files where some are needed: an error in the worker's program.
+  // A message without its files: an error in the worker's program.
   expected.push(/TypeError|RuntimeError|undefined|unreachable/);
   await fails((data) => data[2]?.Unpack && (data[3] = null), /analysis stopped/);
 });

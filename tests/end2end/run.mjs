@@ -1,6 +1,6 @@
 // Runs every *.test.mjs of this folder against a built page.
 //
-//   node run.mjs DIST [WORD...]     only the tests whose name or file contains one of the words
+// node run.mjs DIST [WORD...]     only tests whose name or file contains one of the words
 //
 // `cargo xtask test end2end` sets NODE_PATH (playwright-core), CHROME and CROSSPROF_CLI.
 
@@ -12,9 +12,9 @@ import { tests } from "./harness.mjs";
 import { serve } from "./server.mjs";
 
 const TIMEOUT_MS = 300_000;
-/** What takes a second takes many times that on a machine that does much else. */
+/** Generous, because a task of one second takes many times longer on a busy machine. */
 const WAIT_MS = 60_000;
-/** How long a page whose test failed may take to say what it shows. */
+/** Time limit for the page of a failed test to return its content. */
 const ANSWER_MS = 5_000;
 const here = dirname(fileURLToPath(import.meta.url));
 const [dist = join(here, "../../dist"), ...words] = process.argv.slice(2);
@@ -27,7 +27,7 @@ for (const file of readdirSync(here).filter((name) => name.endsWith(".test.mjs")
   for (const test of tests.slice(before)) test.file = file;
 }
 
-/** One test in a browser context and on a separate server. */
+/** Runs one test in its own browser context, with its own server. */
 async function runOne(browser, test) {
   const site = await serve(resolve(dist), "/some/sub-path/");
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, acceptDownloads: true });
@@ -48,7 +48,7 @@ async function runOne(browser, test) {
     const surprising = errors.filter((text) => !expected.some((pattern) => pattern.test(text)));
     if (surprising.length) throw new Error(`the page reported errors:\n${surprising.join("\n")}`);
   } catch (error) {
-    // What was on the screen, and what the page said, tell a page that is wrong from one that is late.
+    // The text on the screen shows whether the page was wrong or late.
     const text = page?.evaluate(() => `${location.href}\n${document.body.innerText.slice(0, 1500)}`).catch(String);
     const silent = new Promise((resolve) => setTimeout(resolve, ANSWER_MS, "it does not answer"));
     const shown = await Promise.race([text, silent]);
@@ -74,7 +74,8 @@ for (const test of tests) {
     console.log(`ok      ${named()}`);
     continue;
   }
-  // Once more: what fails twice is wrong. What fails once is said with the page that was shown, and waits for whoever can explain it.
+  // Runs a failed test again. A test that fails twice is a failure. A test that fails once is reported with the page that it
+  // showed, for later investigation.
   const again = await attempt();
   failed += again ? 1 : 0;
   console.log(`${again ? "FAILED " : "FLAKY  "} ${named()}\n${error}`);

@@ -1,4 +1,4 @@
-// What comes and goes: many runs, failed loads, a reload, what the form of the model refuses.
+// Many runs, failed loads, reloads, and values that the model form rejects.
 
 import assert from "node:assert/strict";
 import { copyFileSync, mkdirSync, writeFileSync } from "node:fs";
@@ -10,7 +10,7 @@ import { load, open, scratch, settled, view } from "./page.mjs";
 const EXAMPLES = join(import.meta.dirname, "../../www/assets/examples");
 const GPU = "gpu-training.trace.json.gz";
 
-/** Copies of an example under these names. */
+/** Creates copies of an example under these names. */
 function copies(names) {
   const folder = scratch();
   return names.map((name) => {
@@ -22,7 +22,7 @@ function copies(names) {
 
 const names = (page) => page.locator(".run-link .name").allInnerTexts();
 
-test("many runs stand in the order of their files and leave the views in sight", async ({ page, site }) => {
+test("many runs are listed in the order of their files and leave the views visible", async ({ page, site }) => {
   await open(page, site);
   const wanted = Array.from({ length: 15 }, (_, at) => `run-${String.fromCharCode(97 + at)}`);
   await drop(page, "#main", copies(wanted));
@@ -47,7 +47,7 @@ test("the newest run of a folder is opened first", async ({ page, site }) => {
   assert.match(await page.locator(".run-header h1").innerText(), /03.07/);
 });
 
-test("after a reload the page names the file to drop, and goes on where it was", async ({ page, site }) => {
+test("after a reload the page names the file to drop, and then restores its state", async ({ page, site }) => {
   await open(page, site);
   await load(page, copies(["mine"]));
   await view(page, "ops");
@@ -60,7 +60,7 @@ test("after a reload the page names the file to drop, and goes on where it was",
   assert.equal(page.url(), address);
 });
 
-test("failed loads do not say how much was read, and are dismissed at once", async ({ page, site }) => {
+test("failed loads show no progress and can be dismissed immediately", async ({ page, site }) => {
   await open(page, site);
   const folder = scratch();
   const bad = ["notes.txt", "more.txt"].map((name) => {
@@ -74,7 +74,7 @@ test("failed loads do not say how much was read, and are dismissed at once", asy
   await until("nothing is left", async () => (await page.locator(".load").count()) === 0);
 });
 
-test("a file without events says so once", async ({ page, site }) => {
+test("a file without events is reported once", async ({ page, site }) => {
   await open(page, site);
   const path = join(scratch(), "empty.json");
   writeFileSync(path, '{"traceEvents": []}');
@@ -85,7 +85,7 @@ test("a file without events says so once", async ({ page, site }) => {
   assert.equal(await page.locator(".nothing").count(), 0);
 });
 
-test("the form of the model keeps what it refuses, and says why", async ({ page, site }) => {
+test("the model form keeps rejected values and explains why", async ({ page, site }) => {
   await open(page, site);
   await load(page, copies(["mine"]));
   await view(page, "model");
@@ -106,17 +106,17 @@ test("the form of the model keeps what it refuses, and says why", async ({ page,
   assert.equal(await field("batch_size").inputValue(), "");
 });
 
-/** A text, its spaces and lines alike. */
+/** Returns a text with all white space replaced by single spaces. */
 const words = async (element) => (await element.innerText()).replace(/[\s\u00a0]+/g, " ");
 
-test("what is expensive is named where no rule fires, and what is missing is one line", async ({ page, site }) => {
+test("expensive ops are named if no rule fires, and missing data takes one line", async ({ page, site }) => {
   await open(page, site);
   await load(page, copies(["mine"]));
   const named = page.locator(".to-do .finding", { hasText: "Most time:" });
   const [, share, name] = /Most time: ([\d.]+) % (.+?)(,| Of)/.exec(await words(named));
   const bars = page.locator("[data-chart='Kernel time by category'] .bar");
   assert.match(await words(bars.first()), new RegExp(`${name} .* ${share} %`));
-  // A bar is as long as its share says.
+  // The length of a bar matches its percentage.
   const [track, fill] = await Promise.all([".track", ".fill"].map((part) => bars.first().locator(part).boundingBox()));
   assert.ok(Math.abs((100 * fill.width) / track.width - Number(share)) < 1, `${fill.width} of ${track.width} for ${share} %`);
   const missing = page.locator(".fold", { hasText: "Not measured" });

@@ -1,4 +1,5 @@
-// Pictures of every page, light and dark, at three widths, for people to look at; none scrolls sideways, and axe-core finds nothing wrong.
+// Screenshots of every page, light and dark, in three widths, for manual inspection. No page scrolls sideways, and axe-core finds
+// no problems.
 
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
@@ -42,7 +43,7 @@ for (const scheme of ["light", "dark"]) {
       await page.locator("tr[data-row='0']").first().click();
       await page.locator(".row-details .facts").first().waitFor();
       await page.locator(".row-details").first().scrollIntoViewIfNeeded();
-      // The row that is pointed at shows a tip, which lies beside the page's landmarks.
+      // The hovered row shows a tip, which is outside the page's landmarks.
       await page.locator("#main").hover({ position: { x: 2, y: 2 } });
       await shoot("row");
       await accessible(page, "details of a row");

@@ -1,5 +1,4 @@
-// A static file server with no memory and no tricks, like any host the page is put on. The page
-// lies below a sub-path, because it must work there.
+// A plain static file server, like any host of the page. The page is below a sub-path, because it must work there.
 
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
@@ -18,7 +17,7 @@ const TYPES = {
   ".webmanifest": "application/manifest+json",
 };
 
-/** Serves a folder below a path such as "/a/b/"; resolves to { url, requests, stop }. */
+/** Serves a folder below a path such as "/a/b/". Resolves to { url, requests, stop }. */
 export async function serve(folder, below) {
   const requests = [];
   const server = createServer(async (request, response) => {

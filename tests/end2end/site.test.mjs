@@ -1,10 +1,10 @@
-// What holds for the built page whatever it shows.
+// Properties of the built page that do not depend on its content.
 
 import assert from "node:assert/strict";
 import { test } from "./harness.mjs";
 import { kept } from "./page.mjs";
 
-test("starts below a sub-path and asks for nothing but its own files", async ({ page, context, site }) => {
+test("starts below a sub-path and requests only its own files", async ({ page, context, site }) => {
   const urls = [];
   context.on("request", (request) => urls.push(request.url()));
   await page.goto(site.url);

@@ -1,31 +1,31 @@
-// A tab of a browser that Playwright does not drive. `firefox.mjs` and `webkit.mjs` offer the few things that all of it is made of.
+// A tab of a browser that Playwright does not drive. `firefox.mjs` and `webkit.mjs` provide the primitives for it.
 
 import { until } from "./harness.mjs";
 
-/** A tab that shows the page, which has fetched everything. */
+/** Returns a tab with the page, once it has fetched everything. */
 export async function opened(browser, site) {
   const { launch } = await import(`./${browser}.mjs`);
   const tab = await launch();
-  // A condition is a function of the page.
+  // A condition is a function that runs in the page.
   tab.until = (what, condition, ...args) => until(what, () => tab.run(condition, ...args));
   await tab.goto(site.url);
   await shown(tab, "body[data-ready]");
   return tab;
 }
 
-/** Waits until there is such an element. */
+/** Waits until such an element exists. */
 export function shown(tab, selector) {
   return tab.until(`${selector} is there`, (selector) => !!document.querySelector(selector), selector);
 }
 
-/** Goes to a view of the run and waits until its content is there and up to date. */
+/** Opens a view of the run and waits until its content is up to date. */
 export async function visit(tab, name) {
   await tab.run((name) => document.querySelector(`.views a[href^="#/${name}"]`).click(), name);
   await tab.until(`${name} is up to date`, (name) => !!document.querySelector(`.page.${name}`) && !document.querySelector('[aria-busy="true"]'), name);
 }
 
 /**
- * Drops files (absolute paths). No driver of these browsers drags files: they are given to an input, and an event drops what it has.
+ * Drops files (absolute paths). The drivers of these browsers cannot drag files, so the files are set on an input, and an event drops them.
  */
 export async function drop(tab, paths) {
   await tab.run(() => {

@@ -1,4 +1,4 @@
-// The details of an event: what no number uses is read from the file again, and is what the command line reads.
+// The details of an event: arguments that no number uses are read from the file again, and match those of the command line.
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
@@ -10,7 +10,7 @@ import { load, number, open, scratch, trace, view } from "./page.mjs";
 const EXAMPLES = join(import.meta.dirname, "../../www/assets/examples");
 const button = (page) => page.locator(".timeline-details button", { hasText: "All arguments in the file" });
 
-/** Goes to the timeline and selects the first event that a word finds. */
+/** Opens the timeline and selects the first event that matches a word. */
 async function select(page, word) {
   await view(page, "timeline");
   await until("the picture is there", () => page.evaluate(() => document.querySelector(".timeline-events")?.style.width));
@@ -19,7 +19,7 @@ async function select(page, word) {
   await button(page).waitFor();
 }
 
-/** Presses the button; what the file says by the name there. */
+/** Presses the button, and returns the arguments in the file by name. */
 async function allArguments(page) {
   await button(page).click();
   const box = page.locator(".timeline-details .grid-box").filter({ hasText: "All arguments in the file" });
@@ -28,7 +28,7 @@ async function allArguments(page) {
   return Object.fromEntries(rows);
 }
 
-/** What the command line says of the events of this name and start; control characters as the page shows them. */
+/** Returns the command line's arguments for the events with this name and start. Control characters are written as on the page. */
 function told(cli, path, name, start) {
   const args = ["table", "events", "--arguments", "--format", "json", "--filter", `name="${name}"`, basename(path)];
   const rows = JSON.parse(execFileSync(cli, args, { cwd: dirname(path), maxBuffer: 1 << 28, stdio: ["ignore", "pipe", "ignore"] }).toString());

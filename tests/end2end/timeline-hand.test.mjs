@@ -1,5 +1,5 @@
-// What the hand leaves on the timeline: ranges snap to events, flags and ranges are kept, tracks are arranged, all of it is in the
-// address; and what is saved of it.
+// Manual changes on the timeline: ranges snap to events, flags and ranges are kept, tracks are arranged, the address contains all
+// of it, and it can be saved.
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
@@ -10,7 +10,7 @@ import { drop } from "./browser.mjs";
 import { test, until } from "./harness.mjs";
 import { load, open, pressed, scratch, view } from "./page.mjs";
 
-/** On one stream a from 0 to 400 µs, then b from 600 to 1000; on another c from 500 to 700; a host thread. */
+/** Builds one stream with a from 0 to 400 µs and b from 600 to 1000, another with c from 500 to 700, and a host thread. */
 function profile() {
   const name = (pid, tid, name) => ({ ph: "M", pid, tid, name: tid === undefined ? "process_name" : "thread_name", args: { name } });
   const event = (pid, tid, name, ts, dur) => ({ ph: "X", pid, tid, name, ts, dur });
@@ -23,7 +23,7 @@ function profile() {
   return path;
 }
 
-/** Opens the profile and its timeline; the box of the events and the height of the first stream among them. */
+/** Opens the profile's timeline. Returns the box of the events and the height of the first stream in it. */
 async function timeline(page, site) {
   const path = profile();
   await open(page, site);
@@ -41,7 +41,7 @@ const option = (page, key) => new URLSearchParams(page.url().split("?")[1] ?? ""
 
 const name = (page) => page.locator(".timeline-name");
 
-/** Moves the pointer to a height and share of the width, and waits until something is said of what is there. */
+/** Moves the pointer to a height and a fraction of the width, and waits for the tip about that place. */
 async function pointAt(page, share, y, tip) {
   const box = await page.locator(".timeline-window").boundingBox();
   await page.mouse.move(box.x + box.width * share, box.y + y);
@@ -49,7 +49,7 @@ async function pointAt(page, share, y, tip) {
   return box;
 }
 
-/** The height of a lane that shows an event at a share of the width. */
+/** Returns the height of a lane that shows an event at a fraction of the width. */
 async function heightOf(page, share, event) {
   for (let y = 32; y < 400; y += 8) {
     const box = await pointAt(page, share, y);
@@ -65,7 +65,7 @@ test("a dragged range snaps to events, and is kept with a name in the address", 
   const { y, box } = await heightOf(page, 0.2, "a");
   const near = 6 / box.width;
   await pointAt(page, near, y);
-  // A picture with the edge that is near.
+  // Waits for a picture that shows the nearby edge.
   await page.waitForTimeout(300);
   await page.mouse.down();
   await page.mouse.move(box.x + box.width * (0.4 + near), box.y + y, { steps: 5 });
@@ -107,7 +107,7 @@ test("flags are set, named, walked through, removed, and there again after a rel
   await until("Delete removes it", () => option(page, "flags") === "400000000!end of a");
   await page.reload();
   await page.locator("body[data-ready]").waitFor();
-  // The address is kept: the run opens where it was.
+  // The address is kept: the run opens in the same state.
   await drop(page, "#main", [path]);
   await picture(page);
   await page.getByRole("button", { name: /^end of a/ }).waitFor();

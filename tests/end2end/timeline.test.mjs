@@ -1,4 +1,5 @@
-// The timeline: it is drawn, moved by mouse and keys, says what is selected, and its statistics are those of the command line.
+// The timeline: it is drawn, moved by mouse and keys, describes the selection, and its statistics match those of the command
+// line.
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
@@ -9,13 +10,13 @@ import { load, open, trace, view } from "./page.mjs";
 
 const TPU = "tpu-v6e-4chip/host.xplane.pb";
 
-/** Goes to the timeline and waits for its first picture. */
+/** Opens the timeline and waits for its first picture. */
 async function timeline(page) {
   await view(page, "timeline");
   await until("the picture is there", () => page.evaluate(() => [".timeline-events", ".timeline-names"].every((canvas) => document.querySelector(canvas)?.style.width)));
 }
 
-/** How many different colours a canvas shows. */
+/** Returns the number of different colours on a canvas. */
 function colours(page, selector) {
   return page.evaluate((selector) => {
     const shown = document.querySelector(selector);
@@ -25,10 +26,10 @@ function colours(page, selector) {
   }, selector);
 }
 
-/** An option of the address. */
+/** Returns an option of the address. */
 const option = (page, key) => new URLSearchParams(page.url().split("?")[1] ?? "").get(`by.${key}`);
 
-/** Milliseconds or picoseconds: an address names a range in picoseconds. */
+/** Returns the edges of a range in picoseconds, as in an address. */
 const edges = (text) => text.split("@")[0].split("-").map(Number);
 
 for (const [what, name] of [["a TPU", TPU], ["a GPU and its host", "kineto/rank-0.json.gz"]]) {
@@ -83,7 +84,7 @@ test("picture and strip take the system's theme as it changes, and the page's ow
   await both(false);
 });
 
-test("wheel and keys move what is seen, and the address follows", async ({ page, site }) => {
+test("wheel and keys move the view, and the address follows", async ({ page, site }) => {
   const path = trace(TPU);
   if (!path) return;
   await open(page, site);
@@ -158,7 +159,7 @@ test("the statistics of a selected range are those of the command line", async (
   await load(page, path);
   await timeline(page);
   const box = await page.locator(".timeline-window").boundingBox();
-  // On the axis: all lines.
+  // On the axis, which selects all tracks.
   await page.mouse.move(box.x + box.width * 0.4, box.y + 10);
   await page.mouse.down();
   await page.mouse.move(box.x + box.width * 0.6, box.y + 10, { steps: 4 });
@@ -197,7 +198,7 @@ test("a selected range shows the counters in it", async ({ page, site, cli, arti
   await page.screenshot({ path: join(artifacts, "timeline-counters.png") });
 });
 
-test("what is filtered is found one after the other", async ({ page, site }) => {
+test("filtered events are found in order", async ({ page, site }) => {
   const path = trace(TPU);
   if (!path) return;
   await open(page, site);
@@ -249,7 +250,7 @@ test("a row of a table leads to its events, and a step to its time", async ({ pa
   assert.ok(end > start);
 });
 
-test("two runs stand above each other, start a step together and are moved together", async ({ page, site, artifacts }) => {
+test("two runs are shown one above the other, aligned at a step, and move together", async ({ page, site, artifacts }) => {
   const [first, second] = ["synth-gpu-7steps/vm.xplane.pb", TPU].map(trace);
   if (!first || !second) return;
   await open(page, site);

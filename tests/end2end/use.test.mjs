@@ -1,4 +1,4 @@
-// The page in a person's hands: examples, keys, tables, no request after load, no network at all.
+// Ordinary use of the page: examples, keys, tables, no requests after the page has loaded, no network at all.
 
 import assert from "node:assert/strict";
 import { test, until } from "./harness.mjs";
@@ -9,7 +9,7 @@ async function example(page, index = 0) {
   await page.locator(".page.overview .card").first().waitFor();
 }
 
-test("every example opens with one click and asks for nothing", async ({ page, context, site }) => {
+test("every example opens with one click and without requests", async ({ page, context, site }) => {
   await open(page, site);
   await page.evaluate(() => navigator.serviceWorker.ready.then(() => undefined));
   const count = await page.locator(".example").count();
@@ -113,7 +113,7 @@ test("fits narrow and wide screens, and nothing jumps while it loads", async ({ 
       const add = (list) => window.shifts.push(...list.getEntries());
       new PerformanceObserver(add).observe({ type: "layout-shift", buffered: true });
     });
-    /** What moves between a click and the answer to it was asked for, however long it takes. */
+    /** Marks layout shifts between a click and its response as requested by the user, however long they take. */
     const asked = async (act) => {
       await page.evaluate(() => window.acts.push([performance.now()]));
       await act();

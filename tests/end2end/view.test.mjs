@@ -1,4 +1,4 @@
-// `crossprof view`: the list of runs, and the page that is handed their files.
+// `crossprof view`: the list of runs, and the page that receives their files.
 
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
@@ -11,7 +11,7 @@ import { test, until } from "./harness.mjs";
 const examples = join(dirname(fileURLToPath(import.meta.url)), "../../www/assets/examples");
 const [, , dist = "dist"] = process.argv;
 
-/** Adds a run of these examples, by their files' names, written a minute ago. */
+/** Adds a run with these examples under their own names, written a minute ago. */
 function addRun(log, run, files) {
   const folder = join(log, "plugins/profile", run);
   mkdirSync(folder, { recursive: true });
@@ -22,7 +22,7 @@ function addRun(log, run, files) {
   }
 }
 
-/** The tool on a log folder with two runs; `act` gets the address that it prints and the folder. */
+/** Runs `crossprof view` on a log folder with two runs. Calls `act` with the printed address and the folder. */
 async function viewed(cli, act) {
   const log = mkdtempSync(join(tmpdir(), "crossprof-view-"));
   addRun(log, "cpu", { "host.xplane.pb": "jax-cpu-train.xplane.pb" });
@@ -41,7 +41,7 @@ async function viewed(cli, act) {
   }
 }
 
-test("crossprof view: one click opens a run of two hosts, and only this server is asked", async ({ page, cli }) => {
+test("crossprof view: one click opens a run of two hosts, and only this server receives requests", async ({ page, cli }) => {
   await viewed(cli, async (link, log) => {
     const foreign = [];
     page.on("request", (request) => {
@@ -53,10 +53,10 @@ test("crossprof view: one click opens a run of two hosts, and only this server i
     await page.waitForURL(/#\/overview/);
     await page.getByText("2 hosts").first().waitFor();
     assert.deepEqual(foreign, []);
-    // Who reloads the page has the run again.
+    // Reloading the page shows the run again.
     await page.reload();
     await page.getByText("2 hosts").first().waitFor();
-    // A capture that is written now appears by itself.
+    // A capture that is written now appears automatically.
     await page.goto(link);
     await page.getByRole("link", { name: "cpu" }).waitFor();
     assert.equal(await page.getByRole("row").count(), 3);
@@ -87,7 +87,7 @@ test("crossprof view: a run that is gone is named", async ({ page, cli, expected
   await viewed(cli, async (link, log) => {
     await page.goto(`${link}app/?open=no%2Fsuch%2F%3Cb%3Erun`);
     await page.getByText("There is no run no/such/<b>run any more.").waitFor();
-    // Listed, and removed before it is asked for.
+    // Listed, but deleted before it is requested.
     expected.push(/404/);
     await page.goto(link);
     await page.getByRole("link", { name: "cpu" }).waitFor();

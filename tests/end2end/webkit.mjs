@@ -1,14 +1,14 @@
-// WebKitGTK by its own WebDriver, on a screen that nobody sees: `webkit2gtk-driver` and `xvfb` of Debian.
+// WebKitGTK with its own WebDriver, on a virtual screen: `webkit2gtk-driver` and `xvfb` from Debian.
 
 import { spawn } from "node:child_process";
 import { createServer } from "node:net";
 import { until } from "./harness.mjs";
 
-/** The key under which WebDriver names elements. */
+/** The key under which WebDriver identifies elements. */
 const ELEMENT = "element-6066-11e4-a52e-4f735466cecf";
 const SCRIPT_MS = 120_000;
 
-/** A port that nothing listens on. */
+/** Returns a free port. */
 async function freePort() {
   const server = createServer();
   await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -17,7 +17,7 @@ async function freePort() {
   return port;
 }
 
-/** Starts a screen, and says its name. */
+/** Starts a virtual screen and returns its name. */
 async function screen() {
   const process = spawn(globalThis.process.env.XVFB ?? "Xvfb", ["-displayfd", "3", "-screen", "0", "1400x1000x24", "-nolisten", "tcp"], {
     stdio: ["ignore", "ignore", "ignore", "pipe"],
@@ -30,7 +30,7 @@ async function screen() {
   return { process, display: `:${number}` };
 }
 
-/** A tab of a browser that was just started; see `firefox.mjs`, which offers the same. */
+/** Returns a tab of a new browser, with the same functions as in `firefox.mjs`. */
 export async function launch() {
   const shown = await screen();
   const port = await freePort();

@@ -1,4 +1,4 @@
-//! What the user says of a run against what the machine can do. The limits are worked out by hand beside each case.
+//! Compares the user's facts about a run with the machine's capabilities. The limits are computed by hand in each case.
 
 use crossprof::insight::{Verdict, examine, verdict};
 use crossprof::metrics::{Run, Settings};
@@ -24,7 +24,7 @@ fn evidence(finding: &Finding, name: &str) -> f64 {
     finding.evidence.iter().find(|it| it.name == name).unwrap().value
 }
 
-/// Steps of 1 ms on an MI300X, whose fastest type (fp8) has 2,615 TFLOP/s; 8.03 B parameters.
+/// Runs steps of 1 ms on an MI300X, whose fastest data type (fp8) has 2,615 TFLOP/s, with 8.03 B parameters.
 fn served(seq_length: u64) -> Verdict {
     let model = ModelConfig {
         batch_size: Some(1),
@@ -56,7 +56,7 @@ fn tokens_need_more_than_the_device_has() {
 }
 
 #[test]
-fn samples_have_a_token_each_and_what_is_unknown_is_not_judged() {
+fn samples_count_as_one_token_and_unknowns_are_not_judged() {
     let of = |model: ModelConfig| {
         let settings = Settings { device: Some("mi300x".to_owned()), model, ..Settings::default() };
         says(gpu_steps(12, |b, at| kernel(b, "gemm", at + 1, at + 5, 400)), &settings, "impossible_throughput")
@@ -65,11 +65,12 @@ fn samples_have_a_token_each_and_what_is_unknown_is_not_judged() {
     assert!((evidence(&fires(of(samples.clone())), "samples_per_sec") - 1_510_000.0).abs() < 1.0);
     assert_eq!(of(ModelConfig { total_params: None, ..samples.clone() }), Verdict::Irrelevant);
     assert_eq!(of(ModelConfig { batch_size: None, ..samples.clone() }), Verdict::Irrelevant);
-    // Which of 128 experts a token passes through is unknown.
+    // The number of experts per token is unknown.
     assert_eq!(of(ModelConfig { num_experts: Some(128), ..samples }), Verdict::Irrelevant);
 }
 
-/// 12 steps start to start 1 ms: the span of about 11.4 ms in 20 steps is 570 us a step, in 100 steps 114 us; each kernel takes 400 us.
+/// 12 steps, 1 ms from start to start. The span of about 11.4 ms gives 570 us per step for 20 steps, and 114 us for 100
+/// steps. Each kernel takes 400 us.
 #[test]
 fn steps_are_no_shorter_than_a_kernel() {
     let of = |num_steps: Option<u64>| {
@@ -82,7 +83,7 @@ fn steps_are_no_shorter_than_a_kernel() {
     assert_eq!((of(None), of(Some(12))), (Verdict::Irrelevant, Verdict::Irrelevant));
 }
 
-/// A v4 chip does 275e12 bf16 FLOP/s: 27.5e9 in 100 us.
+/// A v4 chip has 275e12 bf16 FLOP/s: 27.5e9 FLOPs in 100 us.
 #[test]
 fn no_op_is_faster_than_its_device() {
     let of = |flops: i64, device: Option<&str>| {

@@ -1,4 +1,4 @@
-//! Every link leads to a page that exists, with a filter that leaves something on it.
+//! Every link leads to an existing page, and its filter matches something there.
 
 use std::path::Path;
 
@@ -9,8 +9,8 @@ use crossprof::{Settings, TableName};
 
 use crate::support::{samples, xprof};
 
-/// The table of a view that links are filtered on; none of the overview, where what is lost stands among its warnings, and of memory, whose
-/// findings are of the whole page.
+/// Returns the table that a view's links filter. None for the overview, where lost data is listed among the warnings, and
+/// for memory, whose findings cover the whole page.
 fn table_of(view: &str) -> Option<TableName> {
     Some(match view {
         "ops" => TableName::Ops,
@@ -25,7 +25,7 @@ fn table_of(view: &str) -> Option<TableName> {
     })
 }
 
-/// Follows the links of all findings of a profile: how many there are.
+/// Follows the links of all findings of a profile. Returns their number.
 fn follow(path: &Path) -> usize {
     let mut session = xprof::open(path);
     let profile = session.report(0, &Settings::default()).unwrap();

@@ -1,5 +1,5 @@
-//! Rules about memory: on programs that JAX compiled for the purpose, each with a neighbour that its rule is not about, on made-up
-//! allocators, and on device memory profiles.
+//! Rules about memory, on programs that JAX compiled for these tests (each with a similar program on which the rule must not
+//! fire), on synthetic allocators, and on device memory profiles.
 
 use crossprof::Settings;
 use crossprof::insight::{Verdict, examine, verdict};
@@ -21,7 +21,7 @@ fn with_program(proto: Vec<u8>) -> Trace {
     trace
 }
 
-/// A program of the fixture.
+/// Returns a program of the fixture.
 fn compiled(name: &str) -> Trace {
     let folder = samples::root().join("tests/data/jax-cpu-memory-findings");
     let suffix = format!(".jit_{name}.cpu_after_optimizations.hlo.pb.gz");
@@ -29,7 +29,7 @@ fn compiled(name: &str) -> Trace {
     with_program(gunzip(&std::fs::read(path).unwrap()))
 }
 
-/// A program of one array of `f32[rows,lanes]` in tiles, in an allocation that is so many bytes larger than it.
+/// Returns a program with one tiled array of `f32[rows,lanes]`, in an allocation that is `free` bytes larger.
 fn tiled(rows: i64, lanes: i64, padded: i64, free: i64) -> Trace {
     let layout = message().int(1, 1).int(1, 0).message(6, message().int(1, 8).int(1, 128));
     let shape = message().int(2, 11).int(3, rows).int(3, lanes).message(5, layout);
@@ -43,7 +43,7 @@ fn tiled(rows: i64, lanes: i64, padded: i64, free: i64) -> Trace {
     with_program(message().message(1, module).message(3, assignment).0)
 }
 
-/// A GPU of 80 GiB whose allocator may give out so much; at the peak it has given out `in_use`.
+/// Returns a GPU of 80 GiB whose allocator has this limit and `in_use` bytes at its peak.
 fn allocator(limit: i64, in_use: i64, fragmentation: f64) -> Trace {
     let mut b = TraceBuilder::new();
     b.trace_mut().framework = Framework::Jax;
@@ -76,7 +76,7 @@ fn near_memory_limit() {
     let found = finding(allocator(60 * GIB, 57 * GIB, 0.0), "near_memory_limit");
     assert_eq!((found.severity, evidence(&found, "peak_percent")), (Warning, 95.0));
     silent(allocator(60 * GIB, 50 * GIB, 0.0), "near_memory_limit");
-    // Without events of an allocator: the program's peak, and the size of the device.
+    // Without allocator events, the program's peak and the size of the device are used.
     let with_program = |device: &str| {
         let mut trace = compiled("train_twice");
         let mut b = TraceBuilder::new();
@@ -101,7 +101,8 @@ fn near_memory_limit() {
 fn activations_dominate() {
     let found = finding(compiled("train"), "activations_dominate");
     assert_eq!(found.severity, Note);
-    // What tanh makes in each of four blocks, and what three of them add to, as memory.py asks for: 2048 x 1024 and 2048 x 256 numbers.
+    // The results of tanh in each of four blocks, and the sums in three of them, as in memory.py: 2048 x 1024 and 2048 x 256
+    // numbers.
     assert!(evidence(&found, "activation_bytes") >= (4 * 2048 * 1024 * 4) as f64, "{:?}", found.evidence);
     assert!(
         ["first", "second", "third", "fourth"].iter().any(|scope| found.remedy.contains(scope)),
@@ -114,7 +115,7 @@ fn activations_dominate() {
 #[test]
 fn undonated_arguments() {
     let found = finding(compiled("train"), "undonated_arguments");
-    // All eight parameters: what donate shares, as XLA says.
+    // All eight parameters: the buffers that `donate` shares according to XLA.
     assert_eq!((evidence(&found, "undonated_bytes"), evidence(&found, "undonated_arguments")), (8_388_608.0, 8.0));
     silent(compiled("donate"), "undonated_arguments");
     silent(compiled("given"), "undonated_arguments");
@@ -134,7 +135,7 @@ fn large_constants() {
 #[test]
 fn replicated_parameters() {
     let found = finding(compiled("replicated"), "replicated_parameters");
-    // Eight megabytes on each of eight devices, of which one would do.
+    // Eight megabytes on each of eight devices. One copy would be enough.
     assert_eq!((evidence(&found, "replicated_bytes"), evidence(&found, "saved_bytes")), (8_388_608.0, 7_340_032.0));
     silent(compiled("sharded"), "replicated_parameters");
     assert_eq!(says(compiled("train"), "replicated_parameters"), Verdict::Irrelevant, "one device");
@@ -142,7 +143,7 @@ fn replicated_parameters() {
 
 #[test]
 fn padded_buffers() {
-    // 16384 x 4 numbers in tiles of 8 x 128 are 16384 x 128.
+    // In tiles of 8 x 128, 16384 x 4 numbers take 16384 x 128.
     let found = finding(tiled(16384, 4, 16384 * 128 * 4, 0), "padded_buffers");
     assert_eq!((found.severity, evidence(&found, "padding_bytes")), (Warning, (16384 * 124 * 4) as f64));
     assert!(found.message.contains("f32[4,16384], one takes 512 KiB"), "{}", found.message);
@@ -165,7 +166,7 @@ fn memory_fragmentation() {
 fn preallocated_memory() {
     let found = finding(allocator(60 * GIB, 6 * GIB, 0.0), "preallocated_memory");
     assert_eq!((found.severity, evidence(&found, "unused_bytes")), (Note, (54 * GIB) as f64));
-    // Title, evidence and text are of one number: what was used since the process began.
+    // Title, evidence and text use the same number: the peak since the process started.
     assert_eq!(
         (evidence(&found, "used_percent"), found.title.as_str()),
         (10.0, "The process uses 10.0 % of the memory that it reserves")
@@ -176,7 +177,7 @@ fn preallocated_memory() {
     assert_eq!(says(compiled("train"), "preallocated_memory"), Verdict::Irrelevant, "no GPU");
 }
 
-/// A device memory profile with an array of so many bytes from each line of a program.
+/// Returns a device memory profile with one array of each size, each allocated on its own line of a program.
 fn heap(lines: &[i64]) -> Vec<u8> {
     let texts = ["", "space", "bytes", "step", "/home/me/train.py"];
     let start = message().message(1, message().int(1, 1).int(2, 1)).message(1, message().int(1, 1).int(2, 2));

@@ -1,4 +1,4 @@
-//! A rule that lacks its input says so.
+//! Rules that lack their input report it.
 
 use crossprof::WarningCode;
 use crossprof::insight::{Verdict, examine};
@@ -23,7 +23,7 @@ fn an_empty_trace_is_not_fine() {
 }
 
 #[test]
-fn one_launch_tells_nothing_of_idle_time() {
+fn one_launch_proves_nothing_about_idle_time() {
     let one = || {
         let mut b = TraceBuilder::new();
         kernel(&mut b, "gemm", 1, 5, 100);
@@ -55,7 +55,7 @@ fn compile_time_is_unknown_where_nothing_marks_it() {
 }
 
 #[test]
-fn what_was_not_checked_stands_last_and_says_so() {
+fn unchecked_rules_come_last_with_a_reason() {
     let run = Run { trace: gpu_steps(12, |b, at| kernel(b, "gemm", at + 1, at + 5, 400)), ..Run::default() };
     let findings = examine(&run, &Settings::default()).profile.findings;
     let lacking = |it: &crossprof::report::Finding| it.severity == FindingSeverity::NotChecked;
@@ -68,7 +68,7 @@ fn what_was_not_checked_stands_last_and_says_so() {
     }
 }
 
-/// Two chips reduce together in steps of 1000 us; chip 1's events end in the middle, as where a file was cut.
+/// Two chips reduce together in steps of 1000 us. Chip 1's events end halfway, as in a truncated file.
 fn two_chips(steps_of_second: i64, code: Option<WarningCode>) -> Trace {
     let mut b = TraceBuilder::new();
     for (chip, steps, work) in [(0, 12, 900), (1, steps_of_second, 600)] {
@@ -88,10 +88,10 @@ fn two_chips(steps_of_second: i64, code: Option<WarningCode>) -> Trace {
 }
 
 #[test]
-fn a_cut_capture_is_not_judged_by_what_it_lacks() {
-    // Whole, it is so: the second chip has less to do.
+fn a_truncated_capture_is_not_judged_by_missing_events() {
+    // In a complete file the finding is correct, because the second chip has less work.
     assert!(matches!(says(two_chips(12, None), "straggler_device"), Verdict::Fires(_)));
-    // Ops that a whole file lacks are not the chip's either.
+    // Ops that are missing in a complete file do not count for the chip either.
     lacks(two_chips(5, None), "straggler_device", "did not record all device ops");
     for (code, word) in [(WarningCode::JsonTruncated, "earliest part"), (WarningCode::JsonCutOff, "events are missing")]
     {
@@ -101,10 +101,10 @@ fn a_cut_capture_is_not_judged_by_what_it_lacks() {
     }
     for id in ["low_device_utilization", "tensor_core_idle", "idle_gaps", "step_time_variation"] {
         lacks(two_chips(8, Some(WarningCode::GzipTruncated)), id, "events are missing");
-        // Everything up to a moment is there, and so are the steps up to it.
+        // Everything before the cut is there, including the steps.
         assert!(!matches!(says(two_chips(8, Some(WarningCode::JsonTruncated)), id), Verdict::NotChecked(_)), "{id}");
     }
-    // What is there counts: collectives are still seen.
+    // The existing events count: collectives are still found.
     assert!(!matches!(says(two_chips(5, Some(WarningCode::JsonCutOff)), "dominant_op"), Verdict::NotChecked(_)));
 }
 
@@ -117,10 +117,10 @@ fn a_chip_that_was_cut_off_has_no_part_in_the_steps_after_it() {
         let imbalance = profile.multi_device.as_ref().and_then(|it| it.busy_imbalance_percent);
         (busy.unwrap(), imbalance.unwrap())
     };
-    // Each chip is busy for 950 of 1000 us wherever its ops are in the file; over the 4950 us that both have, equally.
+    // Each chip is busy for 950 of 1000 us while its ops are in the file. Over their common 4950 us, both are equally busy.
     let (busy, imbalance) = numbers(Some(WarningCode::JsonCutOff));
     assert!((busy - 95.0).abs() < 1e-9 && imbalance.abs() < 1e-9, "{busy} {imbalance}");
-    // In a file that is whole, seven runs of the second chip have lost their ops: they count with the run's 990 us.
+    // In a complete file, seven runs of the second chip lack their ops. Each of these runs counts as 990 us.
     let (busy, imbalance) = numbers(None);
     assert!(busy > 95.0 && imbalance < 2.0, "{busy} {imbalance}");
 }

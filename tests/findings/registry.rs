@@ -1,4 +1,4 @@
-//! Rules, their files and their headings.
+//! Rules, their source files, and their headings in the documentation.
 
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Runs for the tests: real ones, and such as the trace builder makes.
+//! Runs for the tests: real runs, and synthetic runs from the trace builder.
 
 use crossprof::UnifiedProfile;
 use crossprof::insight::{Verdict, examine, verdict};
@@ -7,20 +7,20 @@ use crossprof::report::{Finding, FindingSeverity};
 use crossprof::trace::Trace;
 use crossprof::trace::TraceBuilder;
 
-/// The findings that fired, as `severity id`, in order.
+/// Returns the findings that fired, as `severity id`, in order.
 pub fn fired(profile: &UnifiedProfile) -> Vec<String> {
     let checked = profile.findings.iter().filter(|finding| finding.severity != FindingSeverity::NotChecked);
     checked.map(|finding| format!("{} {}", finding.severity.label(), finding.id)).collect()
 }
 
-/// What the rule `id` says of a made-up trace.
+/// Returns the verdict of the rule `id` on a synthetic trace.
 pub fn says(trace: Trace, id: &str) -> Verdict {
     let run = Run { trace, ..Run::default() };
     let examined = examine(&run, &Settings::default());
     verdict(&examined.context(&run), id).unwrap()
 }
 
-/// The finding of a made-up trace; fails where the rule does not fire.
+/// Returns the finding on a synthetic trace. Fails if the rule does not fire.
 pub fn finding(trace: Trace, id: &str) -> Finding {
     match says(trace, id) {
         Verdict::Fires(finding) => *finding,
@@ -28,7 +28,7 @@ pub fn finding(trace: Trace, id: &str) -> Finding {
     }
 }
 
-/// A GPU with a step annotation every 1000 us; `each` adds what happens in one, given its start.
+/// Builds a GPU trace with a step annotation every 1000 us. `each` adds the events of one step, given its start.
 pub fn gpu_steps(steps: i64, mut each: impl FnMut(&mut TraceBuilder, i64)) -> Trace {
     let mut b = TraceBuilder::new();
     let python = b.line("/host:CPU", "python");
@@ -39,12 +39,12 @@ pub fn gpu_steps(steps: i64, mut each: impl FnMut(&mut TraceBuilder, i64)) -> Tr
     b.build()
 }
 
-/// A kernel that the host launches at `launch`, on the stream for computation.
+/// Adds a kernel on the compute stream that the host launches at `launch`.
 pub fn kernel(b: &mut TraceBuilder, name: &str, launch: i64, start: i64, duration: i64) {
     op(b, ("/device:GPU:0", "Stream #7(Compute)"), name, launch, start, duration);
 }
 
-/// The same on any line.
+/// Adds an op on any line, launched at `launch`.
 pub fn op(b: &mut TraceBuilder, (plane, line): (&str, &str), name: &str, launch: i64, start: i64, duration: i64) {
     let host = b.line("/host:CPU", "launcher");
     let device = b.line(plane, line);
@@ -53,7 +53,7 @@ pub fn op(b: &mut TraceBuilder, (plane, line): (&str, &str), name: &str, launch:
     b.event(device, name, start, duration).correlation(id);
 }
 
-/// A TPU that runs a module every 1000 us; `each` adds the ops of one, given its start.
+/// Builds a TPU trace with a module run every 1000 us. `each` adds the ops of one run, given its start.
 pub fn tpu_steps(steps: i64, mut each: impl FnMut(&mut TraceBuilder, i64)) -> Trace {
     let mut b = TraceBuilder::new();
     let modules = b.line("/device:TPU:0", "XLA Modules");
@@ -64,19 +64,20 @@ pub fn tpu_steps(steps: i64, mut each: impl FnMut(&mut TraceBuilder, i64)) -> Tr
     b.build()
 }
 
-/// An op of a TPU with its category.
+/// Adds a TPU op with its category.
 pub fn tpu_op(b: &mut TraceBuilder, category: &str, start: i64, duration: i64) {
     let line = b.line("/device:TPU:0", "XLA Ops");
     let name = format!("{}.1", category.replace(' ', "_"));
     b.event(line, &name, start, duration).hlo_category(category).hlo_module("jit_f");
 }
 
-/// Silent on a trace below the limit.
+/// Requires that the rule does not fire, because the trace is below the limit.
 pub fn fine(trace: Trace, id: &str) {
     assert_eq!(says(trace, id), Verdict::Fine, "{id}");
 }
 
-/// 12 steps of 1000 us in which one kernel runs for `busy` and the next is launched when the next step begins.
+/// Builds 12 steps of 1000 us in which one kernel runs for `busy` and the next one is launched at the start of the next
+/// step.
 pub fn host_bound(busy: i64) -> Trace {
     gpu_steps(12, |b, at| kernel(b, "gemm", at + 1, at + 5, busy))
 }

@@ -1,4 +1,4 @@
-//! Each rule about waiting and about the capture on a made-up trace just beyond its limit, and on its neighbour just below.
+//! Each rule about waiting and about the capture, on a synthetic trace just above its limit and on one just below.
 
 use crossprof::insight::{Verdict, examine, verdict};
 use crossprof::metrics::Run;
@@ -24,9 +24,9 @@ fn low_device_utilization() {
     fine(host_bound(800), "low_device_utilization");
 }
 
-/// Nothing says when the ops were launched, so the cause of the idle time is not known; where the host is meanwhile is.
+/// Launch times are absent, so the cause of the idle time is unknown. But the host's activity during that time is known.
 #[test]
-fn idle_devices_name_what_the_host_does_meanwhile() {
+fn idle_devices_name_the_hosts_activity() {
     let evaluated = |duration: i64| {
         let trace = gpu_steps(12, |b, at| {
             let device = b.line("/device:GPU:0", "Stream #7(Compute)");
@@ -49,7 +49,7 @@ fn idle_gaps() {
     fine(host_bound(950), "idle_gaps");
 }
 
-/// The same with the input pipeline running while the device waits.
+/// Builds such steps with the input pipeline running while the device waits.
 fn input_bound(busy: i64) -> Trace {
     gpu_steps(12, |b, at| {
         kernel(b, "gemm", at + 1, at + 5, busy);
@@ -96,7 +96,7 @@ fn input_bound_infeed() {
     fine(trace(99), "input_bound");
 }
 
-/// 120 kernels of 50 us, `gap` apart.
+/// Builds `count` kernels of `length` us, `gap` us apart.
 fn small_kernels(count: i64, length: i64, gap: i64) -> Trace {
     let mut b = TraceBuilder::new();
     for index in 0..count {
@@ -124,7 +124,7 @@ fn short_mean_kernel() {
     assert_eq!(says(tpu, "short_mean_kernel"), Verdict::Irrelevant);
 }
 
-/// Steps in which XLA compiles for `compile` while the device waits.
+/// Builds steps in which XLA compiles for `compile` while the device waits.
 fn compiling(busy: i64, compile: i64) -> Trace {
     let mut trace = gpu_steps(12, |b, at| {
         kernel(b, "gemm", at + 1, at + 5, busy);
@@ -150,7 +150,8 @@ fn recompilation() {
     assert_eq!(finding(compiling(900, 50), "recompilation").severity, Warning);
     assert_eq!(finding(compiling(900, 5), "recompilation").severity, Note);
     fine(compiling(900, 0), "recompilation");
-    // By hand: 10 later steps of 1 ms each compile for 5 µs; the last one ends with its kernel, after 0.9 ms and before it compiles.
+    // Computed by hand: 10 later steps of 1 ms compile for 5 µs each. The last step ends with its kernel, after 0.9 ms and
+    // before it compiles.
     let few = finding(compiling(900, 5), "recompilation").message;
     let said =
         "50.0 µs of the 10.9 ms after the first step (0.5 %): 10 compilations, in steps 1, 2, 3, 4, 5 and 5 more.";
@@ -183,7 +184,7 @@ fn compile_time() {
 #[test]
 fn tensor_core_idle() {
     let trace = |busy: i64| tpu_steps(12, move |b, at| tpu_op(b, "loop fusion", at, busy));
-    // Up to 20 % the page calls the device's busy share good.
+    // The page rates a device as good up to 20 % idle.
     assert_eq!(finding(trace(890), "tensor_core_idle").severity, Note);
     assert_eq!(finding(trace(790), "tensor_core_idle").severity, Warning);
     fine(trace(910), "tensor_core_idle");
@@ -191,7 +192,7 @@ fn tensor_core_idle() {
 
 #[test]
 fn barrier_cores() {
-    // The core runs for 500 of 1000 us, and waits for the others in a part of the rest.
+    // The core runs for 500 of 1000 us, and waits for the others during part of the rest.
     let trace = |wait: i64| {
         tpu_steps(12, move |b, at| {
             tpu_op(b, "loop fusion", at, 500);
@@ -293,7 +294,7 @@ fn slowed_by_tracing() {
     };
     assert_eq!((severity(1.1), severity(1.5)), (Note, Warning));
     assert_eq!((says(Some(1.09)), says(Some(0.9))), (Verdict::Fine, Verdict::Fine));
-    // Who captures without the kit misses nothing.
+    // Captures made without the capture kit lack nothing.
     assert_eq!(says(None), Verdict::Irrelevant);
 }
 
@@ -303,7 +304,7 @@ fn no_hlo() {
     let mut with = host_bound(900);
     with.hlo.push(crossprof::trace::HloProto::default());
     fine(with, "no_hlo");
-    // A TPU's ops carry in both formats what other files have in the program alone.
+    // In both formats, TPU ops contain the costs that other files have only in the program.
     let costs = |text: &'static str| {
         let mut trace = tpu_steps(12, move |b, at| {
             let long_name = b.trace_mut().strings.intern(text);
@@ -319,9 +320,9 @@ fn no_hlo() {
     assert_eq!(finding(costs(""), "no_hlo").title, "The file contains no shapes or replica groups");
 }
 
-/// One gap of 20 ms among short ones, on a GPU whose steps are unknown.
+/// One gap of 20 ms among short ones, on a GPU with unknown steps.
 #[test]
-fn a_gap_that_is_most_of_the_idle_time_is_said_by_itself() {
+fn a_gap_that_dominates_the_idle_time_is_reported_separately() {
     let mut b = TraceBuilder::new();
     for at in (0..20_i64).map(|kernel| kernel * 100 + if kernel < 10 { 0 } else { 20_000 }) {
         kernel(&mut b, if at < 1000 { "before" } else { "behind" }, at + 5, at + 10, 60);
@@ -329,18 +330,18 @@ fn a_gap_that_is_most_of_the_idle_time_is_said_by_itself() {
     let run = Run { trace: b.build(), ..Run::default() };
     let profile = examine(&run, &Settings::default()).profile;
     let found = profile.findings.iter().find(|it| it.id == "host_overhead").unwrap();
-    // The capture begins at the first launch, 5 us before the first kernel; the gap is that between kernels 9 and 10.
+    // The capture begins at the first launch, 5 us before the first kernel. The gap is between kernels 9 and 10.
     let words = "One gap of 20.0 ms makes up 96.5 % of the idle time. It begins 965 µs after the start of the capture, between before \
                  and behind.";
     assert!(found.message.contains(words), "{}", found.message);
     assert_eq!(found.view.as_deref(), Some("devices"));
     let number = |name: &str| found.evidence.iter().find(|it| it.name == name).map(|it| it.value);
     assert_eq!((number("longest_gap_start_us"), number("longest_gap_us")), (Some(965.0), Some(20_040.0)));
-    // Where steps are unknown, their page shows nothing.
+    // Without steps, their page is empty.
     assert!(profile.findings.iter().all(|it| it.view.as_deref() != Some("steps")), "{:#?}", profile.findings);
 }
 
-/// What a user of another framework cannot do is no advice.
+/// Advice that users of another framework cannot follow is not given.
 #[test]
 fn advice_fits_the_framework() {
     let input = || {

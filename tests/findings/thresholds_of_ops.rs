@@ -1,4 +1,4 @@
-//! The same for the rules about ops, communication and devices.
+//! Each rule about ops, communication and devices, on synthetic traces just above and just below its limit.
 
 use crossprof::insight::Verdict;
 use crossprof::report::FindingSeverity::{Critical, Note, Warning};
@@ -31,7 +31,7 @@ fn async_copies_of_host_memory_are_named() {
     assert!(finding(trace, "async_copy_wait").message.contains("host memory"));
 }
 
-/// 500 of 1,000 us a step wait for a copy of 1 GiB, and computation takes `compute` of the rest.
+/// A copy of 1 GiB is waited for during 500 of 1,000 us per step, and computation takes `compute` of the rest.
 #[test]
 fn copies_that_no_computation_can_hide_must_move_less() {
     let trace = |compute: i64| {
@@ -77,12 +77,12 @@ fn large_memory_transfers() {
     fine(trace(95), "large_memory_transfers");
 }
 
-/// Steps of training with a kernel `name` that nothing hides for `exposed`.
+/// Builds training steps with a kernel `name` that is exposed for `exposed`.
 fn communicating(name: &'static str, exposed: i64) -> Trace {
     communicating_beside("gemm_bwd", name, exposed)
 }
 
-/// Such steps with another kernel that computes.
+/// Builds such steps with another compute kernel.
 fn communicating_beside(compute: &'static str, name: &'static str, exposed: i64) -> Trace {
     gpu_steps(12, move |b, at| {
         kernel(b, compute, at + 1, at + 5, 900 - exposed);
@@ -97,9 +97,9 @@ fn gradient_synchronization() {
     assert_eq!(finding(communicating(reduce, 110), "gradient_synchronization").severity, Warning);
     fine(communicating(reduce, 95), "gradient_synchronization");
     fine(communicating("ncclDevKernel_AllGather_RING_LL(ncclDevComm*)", 310), "gradient_synchronization");
-    // Nothing says that it trains.
+    // Nothing shows that this is training.
     assert_eq!(says(communicating_beside("gemm", reduce, 310), "gradient_synchronization"), Verdict::Irrelevant);
-    // The paths of a program without a backward pass say that it sums no gradients.
+    // The paths of a program without a backward pass show that it sums no gradients.
     let with_path = |path: &'static str| {
         tpu_steps(12, move |b, at| {
             let path = b.trace_mut().strings.intern(path);
@@ -135,7 +135,7 @@ fn collective_bound() {
     fine(communicating(gather, 290), "collective_bound");
 }
 
-/// TPU steps of three kinds of ops: the first takes `length`, the others the rest.
+/// Builds TPU steps with three kinds of ops: the first takes `length`, the others take the rest.
 fn three_ops(category: &'static str, length: i64) -> Trace {
     tpu_steps(12, move |b, at| {
         tpu_op(b, category, at, length);
@@ -163,7 +163,7 @@ fn unfused_data_formatting() {
 fn data_shuffle() {
     assert_eq!(finding(three_ops("slice", 300), "data_shuffle").severity, Warning);
     fine(three_ops("slice", 299), "data_shuffle");
-    // What computes positions is named for what it is.
+    // Ops that compute positions have their own rule.
     fine(three_ops("gather", 300), "data_shuffle");
     fine(three_ops("sort", 300), "data_shuffle");
 }
@@ -201,8 +201,8 @@ fn while_loop_overhead() {
     fine(trace(49), "while_loop_overhead");
 }
 
-/// TPU steps of 1000 us in which a loop fusion of `time` moves `bytes` and computes `flops`, on a device with 100 GB/s and
-/// 1 TFLOP/s.
+/// Builds TPU steps of 1000 us with a loop fusion of `time` that moves `bytes` and computes `flops`, on a device with 100
+/// GB/s and 1 TFLOP/s.
 fn with_costs(time: i64, bytes: i64, flops: i64) -> Trace {
     let mut b = TraceBuilder::new();
     for step in 0..12 {
@@ -220,16 +220,17 @@ fn with_costs(time: i64, bytes: i64, flops: i64) -> Trace {
 
 #[test]
 fn low_memory_bandwidth() {
-    // In 500 us the memory could move 50 MB.
+    // In 500 us, the memory can move 50 MB.
     assert_eq!(finding(with_costs(500, 19_000_000, 1_000), "low_memory_bandwidth").severity, Warning);
     assert_eq!(finding(with_costs(500, 29_000_000, 1_000), "low_memory_bandwidth").severity, Note);
     fine(with_costs(500, 31_000_000, 1_000), "low_memory_bandwidth");
     fine(with_costs(90, 2_000_000, 1_000), "low_memory_bandwidth");
-    // Above the ridge of 10 FLOP a byte the memory is not what limits it.
+    // Above the ridge point of 10 FLOP per byte, memory is not the limit.
     fine(with_costs(500, 19_000_000, 200_000_000), "low_memory_bandwidth");
 }
 
-/// TPU steps of 1000 us in which a product takes `time` and computes `flops`, on a device with 1 TFLOP/s that is busy for `busy` of them.
+/// Builds TPU steps of 1000 us with a product that takes `time` and computes `flops`, on a device with 1 TFLOP/s that is
+/// busy for `busy` per step.
 fn with_products(time: i64, flops: i64, busy: i64) -> Trace {
     let mut b = TraceBuilder::new();
     for step in 0..12 {
@@ -247,17 +248,17 @@ fn with_products(time: i64, flops: i64, busy: i64) -> Trace {
 
 #[test]
 fn low_flop_rate() {
-    // In 400 us the device could compute 400 MFLOP, of which 35 % are 140.
+    // In 400 us, the device can compute 400 MFLOP. 35 % of that are 140.
     assert_eq!(finding(with_products(400, 139_000_000, 900), "low_flop_rate").severity, Warning);
     fine(with_products(400, 141_000_000, 900), "low_flop_rate");
     fine(with_products(190, 1_000_000, 900), "low_flop_rate");
-    // Starting takes most of so short an op.
+    // An op this short mostly consists of its start-up.
     fine(with_products(9, 1_000, 20), "low_flop_rate");
 }
 
 #[test]
 fn memory_bound_and_compute_bound() {
-    // In 1000 us the device could move 100 MB and compute 1 GFLOP.
+    // In 1000 us, the device can move 100 MB and compute 1 GFLOP.
     assert_eq!(finding(with_costs(900, 71_000_000, 1_000), "memory_bound").severity, Note);
     fine(with_costs(900, 69_000_000, 1_000), "memory_bound");
     fine(with_costs(900, 71_000_000, 510_000_000), "memory_bound");
@@ -281,7 +282,7 @@ fn rematerialization() {
     fine(trace(99), "rematerialization");
 }
 
-/// A GPU of this vendor and compute capability that runs two kernels in turn.
+/// Builds a GPU of this vendor and compute capability that alternates between two kernels.
 fn two_kernels(first: &'static str, length: i64, second: &'static str, capability: (i64, i64)) -> Trace {
     let mut b = TraceBuilder::new();
     let python = b.line("/host:CPU", "python");
@@ -335,7 +336,7 @@ fn low_occupancy() {
     fine(trace(HGEMM, "13", 500), "low_occupancy");
 }
 
-/// TPU steps beside SparseCores that run for `busy` of each.
+/// Builds TPU steps with SparseCores that run for `busy` per step.
 fn with_sparse_cores(busy: i64, wait: i64) -> Trace {
     tpu_steps(12, move |b, at| {
         let line = b.line("/device:TPU:0 SparseCore 0", "Sparse Core Ops");
@@ -375,7 +376,7 @@ fn unused_visible_devices() {
     assert!(!remedy(Framework::TensorFlow).contains("jax") && !remedy(Framework::PyTorch).contains("jax"));
 }
 
-/// Two devices that gather from each other; the second works `more` longer, for which the first waits.
+/// Builds two devices that gather from each other. The second works `more` longer, and the first waits for it.
 fn two_devices(more: i64) -> Trace {
     gpu_steps(12, move |b, at| {
         for (device, work) in [("/device:GPU:0", 500), ("/device:GPU:1", 500 + more)] {
@@ -388,7 +389,7 @@ fn two_devices(more: i64) -> Trace {
 
 #[test]
 fn straggler_device() {
-    // The median of two devices lies between them.
+    // The median of two devices is between them.
     let found = finding(two_devices(220), "straggler_device");
     assert_eq!((found.severity, found.title.as_str()), (Warning, "The other devices wait for /device:GPU:1"));
     assert_eq!(finding(two_devices(110), "straggler_device").severity, Note);
@@ -398,17 +399,17 @@ fn straggler_device() {
 
 #[test]
 fn device_clock_skew() {
-    // Launched in the next step, started `early` before that.
+    // Launched in the next step, but started `early` before the launch.
     let trace = |early: i64| gpu_steps(12, move |b, at| kernel(b, "gemm", at + 1100, at + 1100 - early, 500));
     assert_eq!(finding(trace(1000), "device_clock_skew").severity, Warning);
     assert_eq!(finding(trace(50), "device_clock_skew").severity, Note);
-    // Below that it is said where many launches have no known delay: here all.
+    // Below the limit it is still reported if many launches have no known delay. Here all launches lack one.
     assert_eq!(finding(trace(49), "device_clock_skew").severity, Note);
     fine(trace(0), "device_clock_skew");
     fine(trace(-5), "device_clock_skew");
 }
 
-/// Steps of which every second is `more` longer than the other.
+/// Builds steps of which every second one is `more` longer.
 fn uneven(steps: i64, more: i64) -> Trace {
     let mut b = TraceBuilder::new();
     let python = b.line("/host:CPU", "python");

@@ -1,11 +1,11 @@
-//! Writes Chrome traces as JAX does: one line, args as strings, times in microseconds, an empty event at the end.
+//! Writes Chrome traces like JAX: one line, args as strings, times in microseconds, and an empty event at the end.
 
 use std::fmt::Write;
 
-/// A trace under construction. Times are picoseconds.
+/// A trace under construction. Times are in picoseconds.
 pub struct ChromeTrace {
     text: String,
-    /// Of the numbers that make durations look measured; fixed, so that the same trace is written every time.
+    /// State of the generator that makes durations look measured. Fixed, so that every run writes the same trace.
     random: u64,
 }
 
@@ -43,7 +43,7 @@ impl ChromeTrace {
         self.text.push_str("},");
     }
 
-    /// `mean` with a spread of `percent` to both sides, in whole nanoseconds.
+    /// Returns `mean` with a spread of `percent` to both sides, in whole nanoseconds.
     pub fn jitter(&mut self, mean_ps: u64, percent: u64) -> u64 {
         self.random ^= self.random << 13;
         self.random ^= self.random >> 7;
@@ -59,7 +59,7 @@ impl ChromeTrace {
     }
 }
 
-/// Exact, without trailing zeros: `1234.5`.
+/// Formats microseconds exactly, without trailing zeros: `1234.5`.
 fn microseconds(ps: u64) -> String {
     let text = format!("{}.{:06}", ps / 1_000_000, ps % 1_000_000);
     text.trim_end_matches('0').trim_end_matches('.').to_owned()

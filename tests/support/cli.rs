@@ -1,24 +1,24 @@
-//! Running the command-line tool.
+//! Runs the command line.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// Runs the tool in `folder`.
+/// Runs crossprof in `folder`.
 pub fn crossprof(folder: &Path, arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_crossprof")).args(arguments).current_dir(folder).output().expect("the tool starts")
 }
 
-/// What it printed.
+/// Returns its standard output.
 pub fn stdout(output: &Output) -> String {
     String::from_utf8(output.stdout.clone()).expect("the result is UTF-8")
 }
 
-/// What it complained of.
+/// Returns its standard error.
 pub fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
-/// An empty folder for one test of a group.
+/// Creates an empty folder for one test of a group.
 pub fn scratch(group: &str, name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(group).join(name);
     let _ = std::fs::remove_dir_all(&folder);

@@ -1,5 +1,5 @@
-//! A training run on 2 GPUs, made up: 10 steps of kernels on a compute stream, gradients reduced on a second stream
-//! beside the backward pass, batches copied in on a third.
+//! A synthetic training run on 2 GPUs: 10 steps of kernels on a compute stream. Gradients are reduced on a second stream
+//! during the backward pass, and batches are copied in on a third.
 //!
 //! ```text
 //! host       launch launch launch ...
@@ -15,14 +15,14 @@ pub const STEPS: u64 = 10;
 const LAYERS: usize = 4;
 const US: u64 = 1_000_000;
 
-/// Every batch is this large.
+/// Size of every batch.
 pub const BATCH_BYTES: u64 = 16_777_216;
 
-/// What is true of the trace, by construction. Times are picoseconds.
+/// Known truths about the trace. Times are in picoseconds.
 #[derive(Default)]
 pub struct Truth {
     pub ops: u64,
-    /// Union of the streams, by device.
+    /// Busy time of the union of the streams, by device.
     pub busy: [u64; DEVICES],
     pub step_starts: Vec<u64>,
     pub h2d: u64,
@@ -43,7 +43,7 @@ const D2H: (u32, &str) = (15, "Stream #15(MemcpyD2H)");
 const NCCL: (u32, &str) = (22, "Stream #22(Compute)");
 
 impl Writer {
-    /// Launches `name` on `stream` from the host at `launch`; it runs from `start` for `length`. Returns its end.
+    /// Launches `name` on `stream` from the host at `launch`. It runs from `start` for `length`. Returns its end.
     fn launch(
         &mut self,
         device: usize,
@@ -72,7 +72,7 @@ impl Writer {
     }
 }
 
-/// The trace as text, and what is true of it.
+/// Returns the trace as text, and its truths.
 pub fn trace() -> (String, Truth) {
     let mut w = Writer {
         json: ChromeTrace::new(),

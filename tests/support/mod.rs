@@ -1,4 +1,4 @@
-//! What the integration tests share: finding profiles, loading them, and writing traces of known content.
+//! Shared code of the integration tests: finds profiles, loads them, and writes traces with known content.
 
 pub mod chrome;
 pub mod cli;
@@ -15,7 +15,7 @@ use crossprof::input::XPlaneDecoder;
 use crossprof::trace::Trace;
 use crossprof::{FileResult, Session, Settings, UnifiedProfile};
 
-/// A session that has read one file.
+/// Returns a session that has read one file.
 pub fn open(path: &str, bytes: &[u8]) -> Session {
     let mut session = Session::new();
     let file = session.begin(path, Some(bytes.len() as u64));
@@ -25,7 +25,7 @@ pub fn open(path: &str, bytes: &[u8]) -> Session {
     session
 }
 
-/// One file pushed in chunks of `chunk` bytes: what it gave, and its runs' reports.
+/// Pushes one file in chunks of `chunk` bytes. Returns its result, and the reports of its runs.
 pub fn load_chunked(path: &str, bytes: &[u8], chunk: usize) -> (FileResult, Vec<UnifiedProfile>) {
     let mut session = Session::new();
     let file = session.begin(path, Some(bytes.len() as u64));
@@ -36,7 +36,7 @@ pub fn load_chunked(path: &str, bytes: &[u8], chunk: usize) -> (FileResult, Vec<
     (result, reports(&mut session))
 }
 
-/// One file pushed at once, and its runs' reports under these settings.
+/// Pushes one file at once. Returns its result, and the reports of its runs under these settings.
 pub fn load_with(path: &str, bytes: &[u8], settings: &Settings) -> (FileResult, Vec<UnifiedProfile>) {
     let mut session = Session::new();
     let file = session.begin(path, Some(bytes.len() as u64));
@@ -45,17 +45,17 @@ pub fn load_with(path: &str, bytes: &[u8], settings: &Settings) -> (FileResult, 
     (result, session.runs().iter().filter_map(|run| session.report(run.index, settings)).collect())
 }
 
-/// One file pushed at once.
+/// Pushes one file at once.
 pub fn load(path: &str, bytes: &[u8]) -> (FileResult, Vec<UnifiedProfile>) {
     load_chunked(path, bytes, usize::MAX)
 }
 
-/// The reports of all runs, without settings.
+/// Returns the reports of all runs, with default settings.
 pub fn reports(session: &mut Session) -> Vec<UnifiedProfile> {
     session.runs().iter().filter_map(|run| session.report(run.index, &Settings::default())).collect()
 }
 
-/// The events of a profile: of an xplane, or of a trace JSON. Either may be packed.
+/// Returns the events of an xplane file or a trace JSON, compressed or not.
 pub fn decode(path: &Path) -> Trace {
     let name = path.to_string_lossy();
     let stored = std::fs::read(path).expect("a readable sample");
@@ -68,14 +68,14 @@ pub fn decode(path: &Path) -> Trace {
     decoder.finish().expect("an xplane")
 }
 
-/// The events of a trace JSON.
+/// Returns the events of a trace JSON.
 pub fn decode_json(text: &[u8]) -> Trace {
     let mut decoder = ChromeJsonDecoder::new("a.trace.json");
     decoder.push(text).expect("a trace JSON");
     decoder.finish().expect("a trace JSON")
 }
 
-/// Bytes as a gzip stream.
+/// Compresses bytes to a gzip stream.
 pub fn gzip(bytes: &[u8]) -> Vec<u8> {
     use std::io::Write;
     let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::new(9));
@@ -83,7 +83,7 @@ pub fn gzip(bytes: &[u8]) -> Vec<u8> {
     encoder.finish().expect("writing to memory")
 }
 
-/// The content of a gzip stream.
+/// Returns the content of a gzip stream.
 pub fn gunzip(bytes: &[u8]) -> Vec<u8> {
     use std::io::Read;
     let mut plain = Vec::new();

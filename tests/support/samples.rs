@@ -1,14 +1,14 @@
-//! Where profiles to test with are: the project's own, and real ones that need not be there.
+//! Paths of profiles for tests: the project's own, and optional real ones.
 
 use std::path::{Path, PathBuf};
 
-/// The repository's root.
+/// Returns the repository's root.
 pub fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// The folder of real profiles: `$CROSSPROF_TRACES`, or beside the repository. A test that asks for it is marked
-/// `#[ignore = "reads real profiles"]`: it runs where somebody says that they are there, and then fails without them.
+/// Returns the folder of real profiles: `$CROSSPROF_TRACES`, or next to the repository. Tests that use it are marked
+/// `#[ignore = "reads real profiles"]`. They run only if requested, and then fail without the profiles.
 pub fn traces() -> PathBuf {
     let is_asked_for = std::env::args().any(|word| word == "--ignored" || word == "--include-ignored");
     assert!(is_asked_for, "a test of real profiles needs #[ignore = \"reads real profiles\"]");
@@ -17,7 +17,7 @@ pub fn traces() -> PathBuf {
     folder
 }
 
-/// The real profile at `path` below their folder. Profilers name files after hosts: `*` stands for that name, as in
+/// Returns the real profile at `path` below their folder. Profilers name files after hosts: `*` stands for that name, as in
 /// `mi300x-8gpu-conv/*.xplane.pb`.
 pub fn real(path: &str) -> PathBuf {
     let Some((folder, suffix)) = path.split_once("/*") else {
@@ -30,19 +30,19 @@ pub fn real(path: &str) -> PathBuf {
     file.clone()
 }
 
-/// The input at `path` below the folder of cases, which is beside that of the real profiles.
+/// Returns the input at `path` below the folder of cases, which is next to that of the real profiles.
 pub fn case(path: &str) -> PathBuf {
     let file = traces().join("../cases").join(path);
     assert!(file.is_file(), "there is no {}", file.display());
     file
 }
 
-/// The content of such a file.
+/// Returns the content of a real profile.
 pub fn real_bytes(path: &str) -> Vec<u8> {
     std::fs::read(real(path)).expect("a readable sample")
 }
 
-/// All files below `folder` whose names end with one of `suffixes`, sorted.
+/// Returns all files below `folder` whose names end with one of `suffixes`, sorted.
 pub fn files(folder: &Path, suffixes: &[&str]) -> Vec<PathBuf> {
     let mut found = Vec::new();
     let Ok(entries) = std::fs::read_dir(folder) else { return found };
@@ -58,7 +58,7 @@ pub fn files(folder: &Path, suffixes: &[&str]) -> Vec<PathBuf> {
     found
 }
 
-/// The project's own profiles: fixtures of the tests and examples of the page.
+/// Returns the project's own profiles: fixtures of the tests, and examples of the page.
 pub fn own() -> Vec<PathBuf> {
     let suffixes = [".xplane.pb", ".xplane.pb.gz", ".trace.json.gz"];
     let mut found = files(&root().join("tests/data"), &suffixes);

@@ -1,4 +1,4 @@
-//! Seven steps of 1000 us on one GPU, made up, in which nothing overlaps:
+//! Seven synthetic steps of 1000 us on one GPU, in which nothing overlaps:
 //!
 //! ```text
 //! us        0    10                 71        100                    525     900 1000
@@ -7,12 +7,12 @@
 //!                                              3 kernels    h2d d2h d2d nccl h2d, 5 us apart
 //! ```
 //!
-//! All but the last copy say that they move 1 MiB.
+//! All copies except the last one have a size of 1 MiB.
 
 use super::chrome::ChromeTrace;
 
 const US: u64 = 1_000_000;
-/// What each step does, in this order: name, length in microseconds.
+/// The ops of each step, in order: name, length in microseconds.
 const OPS: [(&str, u64); 8] = [
     ("gemm_f32", 100),
     ("gemm_fp16_x", 80),
@@ -24,7 +24,7 @@ const OPS: [(&str, u64); 8] = [
     ("MEMCPYHtoD", 10),
 ];
 
-/// The trace as JSON.
+/// Returns the trace as JSON.
 pub fn trace() -> String {
     let mut json = ChromeTrace::new();
     let (stream, python) = ((1, 7), (701, 1));

@@ -1,5 +1,5 @@
-//! A training run on 4 TPU chips, made up: 8 steps. Two steps compile (the second again, because its inputs' layout
-//! changed, as it often does), and every fourth waits for its batch.
+//! A synthetic training run on 4 TPU chips: 8 steps. Two steps compile (the second one again because the layout of its
+//! inputs changed, as often happens), and every fourth step waits for its batch.
 //!
 //! ```text
 //! host   |train 0 ..compile..|train 1 ..compile..|train 2|train 3 (input stall)|train 4| ...
@@ -17,7 +17,7 @@ const LAYERS: usize = 6;
 const MS: u64 = 1_000_000_000;
 const US: u64 = 1_000_000;
 
-/// What is true of the trace, by construction. Times are picoseconds.
+/// Known truths about the trace. Times are in picoseconds.
 #[derive(Default)]
 pub struct Truth {
     pub ops: u64,
@@ -101,7 +101,7 @@ fn model() -> Vec<Op> {
     ops
 }
 
-/// The trace as text, and what is true of it.
+/// Returns the trace as text, and its truths.
 pub fn trace() -> (String, Truth) {
     let mut json = ChromeTrace::new();
     let mut truth = Truth::default();
@@ -143,7 +143,7 @@ pub fn trace() -> (String, Truth) {
             let mut ends = [0; DEVICES];
             let lengths: Vec<u64> = (0..DEVICES)
                 .map(|device| {
-                    // The last chip is a little slower than the others.
+                    // The last chip is slightly slower than the others.
                     let mean = op.mean_us * US * if device == 3 { 104 } else { 100 } / 100;
                     json.jitter(mean, 2)
                 })
@@ -169,7 +169,7 @@ pub fn trace() -> (String, Truth) {
                 *truth.by_category.entry(op.category.to_owned()).or_default() += length;
                 first[device].get_or_insert(clock[device]);
                 truth.span[device] = ends[device] - first[device].unwrap_or(0);
-                // The sequencer issues the next op a moment later.
+                // The sequencer issues the next op slightly later.
                 clock[device] = ends[device] + 400_000;
             }
         }

@@ -1,9 +1,9 @@
-//! Debian's packages, where a program is missing and this is Debian (or of its family).
+//! Installs missing programs from Debian's packages, on Debian and its derivatives.
 
 use crate::{Result, process};
 use std::process::Command;
 
-/// Installs packages. `need` names what they are for, in a message on a machine without apt-get.
+/// Installs packages. `need` states what they are needed for, in the message for machines without apt-get.
 pub fn install(need: &str, packages: &[&str]) -> Result {
     let list = packages.join(" ");
     if process::which("apt-get").is_none() {
@@ -27,15 +27,15 @@ pub fn install(need: &str, packages: &[&str]) -> Result {
     let mut words = vec!["install", "-y", "-q", "--no-install-recommends"];
     words.extend(packages);
     eprintln!("{need} is missing: installing {list}.");
-    // The lists of an image are old or absent; a server that is out of reach is no reason to stop
-    // while the packages themselves may still be found.
+    // The package lists of an image are old or absent. If the server is unreachable, the packages themselves may still be
+    // available, so continue.
     if let Err(message) = apt(&["update", "-q"]) {
         eprintln!("{message}");
     }
     apt(&words)
 }
 
-/// Whether this process may install packages without sudo.
+/// Returns true if this process may install packages without sudo.
 pub fn is_root() -> bool {
     process::output(Command::new("id").arg("-u")).is_ok_and(|id| id == "0")
 }

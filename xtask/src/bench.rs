@@ -1,7 +1,7 @@
-//! `cargo xtask bench`: how long a load takes and how much memory, side by side in one run.
+//! `cargo xtask bench`: measures time and memory of a load, together with the alternatives in one run.
 //!
-//! The measure is `gzip -dc FILE > /dev/null` on the same machine in the same minute: whoever can
-//! read the file at all has to inflate it.
+//! The yardstick is `gzip -dc FILE > /dev/null` on the same machine within the same minute, because every program that reads
+//! the file must inflate it.
 
 mod generate;
 mod inflate;
@@ -23,21 +23,21 @@ use std::process::Command;
 
 const EVENTS: u64 = 1_000_000;
 const RUNS: u32 = 3;
-/// Part of the files' names: to be raised when the generator writes something else.
+/// Part of the file names. Increase it when the generator's output changes.
 const GENERATOR: u32 = 1;
 
-/// Events of the trace that XProf's own time was measured on.
+/// Events of the trace on which XProf's own time was measured.
 const ANNOTATIONS: u64 = 6_000_000;
-/// Slices of the JSON that the timeline is timed with, beside the runs.
+/// Slices of the JSON file that is used to time the timeline, in addition to the runs.
 const SLICES: u64 = 5_000_000;
-/// Tracks of the timeline that has the most.
+/// Tracks of the timeline with the most tracks.
 const THREADS: u32 = 2_000;
-/// Rows of the table that is asked.
+/// Rows of the table that is queried.
 const OPS: u64 = 1_000_000;
 
 /// `cargo xtask bench [--events N] [--native] [--xprof PYTHON]`
 ///
-/// `--xprof` names a Python that can import XProf, which then makes its overview of the same file in the same minute.
+/// `--xprof` names a Python with XProf installed. XProf then builds its overview of the same file in the same minute.
 pub fn command(words: &[String]) -> Result {
     let (mut events, mut native_only, mut xprof) = (EVENTS, false, None);
     let mut rest = words.iter().map(String::as_str);
@@ -49,7 +49,7 @@ pub fn command(words: &[String]) -> Result {
             }
             "--native" => native_only = true,
             "--xprof" => xprof = Some(rest.next().ok_or("`--xprof` needs a Python.")?),
-            _ => return Err(format!("`bench` does not know {word:?}.")),
+            _ => return Err(format!("`bench` has no option {word:?}.")),
         }
     }
     let traces = traces(events)?;
@@ -69,7 +69,7 @@ pub fn command(words: &[String]) -> Result {
     if native_only { Ok(()) } else { in_tab(&traces, &annotations, &ops) }
 }
 
-/// The overview of a large xplane, by this tool and by XProf.
+/// Measures the overview of a large xplane file in crossprof and in XProf.
 fn against_xprof(file: &Path, python: Option<&str>) -> Result {
     println!("\nOverview of {ANNOTATIONS} annotations, native, best of {RUNS}:");
     let ours = measure::best_of(RUNS, || {
@@ -80,7 +80,7 @@ fn against_xprof(file: &Path, python: Option<&str>) -> Result {
     println!("crossprof {}", cost(ours));
     let Some(python) = python else { return Ok(()) };
     let theirs = measure::best_of(RUNS, || {
-        // XProf leaves its caches beside the file: each run gets a separate folder.
+        // XProf writes its caches next to the file, so each run gets a separate folder.
         let script = "import os, sys, tempfile; from xprof.convert import raw_to_tool_data as x\n\
             with tempfile.TemporaryDirectory() as d:\n \
             p = os.path.join(d, 'host.xplane.pb'); os.symlink(sys.argv[1], p)\n \
@@ -98,7 +98,7 @@ fn cost(cost: Cost) -> String {
     format!("{:>7.3} s {memory:>9}", cost.seconds)
 }
 
-/// A trace as an xplane, written where it is missing.
+/// Returns the path of an xplane trace. Writes the file if it is missing.
 fn xplane(stem: &str, fill: impl FnOnce(&mut xplane::XplaneSink) -> std::io::Result<()>) -> Result<PathBuf> {
     let path = cache::folder("bench")?.join(format!("{stem}-v{GENERATOR}.xplane.pb"));
     if !path.is_file() {
@@ -111,14 +111,14 @@ fn xplane(stem: &str, fill: impl FnOnce(&mut xplane::XplaneSink) -> std::io::Res
     Ok(path)
 }
 
-/// One synthetic run in its two forms.
+/// One synthetic run in both formats.
 struct Trace {
     name: String,
     json: PathBuf,
     xplane: PathBuf,
 }
 
-/// The runs, written where they are missing.
+/// Returns the runs. Writes their files if they are missing.
 fn traces(events: u64) -> Result<Vec<Trace>> {
     let mut traces = Vec::new();
     for (platform, name) in [(Platform::Gpu, "gpu"), (Platform::Tpu, "tpu")] {
@@ -130,7 +130,7 @@ fn traces(events: u64) -> Result<Vec<Trace>> {
     Ok(traces)
 }
 
-/// A run as a packed Chrome trace, written where it is missing.
+/// Returns the path of a run as a compressed Chrome trace. Writes the file if it is missing.
 fn packed_json(platform: Platform, stem: &str, events: u64) -> Result<PathBuf> {
     let path = cache::folder("bench")?.join(format!("{stem}.trace.json.gz"));
     if !path.is_file() {
@@ -143,7 +143,7 @@ fn packed_json(platform: Platform, stem: &str, events: u64) -> Result<PathBuf> {
     Ok(path)
 }
 
-/// Writes a file whole or not at all.
+/// Writes a file completely or not at all.
 fn create(path: &Path, write: impl FnOnce(BufWriter<File>) -> std::io::Result<()>) -> Result {
     eprintln!("Writing {}.", path.display());
     let part = path.with_extension("part");
@@ -153,7 +153,7 @@ fn create(path: &Path, write: impl FnOnce(BufWriter<File>) -> std::io::Result<()
         .map_err(|error| format!("{} cannot be written: {error}", path.display()))
 }
 
-/// Times the command-line tool against gzip.
+/// Compares the command line's time with gzip's.
 fn native(traces: &[Trace]) -> Result {
     let tool = cache::target().join("release/crossprof");
     let analyze = |file: &Path| {
@@ -183,7 +183,7 @@ fn row(trace: &str, program: &str, cost: Cost, gzip: Cost) {
     println!("{trace:<22} {program:<26} {} {:>9.2} of gzip", self::cost(cost), cost.seconds / gzip.seconds);
 }
 
-/// Times the page in a browser tab: from drop to overview, its answers to questions to a large table, and its timeline.
+/// Times the page in a browser tab: from drop to overview, queries of a large table, and the timeline.
 fn in_tab(traces: &[Trace], annotations: &Path, ops: &Path) -> Result {
     let script = cache::repository().join("tests/end2end/bench.mjs");
     if !script.is_file() {

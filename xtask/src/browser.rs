@@ -5,27 +5,28 @@ use std::path::PathBuf;
 
 const BROWSERS: [&str; 5] = ["chromium", "google-chrome", "google-chrome-stable", "chromium-browser", "chrome"];
 
-/// The browser: $CHROME, else the one on PATH, else Debian's, which is then installed.
+/// Returns the browser: $CHROME, or the one on PATH, or Debian's, which is installed if needed.
 pub fn chromium() -> Result<PathBuf> {
     find("CHROME", &BROWSERS, "A Chromium browser", "chromium")
 }
 
-/// The browser's driver: $CHROMEDRIVER, else the one on PATH, else Debian's, which is then installed.
+/// Returns the browser's driver: $CHROMEDRIVER, or the one on PATH, or Debian's, which is installed if needed.
 pub fn driver() -> Result<PathBuf> {
     find("CHROMEDRIVER", &["chromedriver"], "ChromeDriver", "chromium-driver")
 }
 
-/// Firefox: $FIREFOX, else the one on PATH, else Debian's, which is then installed.
+/// Returns Firefox: $FIREFOX, or the one on PATH, or Debian's, which is installed if needed.
 pub fn firefox() -> Result<PathBuf> {
     find("FIREFOX", &["firefox-esr", "firefox"], "Firefox", "firefox-esr")
 }
 
-/// The driver of WebKitGTK, which comes with its browser: $WEBKIT_DRIVER, else the one on PATH, else Debian's, which is then installed.
+/// Returns the driver of WebKitGTK, which includes its browser: $WEBKIT_DRIVER, or the one on PATH, or Debian's, which is
+/// installed if needed.
 pub fn webkit_driver() -> Result<PathBuf> {
     find("WEBKIT_DRIVER", &["WebKitWebDriver"], "WebKit's driver", "webkit2gtk-driver")
 }
 
-/// The screen that nobody sees, which WebKitGTK needs: $XVFB, else the one on PATH, else Debian's, which is then installed.
+/// Returns the virtual screen that WebKitGTK needs: $XVFB, or the one on PATH, or Debian's, which is installed if needed.
 pub fn xvfb() -> Result<PathBuf> {
     find("XVFB", &["Xvfb"], "Xvfb", "xvfb")
 }

@@ -1,8 +1,8 @@
-//! `cargo xtask build`: the page in dist/, ready for any static host.
+//! `cargo xtask build`: builds the page in dist/, ready for any static host.
 //!
-//! `bundle` compiles the programs and lays out the files as Trunk would. For a release, `finish` then gives the functions of
-//! each program an order that gzip packs well. It always moves the page's inline start script into a file (so that its
-//! Content-Security-Policy needs no exception) and gives the service worker the list of its files.
+//! `bundle` compiles the programs and arranges the files like Trunk. For a release, `finish` then reorders the functions of
+//! each program so that gzip compresses them well. It always moves the page's inline start script into a file, so that the
+//! Content-Security-Policy needs no exception, and gives the service worker the list of the files.
 
 mod assets;
 mod bundle;
@@ -22,14 +22,14 @@ pub use bundle::{bindgen, target};
 /// How the page is compiled.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Variant {
-    /// The code that is published: small and fast, built in minutes.
+    /// Published code: small and fast. The build takes minutes.
     Release,
-    /// The code for work on the page: built quickly, several times slower.
+    /// Code for development: builds quickly, but runs several times slower.
     Quick,
 }
 
 impl Variant {
-    /// Cargo profile of a program.
+    /// Returns the cargo profile of a program.
     fn profile_of(self, program: &assets::Program) -> &str {
         match self {
             Variant::Release => program.profile.as_deref().unwrap_or("page"),
@@ -37,7 +37,7 @@ impl Variant {
         }
     }
 
-    /// Takes `--quick` or `--release` out of the words of a command line.
+    /// Removes `--quick` or `--release` from the words of a command line.
     pub fn take(words: &mut Vec<String>, default: Variant) -> Variant {
         let mut variant = default;
         words.retain(|word| {
@@ -51,7 +51,7 @@ impl Variant {
         variant
     }
 
-    /// Build id of the present sources. A quick build's begins with `quick-`: the page's footer shows it.
+    /// Returns the build id of the current sources. For quick builds it begins with `quick-`. The page's footer shows it.
     fn build_id(self) -> Result<String> {
         match self {
             Variant::Release => sources::build_id("page"),
@@ -79,18 +79,18 @@ pub fn command(words: &[String]) -> Result {
     let mut words = words.to_vec();
     let variant = Variant::take(&mut words, Variant::Release);
     if let Some(word) = words.first() {
-        return Err(format!("`build` does not know {word:?}."));
+        return Err(format!("`build` has no option {word:?}."));
     }
     let dist = page(variant)?;
     size::print(&dist)
 }
 
-/// The folder of the built page.
+/// Returns the folder of the built page.
 pub fn dist() -> PathBuf {
     cache::repository().join("dist")
 }
 
-/// Builds the page, unless dist/ contains it already.
+/// Builds the page, unless dist/ already contains it.
 pub fn page(variant: Variant) -> Result<PathBuf> {
     let dist = dist();
     let id = variant.build_id()?;

@@ -1,15 +1,15 @@
-//! Where tools and built toolchains are kept: outside the checkout, shared by all checkouts.
+//! The cache of tools and built toolchains. It is outside the checkout, and all checkouts share it.
 
 use crate::Result;
 use std::path::{Path, PathBuf};
 
-/// The root of this checkout.
+/// Returns the root of this checkout.
 pub fn repository() -> &'static Path {
-    // xtask lies one level below the root.
+    // xtask is one level below the root.
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap_or(Path::new("."))
 }
 
-/// The cache's folder; it is made when missing.
+/// Returns the folder of the cache, and creates it if it is missing.
 pub fn root() -> Result<PathBuf> {
     let set = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let folder = set("CROSSPROF_CACHE")
@@ -17,18 +17,18 @@ pub fn root() -> Result<PathBuf> {
         .or_else(|| set("HOME").map(|home| home.join(".cache/crossprof")))
         .ok_or("There is no folder for tools: set CROSSPROF_CACHE.")?;
     make(&folder)?;
-    // Tools are also started from other folders.
+    // Made absolute, because tools are also started from other folders.
     folder.canonicalize().map_err(|error| format!("{}: {error}", folder.display()))
 }
 
-/// A folder of the cache; it is made when missing.
+/// Returns a folder of the cache, and creates it if it is missing.
 pub fn folder(name: &str) -> Result<PathBuf> {
     let folder = root()?.join(name);
     make(&folder)?;
     Ok(folder)
 }
 
-/// Cargo's target folder of this checkout.
+/// Returns cargo's target folder of this checkout.
 pub fn target() -> PathBuf {
     match std::env::var_os("CARGO_TARGET_DIR") {
         Some(folder) => repository().join(folder),
@@ -36,7 +36,7 @@ pub fn target() -> PathBuf {
     }
 }
 
-/// Makes a folder and those above it.
+/// Creates a folder and its parents.
 pub fn make(folder: &Path) -> Result {
     std::fs::create_dir_all(folder).map_err(|error| format!("{} cannot be made: {error}", folder.display()))
 }
@@ -51,7 +51,7 @@ pub fn write(path: &Path, bytes: impl AsRef<[u8]>) -> Result {
     std::fs::write(path, bytes).map_err(|error| format!("{} cannot be written: {error}", path.display()))
 }
 
-/// Says that what lies beside this file is whole.
+/// Writes a marker file which shows that its folder is complete.
 pub fn mark(file: &Path) -> Result {
     write(file, "")
 }

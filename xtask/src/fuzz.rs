@@ -1,21 +1,21 @@
-//! `cargo xtask fuzz`: damaged inputs through everything, by the package `fuzzing`, which this program only builds and starts.
+//! `cargo xtask fuzz`: builds and starts the package `fuzzing`, which drives damaged inputs through the whole library.
 
 use crate::{Result, cache, process, toolchain};
 use std::path::Path;
 use std::process::Command;
 
-/// How long `cargo xtask test` fuzzes.
+/// How long `cargo xtask test` fuzzes, in seconds.
 const CHECK_SECONDS: &str = "30";
 
 /// `cargo xtask fuzz [--seconds N] [--seed N] | --replay FILE... | --write-corpus FOLDER`
 pub fn command(words: &[String]) -> Result {
     let mut cargo = Command::new(toolchain::own_cargo());
     cargo.args(["run", "--locked", "--quiet", "--package", "fuzzing"]).current_dir(cache::repository());
-    // The profile of tests: with the checks of arithmetic, and fast enough.
+    // The profile of tests has overflow checks and is fast enough.
     process::run(cargo.args(["--bin", "fuzz", "--profile", "test", "--"]).args(words))
 }
 
-/// A short run, of the same cases every time, by the program in `folder`.
+/// Runs the program in `folder` for a short time, with the same cases each time.
 pub fn check(folder: &Path) -> Result {
     process::run(Command::new(folder.join("fuzz")).args(["--seconds", CHECK_SECONDS]).current_dir(cache::repository()))
 }

@@ -1,7 +1,7 @@
 //! The project's commands: `cargo xtask serve`, `test`, `build`, `bench`, `fuzz`, `notices`, `wheel`.
 //!
-//! Each installs what it needs and is missing. Tools go to a cache outside the checkout, keyed by
-//! version, so the second run installs and builds nothing.
+//! Each command installs the tools that it needs. They go to a cache outside the checkout, keyed by version, so the second
+//! run installs and builds nothing.
 
 mod apt;
 mod bench;
@@ -42,7 +42,7 @@ A quick build takes a third of the time of a release and runs several times slow
     CHROME, CHROMEDRIVER       the browser and its driver (else the ones on PATH)
 ";
 
-/// What every command returns: nothing, or a sentence for the person at the terminal.
+/// Result of every command. The error is a message for the user.
 type Result<T = ()> = std::result::Result<T, String>;
 
 fn main() -> ExitCode {

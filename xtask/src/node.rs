@@ -4,7 +4,7 @@ use crate::{Result, apt, cache, process};
 use std::path::PathBuf;
 use std::process::Command;
 
-/// Node.js, installed where it is missing.
+/// Returns Node.js. Installs it if it is missing.
 pub fn node() -> Result<PathBuf> {
     if let Some(node) = process::which("node") {
         return Ok(node);
@@ -13,7 +13,7 @@ pub fn node() -> Result<PathBuf> {
     process::which("node").ok_or("Node.js was installed and is still not on PATH.".into())
 }
 
-/// The folder of an npm package of this version, installed where it is missing.
+/// Returns the folder of an npm package in this version. Installs it if it is missing.
 pub fn package(name: &str, version: &str) -> Result<PathBuf> {
     node()?;
     let prefix = cache::folder("npm")?.join(format!("{name}-{version}"));
@@ -46,14 +46,14 @@ pub fn package(name: &str, version: &str) -> Result<PathBuf> {
     Ok(folder)
 }
 
-/// The version of a package that tests/end2end/package.json names.
+/// Returns the version of a package in tests/end2end/package.json.
 fn version(package: &str) -> Result<String> {
     let file = cache::read(&cache::repository().join("tests/end2end/package.json"))?;
     let version = file.split_once(&format!("\"{package}\"")).and_then(|(_, rest)| rest.split('"').nth(1));
     version.map(str::to_owned).ok_or_else(|| format!("tests/end2end/package.json names no {package}."))
 }
 
-/// Node.js that finds these packages of tests/end2end/package.json, for the scripts beside it.
+/// Returns a Node.js command that finds these packages of tests/end2end/package.json, for the scripts in that folder.
 pub fn with_packages(names: &[&str]) -> Result<Command> {
     let mut folders = Vec::new();
     for name in names {
@@ -65,7 +65,8 @@ pub fn with_packages(names: &[&str]) -> Result<Command> {
     Ok(command)
 }
 
-/// Node.js with playwright-core, axe-core and the browser in its environment, for the scripts of tests/end2end.
+/// Returns a Node.js command with playwright-core, axe-core and the browser in its environment, for the scripts of
+/// tests/end2end.
 pub fn playwright() -> Result<Command> {
     let mut command = with_packages(&["playwright-core", "axe-core"])?;
     command.env("CHROME", crate::browser::chromium()?);

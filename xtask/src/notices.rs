@@ -1,11 +1,12 @@
-//! `cargo xtask notices`: the licences of what the command line, the page and the Python package contain, as one text that both ship.
+//! `cargo xtask notices`: writes the licences of all packages in the command line, the page and the Python package to one
+//! text, which all three contain.
 //!
 //! ```text
-//! cargo tree -> packages -> licence: the best of those that each offers -> text: from its sources -> one file
+//! cargo tree -> packages -> licence: the best one that each offers -> text: from its sources -> one file
 //! ```
 //!
-//! The file is committed, because the command line is compiled with it; `cargo xtask test` holds it against the packages
-//! of Cargo.lock. A package under a licence that is not in [`licence::ALLOWED`] is an error.
+//! The file is committed, because the command line embeds it. `cargo xtask test` compares it with the packages in
+//! Cargo.lock. A package under a licence that is not in [`licence::ALLOWED`] is an error.
 
 mod licence;
 mod package;
@@ -27,7 +28,7 @@ are built from the packages below, and from the Rust standard library (MIT OR Ap
 the one that it is listed under here. Each text stands below the packages that it belongs to.
 ";
 
-/// Programs that are shipped: their mark, and what asks cargo for their packages.
+/// Published programs: a mark, and the cargo arguments that list their packages.
 const PROGRAMS: [(char, &[&str]); 3] = [
     ('C', &["--package", "crossprof", "--features", "view", "--target", "all"]),
     ('P', &["--package", "www", "--target", toolchain::TARGET]),
@@ -37,7 +38,7 @@ const PROGRAMS: [(char, &[&str]); 3] = [
 /// `cargo xtask notices`: writes the file.
 pub fn command(words: &[String]) -> Result {
     if let Some(word) = words.first() {
-        return Err(format!("`notices` does not know {word:?}."));
+        return Err(format!("`notices` has no option {word:?}."));
     }
     let text = text()?;
     cache::write(&cache::repository().join(FILE), &text)?;
@@ -45,13 +46,13 @@ pub fn command(words: &[String]) -> Result {
     Ok(())
 }
 
-/// Whether the file is what would be written.
+/// Fails if the file is out of date.
 pub fn check() -> Result {
     let kept = cache::read(&cache::repository().join(FILE))?;
     if kept == text()? { Ok(()) } else { Err(format!("{FILE} is not that of Cargo.lock: run `cargo xtask notices`.")) }
 }
 
-/// Licence texts, and the packages of each with the marks of the programs that contain them.
+/// Licence texts, with the packages of each text and the marks of the programs that contain them.
 type Texts = BTreeMap<(&'static str, String), BTreeMap<Package, String>>;
 
 fn text() -> Result<String> {
@@ -86,7 +87,7 @@ fn written(texts: &Texts) -> String {
     out
 }
 
-/// The packages of a program, and what each says of its licence. What only builds it is left out.
+/// Returns the packages of a program, each with its licence expression. Leaves out build dependencies.
 fn packages(of_program: &[&str]) -> Result<Vec<(Package, String)>> {
     let mut tree = Command::new(toolchain::own_cargo());
     tree.args(["tree", "--quiet", "--locked", "--edges", "no-dev,no-build,no-proc-macro", "--prefix", "none"])
@@ -98,7 +99,8 @@ fn packages(of_program: &[&str]) -> Result<Vec<(Package, String)>> {
     if found.is_empty() { Err("cargo tree names no package.".into()) } else { Ok(found) }
 }
 
-/// `serde v1.0.229|MIT OR Apache-2.0 (*)`; `None` for a package of this workspace, whose path follows its version.
+/// Parses `serde v1.0.229|MIT OR Apache-2.0 (*)`. `None` for a package of this workspace, whose version is followed by its
+/// path.
 fn package_of_line(line: &str) -> Option<(Package, String)> {
     let (package, licence) = line.split_once('|')?;
     let (name, version) = package.split_once(" v")?;
@@ -106,7 +108,7 @@ fn package_of_line(line: &str) -> Option<(Package, String)> {
     (!version.contains(' ')).then(|| (package, licence.trim_end_matches(" (*)").to_owned()))
 }
 
-/// The folders into which cargo unpacks the sources of packages.
+/// Returns the folders into which cargo unpacks the sources of packages.
 fn sources() -> Result<Vec<PathBuf>> {
     let set = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let home = set("CARGO_HOME").or_else(|| set("HOME").map(|home| home.join(".cargo")));

@@ -1,11 +1,11 @@
-//! Starting other programs.
+//! Starts other programs.
 
 use crate::Result;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// The program of this name on PATH.
+/// Finds a program with this name on PATH.
 pub fn which(name: &str) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     std::env::split_paths(&path).map(|folder| folder.join(name)).find(|file| is_program(file))
@@ -22,14 +22,14 @@ fn is_program(file: &Path) -> bool {
     file.is_file()
 }
 
-/// PATH with these folders before the others.
+/// Returns PATH with these folders in front.
 pub fn path_with(first: &[PathBuf]) -> Result<std::ffi::OsString> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let folders = first.iter().cloned().chain(std::env::split_paths(&path));
     std::env::join_paths(folders).map_err(|error| format!("PATH cannot be extended: {error}"))
 }
 
-/// Runs a program whose output the person sees; an exit status other than 0 is an error.
+/// Runs a program that prints to the terminal. An exit status other than 0 is an error.
 pub fn run(command: &mut Command) -> Result {
     let name = line(command);
     eprintln!("$ {name}");
@@ -37,7 +37,7 @@ pub fn run(command: &mut Command) -> Result {
     if status.success() { Ok(()) } else { Err(format!("`{name}` failed ({status}).")) }
 }
 
-/// Runs a program and returns what it printed, trimmed.
+/// Runs a program and returns its trimmed standard output.
 pub fn output(command: &mut Command) -> Result<String> {
     let name = line(command);
     let done = command.stdin(Stdio::null()).output().map_err(|error| format!("`{name}` did not start: {error}"))?;
@@ -49,7 +49,7 @@ pub fn output(command: &mut Command) -> Result<String> {
     }
 }
 
-/// Runs a program whose output the person sees only afterwards; what it said on stderr.
+/// Runs a program and returns its standard error. If the program fails, the error contains it.
 pub fn said(command: &mut Command) -> Result<String> {
     let name = line(command);
     eprintln!("$ {name}");
@@ -58,7 +58,7 @@ pub fn said(command: &mut Command) -> Result<String> {
     if done.status.success() { Ok(said) } else { Err(format!("`{name}` failed ({}).\n{said}", done.status)) }
 }
 
-/// Whether a program starts and ends well.
+/// Returns true if a program starts and succeeds.
 pub fn works(command: &mut Command) -> bool {
     command
         .stdin(Stdio::null())
@@ -68,14 +68,14 @@ pub fn works(command: &mut Command) -> bool {
         .is_ok_and(|status| status.success())
 }
 
-/// Waits for a program until the deadline, then ends it. Whether it ended well in time.
+/// Waits for a program until the deadline, then kills it. Returns true if it succeeded in time.
 pub fn wait_until(child: &mut Child, deadline: Instant) -> bool {
     loop {
         match child.try_wait() {
             Ok(Some(status)) => return status.success(),
             Ok(None) if Instant::now() < deadline => std::thread::sleep(Duration::from_millis(50)),
             _ => {
-                // It may have ended by itself between the two lines.
+                // The program may have ended between the two calls.
                 let _ = child.kill();
                 let _ = child.wait();
                 return false;
@@ -84,7 +84,7 @@ pub fn wait_until(child: &mut Child, deadline: Instant) -> bool {
     }
 }
 
-/// A command as a person would type it, without its environment.
+/// Returns a command as a user would type it, without its environment.
 fn line(command: &Command) -> String {
     let mut words = vec![file_name(command.get_program().as_ref())];
     words.extend(command.get_args().map(|word| word.to_string_lossy().into_owned()));

@@ -1,4 +1,4 @@
-//! The Python package: `cargo xtask wheel`, and the check `python`, in separate environments in the cache.
+//! The Python package: `cargo xtask wheel`, and the check `python`. Both use their own virtual environments in the cache.
 
 use crate::build::{self, Variant};
 use crate::{Result, cache, process};
@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const MATURIN: &str = "maturin==1.16.0";
-/// Links against an older glibc than that of this machine.
+/// Links with an older glibc than this machine's.
 const ZIG: &str = "ziglang==0.17.1";
-/// The oldest glibc that wheels run with.
+/// The oldest glibc that the wheels support.
 const MANYLINUX: &str = "manylinux_2_28";
 
-/// The newest JAX, with everything that a user may have beside it.
+/// The newest JAX, with all optional packages that users may have.
 const NEW: &[&str] = &[
     MATURIN,
     "pytest==9.2.0",
@@ -19,18 +19,19 @@ const NEW: &[&str] = &[
     "pandas==3.1.1",
     "pyarrow==26.0.1",
     "mypy==2.4.1",
-    // The examples.
+    // For the examples.
     "flax==0.12.8",
     "optax==0.2.8",
     "grain==0.2.18",
-    // Made for these alone; elsewhere the test of its example is skipped, and says so.
+    // Available only on this platform. On others, the test of the example is skipped and reported.
     "tensorflow-cpu==2.21.0; sys_platform == 'linux' and platform_machine == 'x86_64'",
 ];
-/// JAX of a year before, with nothing beside it.
+/// A JAX version that is one year older, without optional packages.
 const OLD: &[&str] = &["pytest==9.2.0", "jax[cpu]==0.8.1"];
 
-/// `cargo xtask wheel [--page DIR]`: the wheel for this machine in target/wheels, with the page inside: that of the folder, else one that is built.
-/// On Linux it is linked against the symbols of glibc 2.28, so that it runs on Ubuntu 20.04 and RHEL 8.
+/// `cargo xtask wheel [--page DIR]`: builds the wheel for this machine in target/wheels. The wheel contains the page in DIR,
+/// or a page that is built first. On Linux it is linked with the symbols of glibc 2.28, so that it runs on Ubuntu 20.04 and
+/// RHEL 8.
 pub fn command(words: &[String]) -> Result {
     let page = match words {
         [] => build::page(Variant::Release)?,
@@ -47,7 +48,7 @@ pub fn command(words: &[String]) -> Result {
     Ok(())
 }
 
-/// The folder of a page that was built before.
+/// Returns the folder of an already built page.
 fn built_page(folder: &Path) -> Result<PathBuf> {
     let page = std::fs::canonicalize(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     if page.join("index.html").is_file() {
@@ -57,11 +58,11 @@ fn built_page(folder: &Path) -> Result<PathBuf> {
     }
 }
 
-/// Builds a wheel, installs it beside the newest JAX and one of a year before, and runs its tests with both.
+/// Builds a wheel, installs it with the newest JAX and with a version that is one year older, and runs its tests with both.
 pub fn check() -> Result {
     let environments = [Environment::find("new", NEW)?, Environment::find("old", OLD)?];
     let [newest, _] = &environments;
-    // Compiled in a fraction of the time. The page stays outside.
+    // This profile compiles much faster. The page is not embedded.
     let wheel = wheel(newest, "dev", None, &cache::target().join("wheels/test"))?;
     for environment in &environments {
         process::run(
@@ -70,7 +71,7 @@ pub fn check() -> Result {
                 .args(["-m", "pip", "install", "--quiet", "--no-deps", "--force-reinstall"])
                 .arg(&wheel),
         )?;
-        // Not the sources, which hold no extension module.
+        // Runs outside the sources, which contain no extension module.
         let mut tests = environment.python();
         tests
             .args(["-m", "pytest", "-q", "-rs", "-p", "no:cacheprovider", "--rootdir"])
@@ -82,12 +83,12 @@ pub fn check() -> Result {
     Ok(())
 }
 
-/// Where the package lies.
+/// Returns the folder of the package.
 fn folder() -> PathBuf {
     cache::repository().join("python")
 }
 
-/// Builds the only wheel of a folder and returns its path.
+/// Builds the only wheel in a folder and returns its path.
 fn wheel(environment: &Environment, profile: &str, page: Option<&Path>, folder_of_wheels: &Path) -> Result<PathBuf> {
     cache::make(folder_of_wheels)?;
     for earlier in wheels(folder_of_wheels)? {
@@ -101,7 +102,7 @@ fn wheel(environment: &Environment, profile: &str, page: Option<&Path>, folder_o
     }
     maturin.env("CROSSPROF_PAGE", page.unwrap_or(Path::new(""))).current_dir(cache::repository());
     process::run(&mut maturin)?;
-    wheels(folder_of_wheels)?.pop().ok_or_else(|| "maturin made no wheel.".to_owned())
+    wheels(folder_of_wheels)?.pop().ok_or_else(|| "maturin built no wheel.".to_owned())
 }
 
 fn wheels(folder: &Path) -> Result<Vec<PathBuf>> {
@@ -110,11 +111,11 @@ fn wheels(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(paths.filter(|path| path.extension().is_some_and(|extension| extension == "whl")).collect())
 }
 
-/// A virtual environment with some packages.
+/// A virtual environment with certain packages.
 struct Environment(PathBuf);
 
 impl Environment {
-    /// The environment of that name, made where it is missing or holds other packages.
+    /// Returns the environment with this name. Creates it if it is missing or has other packages.
     fn find(name: &str, packages: &[&str]) -> Result<Environment> {
         let environment = Environment(cache::folder("python")?.join(name));
         let list = environment.0.join("packages.txt");
@@ -135,12 +136,12 @@ impl Environment {
         Ok(environment)
     }
 
-    /// A program of the environment.
+    /// Returns a command for a program of the environment.
     fn program(&self, name: &str) -> Command {
         let folder = self.0.join(if cfg!(windows) { "Scripts" } else { "bin" });
         let mut command = Command::new(folder.join(name));
         command.env("VIRTUAL_ENV", &self.0);
-        // maturin starts the environment's Python, its tests the environment's crossprof.
+        // maturin starts the environment's Python, and the tests start the environment's crossprof.
         if let Ok(path) = process::path_with(&[folder]) {
             command.env("PATH", path);
         }
@@ -160,7 +161,7 @@ mod tests {
     fn a_wheel_takes_only_a_folder_with_a_page() {
         let folder = std::env::temp_dir().join(format!("crossprof-page-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
-        assert!(built_page(&folder).unwrap_err().contains("holds no page"));
+        assert!(built_page(&folder).unwrap_err().contains("contains no page"));
         std::fs::write(folder.join("index.html"), "").unwrap();
         assert_eq!(built_page(&folder).unwrap(), std::fs::canonicalize(&folder).unwrap());
         std::fs::remove_dir_all(&folder).unwrap();

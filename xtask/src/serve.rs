@@ -1,4 +1,4 @@
-//! `cargo xtask serve`: a static file server for dist/, on this machine only.
+//! `cargo xtask serve`: a static file server for dist/ that only this machine can reach.
 
 mod mime;
 
@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 const PORT: u16 = 8080;
-/// A request line or header beyond this is no browser's.
+/// Browsers send no longer request lines or headers.
 const HEAD_BYTES: u64 = 64 * 1024;
 
 /// `cargo xtask serve [--port N] [--release]`
@@ -20,7 +20,7 @@ pub fn command(words: &[String]) -> Result {
     let port = match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         [] => PORT,
         ["--port", port] => port.parse().map_err(|_| format!("{port:?} is no port."))?,
-        _ => return Err(format!("`serve` does not know {:?}.", words.join(" "))),
+        _ => return Err(format!("`serve` has no option {:?}.", words.join(" "))),
     };
     let dist = build::page(variant)?;
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port))
@@ -36,7 +36,7 @@ fn serve(listener: &TcpListener, root: &Path) {
     for stream in listener.incoming().flatten() {
         let root = root.to_owned();
         std::thread::spawn(move || {
-            // A browser that went away is nobody to tell.
+            // If the browser disconnected, there is nobody to report the error to.
             let _ = answer(stream, &root);
         });
     }
@@ -53,7 +53,7 @@ fn answer(stream: TcpStream, root: &Path) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Method and path of the next request; `None` when the connection is at its end.
+/// Returns the method and path of the next request. `None` at the end of the connection.
 fn request(reader: &mut impl BufRead) -> std::io::Result<Option<(String, String)>> {
     let mut head = reader.take(HEAD_BYTES);
     let mut first = String::new();
@@ -88,7 +88,7 @@ fn respond(stream: &mut TcpStream, root: &Path, method: &str, path: &str) -> std
     stream.flush()
 }
 
-/// The file of a request's path; `None` when it names none below the root.
+/// Returns the file of a request's path. `None` if it is not a file below the root.
 fn resolve(root: &Path, path: &str) -> Option<PathBuf> {
     let path = decode(path.split(['?', '#']).next()?)?;
     let mut file = root.canonicalize().ok()?;
@@ -101,7 +101,7 @@ fn resolve(root: &Path, path: &str) -> Option<PathBuf> {
     file.canonicalize().ok().filter(|file| file.starts_with(&top) && file.is_file())
 }
 
-/// Undoes percent-encoding; `None` when it is malformed.
+/// Decodes percent-encoding. `None` if it is malformed.
 fn decode(path: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(path.len());
     let mut rest = path.bytes();

@@ -1,13 +1,12 @@
-//! The build id: a digest of everything the page is built from.
+//! The build id: a digest of all sources of the page.
 //!
-//! It needs no git, is the same on every machine for the same sources, and tells when dist/ is
-//! already what a build would make.
+//! It needs no git, and is the same on every machine for the same sources. It shows whether dist/ is up to date.
 
 use crate::{Result, cache};
 use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
 
-/// What the page is built from.
+/// Sources of the page.
 const SOURCES: [&str; 13] = [
     "Cargo.toml",
     "Cargo.lock",
@@ -24,7 +23,7 @@ const SOURCES: [&str; 13] = [
     "www/assets",
 ];
 
-/// Twelve hexadecimal digits that stand for the sources and the way they are built.
+/// Returns twelve hexadecimal digits that identify the sources and the build variant.
 pub fn build_id(variant: &str) -> Result<String> {
     let root = cache::repository();
     let mut files = Vec::new();
@@ -37,14 +36,14 @@ pub fn build_id(variant: &str) -> Result<String> {
     for file in files {
         let name = file.strip_prefix(root).unwrap_or(&file).to_string_lossy().replace('\\', "/");
         let bytes = std::fs::read(&file).map_err(|error| format!("{}: {error}", file.display()))?;
-        // The lengths keep a name from running into its file's bytes.
+        // The lengths separate a name from its file's bytes.
         digest.update(format!("{} {name} {}\n", name.len(), bytes.len()));
         digest.update(bytes);
     }
     Ok(hexadecimal(&digest.finalize()))
 }
 
-/// Twelve hexadecimal digits that stand for some bytes.
+/// Returns twelve hexadecimal digits that identify some bytes.
 pub fn digest(bytes: &[u8]) -> String {
     hexadecimal(&Sha256::digest(bytes))
 }
@@ -53,7 +52,7 @@ fn hexadecimal(digest: &[u8]) -> String {
     digest.iter().take(6).map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The files below a path whose names end so, in order.
+/// Returns the files below a path with this extension, in order.
 pub fn with_extension(path: &Path, extension: &str) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     collect(path, &mut files)?;
@@ -62,7 +61,7 @@ pub fn with_extension(path: &Path, extension: &str) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
-/// Every file below a path; nothing where there is no such path.
+/// Collects every file below a path. Collects nothing if the path does not exist.
 pub fn collect(path: &Path, into: &mut Vec<PathBuf>) -> Result {
     if path.is_file() {
         into.push(path.to_owned());

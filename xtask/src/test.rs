@@ -1,4 +1,4 @@
-//! `cargo xtask test`: every check, each under its heading, with a count at the end.
+//! `cargo xtask test`: runs every check under its own heading, and prints a summary at the end.
 
 mod checks;
 mod real;
@@ -6,11 +6,11 @@ mod real;
 use crate::Result;
 use std::time::Instant;
 
-/// What the person asks for.
+/// Parsed command line.
 struct Request {
-    /// Names of checks; none is all of them.
+    /// Names of checks. Empty for all checks.
     checks: Vec<String>,
-    /// A test that is skipped is a failure.
+    /// True if a skipped test counts as a failure.
     require_traces: bool,
 }
 

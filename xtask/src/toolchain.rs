@@ -1,8 +1,7 @@
 //! The Rust toolchain that builds for wasm32.
 //!
-//! Where rustup's server answers, it is this checkout's own toolchain with its wasm32 target. On a
-//! machine that reaches only Debian's archive it is Debian's compiler, with a standard library that
-//! `debian-wasm32.sh` builds once into the cache.
+//! If rustup's server is reachable, this is the checkout's own toolchain with the wasm32 target. On machines that reach only
+//! Debian's archive, it is Debian's compiler, with a standard library that `debian-wasm32.sh` builds once into the cache.
 
 use crate::{Result, apt, cache, process, sources};
 use std::path::PathBuf;
@@ -12,10 +11,10 @@ use std::time::{Duration, Instant};
 /// The target triple of the page and its worker.
 pub const TARGET: &str = "wasm32-unknown-unknown";
 
-/// How long rustup may take to fetch the target. A server out of reach may never answer.
+/// Time limit for rustup to fetch the target. An unreachable server may never answer.
 const RUSTUP_SECONDS: u64 = 90;
 
-/// Builds the standard library; another script makes another toolchain.
+/// Builds the standard library. The toolchain's key contains the script's digest.
 const DEBIAN_SCRIPT: &str = include_str!("../debian-wasm32.sh");
 const DEBIAN_PACKAGES: [&str; 4] = ["rustc-web", "cargo-web", "rust-web-src", "lld-22"];
 
@@ -23,12 +22,12 @@ const DEBIAN_PACKAGES: [&str; 4] = ["rustc-web", "cargo-web", "rust-web-src", "l
 pub enum Toolchain {
     /// The toolchain that runs this program.
     Own,
-    /// Debian's compiler; the folder holds `bin/` and a system root with the wasm32 libraries.
+    /// Debian's compiler. The folder contains `bin/` and a system root with the wasm32 libraries.
     Debian(PathBuf),
 }
 
 impl Toolchain {
-    /// Makes a command, and the cargo it starts, use this toolchain.
+    /// Makes a command, and the cargo that it starts, use this toolchain.
     pub fn apply(&self, command: &mut Command, more_path: &[PathBuf]) -> Result {
         let mut folders = more_path.to_vec();
         if let Toolchain::Debian(root) = self {
@@ -42,7 +41,7 @@ impl Toolchain {
         Ok(())
     }
 
-    /// Cargo of this toolchain.
+    /// Returns cargo of this toolchain.
     pub fn cargo(&self) -> Result<Command> {
         let mut command = match self {
             Toolchain::Own => Command::new(own_cargo()),
@@ -53,18 +52,18 @@ impl Toolchain {
         Ok(command)
     }
 
-    /// Whether this toolchain has clippy for wasm32.
+    /// Returns true if this toolchain has clippy for wasm32.
     pub fn has_clippy(&self) -> bool {
         matches!(self, Toolchain::Own)
     }
 }
 
-/// Cargo of the toolchain that runs this program.
+/// Returns cargo of the toolchain that runs this program.
 pub fn own_cargo() -> std::ffi::OsString {
     std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
 }
 
-/// A search for the toolchain that goes on while other tools are installed.
+/// A search for the toolchain that continues while other tools are installed.
 pub enum Search {
     Found(Toolchain),
     Rustup(Child, Instant),
@@ -72,7 +71,7 @@ pub enum Search {
 }
 
 impl Search {
-    /// Looks for a toolchain; when there is none yet, asks rustup for the target.
+    /// Looks for a toolchain. If there is none yet, requests the target from rustup.
     pub fn start() -> Result<Self> {
         let wish = std::env::var("CROSSPROF_WASM_TOOLCHAIN").unwrap_or_default();
         if wish != "debian" && own_has_target() {
@@ -99,7 +98,7 @@ impl Search {
         })
     }
 
-    /// The toolchain; when rustup did not help, Debian's is set up.
+    /// Returns the toolchain. If rustup failed, sets up Debian's.
     pub fn finish(self) -> Result<Toolchain> {
         match self {
             Search::Found(toolchain) => return Ok(toolchain),
@@ -115,12 +114,12 @@ impl Search {
     }
 }
 
-/// The toolchain, found or set up.
+/// Finds the toolchain, or sets it up.
 pub fn find() -> Result<Toolchain> {
     Search::start()?.finish()
 }
 
-/// Whether the toolchain that runs this program has the wasm32 libraries.
+/// Returns true if the toolchain that runs this program has the wasm32 libraries.
 fn own_has_target() -> bool {
     let rustc = std::env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
     let folder = process::output(Command::new(rustc).args(["--print", "target-libdir", "--target", TARGET]));
@@ -131,7 +130,7 @@ fn own_has_target() -> bool {
     })
 }
 
-/// Where the toolchain of Debian's installed compiler belongs; `None` without such a compiler.
+/// Returns the folder for the toolchain of Debian's installed compiler. `None` if that compiler is not installed.
 fn debian_root() -> Result<Option<PathBuf>> {
     let Ok(version) = process::output(Command::new("/usr/bin/rustc").env_remove("RUSTUP_TOOLCHAIN").arg("-V")) else {
         return Ok(None);
@@ -142,7 +141,7 @@ fn debian_root() -> Result<Option<PathBuf>> {
     Ok(Some(cache::root()?.join("toolchains").join(format!("debian-{}-{recipe}", key.join("-")))))
 }
 
-/// Installs Debian's compiler where it is missing and builds the standard library for wasm32.
+/// Installs Debian's compiler if it is missing, and builds the standard library for wasm32.
 fn set_up_debian() -> Result<Toolchain> {
     let help = format!(
         "No Rust toolchain here builds for {TARGET}. Run `rustup target add {TARGET}` where rustup's \

@@ -1,14 +1,14 @@
-//! The tools that build and test the page, each of one exact version.
+//! The tools that build and test the page, each in one exact version.
 
 use crate::toolchain::{Search, Toolchain};
 use crate::{Result, browser, cache, node, process, toolchain};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Ships wasm-opt; distributions' own are too old for what the compiler writes.
+/// Version of binaryen, which contains wasm-opt. Linux distributions' versions are too old for the compiler's output.
 const BINARYEN: &str = "132.0.0";
 
-/// The program that shrinks WebAssembly and makes it faster.
+/// The program that optimises WebAssembly for size and speed.
 pub struct WasmOpt(PathBuf);
 
 impl WasmOpt {
@@ -25,7 +25,7 @@ impl WasmOpt {
     }
 }
 
-/// `cargo xtask setup`: everything that the other commands would install.
+/// `cargo xtask setup`: installs everything that the other commands need.
 pub fn setup() -> Result {
     // rustup waits for its server while the tools compile.
     let search = Search::start()?;
@@ -51,16 +51,16 @@ pub fn setup() -> Result {
     Ok(())
 }
 
-/// The folder of wasm-bindgen and its test runner, of the version in Cargo.lock.
+/// Returns the folder of wasm-bindgen and its test runner, in the version from Cargo.lock.
 pub fn wasm_bindgen() -> Result<PathBuf> {
     let version = locked_version("wasm-bindgen")?;
-    // Without --locked: its own lock file names a crate that not every registry still has. It talks to the browser's driver on
-    // this machine, which needs no encryption.
+    // Without --locked, because its own lock file names a crate that some registries do not have any more. It talks only to
+    // the browser's driver on this machine, which needs no encryption.
     let programs = ["wasm-bindgen", "wasm-bindgen-test-runner"];
     cargo_tool("wasm-bindgen-cli", &version, &programs, &["--no-default-features"])
 }
 
-/// The version of a package in Cargo.lock.
+/// Returns the version of a package in Cargo.lock.
 fn locked_version(package: &str) -> Result<String> {
     let lock = cache::read(&cache::repository().join("Cargo.lock"))?;
     let mut lines = lock.lines().skip_while(|line| *line != format!("name = {package:?}"));
@@ -71,10 +71,11 @@ fn locked_version(package: &str) -> Result<String> {
         .ok_or_else(|| format!("Cargo.lock has no package {package}."))
 }
 
-/// The folder of the programs of a package: where they are on PATH in this version, else in the cache, built where they are missing.
+/// Returns the folder of a package's programs: on PATH if they have this version, or else in the cache, where they are built
+/// if missing.
 ///
-/// Helpers run for seconds, so they are built without link-time optimisation and with little of any other; they share a target
-/// folder, so that what they have in common is built once.
+/// These programs run for seconds, so they are built with little optimisation and without link-time optimisation. They share
+/// a target folder, so that common dependencies are built once.
 fn cargo_tool(name: &str, version: &str, programs: &[&str], more: &[&str]) -> Result<PathBuf> {
     if let Some(folder) = on_path(version, programs) {
         return Ok(folder);
@@ -92,7 +93,7 @@ fn cargo_tool(name: &str, version: &str, programs: &[&str], more: &[&str]) -> Re
         .arg(&root)
         .args(programs.iter().flat_map(|program| ["--bin", program]))
         .args(more)
-        // Away from this checkout, whose .cargo/config.toml is for the page alone.
+        // Outside this checkout, whose .cargo/config.toml applies only to the page.
         .current_dir(&scratch)
         .env("CARGO_TARGET_DIR", &scratch)
         .env("CARGO_PROFILE_RELEASE_LTO", "false")
@@ -105,7 +106,8 @@ fn cargo_tool(name: &str, version: &str, programs: &[&str], more: &[&str]) -> Re
     Ok(root.join("bin"))
 }
 
-/// The folder on PATH whose programs are all of this version; each says it: `trunk 0.21.14`.
+/// Returns the folder on PATH whose programs all have this version. Each program prints its version, such as `trunk
+/// 0.21.14`.
 fn on_path(version: &str, programs: &[&str]) -> Option<PathBuf> {
     let folder = process::which(programs.first()?)?.parent()?.to_owned();
     let is_it = |program: &&str| {

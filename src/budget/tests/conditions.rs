@@ -8,7 +8,7 @@ use super::limit;
 use compare::{Options, Subject as Side, compare};
 use report::{Step, UnifiedProfile};
 
-/// Steps of these lengths, all counted.
+/// Returns a run with steps of these lengths, all counted.
 fn steps(lengths_us: &[f64]) -> Value {
     let step = |(index, &duration_us): (usize, &f64)| Step {
         index: index as u64,
@@ -23,13 +23,13 @@ fn steps(lengths_us: &[f64]) -> Value {
     json!(profile)
 }
 
-/// Twelve steps of about this length; a tenth of a percent apart.
+/// Returns a run with twelve steps of about this length, a tenth of a percent apart.
 fn steady(us: f64) -> Value {
     let lengths: Vec<f64> = (0..12).map(|at| us * (1.0 + 0.001 * f64::from(at % 2))).collect();
     steps(&lengths)
 }
 
-/// Twelve steps of this length, one of them with a stall as long as all other steps together.
+/// Returns a run with twelve steps of this length. One of them has a stall as long as all other steps together.
 fn stalled(us: f64) -> Value {
     let mut lengths = vec![us; 12];
     lengths[7] = 12.0 * us;
@@ -60,7 +60,7 @@ fn slower_is_beyond_the_noise_and_the_bound() {
         ("slower >= 3 %", steady(102.0), false, "new is slower than main"),
         ("slower > 0 %", steady(100.5), false, "take the same time"),
         ("slower > 3 %", steady(90.0), false, "new is faster than main"),
-        // Its typical step is 25 % longer, and that may be chance.
+        // Its typical step is 25 % longer, but that may be chance.
         (
             "slower > 3 %",
             steps(&wild),
@@ -81,7 +81,7 @@ fn slower_is_beyond_the_noise_and_the_bound() {
 }
 
 #[test]
-fn a_capture_is_slower_by_what_interrupts_its_steps() {
+fn interruptions_make_a_capture_slower() {
     let main = steady(100.0);
     let report = judged("slower > 3 %", &main, &stalled(100.0));
     assert!(!report.is_met, "{report:?}");
@@ -116,14 +116,14 @@ fn new_findings_are_those_that_the_baseline_could_have_had() {
 }
 
 #[test]
-fn words_that_are_no_condition_are_told_with_those_that_are() {
+fn unknown_conditions_are_refused_with_suggestions() {
     for (text, wrong, said) in [
         ("", "", "A condition is expected here. The conditions are slower > 3 %"),
         ("slowr > 3 %", "slowr", "There is no condition slowr. Did you mean slower?"),
         ("unstabel", "unstabel", "Did you mean unstable?"),
         ("faster > 3 %", "faster", "The conditions are slower > 3 %"),
         ("slower", "", "A comparison is expected here"),
-        ("slower < 3 %", "<", "A condition says what fails: write slower > 3 %."),
+        ("slower < 3 %", "<", "A condition states what fails: write slower > 3 %."),
         ("slower > 3 ms", "3 ms", "A percentage is expected here"),
         ("slower > much", "much", "A percentage is expected here"),
         ("slower > 3 % now", "now", "The condition ends before now."),
@@ -152,7 +152,7 @@ fn a_limit_on_slower_holds_unless_it_is_proven() {
         ("slower <= 3 %", stalled(100.0), &[&main], Pass),
         ("slower <= 3 %", unknown.clone(), &[&main], Missing),
         ("slower <= 3 % if measured", unknown, &[&main], Skipped),
-        // Captures that lie 2 % apart show nothing of 3 %, and much of 20 %.
+        // Captures that are 2 % apart cannot prove a difference of 3 %, but can prove one of 20 %.
         ("slower <= 1 %", steady(103.0), &group, Pass),
         ("slower <= 1 %", steady(120.0), &group, Fail),
         ("slower <= 3 %", main.clone(), &[], Missing),
@@ -174,11 +174,11 @@ fn a_limit_on_slower_holds_unless_it_is_proven() {
 fn wrong_limits_on_slower_are_refused() {
     let catalogue = Catalogue::of_profile();
     for (text, told) in [
-        ("slower > 3 %", "A limit says what has to hold: write slower <= 3 %."),
+        ("slower > 3 %", "A limit states what must hold: write slower <= 3 %."),
         ("capture slower >= 3 %", "write capture slower <= 3 %."),
         ("slower absent", "write slower <= 3 %."),
         ("slower <= 3 ms", "slower is in %"),
-        ("slower <= 1.03 * baseline", "It is compared with the baseline already: write slower <= 3 %."),
+        ("slower <= 1.03 * baseline", "It is already relative to the baseline: write slower <= 3 %."),
         ("slwer <= 3 %", "There is no slwer. Did you mean slower?"),
         ("capture <= 3 %", "The word slower is expected after capture"),
     ] {

@@ -1,4 +1,4 @@
-//! Baselines of several runs, and findings that are new against a baseline.
+//! Baselines of several runs, and findings that are new compared with a baseline.
 
 use serde_json::{Value, json};
 
@@ -14,9 +14,9 @@ fn the_baseline_of_a_group_is_its_median() {
     let rule = "throughput.steps_per_sec >= 97 % of baseline";
     for (speeds, median, status) in [
         (&[9.0, 7.0, 8.0][..], 8.0, Status::Pass),
-        // Half of them are 8.5 or more: the mean of the middle two.
+        // The median is the mean of the middle two: 8.5.
         (&[9.0, 7.0, 8.0, 20.0], 8.5, Status::Fail),
-        // One that was slow does not lower the bound.
+        // One slow run does not lower the bound.
         (&[1.0, 9.0, 9.0], 9.0, Status::Fail),
     ] {
         let runs: Vec<Value> = speeds.iter().copied().map(of_speed).collect();
@@ -31,7 +31,7 @@ fn the_baseline_of_a_group_is_its_median() {
     let told = "throughput.steps_per_sec is 8.00 /s and must be at least 8.73 /s (0.97 * baseline; the median of the \
                 baseline's 3 runs is 9.00 /s, from 1.00 /s to 9.00 /s): 8.4 % too little.";
     assert_eq!(report.message, told);
-    // A median of the others would be of another group.
+    // A median of the other runs would describe a different group.
     let report = judge(&limit(rule), &run(), &[&runs[0], &json!({"metadata": {}}), &runs[1]]);
     assert_eq!((report.status, report.message.as_str()), (Status::Missing, "The baseline has no throughput."));
     let alone = judge(&limit(rule), &run(), &[&runs[0]]);
@@ -45,7 +45,7 @@ fn findings(entries: &[(&str, &str)]) -> Value {
 
 #[test]
 fn findings_are_new_where_no_run_of_the_baseline_has_them() {
-    // input_bound is a warning, idle_gaps a note, recompilation could not be checked.
+    // input_bound is a warning, idle_gaps is a note, and recompilation could not be checked.
     let one = findings(&[("input_bound", "note")]);
     let other = findings(&[("idle_gaps", "note"), ("straggler_device", "warning")]);
     let blind = findings(&[("input_bound", "not_checked"), ("idle_gaps", "not_checked")]);
@@ -53,7 +53,7 @@ fn findings_are_new_where_no_run_of_the_baseline_has_them() {
     for (rule, baselines, status, value) in [
         ("count(new findings) == 1", &[&one][..], Status::Pass, Some(1.0)),
         ("new findings absent", &[&one], Status::Fail, Some(1.0)),
-        // Each is known by one of the two.
+        // Each finding is in one of the two runs.
         ("new findings absent", &[&one, &other], Status::Pass, Some(0.0)),
         // A note that became a warning is a new warning.
         ("new findings[severity=warning|critical] absent", &[&one], Status::Fail, Some(1.0)),
@@ -63,7 +63,7 @@ fn findings_are_new_where_no_run_of_the_baseline_has_them() {
         ("new findings[id=recompilation] absent", &[&one], Status::Missing, None),
         ("new findings absent", &[&blind], Status::Missing, None),
         ("new findings absent if measured", &[&blind], Status::Pass, Some(0.0)),
-        // One of the two could check both.
+        // One of the two runs could check both rules.
         ("count(new findings) == 2", &[&blind, &findings(&[])], Status::Pass, Some(2.0)),
         ("new findings absent", &[&imported], Status::Missing, None),
         ("new findings absent", &[], Status::Missing, None),
@@ -85,11 +85,11 @@ fn findings_are_new_where_no_run_of_the_baseline_has_them() {
 }
 
 #[test]
-fn wrong_rules_on_what_is_new_are_refused() {
+fn wrong_rules_about_new_findings_are_refused() {
     let catalogue = Catalogue::of_profile();
     for (text, told) in [
         ("new steps absent", "Only findings can be new"),
-        ("count(new findings) <= baseline", "against the baseline already"),
+        ("count(new findings) <= baseline", "relative to the baseline"),
         ("count(new findings[sevrity=warning]) < 1", "Did you mean severity?"),
         ("new < 3", "A path is expected here"),
     ] {

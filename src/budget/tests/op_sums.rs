@@ -1,4 +1,4 @@
-//! Sums over ops: what they add up, what they say where nothing fits, and how they are read.
+//! Sums over ops: their values, their messages if nothing matches, and their syntax.
 
 use serde_json::{Value, json};
 
@@ -22,7 +22,7 @@ fn op(
     op
 }
 
-/// Two layers with attention and a reduction of gradients; 40 us in three ops that are not listed.
+/// Returns a run with two layers with attention and a gradient reduction. 40 us are in three unlisted ops.
 fn run() -> Value {
     json!({"step_ops": {
         "device_steps": 8, "op_time_us": 1040.0, "num_ops": 8,
@@ -51,11 +51,11 @@ fn sums_are_those_added_by_hand() {
         ("scope[*attn*].self_time_us", 590.0),
         ("scope[*/layer_0/*].self_time_us", 510.0),
         ("scope[*attn*|*mlp*].self_time_us", 800.0),
-        // An op that fits twice counts once.
+        // An op that matches twice counts once.
         ("scope[*attn*|*qk].self_time_us", 590.0),
         ("scope[jit(f)/layer_?/attn/qk].occurrences", 2.0),
         ("scope[*layer_1*].self_time_us", 290.0),
-        // Every op with a scope: the copy has none.
+        // Every op with a scope. The copy has none.
         ("scope[*].self_time_us", 900.0),
         ("scope[*].exposed_time_us", 60.0),
         ("family[matmul].self_time_us", 700.0),
@@ -78,7 +78,7 @@ fn sums_are_those_added_by_hand() {
 fn a_sum_is_compared_with_that_of_the_baseline() {
     let mut baseline = run();
     baseline["step_ops"]["ops"][0]["self_time_us"] = json!(210.0);
-    // 590 where the baseline has 500: 18 % more.
+    // 590, and the baseline has 500: 18 % more.
     for (rule, status) in [
         ("scope[*attn*].self_time_us <= baseline + 18 %", Status::Pass),
         ("scope[*attn*].self_time_us <= 117 % of baseline", Status::Fail),
@@ -92,21 +92,24 @@ fn a_sum_is_compared_with_that_of_the_baseline() {
 }
 
 #[test]
-fn what_fits_nothing_is_missing_and_names_what_is_near() {
+fn sums_without_a_match_are_missing_and_suggest_names() {
     for (sum, told) in [
-        ("scope[*attnn*].self_time_us", "No op of this run has a scope that fits *attnn*. Did you mean scope[*attn*]?"),
-        ("scope[attn].self_time_us", "No op of this run has a scope that fits attn. Did you mean scope[*attn*]?"),
-        ("scope[*MLP*].self_time_us", "No op of this run has a scope that fits *MLP*. Did you mean scope[*mlp*]?"),
+        (
+            "scope[*attnn*].self_time_us",
+            "No op of this run has a scope that matches *attnn*. Did you mean scope[*attn*]?",
+        ),
+        ("scope[attn].self_time_us", "No op of this run has a scope that matches attn. Did you mean scope[*attn*]?"),
+        ("scope[*MLP*].self_time_us", "No op of this run has a scope that matches *MLP*. Did you mean scope[*mlp*]?"),
         (
             "scope[*embedding*].self_time_us",
-            "No op of this run has a scope that fits *embedding*. Names of its scopes are attn, grads, jit(f), layer_0, \
+            "No op of this run has a scope that matches *embedding*. Names of its scopes are attn, grads, jit(f), layer_0, \
              layer_1, mlp and 3 more.",
         ),
         (
             "family[matmull].self_time_us",
-            "No op of this run has a family that fits matmull. Did you mean family[*matmul*]?",
+            "No op of this run has a family that matches matmull. Did you mean family[*matmul*]?",
         ),
-        ("scope[*attn*].exposed_time_us", "No op that fits has exposed_time_us: none of them is communication."),
+        ("scope[*attn*].exposed_time_us", "No matching op has exposed_time_us: none of them is communication."),
     ] {
         let report = verdict(&format!("{sum} < 1"));
         assert_eq!((report.status, report.message.as_str()), (Status::Missing, told), "{sum}");
@@ -118,10 +121,10 @@ fn what_fits_nothing_is_missing_and_names_what_is_near() {
 }
 
 #[test]
-fn ops_that_are_not_listed_are_told_where_they_could_turn_the_verdict() {
+fn unlisted_ops_are_mentioned_if_they_could_change_the_result() {
     let note = " The profile does not list 3 small ops (40.0 µs per step), which could belong to this scope.";
     for (rule, is_told) in [
-        // 590 and at most 40 more.
+        // 590, plus up to 40 in unlisted ops.
         ("scope[*attn*].self_time_us < 600", true),
         ("scope[*attn*].self_time_us < 631", false),
         ("scope[*attn*].self_time_us < 500", false),
@@ -134,7 +137,7 @@ fn ops_that_are_not_listed_are_told_where_they_could_turn_the_verdict() {
 }
 
 #[test]
-fn wrong_sums_are_refused_at_their_place() {
+fn wrong_sums_are_refused_with_their_position() {
     let catalogue = Catalogue::of_profile();
     for (text, wrong, told) in [
         ("scope.attn.self_time_us < 1", ".", "Which ops?"),

@@ -1,4 +1,4 @@
-//! What `crossprof compare` accepts.
+//! Arguments of `crossprof compare`.
 
 use std::path::PathBuf;
 
@@ -14,19 +14,19 @@ Examples:
   crossprof compare main.json new.json --output report.html --output summary.md
   crossprof compare --gpu gpu.json --tpu tpu.json --output report.html --power 700,250 --price 2.5,1.2
   crossprof compare --group main=a0.json,a1.json,a2.json --group new=b0.json,b1.json,b2.json
-  crossprof compare main new --focus timing --html           (folders: of several captures each, one run a folder)
+  crossprof compare main new --focus timing --html           (folders with several captures: one run per folder)
   crossprof compare one two four eight --scaling strong
   crossprof compare checkpoints --format markdown
   crossprof compare main.json new.json --fail-on 'slower > 3 %' --fail-on 'new critical finding'
 
-Each FILE is a profile, a folder or archive of some, a profile JSON or a report of an earlier comparison. Values that belong to runs
+Each FILE is a profile, a folder or archive of profiles, a profile JSON or a report of an earlier comparison. Values that belong to runs
 (--name, --power, --price) are in the order of the runs; docs/compare.md explains the method.
 
-Conditions of --fail-on, each of every run against the baseline:
+Conditions of --fail-on. Each is checked for every run, compared with the baseline:
   slower > 3 %             its typical step takes longer, beyond the noise, and by more than 3 %
-  capture slower > 5 %     so do all its steps together, with compilation, warm-up and stalls
-  new finding              a warning or a critical finding that the baseline lacks; so new critical finding
-  unstable                 its captures, or the baseline's, differ too much among themselves
+  capture slower > 5 %     the same for all its steps, including compilation, warm-up and stalls
+  new finding              a warning or a critical finding that the baseline lacks (or: new critical finding)
+  unstable                 its captures, or the baseline's, differ too much from each other
 
 Exit status: 0 the runs were compared; 1 they were, but parts of a file are damaged or lost; 2 they were not, or a file could not be
 written; 3 a condition of --fail-on is met, or cannot be checked.";
@@ -34,65 +34,69 @@ written; 3 a condition of --fail-on is met, or cannot be checked.";
 /// `crossprof compare`.
 #[derive(Debug, clap::Args)]
 pub struct Compare {
-    /// Profiles, folders or archives of them, reports: two runs or more; - is standard input
+    /// At least two profiles, folders or archives of profiles, or reports; - is standard input
     #[arg(value_name = "FILE|DIR", required_unless_present_any = ["gpu", "tpu", "group"])]
     pub files: Vec<PathBuf>,
-    /// A run on GPUs, after FILE
+    /// A run on GPUs. Comes after FILE
     #[arg(long, value_name = "FILE|DIR")]
     pub gpu: Vec<PathBuf>,
-    /// A run on TPUs, after FILE and --gpu
+    /// A run on TPUs. Comes after FILE and --gpu
     #[arg(long, value_name = "FILE|DIR")]
     pub tpu: Vec<PathBuf>,
-    /// A run of several captures of one program: its name and the captures, after all other runs; may be given several times
+    /// A run with several captures of the same program: its name and its captures. Comes after all other runs. May be given
+    /// several times
     #[arg(long, value_name = "NAME=FILE|DIR,...", value_parser = group)]
     pub group: Vec<Group>,
-    /// Each capture is a run, also where every FILE is a folder of several captures of one program, which else are one run
+    /// Treat each capture as a run, even if every FILE is a folder with several captures of the same program (by default,
+    /// each folder is then one run)
     #[arg(long)]
     pub no_groups: bool,
-    /// Percent from which on a difference of two runs counts, however sure it is
+    /// Smallest difference between two runs that counts, in percent, even if a smaller difference is certain
     #[arg(long, value_name = "PERCENT", value_parser = threshold)]
     pub threshold: Option<f64>,
-    /// Run that the others are compared with: its index (the first is 0) or its name [default: a report's own, else the first]
+    /// Run that the others are compared with: its index (the first is 0) or its name [default: that of a report, or the
+    /// first run]
     #[arg(long, value_name = "N|NAME")]
     pub baseline: Option<String>,
     /// Name of a run, in the order of the runs; may be given several times
     #[arg(long, value_name = "NAME")]
     pub name: Vec<String>,
-    /// Power of one device of each run in watts (one value: of all): gives work per joule
+    /// Power of one device of each run in watts (a single value applies to all runs): adds work per joule
     #[arg(long, value_name = "WATTS,...", value_delimiter = ',', value_parser = positive)]
     pub power: Vec<f64>,
-    /// Price of one device of each run in dollars an hour (one value: of all): gives work per dollar
+    /// Price of one device of each run in dollars per hour (a single value applies to all runs): adds work per dollar
     #[arg(long, value_name = "DOLLARS,...", value_delimiter = ',', value_parser = positive)]
     pub price: Vec<f64>,
-    /// How the work grows with the devices, instead of what the batch sizes say
+    /// How the work grows with the number of devices, instead of deriving it from the batch sizes
     #[arg(long, value_enum, value_name = "KIND")]
     pub scaling: Option<Scaling>,
-    /// What to print: everything, or what is about rates, kernels or times. Files of --output hold everything
+    /// Part of the comparison to print: everything, or only rates, kernels or times. Files of --output always contain
+    /// everything
     #[arg(long, value_enum, default_value_t = Focus::All)]
     pub focus: Focus,
     /// Also write the comparison as a web page to this file
     #[arg(long, value_name = "OUT", num_args = 0..=1, default_missing_value = "comparison_report.html",
         value_parser = page_name)]
     pub html: Option<PathBuf>,
-    /// Also write a report to this file: as its name says .html, .md or .json. May be given several times
+    /// Also write a report to this file. Its extension selects the format: .html, .md or .json. May be given several times
     #[arg(long, value_name = "OUT")]
     pub output: Vec<PathBuf>,
     /// Also write the comparison as JSON to this file
     #[arg(long, alias = "output_json", value_name = "OUT")]
     pub output_json: Option<PathBuf>,
-    /// Exit with status 3 where this is true of a run against the baseline: 'slower > 3 %', 'capture slower > 5 %', 'new finding',
-    /// 'new critical finding', 'unstable'. May be given several times
+    /// Exit with status 3 if this is true of a run compared with the baseline: 'slower > 3 %', 'capture slower > 5 %', 'new
+    /// finding', 'new critical finding', 'unstable'. May be given several times
     #[arg(long, alias = "fail_on", value_name = "CONDITION", value_parser = condition)]
     pub fail_on: Vec<Condition>,
-    /// What to print
+    /// Format of the printed comparison
     #[arg(long, value_enum, default_value_t = OutputFormat::Text)]
     pub format: OutputFormat,
-    /// What the traces cannot know, the same of every run.
+    /// Facts that are not in the traces. They apply to every run.
     #[command(flatten)]
     pub model: Model,
 }
 
-/// How the work grows with the devices.
+/// How the work grows with the number of devices.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Scaling {
     /// The work stays the same
@@ -101,20 +105,20 @@ pub enum Scaling {
     Weak,
 }
 
-/// What of a comparison is printed.
+/// Part of a comparison to print.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Focus {
     /// Rates and step times
     Throughput,
     /// Ops and kernels, and how busy the devices are
     Kernels,
-    /// Step times, their parts and what explains them
+    /// Step times, their parts and their causes
     Timing,
     /// Everything
     All,
 }
 
-/// What of a comparison is printed, for the library.
+/// Converts to the library's type.
 impl From<Focus> for crossprof::compare::Focus {
     fn from(focus: Focus) -> crossprof::compare::Focus {
         match focus {
@@ -126,21 +130,22 @@ impl From<Focus> for crossprof::compare::Focus {
     }
 }
 
-/// The name after `--html` may be left out: a profile that follows must not be taken for it, and overwritten.
+/// Checks the optional name after `--html`: a profile that follows the option must not be taken as its value and
+/// overwritten.
 fn page_name(text: &str) -> Result<PathBuf, String> {
     let path = PathBuf::from(text);
     match OutputFormat::of_name(&path) {
         Ok(OutputFormat::Html) => Ok(path),
-        _ => Err("the name must end in .html; give --html last where it has no name".to_owned()),
+        _ => Err("the name must end in .html; give --html last if it has no name".to_owned()),
     }
 }
 
-/// A run of several captures.
+/// A run with several captures.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Group {
     /// Name of the run.
     pub name: String,
-    /// The captures.
+    /// Paths of the captures.
     pub files: Vec<PathBuf>,
 }
 
@@ -157,7 +162,7 @@ fn condition(text: &str) -> Result<Condition, String> {
     Condition::parse(text).map_err(|error| error.message)
 }
 
-/// A share, of a percentage.
+/// Reads a percentage and returns it as a fraction.
 fn threshold(text: &str) -> Result<f64, String> {
     match text.trim().trim_end_matches('%').trim_end().parse::<f64>() {
         Ok(percent) if (0.0..=100.0).contains(&percent) => Ok(percent / 100.0),
@@ -167,8 +172,8 @@ fn threshold(text: &str) -> Result<f64, String> {
 
 fn positive(text: &str) -> Result<f64, String> {
     match text.trim().parse::<f64>() {
-        // Sums and ratios of larger ones would be infinite.
+        // Sums and ratios of larger numbers would overflow.
         Ok(value) if value > 0.0 && value <= 1e12 => Ok(value),
-        _ => Err("a number above 0, and of at most 1e12, is needed".to_owned()),
+        _ => Err("a number above 0 and at most 1e12 is needed".to_owned()),
     }
 }

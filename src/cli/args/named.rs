@@ -1,4 +1,4 @@
-//! Values that have a name in a list: wrong ones are refused with the nearest names, and shells complete the right ones.
+//! Values from a fixed list of names. Errors suggest the nearest names, and shells complete them.
 
 use std::ffi::OsStr;
 
@@ -9,19 +9,19 @@ use clap::{Arg, Command, Error};
 use crossprof::TableName;
 use crossprof::facts::devices;
 
-/// Reads the name of a table.
+/// Parses the name of a table.
 #[derive(Clone)]
 pub struct Tables;
 
-/// Reads the name of a table, or nothing for all of them.
+/// Parses the name of a table. An empty value means all tables.
 #[derive(Clone)]
 pub struct OneOrAll;
 
-/// One table, or all.
+/// One table, or all tables if `None`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OneOrAllTables(pub Option<TableName>);
 
-/// Reads the name of a device, as users or profiles have it.
+/// Parses the name of a device, as written by users or in profiles.
 #[derive(Clone)]
 pub struct Device;
 
@@ -68,11 +68,11 @@ impl TypedValueParser for Device {
     }
 }
 
-/// The name, if a device has it.
+/// Returns the name if a device has it.
 ///
 /// # Errors
 ///
-/// No device has it: a sentence with the nearest names.
+/// Fails if no device has the name. The message suggests the nearest names.
 pub fn known_device(name: &str) -> Result<String, String> {
     if devices::chosen(name).is_some() {
         return Ok(name.to_owned());
@@ -87,7 +87,7 @@ pub fn known_device(name: &str) -> Result<String, String> {
     }
 }
 
-/// The error about a value, in the words of clap.
+/// Creates an error about a value in clap's wording.
 fn refused(command: &Command, argument: Option<&Arg>, value: &str, why: &str) -> Error {
     let name = argument.map(ToString::to_string).unwrap_or_default();
     let message = format!("invalid value '{value}' for '{name}': {why}\n\nFor more information, try '--help'.\n");

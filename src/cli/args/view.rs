@@ -1,4 +1,4 @@
-//! `crossprof view`.
+//! Arguments of `crossprof view`.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::{Path, PathBuf};
@@ -9,41 +9,42 @@ Examples:
   crossprof view host.xplane.pb
   crossprof view logdir --no-browser --port 8000
 
-The runs below the folder are listed newest first, and a capture appears when it is written. Everything is only read. The address
-holds a secret: who has it can read the profiles, from this machine unless --host says otherwise. Where this program runs at the
-other end of an SSH connection, it prints the command of the tunnel.";
+The runs below the folder are listed newest first, and a capture appears when it is written. No file is changed. The
+address contains a secret: everyone who has it can read the profiles, but only from this machine unless --host allows others.
+Over an SSH connection, the command for a tunnel is printed.";
 
 /// `crossprof view`.
 #[derive(Debug, clap::Args)]
 pub struct View {
-    /// The folder with the runs, or one profile; a single run opens at once
+    /// Folder with the runs, or one profile. If there is only one run, it opens immediately
     #[arg(value_name = "LOGDIR", required_unless_present = "logdir", conflicts_with = "logdir")]
     path: Option<PathBuf>,
-    /// Another way to give LOGDIR
+    /// Same as LOGDIR
     #[arg(long, value_name = "LOGDIR", hide_short_help = true)]
     logdir: Option<PathBuf>,
-    /// Listen at this address. Others than 127.0.0.1 make the profiles readable for whoever has the link and reaches this machine
+    /// Address to listen on. With any address other than 127.0.0.1, everyone who has the link and can reach this machine can
+    /// read the profiles
     #[arg(long, value_name = "ADDRESS", default_value_t = IpAddr::V4(Ipv4Addr::LOCALHOST))]
     pub host: IpAddr,
-    /// Listen at this port; without it at 8321 or, where that is taken, at any
+    /// Port to listen on. By default 8321, or any free port if 8321 is taken
     #[arg(long, value_name = "PORT")]
     pub port: Option<u16>,
-    /// Answer under this name as well: that of a proxy which passes a browser's requests on to this machine
+    /// Additional name to answer to: the name of a proxy that forwards requests to this machine
     #[arg(long, value_name = "NAME")]
     pub proxy: Option<String>,
-    /// Start no browser
+    /// Do not start a browser
     #[arg(long, alias = "no_browser")]
     pub no_browser: bool,
-    /// The folder with the page (dist/), instead of the page inside this program
+    /// Folder with the page (dist/), to use instead of the built-in page
     #[arg(long, value_name = "DIR")]
     pub page: Option<PathBuf>,
 }
 
 impl View {
-    /// The folder with the runs, or one profile.
+    /// Returns the folder with the runs, or the path of one profile.
     pub fn path(&self) -> &Path {
         let given = self.path.as_deref().or(self.logdir.as_deref());
-        // One of both is required.
+        // clap requires one of the two.
         given.unwrap_or(Path::new("."))
     }
 }

@@ -1,4 +1,5 @@
-//! Many files at once: each is unpacked and decoded by one thread, so that hosts of a run are decoded beside each other.
+//! Loads many files in parallel: one thread unpacks and decodes each file, so the hosts of a run are decoded at the same
+//! time.
 //!
 //! ```text
 //!  thread 1   file 1 ------> session 1   file 3 --> session 3
@@ -16,20 +17,20 @@ use super::{READ_BYTES, complaint, outlines};
 use crate::cli::input::{Input, Source};
 use crate::cli::progress::Progress;
 
-/// Threads at most: each holds the planes of a file while it reads it.
+/// Maximum number of threads. Each thread holds the planes of its file in memory.
 const MOST_THREADS: usize = 8;
 
-/// A file once it is decoded, and what is wrong with it.
+/// The session of a decoded file, and the file's problem, if any.
 type Decoded = (Session, Option<String>);
 
-/// How many threads are worth having; `None` where the files are too few to keep them all busy.
+/// Returns the useful number of threads. `None` if there are too few files to keep all threads busy.
 pub fn threads(files: usize) -> Option<usize> {
     let threads = std::thread::available_parallelism().map_or(1, NonZeroUsize::get).min(MOST_THREADS);
     (threads > 1 && files >= 2 * threads).then_some(threads)
 }
 
-/// Reads the files into `session`, in their order; returns what is wrong with them, in that order, too. This thread is one of the
-/// `threads`: what it allocates for its files is of use to whatever it does later.
+/// Reads the files into `session` in their order, and returns their problems in the same order. The calling thread is one of
+/// the `threads`, so that its later work can reuse the memory that it allocates here.
 pub fn read(session: &mut Session, inputs: &[&Input], threads: usize, progress: &mut Progress) -> Vec<String> {
     let next = AtomicUsize::new(0);
     let progress = Mutex::new(progress);
@@ -46,7 +47,7 @@ pub fn read(session: &mut Session, inputs: &[&Input], threads: usize, progress: 
     };
     std::thread::scope(|scope| {
         for _ in 1..threads {
-            // One that does not start leaves its files to the others.
+            // If a thread cannot start, the other threads take its files.
             let _ = std::thread::Builder::new().name("decoder".to_owned()).spawn_scoped(scope, work);
         }
         work();

@@ -1,4 +1,4 @@
-//! `crossprof table --columns`: what the tables contain, whatever the file.
+//! `crossprof table --columns`: prints the columns that tables have, without reading a file.
 
 use crossprof::export::{csv, json, text};
 use crossprof::table::unit::word;
@@ -12,14 +12,14 @@ use super::{fitting, known_form};
 
 const COLUMNS: [Column; 6] = [
     column("table", "Table", Unit::Text, "The table."),
-    column("key", "Key", Unit::Text, "Name in files, filters and orders."),
-    column("heading", "Heading", Unit::Text, "Heading for people."),
+    column("key", "Key", Unit::Text, "Name in files, filters and sort orders."),
+    column("heading", "Heading", Unit::Text, "Heading that users see."),
     column("unit", "Unit", Unit::Text, "Unit of the numbers."),
     column("type", "Type", Unit::Text, "Type of the values in Arrow."),
-    column("description", "Description", Unit::Text, "What the values mean."),
+    column("description", "Description", Unit::Text, "Meaning of the values."),
 ];
 
-/// Prints the columns of one table, or of all, and returns the exit status.
+/// Prints the columns of one table, or of all tables, and returns the exit status.
 pub fn run(command: &Table, one: Option<TableName>) -> u8 {
     match listed(command, one) {
         Ok(table) => {

@@ -1,4 +1,4 @@
-//! Bodies of responses: bytes in memory, or a file that is read as it is sent.
+//! Bodies of responses: bytes in memory, or a file that is read while it is sent.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -11,7 +11,7 @@ use hyper::body::{Body as HttpBody, Bytes, Frame, SizeHint};
 use super::in_flight::InFlight;
 use super::workers::Workers;
 
-/// Bytes that are read and sent at once.
+/// Number of bytes to read and send at a time.
 const CHUNK_BYTES: u64 = 256 << 10;
 
 type Reading = Pin<Box<dyn Future<Output = Option<(File, io::Result<Bytes>)>> + Send>>;
@@ -35,17 +35,17 @@ enum Next {
 }
 
 impl Body {
-    /// A body of these bytes.
+    /// Creates a body from bytes.
     pub fn bytes(bytes: impl Into<Bytes>) -> Body {
         Body { content: Content::Bytes(Some(bytes.into())), in_flight: None }
     }
 
-    /// A body of the first `size` bytes of a file.
+    /// Creates a body from the first `size` bytes of a file.
     pub fn file(file: File, size: u64, workers: Arc<Workers>) -> Body {
         Body { content: Content::File { next: Next::Read(file), left: size, workers }, in_flight: None }
     }
 
-    /// The same body, which keeps its connection busy until it is sent.
+    /// Keeps the connection busy until the body is sent.
     pub fn with(self, in_flight: InFlight) -> Body {
         Body { in_flight: Some(in_flight), ..self }
     }
@@ -103,7 +103,7 @@ impl HttpBody for Body {
     }
 }
 
-/// Reads the next bytes of a file. Fails if it has none: the response promised its length.
+/// Reads the next bytes of a file. Fails at the end of the file, because the response has promised its length.
 fn read(mut file: File, most: u64, workers: Arc<Workers>) -> Reading {
     Box::pin(async move {
         let job = move || {

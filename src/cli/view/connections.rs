@@ -1,4 +1,5 @@
-//! Connections: as many as the process has descriptors for. If there are more, the connection that was silent for longest ends.
+//! Accepts as many connections as the process has file descriptors for. Above that, the connection that was silent for
+//! longest is closed.
 
 use std::collections::BTreeMap;
 use std::convert::Infallible;
@@ -15,19 +16,19 @@ use tokio::task::AbortHandle;
 use super::in_flight::{Activity, InFlight};
 use super::server::Server;
 
-/// Browsers open six, and each may request a file.
+/// Browsers open six connections, and each connection may request a file.
 const MOST_CONNECTIONS: usize = 256;
 
-/// Descriptors of everything else: standard streams, the listener, the watch, a folder that is read.
+/// File descriptors for everything else: standard streams, the listener, the watch, and a folder that is being read.
 const OTHER_DESCRIPTORS: usize = 24;
 
-/// A connection that sends no request for so long ends.
+/// A connection without a request for this long is closed.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A client that takes no bytes for so long gives way to others.
+/// A client that accepts no bytes for this long may be closed in favour of others.
 const STALLED: Duration = Duration::from_secs(10);
 
-/// Pause if the system accepts no connection.
+/// Pause when the system accepts no connection.
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// The open connections.
@@ -38,7 +39,7 @@ struct Open {
 }
 
 impl Open {
-    /// Ends the connection that was silent for longest, if there is one without a response on its way.
+    /// Closes the connection that was silent for longest, unless all connections have a response in progress.
     fn make_room(&mut self) -> bool {
         let silent = self.all.iter().filter_map(|(&number, (activity, _))| {
             let last = activity.last();
@@ -53,11 +54,11 @@ impl Open {
     }
 }
 
-/// Answers the requests of all connections, for ever.
+/// Answers the requests of all connections. Never returns except with an error.
 ///
 /// # Errors
 ///
-/// The system cannot listen.
+/// Fails if the system cannot listen.
 pub async fn serve(listener: StdListener, server: Arc<Server>) -> std::io::Result<()> {
     listener.set_nonblocking(true)?;
     let listener = TcpListener::from_std(listener)?;
@@ -68,7 +69,7 @@ pub async fn serve(listener: StdListener, server: Arc<Server>) -> std::io::Resul
             Ok((stream, _)) => {
                 let mut connections = lock(&open);
                 if connections.all.len() >= most && !connections.make_room() {
-                    // Dropped: all others receive their responses.
+                    // The new connection is dropped, so that all others receive their responses.
                     continue;
                 }
                 let number = connections.next;
@@ -81,7 +82,7 @@ pub async fn serve(listener: StdListener, server: Arc<Server>) -> std::io::Resul
                 });
                 connections.all.insert(number, (activity, task.abort_handle()));
             }
-            // Usually no descriptor is left.
+            // Usually because no file descriptor is left.
             Err(_) => {
                 lock(&open).make_room();
                 tokio::time::sleep(PAUSE).await;
@@ -90,9 +91,9 @@ pub async fn serve(listener: StdListener, server: Arc<Server>) -> std::io::Resul
     }
 }
 
-/// Answers the requests of one connection, one after the other.
+/// Answers the requests of one connection in order.
 async fn converse(stream: TcpStream, activity: Arc<Activity>, server: Arc<Server>) {
-    // What is small is sent at once.
+    // Sends small responses immediately.
     let _ = stream.set_nodelay(true);
     let service = service_fn(|request| {
         let (in_flight, server) = (InFlight::new(&activity), Arc::clone(&server));
@@ -103,7 +104,7 @@ async fn converse(stream: TcpStream, activity: Arc<Activity>, server: Arc<Server
     });
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(PATIENCE).max_buf_size(64 << 10).title_case_headers(true);
-    // Fails if the browser went away, or sent something else than HTTP.
+    // Fails if the browser disconnected, or if it sent something other than HTTP.
     let _ = http.serve_connection(TokioIo::new(stream), service).await;
 }
 
@@ -111,7 +112,8 @@ fn lock(open: &Mutex<Open>) -> MutexGuard<'_, Open> {
     open.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Connections that leave enough descriptors for the files of their responses and for the rest of the process.
+/// Returns the number of connections that leaves enough file descriptors for the files in responses and for the rest of the
+/// process.
 fn most_connections() -> usize {
     #[cfg(unix)]
     {

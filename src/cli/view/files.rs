@@ -1,4 +1,4 @@
-//! Files and names below the folder that is served.
+//! Files and names below the served folder.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
@@ -7,24 +7,25 @@ use std::path::Path;
 use crossprof::input::plan::{FileKind, is_called_profile};
 use crossprof::session;
 
-/// Bytes that tell what most files are.
+/// Bytes that identify the kind of most files.
 const FEW_BYTES: u64 = 4 << 10;
 
-/// Bytes that tell what any file is.
+/// Bytes that identify the kind of any file.
 const HEAD_BYTES: u64 = 64 << 10;
 
-/// Opens a regular file, and returns its size. Fails for anything else: a pipe without a writer would keep the reader for ever.
+/// Opens a regular file and returns its size. Fails for anything else, because reading a pipe without a writer would never
+/// return.
 ///
 /// # Errors
 ///
-/// The file cannot be opened, or is no regular file.
+/// Fails if the file cannot be opened or is not a regular file.
 pub fn open_regular(path: &Path) -> io::Result<(File, u64)> {
     let mut options = OpenOptions::new();
     options.read(true);
     #[cfg(unix)]
     {
         use std::os::unix::fs::OpenOptionsExt;
-        // Returns at once from a pipe, too.
+        // These flags make opening a pipe return immediately.
         let flags = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOCTTY;
         options.custom_flags(i32::try_from(flags.bits()).unwrap_or_default());
     }
@@ -40,14 +41,14 @@ pub fn open_regular(path: &Path) -> io::Result<(File, u64)> {
 ///
 /// # Errors
 ///
-/// The file cannot be read.
+/// Fails if the file cannot be read.
 pub fn kind_of_start(path: &Path) -> io::Result<FileKind> {
     let (mut file, size) = open_regular(path)?;
     let name = shown(path);
     let mut head = Vec::new();
     (&mut file).take(FEW_BYTES).read_to_end(&mut head)?;
     let kind = session::peek(&name, &head, size <= FEW_BYTES);
-    // JSON can say what it is far behind its start.
+    // In JSON, the key that identifies the kind can be far from the start.
     if kind == FileKind::TraceJson && size > FEW_BYTES && !is_called_profile(&name) {
         file.take(HEAD_BYTES - FEW_BYTES).read_to_end(&mut head)?;
         return Ok(session::peek(&name, &head, size <= HEAD_BYTES));
@@ -55,7 +56,8 @@ pub fn kind_of_start(path: &Path) -> io::Result<FileKind> {
     Ok(kind)
 }
 
-/// A path as text, `/` between folders. Bytes that are not UTF-8 are written as `\xff`, so that names that differ stay different.
+/// Returns a path as text, with `/` between folders. Bytes that are not UTF-8 are written as `\xff`, so that different names
+/// stay different.
 pub fn shown(path: &Path) -> String {
     let mut text = String::new();
     for chunk in path.as_os_str().as_encoded_bytes().utf8_chunks() {
@@ -67,7 +69,7 @@ pub fn shown(path: &Path) -> String {
     if cfg!(windows) { text.replace('\\', "/") } else { text }
 }
 
-/// The name of a folder or file.
+/// Returns the name of a folder or file.
 pub fn name_of(path: &Path) -> String {
     shown(Path::new(path.file_name().unwrap_or(path.as_os_str())))
 }

@@ -1,4 +1,4 @@
-//! State of a connection: when it was last used, and if a response is being made or sent.
+//! State of a connection: when it was last used, and whether it has a response in progress.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,19 +11,19 @@ pub struct Activity {
 }
 
 impl Default for Activity {
-    /// A connection that was opened now.
+    /// Creates the state of a connection that was opened now.
     fn default() -> Activity {
         Activity { last: Mutex::new(Instant::now()), in_flight: AtomicUsize::new(0) }
     }
 }
 
 impl Activity {
-    /// When the connection was last used.
+    /// Returns the time of the connection's last use.
     pub fn last(&self) -> Instant {
         *self.last.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Is a response being made or sent?
+    /// Returns true if a response is in progress.
     pub fn is_in_flight(&self) -> bool {
         self.in_flight.load(Ordering::Relaxed) > 0
     }
@@ -33,18 +33,18 @@ impl Activity {
     }
 }
 
-/// A response that is being made or sent.
+/// A response in progress: being created or sent.
 pub struct InFlight(Arc<Activity>);
 
 impl InFlight {
-    /// A response on a connection.
+    /// Starts a response on a connection.
     pub fn new(activity: &Arc<Activity>) -> InFlight {
         activity.in_flight.fetch_add(1, Ordering::Relaxed);
         activity.touch();
         InFlight(Arc::clone(activity))
     }
 
-    /// Notes that the client takes bytes.
+    /// Records that the client accepts bytes.
     pub fn touch(&self) {
         self.0.touch();
     }

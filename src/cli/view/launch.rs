@@ -1,17 +1,17 @@
-//! Starts the browser. Its command line, which every user of the machine can read, does not contain the link: a file that only this
-//! user can read leads there.
+//! Starts the browser. All users of a machine can read command lines, so the browser's command line does not contain the
+//! link. It names a file that only this user can read, and that redirects to the link.
 
 use std::io::Write;
 
 use tempfile::{Builder, NamedTempFile};
 
-/// Opens the link in a browser. The file that is returned has to stay until the browser has read it.
+/// Opens the link in a browser. The returned file must exist until the browser has read it.
 ///
 /// # Errors
 ///
-/// The file cannot be written, or no browser could be started.
+/// Fails if the file cannot be written or if no browser can be started.
 pub fn open(link: &str) -> std::io::Result<NamedTempFile> {
-    // On Unix only its owner can read such a file.
+    // On Unix, only the owner can read the file.
     let mut file = Builder::new().prefix("crossprof-").suffix(".html").tempfile()?;
     write!(
         file,

@@ -1,4 +1,4 @@
-//! The list of runs: made from the files of a scan, and never changed afterwards.
+//! The list of runs, built from the files of a scan. It does not change afterwards.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -9,65 +9,65 @@ use serde::Serialize;
 
 /// A file of a scan.
 pub struct ScannedFile {
-    /// Path below the folder, `/` between folders.
+    /// Path below the served folder, with `/` between folders.
     pub name: String,
-    /// Where the file is.
+    /// Path on disk.
     pub place: PathBuf,
-    /// What the file holds.
+    /// Kind of the file's content.
     pub kind: FileKind,
     /// Size in bytes.
     pub size: u64,
-    /// When the file was last written to.
+    /// Time of the last change.
     pub modified: SystemTime,
 }
 
 /// A file of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct RunFile {
-    /// Path below the folder, `/` between folders.
+    /// Path below the served folder, with `/` between folders.
     pub path: String,
     /// Size in bytes.
     pub size_bytes: u64,
 }
 
-/// A run.
+/// A run in the list.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct RunEntry {
-    /// Stays when other runs appear: the path of its first file.
+    /// Path of the run's first file. Stays the same when other runs appear.
     pub id: String,
-    /// The name of its folder or file.
+    /// Name of the run's folder or file.
     pub name: String,
-    /// The folder of its files, below the folder that is served; empty at its top.
+    /// Folder of the run's files, relative to the served folder. Empty at the top.
     pub folder: String,
-    /// When the newest of its files was last written to, in milliseconds since 1970.
+    /// Time of the last change to any of its files, in milliseconds since 1970.
     pub modified_ms: u64,
-    /// Bytes of the run's files.
+    /// Size of the run's files in bytes.
     pub size_bytes: u64,
     /// Version of the list in which the run appeared.
     pub since: u64,
-    /// Files that are read of the run.
+    /// The run's files that the page reads.
     pub files: Vec<RunFile>,
 }
 
-/// A part of the list.
+/// One page of the list.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 pub struct Page<'a> {
-    /// Runs that match the filter.
+    /// Number of runs that match the filter.
     pub matching: usize,
-    /// Index of the first run of this page among them.
+    /// Index of this page's first run among the matching runs.
     pub from: usize,
     /// The runs of this page, newest first.
     pub runs: Vec<&'a RunEntry>,
 }
 
-/// The runs at one time, newest first.
+/// All runs at one time.
 #[derive(Default)]
 pub struct Listing {
-    /// Changes with the list.
+    /// Increases with every change of the list.
     pub version: u64,
-    /// The folder has more files than are looked at.
+    /// True if the folder has more files than the scan reads.
     pub is_cut: bool,
-    /// The folder was not walked to its end yet: there may be more runs.
+    /// True if the walk is not complete, so there may be more runs.
     pub is_partial: bool,
     /// The runs, newest first.
     pub runs: Vec<RunEntry>,
@@ -76,12 +76,12 @@ pub struct Listing {
 }
 
 impl Listing {
-    /// The list before any folder was read.
+    /// Returns the list before any folder was read.
     pub fn starting() -> Listing {
         Listing { is_partial: true, ..Listing::default() }
     }
 
-    /// The list of these files, which follows an earlier one.
+    /// Builds the list of these files. It replaces `earlier`.
     pub fn new(files: Vec<ScannedFile>, is_cut: bool, is_partial: bool, earlier: &Listing) -> Listing {
         let mut runs = planned(&files);
         let version = earlier.version + 1;
@@ -97,17 +97,17 @@ impl Listing {
         Listing { version, is_cut, is_partial, runs, by_id, places }
     }
 
-    /// The run of this id.
+    /// Returns the run with this id.
     pub fn run(&self, id: &str) -> Option<&RunEntry> {
         self.by_id.get(id).and_then(|&run| self.runs.get(run))
     }
 
-    /// Where a file of a run is, by its path below the folder. `None` for any other file.
+    /// Returns the path on disk for a run's file, given its path below the served folder. `None` for any other file.
     pub fn place(&self, path: &str) -> Option<&Path> {
         self.places.get(path).map(PathBuf::as_path)
     }
 
-    /// At most `most` of the runs whose id contains all words, in any case, from the run of this index on.
+    /// Returns up to `most` runs whose id contains all words (ignoring case), starting at index `from`.
     pub fn page(&self, words: &str, from: usize, most: usize) -> Page<'_> {
         let words: Vec<String> = words.split_whitespace().map(str::to_lowercase).collect();
         let is_match = |run: &&RunEntry| {
@@ -150,7 +150,7 @@ fn planned(files: &[ScannedFile]) -> Vec<RunEntry> {
         })
     };
     let of_run = |run: plan::PlannedRun| {
-        // The page shows runs with events.
+        // The page shows only runs with events.
         (!run.hosts.is_empty()).then(|| {
             let hosts = run.hosts.iter().map(|host| host.file);
             entry(run.name.clone(), hosts.chain(run.sidecars.iter().copied()).collect())

@@ -1,4 +1,4 @@
-//! `crossprof view`: the page and the profiles below a folder, served on this machine.
+//! `crossprof view`: serves the page and the profiles below a folder on this machine.
 
 mod body;
 mod connections;
@@ -29,22 +29,22 @@ use scan::Scan;
 use server::Server;
 use workers::Workers;
 
-/// Tried first: a tunnel can be kept for an address that stays.
+/// Preferred port. A fixed address lets users keep an SSH tunnel.
 const PORT: u16 = 8321;
 
-/// A folder that is not walked by then is walked while the server answers.
+/// If the walk of the folder takes longer, it continues while the server answers requests.
 const FIRST_WALK: Duration = Duration::from_millis(400);
 
-/// Part of a walk after which a server without threads answers requests.
+/// Length of a slice of the walk, after which a server without threads answers requests.
 const SLICE: Duration = Duration::from_millis(50);
 
-/// Changes are looked for this often.
+/// Interval between checks for changes.
 const TICK: Duration = Duration::from_millis(200);
 
-/// A browser has started by then.
+/// Time within which a browser has started.
 const BROWSER_START: Duration = Duration::from_secs(60);
 
-/// Serves until the program is ended. Returns the exit status.
+/// Serves until the process ends. Returns the exit status on failure.
 pub fn run(command: &View) -> u8 {
     serve(command).unwrap_or_else(|message| {
         complain(&message);
@@ -59,14 +59,14 @@ fn serve(command: &View) -> Result<u8, String> {
     let root = scan.root().to_owned();
     let token = token()?;
     let (listener, address) = listen(command.host, command.port)?;
-    // One thread: a system that starts no other still serves.
+    // One thread is enough, so the server works even if the system allows no more.
     let failed = |error: std::io::Error| format!("The server cannot be started: {error}.");
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(failed)?;
     let workers = Arc::new(Workers::start());
     runtime.block_on(async {
         let starting = Listing::starting();
         let mut walk = look(scan, Arc::new(Listing::starting()), false, FIRST_WALK, Arc::clone(&workers));
-        // A folder that takes longer is walked while the server answers.
+        // A longer walk continues while the server answers requests.
         let first = tokio::time::timeout(FIRST_WALK, &mut walk).await;
         let (listing, walk) = match first {
             Ok(Some((scan, listing, _))) => {
@@ -100,10 +100,10 @@ fn serve(command: &View) -> Result<u8, String> {
     })
 }
 
-/// A part of a scan, and the list if it has changed; and whether nothing is left to read.
+/// Future of a slice of a scan. It returns the scan, the list if it has changed, and true if nothing is left to read.
 type Look = Pin<Box<dyn Future<Output = Option<(Scan, Option<Listing>, bool)>> + Send>>;
 
-/// Looks for changes, for about this time.
+/// Looks for changes for about `most` time.
 fn look(mut scan: Scan, earlier: Arc<Listing>, is_asked: bool, most: Duration, workers: Arc<Workers>) -> Look {
     Box::pin(async move {
         let job = move || {
@@ -116,7 +116,7 @@ fn look(mut scan: Scan, earlier: Arc<Listing>, is_asked: bool, most: Duration, w
     })
 }
 
-/// Keeps the list of runs up to date, for ever.
+/// Keeps the list of runs up to date. Never returns.
 async fn keep(mut looking: Look, server: Arc<Server>, workers: Arc<Workers>) {
     while let Some((mut scan, listing, is_done)) = looking.await {
         if let Some(listing) = listing {
@@ -136,20 +136,20 @@ async fn keep(mut looking: Look, server: Arc<Server>, workers: Arc<Workers>) {
     }
 }
 
-/// Removes the file that led the browser here.
+/// Removes the file that redirected the browser.
 async fn forget(opening: NamedTempFile) {
     tokio::time::sleep(BROWSER_START).await;
     drop(opening);
 }
 
-/// Text that nobody guesses: 128 bits of the system's.
+/// Returns a secret text: 128 random bits from the system.
 fn token() -> Result<String, String> {
     let mut bytes = [0; 16];
     getrandom::fill(&mut bytes).map_err(|error| format!("The system gives no random numbers: {error}."))?;
     Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
-/// Listens at the port or, where none is given and the usual one is taken, at any.
+/// Listens on the port. If none is given and the usual port is taken, listens on any free port.
 fn listen(host: IpAddr, port: Option<u16>) -> Result<(TcpListener, SocketAddr), String> {
     let at = |port| TcpListener::bind(SocketAddr::new(host, port));
     let listener = match port {
@@ -165,12 +165,12 @@ fn listen(host: IpAddr, port: Option<u16>) -> Result<(TcpListener, SocketAddr), 
     Ok((listener, address))
 }
 
-/// What is printed before the server starts.
+/// Returns the text that is printed before the server starts.
 fn announcement(name: &str, listing: &Listing, link: &str, address: SocketAddr, remote: Option<&Remote>) -> String {
     let runs = match listing.runs.len() {
         0 if listing.is_partial => "the folder is being searched".to_owned(),
         more if listing.is_partial => format!("{more} runs so far, the folder is being searched"),
-        0 => "no run yet: what is captured there will appear".to_owned(),
+        0 => "no run yet: new captures will appear".to_owned(),
         1 => "1 run".to_owned(),
         more => format!("{more} runs"),
     };
@@ -186,20 +186,20 @@ fn announcement(name: &str, listing: &Listing, link: &str, address: SocketAddr, 
     text + "Ctrl+C ends it.\n"
 }
 
-/// The machine that this program runs on, as somebody at another one knows it.
+/// This machine, as a user on another machine addresses it.
 struct Remote {
     user: Option<String>,
     address: String,
 }
 
 impl Remote {
-    /// What SSH says of the connection that this program was started over.
+    /// Reads the SSH connection over which this program was started.
     fn of_environment() -> Option<Remote> {
         let connection = std::env::var("SSH_CONNECTION").ok()?;
         Remote::of_connection(&connection, std::env::var("USER").ok())
     }
 
-    /// `client port server port`
+    /// The format is `client port server port`.
     fn of_connection(connection: &str, user: Option<String>) -> Option<Remote> {
         let address = connection.split(' ').nth(2)?.to_owned();
         Some(Remote { user, address })
@@ -213,7 +213,7 @@ impl Remote {
     }
 }
 
-/// Whether a browser that is started here is seen by anybody.
+/// Returns true if a browser started here would be visible to the user.
 fn has_screen() -> bool {
     let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     cfg!(any(target_os = "macos", windows)) || is_set("DISPLAY") || is_set("WAYLAND_DISPLAY")
@@ -224,7 +224,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_is_connected_by_ssh_gets_the_line_for_a_tunnel() {
+    fn ssh_connections_get_a_tunnel_command() {
         let remote =
             Remote::of_connection("192.0.2.1 50022 198.51.100.7 22", Some("ada".into())).expect("a connection");
         let address: SocketAddr = "127.0.0.1:8321".parse().expect("an address");

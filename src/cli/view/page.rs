@@ -1,26 +1,26 @@
-//! The files of the page: those inside this program, or those of a folder.
+//! The files of the page: embedded in this program, or from a folder.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use super::files::open_regular;
 
-/// Written by the build script from the folder that `CROSSPROF_PAGE` named.
+/// Written by the build script from the folder that `CROSSPROF_PAGE` names.
 const EMBEDDED: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/page_files.rs"));
 
-/// The page's script that makes it start without a network, which a page that is served does not need: the server's own script, which
-/// opens the runs of the address, takes its place.
+/// The page's script for starting offline. A served page does not need it, so the server replaces it with its own script,
+/// which opens the runs in the address.
 pub const REPLACED: &str = "offline.js";
 
 /// A file of the page.
 pub enum PageFile {
-    /// Part of this program.
+    /// Embedded in this program.
     Embedded(&'static [u8]),
-    /// A file of a folder, and its size.
+    /// A file of a folder, with its size.
     OfFolder(File, u64),
 }
 
-/// Where the page's files come from.
+/// Source of the page's files.
 pub enum Page {
     /// The files that this program embeds.
     Embedded,
@@ -29,11 +29,11 @@ pub enum Page {
 }
 
 impl Page {
-    /// The page of a folder or, without one, the page inside this program.
+    /// Returns the page in a folder, or the embedded page if no folder is given.
     ///
     /// # Errors
     ///
-    /// There is none: a sentence.
+    /// Fails with a message if there is no page.
     pub fn find(folder: Option<&Path>) -> Result<Page, String> {
         let page = match folder {
             Some(folder) => match folder.canonicalize() {
@@ -56,7 +56,7 @@ impl Page {
         }
     }
 
-    /// A file of the page by its path below it.
+    /// Returns a file of the page by its path within the page.
     pub fn file(&self, path: &str) -> Option<PageFile> {
         match self {
             Page::Embedded => {
@@ -70,7 +70,7 @@ impl Page {
     }
 }
 
-/// The media type of a file, by its name.
+/// Returns the media type of a file from its extension.
 pub fn media_type(path: &str) -> &'static str {
     match path.rsplit('.').next().unwrap_or_default() {
         "html" => "text/html; charset=utf-8",

@@ -1,5 +1,6 @@
-//! Looks for the runs below a folder, in slices of time, so that a server without threads answers in between. Only the start of a file
-//! that is new or has changed is read. Folders are watched if the system can do that, else walked again and again.
+//! Searches a folder for runs. It works in slices of time, so that a server without threads can answer requests in between.
+//! Only the start of a new or changed file is read. Folders are watched if the system supports it, or else walked
+//! periodically.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::{OsStr, OsString};
@@ -15,30 +16,30 @@ use super::files::{kind_of_start, shown};
 use super::listing::{Listing, ScannedFile};
 use super::watch::Watch;
 
-/// A file that was written to since may not be whole yet.
+/// A file changed more recently than this may be incomplete.
 const SETTLING: Duration = Duration::from_secs(2);
 
-/// Files that are looked at. A folder with more is no folder of profiles.
+/// Maximum number of files. A folder with more is not a folder of profiles.
 const MOST_FILES: usize = 1_000_000;
 
-/// A folder without a watch is walked again after this time and ten times the time of a walk.
+/// A folder without a watch is walked again after this pause plus ten times the duration of a walk.
 const WALK_PAUSE: Duration = Duration::from_millis(500);
 
-/// A folder with a watch is walked again after this time, too: a watch does not see what a link leads to.
+/// A watched folder is also walked again after this pause, because a watch does not see changes behind links.
 const WATCHED_PAUSE: Duration = Duration::from_secs(60);
 
-/// Until the first walk is complete, the list is made again after this time at the earliest.
+/// Minimum interval between updates of the list until the first walk is complete.
 const PUBLISHING: Duration = Duration::from_millis(500);
 
-/// A file that was seen.
+/// A file that the scan has seen.
 struct SeenFile {
     size: u64,
     modified: SystemTime,
-    /// `None` until its start is read.
+    /// `None` until the file's start has been read.
     kind: Option<FileKind>,
 }
 
-/// A folder that was read.
+/// A folder that the scan has read.
 #[derive(Default)]
 struct SeenFolder {
     files: BTreeMap<OsString, SeenFile>,
@@ -48,7 +49,7 @@ struct SeenFolder {
 /// A folder to read.
 struct Unread {
     folder: PathBuf,
-    /// Also reads the folders in it that are known.
+    /// True to also read its known subfolders.
     is_walk: bool,
 }
 
@@ -60,39 +61,39 @@ enum Watching {
 
 /// The scan of a folder or a file.
 pub struct Scan {
-    /// The folder or file, resolved.
+    /// The folder or file, as a canonical path.
     root: PathBuf,
-    /// The folder that paths are below.
+    /// The folder that paths are relative to.
     top: PathBuf,
-    /// The name of the file, if `root` is one.
+    /// The name of the file, if `root` is a file.
     only: Option<OsString>,
     folders: BTreeMap<PathBuf, SeenFolder>,
     files: usize,
     unread: Vec<Unread>,
-    /// Files whose start is to be read.
+    /// Files whose start must be read.
     unknown: Vec<PathBuf>,
-    /// Folders that are read again soon: a file in them was written to a moment ago, or could not be opened now.
+    /// Folders to read again soon, because a file in them was changed recently or could not be opened.
     again: BTreeSet<PathBuf>,
     watching: Watching,
-    /// Why folders are not watched, until somebody took the note.
+    /// Reason why folders are not watched, until it is taken.
     note: Option<String>,
     is_cut: bool,
-    /// The first walk is not complete.
+    /// True until the first walk is complete.
     is_partial: bool,
-    /// Something that the list shows has changed since it was made.
+    /// True if the content of the list has changed since it was made.
     has_changed: bool,
     walk_started: Instant,
     walk_ended: Instant,
-    /// When the list was made last, and how long that took.
+    /// When the list was last made, and how long that took.
     published: (Instant, Duration),
 }
 
 impl Scan {
-    /// The scan of a folder or a file, which reads nothing yet.
+    /// Creates the scan of a folder or a file. Reads nothing yet.
     ///
     /// # Errors
     ///
-    /// It cannot be read, or is neither a folder nor a regular file.
+    /// Fails if the path cannot be read, or is neither a folder nor a regular file.
     pub fn new(path: &Path) -> io::Result<Scan> {
         let root = path.canonicalize()?;
         let metadata = std::fs::metadata(&root)?;
@@ -102,7 +103,7 @@ impl Scan {
         let only = if metadata.is_file() { root.file_name().map(OsStr::to_owned) } else { None };
         let top = if only.is_some() { root.parent().unwrap_or(&root).to_owned() } else { root.clone() };
         let (watching, note) = match &only {
-            // One file is looked at again in no time.
+            // A single file needs no watch, because it can be checked in no time.
             Some(_) => (Watching::Off, None),
             None => match Watch::new() {
                 Ok(watch) => (Watching::On(watch), None),
@@ -131,17 +132,18 @@ impl Scan {
         })
     }
 
-    /// The folder or file, resolved.
+    /// Returns the folder or file, as a canonical path.
     pub fn root(&self) -> &Path {
         &self.root
     }
 
-    /// Why changes are not watched, once.
+    /// Returns the reason why changes are not watched, once.
     pub fn take_note(&mut self) -> Option<String> {
         self.note.take()
     }
 
-    /// Notes what is to be read again. `is_asked`: somebody looks at the list, so a folder without a watch is walked.
+    /// Records what must be read again. If `is_asked` is true, a user is viewing the list, so a folder without a watch is
+    /// walked.
     pub fn begin(&mut self, is_asked: bool) {
         if let Watching::On(watch) = &mut self.watching {
             let changes = watch.changes();
@@ -169,7 +171,7 @@ impl Scan {
         self.unread.push(Unread { folder: self.top.clone(), is_walk: true });
     }
 
-    /// Reads for at most this time, or one folder. Returns true if nothing is left to read.
+    /// Reads for at most this time, but at least one folder. Returns true if nothing is left to read.
     pub fn step(&mut self, most: Duration) -> bool {
         let start = Instant::now();
         loop {
@@ -191,7 +193,7 @@ impl Scan {
         }
     }
 
-    /// The list, if there is another one than `earlier`. While the first walk is under way it is made from time to time.
+    /// Returns the list if it differs from `earlier`. During the first walk, the list is updated periodically.
     pub fn list(&mut self, earlier: &Listing) -> Option<Listing> {
         let (at, took) = self.published;
         let is_busy = !self.unread.is_empty() || !self.unknown.is_empty();
@@ -224,7 +226,7 @@ impl Scan {
     fn look(&mut self, path: &Path) {
         let Some((folder, name)) = path.parent().zip(path.file_name()) else { return };
         let kind = match kind_of_start(path) {
-            // Its turn comes when a descriptor is free.
+            // Tried again when a file descriptor is free.
             Err(error) if is_lack_of_descriptors(&error) => {
                 self.again.insert(folder.to_owned());
                 return;
@@ -237,17 +239,17 @@ impl Scan {
         }
     }
 
-    /// Reads a folder, and notes which of its files and folders are to be read.
+    /// Reads a folder, and records which of its files and subfolders must be read.
     fn read(&mut self, Unread { folder, is_walk }: &Unread) {
         self.watch(folder);
         let found = match self.entries(folder) {
             Ok(found) => found,
             Err(error) if is_lack_of_descriptors(&error) => {
-                // Its turn comes when a descriptor is free.
+                // Tried again when a file descriptor is free.
                 self.again.insert(folder.clone());
                 return;
             }
-            // A folder that cannot be read, or is gone, has nothing to show.
+            // A folder that is unreadable or gone shows as empty.
             Err(_) => SeenFolder::default(),
         };
         let before = self.folders.remove(folder).unwrap_or_default();
@@ -260,7 +262,7 @@ impl Scan {
         self.compare(folder, &before, found);
     }
 
-    /// Takes over what is known of the files of a folder, and notes which are to be read.
+    /// Keeps what is known about a folder's files, and records which ones must be read.
     fn compare(&mut self, folder: &Path, before: &SeenFolder, mut found: SeenFolder) {
         let now = SystemTime::now();
         let is_listed = |file: &SeenFile| file.kind.is_some_and(|kind| kind != FileKind::Unknown);
@@ -270,7 +272,7 @@ impl Scan {
             if file.kind.is_some() {
                 continue;
             }
-            // The clock of a file server may be ahead of this one.
+            // The clock of a file server may be ahead of this machine's clock.
             let is_settled = now.duration_since(file.modified).map_or(true, |age| age > SETTLING);
             if is_settled {
                 self.unknown.push(folder.join(name));
@@ -278,7 +280,7 @@ impl Scan {
                 self.again.insert(folder.to_owned());
             }
         }
-        // What was listed and is so no more.
+        // Files that were listed before but are not any more.
         let is_kept = |(name, _): &(&OsString, &SeenFile)| found.files.get(*name).is_some_and(is_listed);
         self.has_changed |= !before.files.iter().filter(|(_, file)| is_listed(file)).all(|file| is_kept(&file));
         self.files = (self.files + found.files.len()).saturating_sub(before.files.len());
@@ -290,7 +292,7 @@ impl Scan {
         }
     }
 
-    /// Forgets a folder that is gone, and everything in it.
+    /// Removes a deleted folder and everything in it.
     fn forget(&mut self, folder: &Path) {
         let below = (Bound::Included(folder), Bound::Unbounded);
         let gone: Vec<PathBuf> = self
@@ -307,7 +309,7 @@ impl Scan {
         }
     }
 
-    /// Watches a folder; if that fails, none is watched any more.
+    /// Watches a folder. If that fails, stops watching all folders.
     fn watch(&mut self, folder: &Path) {
         if let Watching::On(watch) = &mut self.watching
             && let Err(reason) = watch.add(folder)
@@ -317,8 +319,8 @@ impl Scan {
         }
     }
 
-    /// The files and folders of a folder, without hidden ones. Links to folders are not followed, nor are links that lead out of the
-    /// folder that is served.
+    /// Returns the files and folders in a folder, except hidden ones. Does not follow links to folders, or links that lead
+    /// out of the served folder.
     fn entries(&self, folder: &Path) -> io::Result<SeenFolder> {
         let mut found = SeenFolder::default();
         if let Some(only) = &self.only {
@@ -359,7 +361,7 @@ fn unwatched(root: &Path, reason: &str) -> String {
     format!("{}: is walked again to find new runs, because changes cannot be watched: {reason}.", root.display())
 }
 
-/// The process or the system has no file descriptor left.
+/// Returns true if the process or the system has no file descriptors left.
 fn is_lack_of_descriptors(error: &io::Error) -> bool {
     #[cfg(unix)]
     {

@@ -1,11 +1,11 @@
-//! The server's responses. All paths are below the token, which only the printed address contains:
+//! The server's responses. All paths start with the token, which only the printed address contains:
 //!
 //! ```text
-//! /<token>/                 the list of runs: a separate page, which requests runs.json again and again
-//! /<token>/runs.json        the runs, newest first, a page at a time: ?from=N&filter=WORDS; with known=VERSION nothing if the list
-//!                           still has that version; with id=ID&id=ID these runs
+//! /<token>/                 the list of runs: a separate page, which requests runs.json periodically
+//! /<token>/runs.json        one page of the runs, newest first: ?from=N&filter=WORDS; with known=VERSION, empty if the list
+//!                           still has that version; with id=ID&id=ID, only these runs
 //! /<token>/file/<path>      a file of a run
-//! /<token>/app/?open=<id>   the page; its offline.js is replaced by a script that hands it the files of these runs
+//! /<token>/app/?open=<id>   the page; its offline.js is replaced by a script that passes it the files of these runs
 //! ```
 
 use std::net::IpAddr;
@@ -25,23 +25,23 @@ use super::listing::Listing;
 use super::page::{Page, PageFile, REPLACED, media_type};
 use super::workers::Workers;
 
-/// Runs of one page of the list.
+/// Number of runs per page of the list.
 const PAGE_RUNS: usize = 500;
 
-/// The list requests runs.json every few seconds while somebody has it open.
+/// An open list requests runs.json every few seconds. Without a request for this long, the list counts as closed.
 const ATTENTION: Duration = Duration::from_secs(10);
 
-/// The files of the list.
+/// Files of the page that shows the list.
 const LIST: [(&str, &str); 3] = [
     ("runs.html", include_str!("assets/runs.html")),
     ("runs.js", include_str!("assets/runs.js")),
     ("runs.css", include_str!("assets/runs.css")),
 ];
 
-/// The script that hands the page its files.
+/// The script that passes the files to the page.
 const OPEN: &str = include_str!("assets/open.js");
 
-/// Policy of the list; the page brings its own.
+/// Content security policy of the list. The page has its own.
 const POLICY: HeaderValue = HeaderValue::from_static(
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; base-uri 'none'; \
      form-action 'none'",
@@ -55,23 +55,23 @@ const HEADERS: [(HeaderName, HeaderValue); 4] = [
     (HeaderName::from_static("cross-origin-resource-policy"), HeaderValue::from_static("same-origin")),
 ];
 
-/// Everything that responses need.
+/// Shared state of all responses.
 pub struct Server {
     page: Arc<Page>,
-    /// The first part of every path.
+    /// First part of every path.
     token: String,
-    /// The name of a proxy in front of this server.
+    /// Name of a proxy in front of this server.
     proxy: Option<String>,
-    /// The folder or file, resolved.
+    /// The folder or file, as a canonical path.
     root: PathBuf,
     listing: Mutex<Arc<Listing>>,
-    /// When the list was requested last.
+    /// Time of the last request for the list.
     asked: Mutex<Option<Instant>>,
     workers: Arc<Workers>,
 }
 
 impl Server {
-    /// A server of these runs.
+    /// Creates a server of these runs.
     pub fn new(
         page: Page,
         token: String,
@@ -84,17 +84,17 @@ impl Server {
         Server { page: Arc::new(page), token, proxy, root, listing, asked, workers }
     }
 
-    /// The runs as they were found last.
+    /// Returns the latest list of runs.
     pub fn listing(&self) -> Arc<Listing> {
         Arc::clone(&lock(&self.listing))
     }
 
-    /// Replaces the runs, and returns the earlier ones.
+    /// Replaces the list of runs and returns the earlier one.
     pub fn set_listing(&self, listing: Listing) -> Arc<Listing> {
         std::mem::replace(&mut *lock(&self.listing), Arc::new(listing))
     }
 
-    /// True if somebody looks at the list.
+    /// Returns true if a user is viewing the list.
     pub fn is_asked(&self) -> bool {
         lock(&self.asked).is_some_and(|asked| asked.elapsed() < ATTENTION)
     }
@@ -106,10 +106,7 @@ impl Server {
         let is_known =
             |host: &str| is_own_name(host) || self.proxy.as_ref().is_some_and(|it| it.eq_ignore_ascii_case(host));
         if !host.is_some_and(is_known) {
-            return refusal(
-                StatusCode::FORBIDDEN,
-                "This server answers only where it is asked for as localhost or by its number.",
-            );
+            return refusal(StatusCode::FORBIDDEN, "This server answers only to localhost or to its IP address.");
         }
         if !matches!(*request.method(), Method::GET | Method::HEAD) {
             return refusal(StatusCode::METHOD_NOT_ALLOWED, "This server only reads.");
@@ -145,7 +142,7 @@ impl Server {
         Some(answer)
     }
 
-    /// A file of the page.
+    /// Returns a file of the page.
     async fn of_page(&self, path: &str) -> Option<Response<Body>> {
         let media_type = media_type(path);
         if path == REPLACED {
@@ -159,7 +156,7 @@ impl Server {
         Some(response(media_type, body))
     }
 
-    /// A part of the list, or that it is the known one.
+    /// Returns a page of the list, or a short response if the client already has this version.
     fn list(&self, query: &Query) -> Response<Body> {
         *lock(&self.asked) = Some(Instant::now());
         let listing = self.listing();
@@ -189,13 +186,13 @@ impl Server {
         response(media_type("runs.json"), Body::bytes(document.to_string()))
     }
 
-    /// A file of a run, which is read as it is sent.
+    /// Returns a file of a run, which is read while it is sent.
     async fn profile(&self, path: &str) -> Option<Response<Body>> {
         let listing = self.listing();
         let place = listing.place(path)?.to_owned();
         let root = self.root.clone();
         let open = move || {
-            // A link may lead elsewhere by now.
+            // A link may have changed its target since the scan.
             let place = place.canonicalize().ok().filter(|place| place.starts_with(root))?;
             open_regular(&place).ok()
         };
@@ -211,9 +208,9 @@ struct Query {
     known: Option<u64>,
     /// Index of the first run.
     from: usize,
-    /// Words of the runs' paths.
+    /// Words that the runs' paths must contain.
     filter: String,
-    /// These runs only.
+    /// Ids of the requested runs. Empty for all.
     ids: Vec<String>,
 }
 
@@ -239,7 +236,8 @@ fn lock<T>(value: &Mutex<T>) -> MutexGuard<'_, T> {
     value.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A page of another name could make the browser ask this server under that name, and read the answers; under a number it cannot.
+/// Accepts only names of this machine. Otherwise another website could point its own name at this server and have the
+/// browser read the responses (DNS rebinding). Numeric addresses are safe.
 fn is_own_name(host: &str) -> bool {
     let name = match host.strip_prefix('[') {
         Some(rest) => rest.split(']').next().unwrap_or_default(),
@@ -248,7 +246,7 @@ fn is_own_name(host: &str) -> bool {
     name.eq_ignore_ascii_case("localhost") || name.parse::<IpAddr>().is_ok()
 }
 
-/// Takes the same time wherever two texts differ first.
+/// Compares in constant time, so that timing does not reveal the first difference.
 fn is_equal(given: &str, token: &str) -> bool {
     given.len() == token.len() && given.bytes().zip(token.bytes()).fold(0, |differ, (a, b)| differ | (a ^ b)) == 0
 }

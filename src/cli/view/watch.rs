@@ -1,4 +1,5 @@
-//! Changes below a folder, as the kernel reports them. Linux alone has a watch; elsewhere the folder is walked again.
+//! Reports changes below a folder, as the kernel sees them. Only Linux has a watch. On other systems, the folder is walked
+//! again.
 
 #[cfg(target_os = "linux")]
 pub use linux::Watch;
@@ -6,12 +7,12 @@ pub use linux::Watch;
 #[cfg(not(target_os = "linux"))]
 pub use other::Watch;
 
-/// What changed since the last call.
+/// Changes since the last call.
 #[derive(Debug, Default)]
 pub struct Changes {
-    /// Folders with a file or folder that is new, changed or gone.
+    /// Folders that contain new, changed or removed files or folders.
     pub folders: Vec<std::path::PathBuf>,
-    /// The kernel reported more than it could keep: everything may have changed.
+    /// True if the kernel's queue overflowed: anything may have changed.
     pub is_incomplete: bool,
 }
 
@@ -28,7 +29,8 @@ mod linux {
 
     use super::Changes;
 
-    /// File systems whose changes all come from this machine (see statfs(2)). Of others the kernel does not see what another machine writes.
+    /// File systems that only this machine can change (see statfs(2)). On other file systems, the kernel does not see
+    /// changes that other machines make.
     const LOCAL: [i128; 10] = [
         0xEF53,      // ext2, ext3, ext4
         0x5846_5342, // XFS
@@ -42,31 +44,31 @@ mod linux {
         0xF15F,      // eCryptfs
     ];
 
-    /// A watch of folders.
+    /// Watches folders.
     pub struct Watch {
         queue: OwnedFd,
         folders: HashMap<i32, PathBuf>,
-        /// Whether the file systems of these devices are local.
+        /// Devices, with true if their file system is local.
         devices: HashMap<u64, bool>,
     }
 
     impl Watch {
-        /// A watch of no folder yet.
+        /// Creates a watch without folders.
         ///
         /// # Errors
         ///
-        /// Why folders cannot be watched.
+        /// Fails with the reason why folders cannot be watched.
         pub fn new() -> Result<Watch, String> {
             let queue =
                 inotify::init(CreateFlags::NONBLOCK | CreateFlags::CLOEXEC).map_err(|error| error.to_string())?;
             Ok(Watch { queue, folders: HashMap::new(), devices: HashMap::new() })
         }
 
-        /// Watches a folder, but not those in it. A folder that is gone is not watched.
+        /// Watches a folder, but not its subfolders. Ignores folders that are gone.
         ///
         /// # Errors
         ///
-        /// Why this folder cannot be watched.
+        /// Fails with the reason why this folder cannot be watched.
         pub fn add(&mut self, folder: &Path) -> Result<(), String> {
             let Ok(metadata) = std::fs::symlink_metadata(folder) else { return Ok(()) };
             let is_local = *self.devices.entry(metadata.dev()).or_insert_with(|| {
@@ -90,18 +92,18 @@ mod linux {
                     Ok(())
                 }
                 Err(Errno::NOSPC) => Err("it has more folders than fs.inotify.max_user_watches".to_owned()),
-                // The folder is gone, or cannot be read either.
+                // The folder is gone, or is not readable.
                 Err(Errno::NOENT | Errno::NOTDIR | Errno::ACCESS | Errno::NAMETOOLONG) => Ok(()),
                 Err(error) => Err(error.to_string()),
             }
         }
 
-        /// What changed since the last call.
+        /// Returns the changes since the last call.
         pub fn changes(&mut self) -> Changes {
             let mut buffer = [MaybeUninit::uninit(); 16 << 10];
             let mut reader = Reader::new(&self.queue, &mut buffer);
             let (mut folders, mut is_incomplete) = (BTreeSet::new(), false);
-            // Ends with the error that there is nothing more.
+            // The loop ends with an error once there are no more events.
             while let Ok(event) = reader.next() {
                 is_incomplete |= event.events().contains(ReadFlags::QUEUE_OVERFLOW);
                 if event.events().contains(ReadFlags::IGNORED) {
@@ -121,11 +123,11 @@ mod other {
 
     use super::Changes;
 
-    /// Never made.
+    /// Has no values.
     pub enum Watch {}
 
     impl Watch {
-        /// Fails: there is no watch on this system.
+        /// Always fails: this system has no supported watch.
         pub fn new() -> Result<Watch, String> {
             Err("this system has no watch that crossprof uses".to_owned())
         }

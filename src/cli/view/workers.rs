@@ -1,17 +1,17 @@
-//! Threads that read files for the server, so that a slow disk delays one answer and not all. If the system starts no thread, the
-//! server reads by itself.
+//! Threads that read files for the server, so that a slow disk delays only one response. If no thread can be started, the
+//! server reads the files itself.
 
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::sync::oneshot;
 
-/// A browser requests six files at once; the scan of the folder takes one thread more.
+/// A browser requests six files at once, and the scan of the folder needs one more thread.
 const THREADS: usize = 7;
 
 type Job = Box<dyn FnOnce() + Send>;
 
-/// The threads.
+/// A pool of threads.
 pub struct Workers {
     /// `None` if no thread could be started.
     jobs: Option<Sender<Job>>,
@@ -30,11 +30,11 @@ impl Workers {
         Workers { jobs: (started > 0).then_some(jobs) }
     }
 
-    /// Runs a job and returns its result; `None` if the job did not end.
+    /// Runs a job and returns its result. `None` if the job did not finish.
     pub async fn run<T: Send + 'static>(&self, job: impl FnOnce() -> T + Send + 'static) -> Option<T> {
         let Some(jobs) = &self.jobs else { return Some(job()) };
         let (sender, result) = oneshot::channel();
-        // The result has no receiver if the connection ended meanwhile.
+        // The receiver is gone if the connection was closed in the meantime.
         jobs.send(Box::new(move || drop(sender.send(job())))).ok()?;
         result.await.ok()
     }

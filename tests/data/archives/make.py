@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes the archives of this folder with Python's own zipfile, tarfile and gzip.
 
-Each holds the files of CONTENT; the tests know them by name. Run it in this folder.
+Each archive contains the files of CONTENT, whose names the tests use. Run it in this folder.
 """
 
 import gzip
@@ -26,7 +26,7 @@ def packed():
 
 
 class Unseekable(io.RawIOBase):
-    """A pipe: zipfile then writes the sizes behind the content."""
+    """A pipe, which makes zipfile write the sizes after the content."""
 
     def __init__(self, file):
         self.file = file

@@ -1,6 +1,6 @@
-"""Compiles small training steps with frozen parameters and writes their HLO modules, and which parameters they change.
+"""Compiles small training steps with frozen parameters. Writes their HLO modules, and the parameters that they change.
 
-The truth is measured: each step runs, and a parameter is frozen where its array is the same before and after.
+The truth is measured: each step runs, and a parameter is frozen if its array is the same before and after.
 
     pip install "jax==0.10.2" optax && python make.py    (in this folder; writes *.pb.gz and truth.json)
 """
@@ -92,7 +92,7 @@ def train_state(frozen):
 
 
 def separate():
-    """Frozen parameters are an argument of their own and do not come back."""
+    """Frozen parameters are a separate argument and are not returned."""
 
     def step(trainable, frozen, x, y):
         loss, grads = jax.value_and_grad(lambda t: loss_of({**t, **frozen}, x, y))(trainable)
@@ -104,7 +104,7 @@ def separate():
 
 
 def several_steps():
-    """Four steps in one program: a loop hands the frozen parameters through."""
+    """Four steps in one program: a loop passes the frozen parameters through."""
 
     def step(params, x, y):
         def body(params, _):
@@ -126,7 +126,7 @@ def sharded(params_too):
 
 
 def inference():
-    """A decoding step: it changes a cache and computes no gradients."""
+    """A decoding step, which changes a cache and computes no gradients."""
 
     def step(params, cache, x):
         h = jnp.take(params["embed"]["table"], x, axis=0)

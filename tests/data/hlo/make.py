@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
-"""Makes the HLO fixtures and what other programs say of them.
+"""Makes the HLO fixtures and the expected results from other programs.
 
     pip install jax==0.10.2 xprof==2.24.2
     python make.py
 
-programs.hlo.txt holds HLO modules as text, separated by `---`; random_fusions.py makes one more. For each this writes
+programs.hlo.txt holds HLO modules as text, separated by `---`; random_fusions.py makes one more. For each module, this writes
 
 * NAME.pb          the module as xla.HloModuleProto;
 * expected.json    general: FLOPs, transcendentals and bytes of the whole module by XLA's HloCostAnalysis (from jaxlib);
                    gpu: FLOPs, bytes, category and expression of each instruction of the entry by XProf's GPU analysis, read
                    from the hlo_stats of a profile in which each instruction ran once for a millisecond.
 
-jit_NAME.pb are modules that JAX compiled for CPUs (`compiled_programs` below), with what the executable's cost_analysis() says.
+jit_NAME.pb are modules that JAX compiled for CPUs (`compiled_programs` below), with the results of the executable's cost_analysis().
 """
 import json
 import os
@@ -27,7 +27,7 @@ from jax._src.lib import _jax
 import random_fusions
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-# Modules name their source without the folder that this happens to lie in.
+# Removes the local folder from the paths of source files.
 jax.config.update('jax_hlo_source_file_canonicalization_regex', '.*/')
 
 
@@ -69,7 +69,7 @@ def plane(number_, name, lines, metadata, stats=()):
 
 
 def xspace(modules):
-    """A profile in which each instruction of each module's entry is one kernel of a millisecond."""
+    """Returns a profile in which each instruction of each module's entry is one kernel of a millisecond."""
     hlo, kernels, events, time = {}, {}, b'', 0
     for program, (name, (proto, instructions)) in enumerate(modules.items(), 1):
         hlo[program] = number(1, program) + content(2, '%s(%d)' % (name, program)) + content(
@@ -147,7 +147,7 @@ def main():
 
 
 def compiled_programs():
-    """Programs compiled by JAX for CPUs: what its compiler makes of them is part of what is tested."""
+    """Returns programs that JAX compiled for CPUs. The output of its compiler is part of the test."""
     mesh = jax.make_mesh((8,), ('d',))
     part, whole = jax.sharding.PartitionSpec('d'), jax.sharding.PartitionSpec()
 

@@ -1,5 +1,5 @@
-"""A module of random fusions, for make.py: slices, transposes, reductions and updates in any order, whose elements are needed
-zero, one or several times."""
+"""A module of random fusions, for make.py: slices, transposes, reductions and updates in random order, whose elements are used zero,
+one or several times."""
 import random
 
 

@@ -1,11 +1,11 @@
-//! Fuzzing: damaged inputs for every format, and the promises that hold for whatever is read.
+//! Fuzzing: damaged inputs of every format, and the promises that hold for all of them.
 //!
 //! ```text
 //! corpus (whole inputs) -> mutate (seeded) -> drive (read, report, tables, pages, exports, comparison, budgets)
 //! ```
 //!
-//! `cargo xtask fuzz` runs all of it on the stable toolchain, each case in a child process with a limit of time and
-//! memory. The targets of cargo-fuzz (the folder fuzz/) have separate mutations and share [`drive`].
+//! `cargo xtask fuzz` runs everything on the stable toolchain, with each case in a child process that has a time limit and a
+//! memory limit. The cargo-fuzz targets (folder fuzz/) have their own mutations and share [`drive`].
 
 pub mod corpus;
 pub mod drive;

@@ -1,29 +1,30 @@
-//! Numbers that look random and are the same for the same seed on every machine (SplitMix64).
+//! Pseudo-random numbers that are the same for a seed on every machine (SplitMix64).
 
-/// A generator of such numbers.
+/// A generator of pseudo-random numbers.
 #[derive(Clone, Debug)]
 pub struct Random(u64);
 
 impl Random {
-    /// The sequence of a seed.
+    /// Creates the sequence of a seed.
     pub fn new(seed: u64) -> Random {
         Random(seed)
     }
 
-    /// The sequence of case `number` of a seed: the same whichever other cases are run.
+    /// Creates the sequence of case `number` of a seed. It does not depend on other cases.
     pub fn of_case(seed: u64, number: u64) -> Random {
         let mut of_seed = Random(seed);
         let start = of_seed.next() ^ number.wrapping_mul(0xd605_bbb5_8c8a_bbfd);
         Random(start)
     }
 
-    /// A sequence that depends on the bytes alone (FNV-1a), so that a kept input is driven as it was when it was found.
+    /// Creates a sequence that depends only on the bytes (FNV-1a), so that a saved input is driven as it was when it was
+    /// found.
     pub fn of_bytes(bytes: &[u8]) -> Random {
         let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
         Random(bytes.iter().fold(0xcbf2_9ce4_8422_2325, step))
     }
 
-    /// The next number.
+    /// Returns the next number.
     #[allow(clippy::should_implement_trait)] // It never ends, so it is no iterator.
     pub fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -33,27 +34,27 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// A number below `end`; 0 where that is 0.
+    /// Returns a number below `end`, or 0 if `end` is 0.
     pub fn below(&mut self, end: usize) -> usize {
         if end == 0 { 0 } else { (self.next() % end as u64) as usize }
     }
 
-    /// A number below 2 to the power of `bits`, small ones as often as large ones.
+    /// Returns a number below 2 to the power of `bits`. All magnitudes are equally likely.
     pub fn size(&mut self, bits: usize) -> usize {
         let most = 1 << self.below(bits + 1);
         self.below(most)
     }
 
-    /// True once in `times` on average.
+    /// Returns true once in `times` calls on average.
     pub fn once_in(&mut self, times: usize) -> bool {
         self.below(times) == 0
     }
 
-    /// One of several.
+    /// Returns one of the items.
     ///
     /// # Panics
     ///
-    /// Where there are none.
+    /// Panics if there are no items.
     pub fn pick<'a, T>(&mut self, items: &'a [T]) -> &'a T {
         &items[self.below(items.len())]
     }

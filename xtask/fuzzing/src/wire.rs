@@ -1,15 +1,15 @@
-//! Protobuf messages as lists of fields that can be changed and written again.
+//! Protobuf messages as lists of fields, which can be changed and written again.
 
-/// A field as it stands in its message.
+/// A field of a message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Field {
-    /// Its number.
+    /// Field number.
     pub number: u64,
-    /// Its value.
+    /// Value, as encoded.
     pub value: Value,
 }
 
-/// What a field holds.
+/// Value of a field, by wire type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Value {
     /// Wire type 0.
@@ -22,7 +22,7 @@ pub enum Value {
     Fixed32([u8; 4]),
 }
 
-/// The fields of a message; `None` where the bytes are none.
+/// Returns the fields of a message. `None` if the bytes are not a message.
 pub fn read(mut bytes: &[u8]) -> Option<Vec<Field>> {
     let mut fields = Vec::new();
     while !bytes.is_empty() {
@@ -46,7 +46,7 @@ pub fn read(mut bytes: &[u8]) -> Option<Vec<Field>> {
     Some(fields)
 }
 
-/// The bytes of a message.
+/// Returns the bytes of a message.
 pub fn write(fields: &[Field]) -> Vec<u8> {
     let mut out = Vec::new();
     for field in fields {
@@ -74,17 +74,17 @@ pub fn write(fields: &[Field]) -> Vec<u8> {
     out
 }
 
-/// A field that holds a number.
+/// Creates a field with a number.
 pub fn number(number: u64, value: u64) -> Field {
     Field { number, value: Value::Varint(value) }
 }
 
-/// A field that holds bytes or text.
+/// Creates a field with bytes or text.
 pub fn bytes(number: u64, value: impl AsRef<[u8]>) -> Field {
     Field { number, value: Value::Bytes(value.as_ref().to_vec()) }
 }
 
-/// A field that holds a message.
+/// Creates a field with a message.
 pub fn message(number: u64, fields: &[Field]) -> Field {
     bytes(number, write(fields))
 }

@@ -1,10 +1,10 @@
-//! Whole samples, and the cases that once failed, keep the promises.
+//! Checks that undamaged samples, and cases that once failed, keep the promises.
 
 use std::path::Path;
 
 use fuzzing::{Format, corpus, drive};
 
-/// The smallest samples of a format that are driven: a run of the fuzzer drives all of them.
+/// Number of samples per format to drive, the smallest ones. A run of the fuzzer drives all of them.
 const SAMPLES: usize = 5;
 
 #[test]
@@ -18,7 +18,7 @@ fn samples_keep_the_promises() {
             assert_eq!(drive::drive(format, &sample.bytes), Ok(()), "{}", sample.name);
         }
     }
-    // Cases that failed and were mended, as `cargo xtask fuzz` called them; there may be none.
+    // Cases that failed and were fixed, named by `cargo xtask fuzz`. There may be none.
     let found = std::fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("found")).into_iter().flatten().flatten();
     for path in found.map(|entry| entry.path()) {
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();

@@ -1,12 +1,12 @@
-//! Unpacks a gzip file in the tab: `cargo xtask bench` builds this once for each inflater, as the page is built.
+//! Unpacks a gzip file in a browser tab. `cargo xtask bench` builds this for each inflater in the same way as the page.
 
 use input::{Unpacked, Unpacker};
 use wasm_bindgen::prelude::*;
 
-/// Given at once, as the page's reader does.
+/// Number of bytes per push, as in the page's reader.
 const PUSH_BYTES: usize = 64 << 10;
 
-/// Unpacks a gzip file: how many bytes it held.
+/// Unpacks a gzip file and returns the number of unpacked bytes.
 #[wasm_bindgen]
 pub fn unpack(stored: &[u8]) -> f64 {
     let mut unpacked_bytes = 0.0;

@@ -1,7 +1,7 @@
-//! A made-up training run: the same events for every writer.
+//! Generates a synthetic training run, with the same events for every writer.
 //!
-//! Its shape is that of a real capture by JAX. Each device runs steps of the same operations one
-//! after another with small gaps; a host thread launches them and another shows Python's frames.
+//! It has the shape of a real JAX capture. Each device runs steps with the same operations in sequence, with small gaps. One
+//! host thread launches them, and another shows Python frames.
 //!
 //! ```text
 //! device   Steps        [ 0                        ] [ 1
@@ -12,14 +12,14 @@
 
 use super::random::Random;
 
-/// Which accelerator's lines and arguments are written.
+/// The accelerator whose tracks and arguments are written.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Platform {
     Gpu,
     Tpu,
 }
 
-/// Where an event lies: a process and a thread of the trace.
+/// The track of an event: a process and a thread of the trace.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Line {
     pub pid: u32,
@@ -36,7 +36,7 @@ pub enum Value<'a> {
 pub struct Arg<'a> {
     pub key: &'static str,
     pub value: Value<'a>,
-    /// Whether the argument is the same for every run of the operation: an xplane keeps it once.
+    /// True if the argument is the same each time the operation runs: an xplane file stores it once.
     pub of_operation: bool,
 }
 
@@ -50,13 +50,13 @@ pub struct Event<'a> {
     pub args: &'a [Arg<'a>],
 }
 
-/// What takes a run's lines and events.
+/// Receives the lines and events of a run.
 pub trait Sink {
-    /// A process, before its lines.
+    /// Starts a process. Comes before its lines.
     fn process(&mut self, pid: u32, name: &str) -> std::io::Result<()>;
-    /// A line, before its events.
+    /// Starts a line. Comes before its events.
     fn line(&mut self, line: Line, name: &str) -> std::io::Result<()>;
-    /// An event.
+    /// Adds an event.
     fn event(&mut self, event: &Event) -> std::io::Result<()>;
 }
 
@@ -75,7 +75,7 @@ const OPS_PER_STEP: u32 = 240;
 const FRAMES: [&str; 5] =
     ["train", "$trainer.py:412 fit", "$pjit.py:330 cache_miss", "$profiler.py:91 wrapper", "PjitFunction(train_step)"];
 
-/// (name, category, share of the operations, mean picoseconds, FLOPs per picosecond in tenths)
+/// (name, category, fraction of the operations, mean picoseconds, FLOPs per picosecond in tenths)
 const KINDS: [(&str, &str, f64, f64, i64); 7] = [
     ("fusion", "fusion", 0.40, 9e6, 4),
     ("gemm_fusion_dot", "dot_general", 0.18, 120e6, 600),
@@ -189,7 +189,7 @@ impl<S: Sink> Run<'_, S> {
         self.sink.line(Line { pid: HOST, tid: LAUNCHES }, "py_xla_execute/9002")
     }
 
-    /// One event, unless the run has all of its events.
+    /// Writes one event, unless the run already has all of its events.
     fn put(
         &mut self,
         pid: u32,

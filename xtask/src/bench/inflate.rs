@@ -1,15 +1,15 @@
-//! The two inflaters that `input` can be built with, natively and in the tab.
+//! Compares the two inflaters that `input` supports, natively and in a browser tab.
 
 use crate::toolchain::Toolchain;
 use crate::{Result, build, cache, node, process, toolchain};
 use std::path::Path;
 use std::process::Command;
 
-/// What chooses each, for cargo.
+/// The cargo features that select each inflater.
 const INFLATERS: [(&str, &[&str]); 2] =
     [("zlib-rs", &[]), ("miniz_oxide", &["--no-default-features", "--features", "miniz"])];
 
-/// Unpacks a gzip file with each.
+/// Unpacks a gzip file with each inflater.
 pub fn compare(file: &Path, in_tab: bool) -> Result {
     println!("\nInflating, native:");
     for (_, features) in INFLATERS {
@@ -32,7 +32,7 @@ fn script() -> std::path::PathBuf {
     cache::repository().join("tests/end2end/bench-inflate.mjs")
 }
 
-/// Builds an inflater as the page's reader is built, and returns the folder of its program.
+/// Builds an inflater in the same way as the page's reader. Returns the folder of its program.
 fn program(toolchain: &Toolchain, name: &str, features: &[&str]) -> Result<std::path::PathBuf> {
     let target = build::target();
     let mut cargo = toolchain.cargo()?;

@@ -1,4 +1,4 @@
-//! Writes a run as the trace JSON that JAX writes: one line, no spaces, every argument a string.
+//! Writes a run as trace JSON in JAX's style: one line, no spaces, and every argument as a string.
 
 use super::generate::{Event, Line, Sink, Value};
 use std::fmt::Write as _;
@@ -7,7 +7,7 @@ use std::io::{Result, Write};
 /// Writes trace JSON.
 pub struct JsonSink<W> {
     out: W,
-    /// One event's text, kept for its memory.
+    /// Buffer for the text of one event, reused to save allocations.
     text: String,
 }
 
@@ -18,7 +18,7 @@ impl<W: Write> JsonSink<W> {
         Ok(Self { out, text: String::new() })
     }
 
-    /// Ends the document: JAX closes the list with an empty event.
+    /// Ends the document. JAX ends the list with an empty event.
     pub fn finish(mut self) -> Result<W> {
         self.out.write_all(b"{}]}")?;
         Ok(self.out)
@@ -62,7 +62,7 @@ impl<W: Write> Sink for JsonSink<W> {
     }
 }
 
-/// Picoseconds as microseconds with 17 significant digits, as C's `%.17g` prints them.
+/// Formats picoseconds as microseconds with 17 significant digits, like C's `%.17g`.
 fn microseconds(text: &mut String, ps: i64) {
     let scientific = format!("{:.16e}", ps as f64 / 1e6);
     let (mantissa, exponent) = scientific.split_once('e').unwrap_or((&scientific, "0"));

@@ -1,19 +1,19 @@
-//! Time and peak memory of a program.
+//! Measures the time and peak memory of a program.
 
 use crate::Result;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-/// What one run of a program cost.
+/// Cost of one run of a program.
 #[derive(Clone, Copy)]
 pub struct Cost {
     pub seconds: f64,
-    /// The largest resident set; `None` where the system does not say.
+    /// Largest resident set. `None` if the system does not report it.
     pub peak_bytes: Option<u64>,
 }
 
-/// Runs a program several times and returns the fastest run's time: the one that other programs disturbed least. Its memory
-/// is that of a run more, because who watches a program's memory holds it up.
+/// Runs a program several times and returns the time of the fastest run, which other programs disturbed least. The memory is
+/// measured in an extra run, because measuring it slows the program down.
 pub fn best_of(runs: u32, mut command: impl FnMut() -> Command) -> Result<Cost> {
     let mut seconds = f64::INFINITY;
     for _ in 0..runs {
@@ -40,8 +40,8 @@ fn watched(command: &mut Command) -> Result<Option<u64>> {
     let status = format!("/proc/{}/status", child.id());
     let mut peak_bytes = None;
     loop {
-        // The kernel keeps the peak itself, so a reading every few milliseconds misses only what
-        // is allocated in the last of them.
+        // The kernel records the peak, so polling every few milliseconds misses only memory that is allocated in the last
+        // milliseconds.
         peak_bytes = peak(&status).max(peak_bytes);
         match child.try_wait().map_err(|error| error.to_string())? {
             None => std::thread::sleep(Duration::from_millis(2)),
@@ -50,7 +50,7 @@ fn watched(command: &mut Command) -> Result<Option<u64>> {
     }
 }
 
-/// The largest resident set so far of the process with this status file.
+/// Returns the largest resident set so far, from the status file of a process.
 fn peak(status: &str) -> Option<u64> {
     let text = std::fs::read_to_string(status).ok()?;
     let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;

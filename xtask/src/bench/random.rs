@@ -1,15 +1,15 @@
-//! Numbers that look random and are the same in every run (SplitMix64).
+//! Pseudo-random numbers that are the same in every run (SplitMix64).
 
-/// A generator of such numbers.
+/// A generator of pseudo-random numbers.
 pub struct Random(u64);
 
 impl Random {
-    /// The sequence of this seed.
+    /// Creates the sequence of this seed.
     pub fn new(seed: u64) -> Self {
         Self(seed)
     }
 
-    /// The next number from 0 up to 1.
+    /// Returns the next number, from 0 to 1 (exclusive).
     pub fn unit(&mut self) -> f64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut mixed = self.0;

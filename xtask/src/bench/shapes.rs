@@ -1,4 +1,4 @@
-//! Traces of one extreme each: one name millions of times, a million names once, thousands of threads.
+//! Traces with one extreme each: one name millions of times, a million names once, or thousands of threads.
 
 use super::generate::{Arg, Event, Line, Sink, Value};
 use std::io::Result;
@@ -8,7 +8,7 @@ const DEVICE: u32 = 1;
 const OPS: u32 = 3;
 const PYTHON: u32 = 9001;
 
-/// What JAX on a CPU records of `events` empty `TraceAnnotation("ev", i=i)`: one host line with one name.
+/// Writes the trace that JAX records on a CPU for `events` empty `TraceAnnotation("ev", i=i)`: one host line with one name.
 pub fn annotations(events: u64, sink: &mut impl Sink) -> Result<()> {
     let line = Line { pid: HOST, tid: PYTHON };
     sink.process(HOST, "/host:CPU")?;
@@ -23,7 +23,7 @@ pub fn annotations(events: u64, sink: &mut impl Sink) -> Result<()> {
     Ok(())
 }
 
-/// `ops` different instructions of one program, each run once on one TPU.
+/// Writes `ops` different instructions of one program. Each runs once on one TPU.
 pub fn distinct_ops(ops: u64, sink: &mut impl Sink) -> Result<()> {
     const KINDS: [(&str, &str); 4] =
         [("fusion", "loop fusion"), ("copy", "data formatting"), ("convolution", "convolution"), ("add", "add")];
@@ -34,7 +34,7 @@ pub fn distinct_ops(ops: u64, sink: &mut impl Sink) -> Result<()> {
     for index in 0..ops as i64 {
         let (kind, category) = KINDS[index as usize % KINDS.len()];
         let name = format!("{kind}.{index}");
-        // Spread without an order: neighbours in the file are not neighbours in a sorted table.
+        // Scattered durations: neighbours in the file are not neighbours in a sorted table.
         let duration_ps = 100_000 + index.wrapping_mul(7_919) % 1_000_003 * 10;
         let path = format!("jit(train)/layer_{}/block_{}/{kind}:", index % 96, index % 12);
         let fixed = |key, value| Arg { key, value, of_operation: true };
@@ -51,7 +51,7 @@ pub fn distinct_ops(ops: u64, sink: &mut impl Sink) -> Result<()> {
     Ok(())
 }
 
-/// `threads` threads of one process that call functions in functions, 500 events each.
+/// Writes `threads` threads of one process with nested function calls, 500 events per thread.
 pub fn threads(threads: u32, sink: &mut impl Sink) -> Result<()> {
     const FUNCTIONS: [&str; 5] = ["run", "next_batch", "decode", "resize", "pad"];
     sink.process(HOST, "/host:CPU")?;
@@ -60,7 +60,7 @@ pub fn threads(threads: u32, sink: &mut impl Sink) -> Result<()> {
         sink.line(line, &format!("worker {thread}"))?;
         let mut start_ps = i64::from(thread) * 1_300_000;
         for _ in 0..100 {
-            // Each inside of the one before.
+            // Each call is inside the previous one.
             for (depth, name) in (0..).zip(FUNCTIONS) {
                 let event = Event {
                     line,

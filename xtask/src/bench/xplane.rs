@@ -1,5 +1,5 @@
-//! Writes a run as an XPlane protobuf: planes, lines and events with their names and arguments in
-//! tables, as the profiler records them. The field numbers are those of `XSpace` and its parts.
+//! Writes a run as an XPlane protobuf: planes, lines and events, with their names and arguments in tables, as the profiler
+//! records them. The field numbers are those of `XSpace` and its messages.
 
 use super::generate::{Arg, Event, Line, Sink, Value};
 use std::collections::{BTreeMap, HashMap};
@@ -17,12 +17,12 @@ struct Plane {
     name: String,
     lines: BTreeMap<u32, (String, Message)>,
     events: Table,
-    /// The event metadata's own arguments, by its id.
+    /// Arguments of the event metadata, by id.
     fixed: BTreeMap<i64, Message>,
     stats: Table,
 }
 
-/// Names with ids from 1.
+/// Names with ids, starting at 1.
 #[derive(Default)]
 struct Table {
     ids: HashMap<String, i64>,
@@ -30,7 +30,7 @@ struct Table {
 }
 
 impl Table {
-    /// The id of a name, and whether it is new.
+    /// Returns the id of a name, and true if the name is new.
     fn id(&mut self, name: &str) -> (i64, bool) {
         if let Some(&id) = self.ids.get(name) {
             return (id, false);
@@ -43,10 +43,10 @@ impl Table {
 }
 
 impl XplaneSink {
-    /// Writes what was collected.
+    /// Writes the collected run.
     pub fn write(self, mut out: impl Write) -> Result<()> {
         for (pid, plane) in self.planes {
-            // Device N has the trace's pid N + 1.
+            // Device N has pid N + 1 in the trace.
             let mut plane_message = message().int(1, i64::from(pid) - 1).bytes(2, plane.name);
             for (tid, (name, events)) in plane.lines {
                 let head = message().int(1, i64::from(tid)).bytes(2, name);
@@ -92,7 +92,7 @@ impl Sink for XplaneSink {
     }
 }
 
-/// The message with arguments as `XStat` messages in this field; texts are references into the table of names.
+/// Adds arguments to the message as `XStat` messages in this field. Texts become references into the table of names.
 fn stats<'a>(to: Message, table: &mut Table, field: u32, args: impl Iterator<Item = &'a Arg<'a>>) -> Message {
     args.fold(to, |to, arg| {
         let stat = message().int(1, table.id(arg.key).0);

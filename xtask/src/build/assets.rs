@@ -1,6 +1,7 @@
-//! Reads index.html's `<link data-trunk>` elements: the files and programs that the page consists of.
+//! Reads index.html's `<link data-trunk>` elements: the files and programs that make up the page.
 //!
-//! Trunk defines these attributes, and `trunk build` reads the same file. Only those that this project uses are known here.
+//! Trunk defines these attributes, and `trunk build` reads the same file. This module supports only those that the project
+//! uses.
 
 use crate::Result;
 use std::path::PathBuf;
@@ -16,7 +17,7 @@ pub struct Link {
 /// Part of the page that a link names.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Asset {
-    /// A style sheet, which the built page links to under a name with its hash.
+    /// A style sheet. The built page links to it under a name with its hash.
     Css(PathBuf),
     /// A file that keeps its name.
     File(PathBuf),
@@ -26,7 +27,7 @@ pub enum Asset {
 }
 
 impl Asset {
-    /// The program, if the link names one.
+    /// Returns the program, if the link names one.
     pub fn program(&self) -> Option<&Program> {
         if let Asset::Program(program) = self { Some(program) } else { None }
     }
@@ -37,7 +38,8 @@ impl Asset {
 pub struct Program {
     /// Name of the binary in `www/Cargo.toml`.
     pub bin: String,
-    /// Workers are started by the page's code and keep their names. The other program starts with the page.
+    /// True for programs that the page's code starts as workers. They keep their names. The other program starts with the
+    /// page.
     pub is_worker: bool,
     /// Cargo profile, if the link names one.
     pub profile: Option<String>,
@@ -45,7 +47,7 @@ pub struct Program {
     pub wasm_opt: Vec<String>,
 }
 
-/// Finds the links of a page, in order.
+/// Returns the links of a page, in order.
 pub fn links(page: &str) -> Result<Vec<Link>> {
     let mut links = Vec::new();
     for (start, _) in page.match_indices("<link data-trunk") {
@@ -78,7 +80,7 @@ fn asset(link: &str) -> Result<Asset> {
     })
 }
 
-/// Value of an attribute, `NAME="value"`.
+/// Returns the value of an attribute, `NAME="value"`.
 fn attribute<'a>(element: &'a str, name: &str) -> Option<&'a str> {
     let start = format!(" {name}=\"");
     let (_, value) = element.split_once(&start)?;

@@ -1,12 +1,12 @@
-//! Builds what index.html names into a folder, exactly as `trunk build` does.
+//! Builds everything that index.html names into a folder, exactly like `trunk build`.
 //!
 //! ```text
 //! index.html ── links ──┬─ files, folders, style sheets ─────────────────────────────┐
 //!                       └─ programs ─ cargo build ─ wasm-bindgen ─ wasm-opt (release) ┴─ folder with index.html
 //! ```
 //!
-//! Trunk compiles its programs one by one and takes eight minutes to build itself. Here cargo gets all programs of a profile at
-//! once, and the steps after it run in parallel. The workflow compares both folders, file by file.
+//! Trunk compiles its programs one by one, and building Trunk itself takes eight minutes. Here cargo compiles all programs
+//! of a profile at once, and the later steps run in parallel. The CI workflow compares both folders file by file.
 
 use super::Variant;
 use super::assets::{self, Asset, Program};
@@ -23,7 +23,7 @@ use wasm_bindgen_cli_support::Bindgen;
 /// Tools that build the programs.
 pub struct Tools {
     pub toolchain: Toolchain,
-    /// Shrinks programs and makes them faster, in minutes. Absent in quick builds.
+    /// Optimises programs for size and speed, which takes minutes. Absent in quick builds.
     pub wasm_opt: Option<WasmOpt>,
 }
 
@@ -68,7 +68,7 @@ pub fn bundle(out: &Path, variant: Variant, tools: &Tools, id: &str, steps: &mut
     cache::write(&out.join("index.html"), page.replacen("</head>", &format!("{preloads}</head>"), 1))
 }
 
-/// Compiles all programs, those of one profile by one command so that cargo works on several at once.
+/// Compiles all programs, with one cargo command per profile so that they compile in parallel.
 fn compile(programs: &[&Program], variant: Variant, tools: &Tools, id: &str, steps: &mut Steps) -> Result {
     let mut profiles: Vec<&str> = programs.iter().map(|program| variant.profile_of(program)).collect();
     profiles.dedup();
@@ -87,18 +87,18 @@ fn compile(programs: &[&Program], variant: Variant, tools: &Tools, id: &str, ste
     Ok(())
 }
 
-/// Target folder of the page's programs: their profiles and flags share nothing with native builds.
+/// Target folder of the page's programs. Their profiles and flags have nothing in common with native builds.
 pub fn target() -> PathBuf {
     cache::target().join("page")
 }
 
-/// Script and program in the folder of the page.
+/// Script and program in the page's folder.
 struct Built {
     script: String,
     program: String,
 }
 
-/// Lets wasm-bindgen write the program and its script, and wasm-opt rewrite the program.
+/// Runs wasm-bindgen to write the program and its script, and wasm-opt to rewrite the program.
 fn bind(program: &Program, out: &Path, variant: Variant, tools: &Tools) -> Result<Built> {
     let compiled = target().join(TARGET).join(variant.profile_of(program)).join(format!("{}.wasm", program.bin));
     let name = match program.is_worker {
@@ -113,7 +113,7 @@ fn bind(program: &Program, out: &Path, variant: Variant, tools: &Tools) -> Resul
     Ok(built)
 }
 
-/// Writes `NAME.js` and `NAME_bg.wasm` for a compiled program: what a browser needs to run it.
+/// Writes `NAME.js` and `NAME_bg.wasm` for a compiled program. A browser needs both to run it.
 pub fn bindgen(compiled: &Path, name: &str, out: &Path) -> Result {
     let written = Bindgen::new()
         .input_path(compiled)
@@ -124,7 +124,7 @@ pub fn bindgen(compiled: &Path, name: &str, out: &Path) -> Result {
 }
 
 impl Built {
-    /// Elements of the page's head that let the browser fetch both files at once.
+    /// Returns elements for the page's head that let the browser fetch both files at once.
     fn preloads(&self, out: &Path) -> Result<String> {
         let Built { script, program } = self;
         let [script_digest, program_digest] = [integrity(&out.join(script))?, integrity(&out.join(program))?];
@@ -135,7 +135,7 @@ impl Built {
         ))
     }
 
-    /// The script that starts the page, as Trunk writes it.
+    /// Returns the script that starts the page, as written by Trunk.
     fn start_script(&self) -> String {
         let Built { script, program } = self;
         format!(
@@ -185,7 +185,7 @@ fn read(file: &Path) -> Result<Vec<u8>> {
     std::fs::read(file).map_err(|error| format!("{} cannot be read: {error}", file.display()))
 }
 
-/// Digest of a file's bytes for the attribute `integrity`.
+/// Returns the digest of a file's bytes for the attribute `integrity`.
 pub fn digest(bytes: &[u8]) -> String {
     format!("sha384-{}", STANDARD.encode(Sha384::digest(bytes)))
 }

@@ -1,11 +1,11 @@
-//! Turns the bundle in dist/ into the page that is published.
+//! Turns the bundle in dist/ into the published page.
 
 use super::bundle::digest;
 use super::{Variant, names, order};
 use crate::{Result, cache, sources};
 use std::path::Path;
 
-/// Makes the bundle the page that is published.
+/// Turns the bundle into the published page.
 pub fn finish(dist: &Path, variant: Variant, id: &str) -> Result {
     let index = dist.join("index.html");
     let mut page = cache::read(&index)?;
@@ -20,8 +20,8 @@ pub fn finish(dist: &Path, variant: Variant, id: &str) -> Result {
     service_worker(dist, id)
 }
 
-/// Gives what every program and its script share short names, and lays its functions in an order that packs well: the page's text with the new digests
-/// of those that it names.
+/// Shortens the names that each program shares with its script, and reorders the program's functions so that they compress
+/// well. Returns the page's text with the new digests of the files that it names.
 fn pack(dist: &Path, mut page: String) -> Result<String> {
     for file in sources::with_extension(dist, "wasm")? {
         let failed = |error: &dyn std::fmt::Display| format!("{}: {error}", file.display());
@@ -39,7 +39,7 @@ fn pack(dist: &Path, mut page: String) -> Result<String> {
     Ok(page)
 }
 
-/// Moves every inline script of a page into a file: the page's new text, and (name, text) of each.
+/// Moves every inline script of a page into a file. Returns the page's new text, and the (name, text) of each file.
 fn externalise(page: &str) -> Result<(String, Vec<(String, String)>)> {
     let mut out = String::with_capacity(page.len());
     let mut scripts = Vec::new();
@@ -66,7 +66,7 @@ fn externalise(page: &str) -> Result<(String, Vec<(String, String)>)> {
     Ok((out, scripts))
 }
 
-/// Gives the service worker its build id and the list of files to keep.
+/// Writes the build id and the list of files to cache into the service worker.
 fn service_worker(dist: &Path, id: &str) -> Result {
     let mut files = Vec::new();
     sources::collect(dist, &mut files)?;

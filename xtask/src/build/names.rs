@@ -1,7 +1,7 @@
-//! Short names for what a program and the script that starts it give each other.
+//! Shortens the names that a program and its script share.
 //!
-//! wasm-bindgen calls imports `__wbg_NAME_HASH` and closures `wasm_bindgen__convert__..._HASH`, in the program and in its script: digits that
-//! cannot be packed, hundreds of times. Nobody else sees these names.
+//! wasm-bindgen names imports `__wbg_NAME_HASH` and closures `wasm_bindgen__convert__..._HASH`, in both the program and its
+//! script. The hashes occur hundreds of times and do not compress. No other code uses these names.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -9,8 +9,8 @@ use wasm_encoder::reencode::{self, Error, Reencode};
 use wasm_encoder::{ExportSection, ImportSection, Module};
 use wasmparser::{CustomSectionReader, Export, Import, ImportSectionReader, Parser, Payload};
 
-/// The program and its script with short names for all imports that the script defines by `NAME: ` and all closures that it calls. Custom sections, which only say what
-/// made the program, are left out.
+/// Returns the program and its script with short names for all imports that the script defines as `NAME: ` and for all
+/// closures that it calls. Removes custom sections, which only record what built the program.
 pub fn shorten(program: &[u8], script: &str) -> crate::Result<(Vec<u8>, String)> {
     let mut script = script.to_owned();
     let mut renamed = HashMap::new();
@@ -47,7 +47,7 @@ pub fn shorten(program: &[u8], script: &str) -> crate::Result<(Vec<u8>, String)>
     Ok((out.finish(), script))
 }
 
-/// Writes a module again with other names for its imports and exports.
+/// Rewrites a module with other names for its imports and exports.
 struct Rename(HashMap<String, String>);
 
 impl Reencode for Rename {
@@ -117,7 +117,7 @@ mod tests {
                 _ => {}
             }
         }
-        // What the script does not define in that form keeps its name.
+        // Names that the script does not define in that form are kept.
         assert_eq!(names, ["n0", "__wbg_other_0123456789abcdef", "n1", "n0", "n2", "n3", "main"]);
     }
 }

@@ -1,15 +1,15 @@
-//! Lays the functions of a WebAssembly module in the order in which gzip packs them best.
+//! Orders the functions of a WebAssembly module so that gzip compresses them best.
 //!
-//! gzip looks back 32 kB. Generic code has many instances that are nearly equal: side by side each costs little, far apart each
-//! costs all of its bytes. So the functions are laid in a chain:
+//! gzip finds repetitions within 32 kB. Generic code has many nearly equal instances: next to each other, each costs little.
+//! Far apart, each costs all of its bytes. Therefore the functions are arranged in a chain:
 //!
 //! ```text
-//! laid so far  … f17 f3 f90 | next: of all functions left, the one of whose pieces
-//!                └ reach ─┘         the largest part is in the functions within reach
+//! placed       … f17 f3 f90 | next: of the remaining functions, the one with the largest
+//!                └ reach ─┘         fraction of its pieces in the functions within reach
 //! ```
 //!
-//! A piece is a run of [`PIECE_BYTES`] bytes of a function's code. Nothing but the order changes: the module has the same
-//! functions, and each call names the same one.
+//! A piece is a sequence of [`PIECE_BYTES`] bytes of a function's code. Only the order changes: the module keeps the same
+//! functions, and each call still calls the same function.
 
 use std::collections::{HashMap, VecDeque};
 use std::convert::Infallible;
@@ -17,16 +17,17 @@ use wasm_encoder::reencode::{self, Error, Reencode};
 use wasm_encoder::{CodeSection, FunctionSection, Module};
 use wasmparser::{CodeSectionReader, FunctionSectionReader, Parser, Payload, TypeRef};
 
-/// About as long as what gzip finds worth a reference.
+/// About the shortest repetition that gzip encodes as a reference.
 const PIECE_BYTES: usize = 6;
-/// How far back a function counts as within reach: less than gzip's window, of which the function itself takes a part.
+/// Distance within which a function counts as within reach. It is less than gzip's window, because the next function takes
+/// up part of the window.
 const REACH_BYTES: usize = 20_000;
-/// A piece that more functions have tells none of them from the rest.
+/// A piece in more functions than this is ignored, because it does not distinguish them.
 const MAX_HOLDERS: usize = 100;
-/// Pieces that every function is taken to have beside its own, so that long functions come before short ones that match by chance.
+/// Number of pieces added to every function's own count, so that long functions come before short ones that match by chance.
 const EXTRA_PIECES: usize = 100;
 
-/// The module with its functions in another order.
+/// Returns the module with its functions reordered.
 pub fn order(module: &[u8]) -> crate::Result<Vec<u8>> {
     let mut imported = 0;
     let mut bodies = Vec::new();
@@ -55,13 +56,13 @@ pub fn order(module: &[u8]) -> crate::Result<Vec<u8>> {
     Ok(ordered)
 }
 
-/// Writes a module again with other numbers for its functions.
+/// Rewrites a module with other function indices.
 struct Renumber {
-    /// How many functions are imported: they come first, and keep their numbers.
+    /// Number of imported functions. They come first and keep their indices.
     imported: u32,
-    /// The module's own functions in their new order, each by its place in the old one.
+    /// Old indices of the module's own functions, in the new order.
     order: Vec<usize>,
-    /// Where each of the module's own functions stands in `order`.
+    /// Position of each of the module's own functions in `order`.
     place: Vec<u32>,
 }
 
@@ -94,20 +95,20 @@ impl Reencode for Renumber {
     }
 }
 
-/// The functions that are laid already, and what those that are left have in common with the last of them.
+/// The functions placed so far, and the overlap of the remaining functions with the last ones placed.
 struct Chain {
-    /// The distinct pieces of each function.
+    /// Distinct pieces of each function.
     pieces: Vec<Vec<usize>>,
-    /// The functions that have a piece.
+    /// Functions that contain each piece.
     holders: Vec<Vec<usize>>,
-    /// How many functions within reach have a piece.
+    /// Number of functions within reach that contain each piece.
     near: Vec<u32>,
-    /// How many of a function's pieces are within reach.
+    /// Number of each function's pieces that are within reach.
     score: Vec<u32>,
 }
 
 impl Chain {
-    /// The functions in their new order, each by its place in the old one.
+    /// Returns the old indices of the functions in the new order.
     fn of(bodies: &[&[u8]]) -> Vec<usize> {
         let mut chain = Chain::new(bodies);
         let mut left: Vec<usize> = (0..bodies.len()).collect();
@@ -137,7 +138,8 @@ impl Chain {
                 if id == holders.len() {
                     holders.push(Vec::new());
                 }
-                // A function's pieces come one after the other, so it is the last holder of those that it has twice.
+                // The pieces of one function are processed in sequence, so for a repeated piece the function is already the
+                // last holder.
                 if holders[id].last() != Some(&function) {
                     holders[id].push(function);
                 }
@@ -154,7 +156,7 @@ impl Chain {
         Chain { pieces, holders, near, score }
     }
 
-    /// Which of the functions that are left is laid next: of two that match equally well the first one.
+    /// Returns the remaining function to place next. If two match equally well, the first one.
     fn next(&self, left: &[usize]) -> Option<usize> {
         let share = |at: usize| {
             let function = left[at];
@@ -163,7 +165,7 @@ impl Chain {
         (0..left.len()).max_by(|&a, &b| share(a).total_cmp(&share(b)).then(left[b].cmp(&left[a])))
     }
 
-    /// The function comes within reach.
+    /// Adds a function that comes within reach.
     fn enter(&mut self, function: usize) {
         for &piece in &self.pieces[function] {
             self.near[piece] += 1;
@@ -173,7 +175,7 @@ impl Chain {
         }
     }
 
-    /// The function is out of reach.
+    /// Removes a function that is out of reach.
     fn leave(&mut self, function: usize) {
         for &piece in &self.pieces[function] {
             self.near[piece] -= 1;
@@ -192,7 +194,7 @@ mod tests {
         ImportSection, RefType, TableSection, TableType, TypeSection, ValType,
     };
 
-    /// Calls the imported function and `callee`, and gives a number.
+    /// Returns a function that calls the imported function and `callee`, and returns a number.
     fn body(callee: u32, number: i32, long: bool) -> Function {
         let mut function = Function::new([]);
         let mut code = function.instructions();
@@ -204,7 +206,7 @@ mod tests {
         function
     }
 
-    /// Long and short functions in turn: each calls the next one, the last calls the import.
+    /// Returns a module of alternating long and short functions. Each calls the next one, and the last one calls the import.
     fn module() -> Vec<u8> {
         let mut module = Module::new();
         let mut types = TypeSection::new();
@@ -236,7 +238,8 @@ mod tests {
         module.finish()
     }
 
-    /// The numbers that the functions give: of the table in its order, of the exports, and of what each function calls.
+    /// Returns the numbers that the functions return: in the order of the table, of the exports, and for each function with
+    /// those that it calls.
     fn numbers(module: &[u8]) -> (Vec<i32>, Vec<i32>, Vec<(i32, i32)>) {
         let (mut table, mut exported, mut bodies) = (Vec::new(), Vec::new(), Vec::new());
         for part in Parser::new(0).parse_all(module) {
@@ -291,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_module_is_refused() {
+    fn invalid_modules_are_refused() {
         assert!(order(b"<html>").is_err());
         let module = module();
         assert!(order(&module[..module.len() - 7]).is_err());

@@ -1,18 +1,18 @@
-//! How much of the page goes over the wire.
+//! Limits the number of bytes that browsers download.
 
 use crate::{Result, sources};
 use flate2::{Compression, write::GzEncoder};
 use std::io::Write;
 use std::path::Path;
 
-/// The page's wasm may be this large, compressed.
+/// Limit of the page's main program, compressed.
 const LIMIT_BYTES: usize = 415_000;
-/// The reader's: it knows every format, and logs of memory that ran out.
+/// Limit of the reader, which supports every format and out-of-memory logs.
 const READER_LIMIT_BYTES: usize = 455_000;
-/// The deputy's: pages and documents that need no events. It is fetched last.
+/// Limit of the deputy, which renders pages and documents that need no events. It is fetched last.
 const DEPUTY_LIMIT_BYTES: usize = 655_000;
-/// The analyst's: all metrics, rules, tables and pages. It is fetched after the page can be used, while the user looks for a
-/// file, so its size delays nobody.
+/// Limit of the analyst, which contains all metrics, rules, tables and pages. It is fetched once the page is usable, while
+/// the user looks for a file, so its size delays no user.
 const ANALYST_LIMIT_BYTES: usize = 1_075_000;
 
 struct Size {
@@ -29,12 +29,12 @@ pub fn print(dist: &Path) -> Result {
     Ok(())
 }
 
-/// Refuses a wasm file over the limit.
+/// Fails if a wasm file exceeds its limit.
 pub fn check(dist: &Path) -> Result {
     print(dist)?;
     let sizes = wasm_sizes(dist)?;
     if sizes.len() < 4 {
-        return Err("dist/ does not hold the wasm of the page, of the reader, of the analyst and of its deputy.".into());
+        return Err("dist/ lacks a wasm file of the page, of the reader, of the analyst or of its deputy.".into());
     }
     let limit = |size: &Size| match size.name.as_str() {
         name if name.starts_with("analyst") => ANALYST_LIMIT_BYTES,

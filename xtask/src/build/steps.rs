@@ -1,4 +1,4 @@
-//! Progress of a build: one line when a step starts, which says how long it usually takes, and one when the build ends.
+//! Progress of a build: prints one line when a step starts, with its usual duration, and one line when the build ends.
 
 use std::time::Instant;
 
@@ -13,13 +13,13 @@ impl Steps {
         Steps { number: 0, start: Instant::now() }
     }
 
-    /// Prints what happens next and how long it usually takes on two cores.
+    /// Prints the next step and how long it usually takes on two cores.
     pub fn start(&mut self, what: &str, usually: &str) {
         self.number += 1;
         eprintln!("[{} | {:.0} s] {what} (usually {usually})", self.number, self.start.elapsed().as_secs_f64());
     }
 
-    /// Prints what was made and how long it took.
+    /// Prints the result and how long the build took.
     pub fn end(&self, what: &str) {
         eprintln!("[done | {:.0} s] {what}", self.start.elapsed().as_secs_f64());
     }

@@ -1,4 +1,4 @@
-//! Licences: which of them a package may have, and where its text is.
+//! Licences: which ones are allowed, and where their texts are.
 
 use crate::{Result, cache};
 use std::path::Path;
@@ -8,11 +8,11 @@ use std::path::Path;
 pub struct Licence {
     /// SPDX name of the licence.
     pub name: &'static str,
-    /// Words that only the text of the licence has.
+    /// Words that occur only in the text of this licence.
     words: &'static str,
 }
 
-/// Licences that packages may have, the one that is chosen first before the others. deny.toml has the same ones.
+/// Allowed licences, in order of preference. deny.toml lists the same licences.
 pub const ALLOWED: [Licence; 8] = [
     Licence { name: "Apache-2.0", words: "Apache License" },
     Licence { name: "MIT", words: "Permission is hereby granted, free of charge" },
@@ -24,25 +24,26 @@ pub const ALLOWED: [Licence; 8] = [
     Licence { name: "Unicode-3.0", words: "UNICODE LICENSE V3" },
 ];
 
-/// Text of the licence of a package that says that its licence is MIT, and ships no text.
+/// Text for packages that state the MIT licence but contain no licence text.
 const MIT: &str = include_str!("mit.txt");
 
 impl Licence {
-    /// The licences that a package is used under: of each `OR` the first that is allowed, of an `AND` all.
+    /// Returns the licences that apply to a package: for each `OR` the first allowed one, for `AND` all of them.
     pub fn of_expression(expression: &str) -> Result<Vec<Licence>> {
         let alternatives = |part: &str| {
             let names: Vec<&str> = part.split(" OR ").flat_map(|name| name.split('/')).map(str::trim).collect();
             ALLOWED.into_iter().find(|licence| names.contains(&licence.name))
         };
-        // Parentheses stand around alternatives: (MIT OR Apache-2.0) AND Unicode-3.0.
+        // Parentheses enclose alternatives: (MIT OR Apache-2.0) AND Unicode-3.0.
         let chosen = expression.split(" AND ").map(|part| alternatives(part.trim_matches(['(', ')'])));
         chosen.collect::<Option<Vec<_>>>().ok_or_else(|| format!("its licence ({expression}) is not allowed."))
     }
 
-    /// The text that a package has for this licence. All packages share that of Apache-2.0, which names no holder.
+    /// Returns the package's text for this licence. All packages share the text of Apache-2.0, which names no copyright
+    /// holder.
     pub fn text_in(self, folder: &Path, apache: &str) -> Result<String> {
         if self.name == "Apache-2.0" {
-            // Where there is a NOTICE, the licence asks that it is passed on.
+            // If there is a NOTICE file, the licence requires passing it on.
             let notice = std::fs::read_to_string(folder.join("NOTICE")).unwrap_or_default();
             return Ok(format!("{}{}{}", notice.trim(), if notice.is_empty() { "" } else { "\n\n" }, apache.trim()));
         }
@@ -64,18 +65,18 @@ impl Licence {
     }
 }
 
-/// A text without the differences that nobody sees.
+/// Removes invisible differences from a text.
 fn tidy(text: &str) -> String {
     let lines: Vec<&str> = text.trim_start_matches('\u{feff}').lines().map(str::trim_end).collect();
     lines.join("\n").trim().to_owned()
 }
 
-/// A text as its words, for a search over the ends of lines.
+/// Joins the words of a text, so that searches ignore line ends.
 fn flat(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase()
 }
 
-/// Who wrote a package, as its manifest says.
+/// Returns the authors of a package, from its manifest.
 fn holders(folder: &Path) -> Result<String> {
     let manifest = cache::read(&folder.join("Cargo.toml"))?;
     let list = manifest.split("\nauthors = [").nth(1).and_then(|rest| rest.split(']').next()).unwrap_or_default();
@@ -101,7 +102,8 @@ mod tests {
         assert!(Licence::of_expression("GPL-3.0").is_err() && Licence::of_expression("MIT AND GPL-3.0").is_err());
     }
 
-    /// deny.toml allows what this module allows: one looks at the licences of all dependencies, the other of what is shipped.
+    /// deny.toml and this module must allow the same licences: deny.toml checks all dependencies, and this module checks the
+    /// published packages.
     #[test]
     fn the_lists_of_allowed_licences_agree() {
         let deny = cache::read(&cache::repository().join("deny.toml")).unwrap();

@@ -4,7 +4,7 @@ use crate::Result;
 use std::fmt;
 use std::path::PathBuf;
 
-/// A package of one version.
+/// A package in one version.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Package {
     pub name: String,
@@ -12,7 +12,7 @@ pub struct Package {
 }
 
 impl Package {
-    /// The folder of its sources, in one of these.
+    /// Finds the folder of the package's sources in `sources`.
     pub fn folder(&self, sources: &[PathBuf]) -> Result<PathBuf> {
         let name = format!("{}-{}", self.name, self.version);
         let found = sources.iter().map(|folder| folder.join(&name)).find(|folder| folder.is_dir());

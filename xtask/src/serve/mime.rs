@@ -1,8 +1,8 @@
-//! The media type of a file, by its name's end. Browsers refuse wasm and modules of another type.
+//! Media types by file extension. Browsers reject wasm files and modules with a wrong type.
 
 use std::path::Path;
 
-/// The value of Content-Type.
+/// Returns the value of Content-Type.
 pub fn of(file: &Path) -> &'static str {
     match file.extension().and_then(|extension| extension.to_str()).unwrap_or_default() {
         "html" => "text/html; charset=utf-8",

@@ -14,16 +14,16 @@ pub struct Check {
     pub run: fn(&mut Run) -> Result,
 }
 
-/// What a check gets from its run, and what it reports.
+/// Input of a check, and its reports.
 pub struct Run {
     pub real: real::Profiles,
-    /// Tests that did not run for want of real profiles.
+    /// Tests that were skipped because the real profiles are missing.
     pub skipped: Vec<String>,
-    /// Browsers that are not here and cannot be installed, each with the reason.
+    /// Browsers that are not installed and cannot be installed, each with the reason.
     pub absent: Vec<String>,
 }
 
-/// Every check, in the order in which they run.
+/// All checks, in the order in which they run.
 pub const ALL: &[Check] = &[
     Check { name: "fmt", what: "formatting", run: fmt },
     Check { name: "prose", what: "plain English in comments and documents", run: |_| prose::check() },
@@ -48,10 +48,10 @@ pub const ALL: &[Check] = &[
 /// Packages and features of the native tests.
 const ALL_BUT_PAGE: &[&str] = &["--workspace", "--exclude", "www", "--features", VIEW];
 
-/// All of the command line. The page stays outside of it: tests give it as a folder.
+/// The complete command line. The page is not embedded, because tests pass it as a folder.
 const VIEW: &str = "crossprof/view";
 
-/// Cargo of the toolchain that runs this program, in this checkout.
+/// Returns cargo of the toolchain that runs this program, for this checkout.
 fn cargo(words: &[&str]) -> Command {
     let mut command = Command::new(toolchain::own_cargo());
     command.args(words).current_dir(cache::repository());
@@ -79,7 +79,7 @@ fn clippy(_: &mut Run) -> Result {
     process::run(&mut cargo(&words))
 }
 
-/// Lints of what runs in the browser: the library without its command line, and the page.
+/// Lints the code that runs in the browser: the library without its command line, and the page.
 fn clippy_wasm(_: &mut Run) -> Result {
     let toolchain = toolchain::find()?;
     if toolchain.has_clippy() {
@@ -91,7 +91,7 @@ fn clippy_wasm(_: &mut Run) -> Result {
          this machine, and for {TARGET} the compiler's own warnings count."
     );
     process::run(&mut cargo(&["clippy", "--locked", "--package", "www", "--all-targets", "--", "-D", "warnings"]))?;
-    // Not as RUSTFLAGS="-D warnings": every dependency would be built again for it.
+    // RUSTFLAGS="-D warnings" would rebuild every dependency, so the output is checked instead.
     let mut check = on_page(toolchain.cargo()?, "check");
     let said = process::said(check.args(["--message-format", "short"]))?;
     match said.lines().filter(|line| line.contains(".rs:") && line.contains(": warning")).count() {
@@ -100,8 +100,8 @@ fn clippy_wasm(_: &mut Run) -> Result {
     }
 }
 
-/// A command of cargo about the page for wasm32, in the page's own profile and folder, so that all
-/// such commands share what they build.
+/// Returns a cargo command for the page on wasm32. All such commands use the page's profile and target folder, so that they
+/// share their builds.
 fn on_page(mut cargo: Command, command: &str) -> Command {
     let tests = if command == "test" { "--tests" } else { "--all-targets" };
     cargo
@@ -110,8 +110,8 @@ fn on_page(mut cargo: Command, command: &str) -> Command {
     cargo
 }
 
-/// Builds what the native tests consist of, if it is not there yet, and returns the folder of its programs: other checks use them, so
-/// that nothing is built twice.
+/// Builds the native tests if needed, and returns the folder of their programs. Other checks use these programs, so that
+/// nothing is built twice.
 fn tested_programs() -> Result<PathBuf> {
     process::run(cargo(&["test", "--locked", "--no-run"]).args(ALL_BUT_PAGE))?;
     Ok(cache::target().join("debug"))
@@ -130,8 +130,8 @@ fn native(run: &mut Run) -> Result {
         (true, true) => &["--run-ignored", "all"],
         (true, false) => &["--", "--include-ignored"],
     };
-    // The page's pure parts; its tests in a browser are a separate check.
-    // The other inflater, which a feature chooses.
+    // The tests of the page's pure parts, and of the other inflater, which a feature selects. The page's browser tests are a
+    // separate check.
     let miniz = &["--package", "input", "--lib", "--no-default-features", "--features", "miniz"];
     let outcome = start(all_but_page, &[targets, real].concat())
         .and(start(&["--package", "www", "--lib"], &[]))
@@ -184,7 +184,7 @@ fn end_to_end(_: &mut Run) -> Result {
     process::run(&mut run)
 }
 
-/// A browser that cannot be installed here (by whoever may not, without a network, on another system) is skipped, and named at the end.
+/// Skips a browser that cannot be installed (no permission, no network, or another system), and reports it at the end.
 fn other_browsers(run: &mut Run) -> Result {
     let tool = tested_programs()?.join("crossprof");
     let firefox = browser::firefox().map(|firefox| vec![("FIREFOX", firefox)]);

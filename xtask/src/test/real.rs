@@ -1,18 +1,18 @@
-//! Tests that read real profiles, which need not be there: `#[ignore]` marks them, and they fail without the profiles. They run
-//! where the profiles are; elsewhere they are skipped, and said to be.
+//! Tests that need real profiles. They are marked `#[ignore]` and fail without the profiles. They run if the profiles are
+//! available, or else they are skipped and reported as skipped.
 
 use crate::cache;
 use std::path::PathBuf;
 
-/// Where the real profiles should be, and whether tests of them run.
+/// Location of the real profiles, and whether their tests run.
 pub struct Profiles {
     folder: PathBuf,
     run: bool,
 }
 
 impl Profiles {
-    /// `$CROSSPROF_TRACES`, or beside the checkout, as the tests themselves look for it. Where they are required their tests run
-    /// even if they are missing, and fail.
+    /// Looks in `$CROSSPROF_TRACES`, or next to the checkout, like the tests themselves. If the profiles are required but
+    /// missing, the tests still run, and fail.
     pub fn find(required: bool) -> Profiles {
         let named = std::env::var_os("CROSSPROF_TRACES").map(PathBuf::from);
         Profiles::at(named.unwrap_or_else(|| cache::repository().join("../shared/traces")), required)
@@ -23,12 +23,12 @@ impl Profiles {
         Profiles { folder, run }
     }
 
-    /// Do the tests of them run?
+    /// Returns true if the tests with real profiles run.
     pub fn run(&self) -> bool {
         self.run
     }
 
-    /// The closing lines about tests that were skipped; empty where none was.
+    /// Returns the closing lines about skipped tests. Empty if no test was skipped.
     pub fn notice(&self, skipped: &[String]) -> String {
         if skipped.is_empty() {
             return String::new();
@@ -43,7 +43,8 @@ impl Profiles {
     }
 }
 
-/// The names in what `cargo nextest list --message-format oneline` prints (`crate::binary test`), or `cargo test -- --list` (`test: test`).
+/// Extracts test names from the output of `cargo nextest list --message-format oneline` (`crate::binary test`) or `cargo
+/// test -- --list` (`test: test`).
 pub fn names(listed: &str) -> Vec<String> {
     let lines = listed.lines().map(|line| line.trim().trim_end_matches(": test"));
     let is_name = |line: &&str| !line.is_empty() && !line.ends_with("benchmarks");
@@ -63,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_skipped_is_said_by_name_and_number() {
+    fn skipped_tests_are_reported_by_name_and_number() {
         let profiles = Profiles::at("/nowhere/traces".into(), false);
         assert_eq!(profiles.notice(&[]), "");
         let notice = profiles.notice(&["crossprof::truths pytorch".to_owned(), "crossprof::steps gpus".to_owned()]);

@@ -1,4 +1,4 @@
-// Hands the page the files of the runs that its address names (?open=<id>&open=<id>), as if somebody had picked them.
+// Passes the files of the runs in the page's address (?open=<id>&open=<id>) to the page, as if the user had picked them.
 "use strict";
 
 (async () => {
@@ -16,21 +16,21 @@
     if (!note.isConnected) document.body.append(note);
   };
   try {
-    // Both at once: the page starts while its files arrive.
+    // In parallel: the page starts while its files arrive.
     const [files, input] = await Promise.all([fetchRuns(wanted, say), picker()]);
     note.remove();
     const picked = new DataTransfer();
     files.forEach((file) => picked.items.add(file));
     input.files = picked.files;
     input.dispatchEvent(new Event("change", { bubbles: true }));
-    // The comparison takes in the runs as they are read.
+    // The comparison adds the runs as they are read.
     if (wanted.length > 1) setTimeout(() => { location.hash = "#/compare"; });
   } catch (error) {
     say(error.message);
   }
 })();
 
-// The files of these runs, each with its path.
+// Returns the files of these runs, each with its path.
 async function fetchRuns(wanted, say) {
   const answer = await fetch(`../runs.json?${wanted.map((id) => `id=${encodeURIComponent(id)}`).join("&")}`);
   if (!answer.ok) throw new Error("The list of runs could not be read: is crossprof view still running?");
@@ -45,7 +45,7 @@ async function fetchRuns(wanted, say) {
   const started = performance.now();
   return Promise.all(files.map((file, index) => fetchFile(name, file, (bytes) => {
     arrived[index] = bytes;
-    // What comes at once needs no words.
+    // Fast transfers need no message.
     if (performance.now() - started > 300) {
       const now = arrived.reduce((sum, bytes) => sum + bytes, 0);
       say(`Fetching ${megabytes(now)} of ${megabytes(total)} MB`);
@@ -53,7 +53,8 @@ async function fetchRuns(wanted, say) {
   })));
 }
 
-// One file. A request of this kind passes the bytes to the browser's own storage, not through this script.
+// Fetches one file. This kind of request writes the bytes to the browser's own storage, without passing them through this
+// script.
 function fetchFile(folder, { path, size_bytes: size }, advance) {
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest();
@@ -65,7 +66,7 @@ function fetchFile(folder, { path, size_bytes: size }, advance) {
     request.onload = () => {
       if (request.status !== 200 || request.response.size < size) return fail();
       const file = new File([request.response], path.split("/").pop());
-      // Files of a folder picker have it; the page tells by it which files belong to one run.
+      // Files from a folder picker have this property. The page uses it to decide which files belong to one run.
       Object.defineProperty(file, "webkitRelativePath", { value: `${folder}/${path}` });
       resolve(file);
     };
@@ -73,7 +74,7 @@ function fetchFile(folder, { path, size_bytes: size }, advance) {
   });
 }
 
-// The input that the page's own button stands for, once the page is there.
+// Returns the input behind the page's own button, once the page has loaded.
 function picker() {
   const find = () => document.getElementById("pick-files");
   return new Promise((resolve) => {

@@ -1,19 +1,20 @@
-// The list of runs: requests a page of it again and again, and draws what has changed. All text is set as text.
+// The list of runs: requests one page of the list periodically and draws the changes. All content is set as text, never as
+// HTML.
 "use strict";
 
 const PAUSE_MS = 2000;
-// While the folder is searched, and after somebody typed.
+// Used while the folder is scanned, and after the user types.
 const SHORT_PAUSE_MS = 200;
 
 const at = (id) => document.getElementById(id);
-// Runs to compare, by id; they may be on other pages.
+// Runs to compare, by id. They may be on other pages of the list.
 const chosen = new Map();
 let list;
-// The first version of the list that was complete: runs that appeared later are new.
+// The first complete version of the list. Runs that appear in later versions are new.
 let complete;
 let from = 0;
 let timer;
-// Counts requests: a response that is overtaken by another one is not drawn.
+// Number of the latest request. Responses to earlier requests are not drawn.
 let latest = 0;
 
 async function refresh() {

@@ -1,8 +1,8 @@
-//! What the generators of the tests and of the benchmark write.
+//! Samples from the generators of the tests and the benchmark.
 
 use crate::Format;
 
-// The packages that they are part of are no libraries.
+// The packages that contain them are not libraries.
 #[allow(dead_code, missing_docs)]
 #[path = "../../../../tests/support"]
 mod tests {
@@ -21,10 +21,10 @@ mod bench {
     pub mod xplane;
 }
 
-/// Events of a run: a step and a half.
+/// Events of a run: one and a half steps.
 const EVENTS: u64 = 400;
 
-/// Traces with format, name and content.
+/// Returns traces with their format, name and content.
 pub fn traces() -> Vec<(Format, String, Vec<u8>)> {
     use bench::generate::{Platform, run};
     use bench::{json::JsonSink, shapes, xplane::XplaneSink};
@@ -32,7 +32,7 @@ pub fn traces() -> Vec<(Format, String, Vec<u8>)> {
         (Format::ChromeJson, "gpu.trace.json".to_owned(), tests::gpu::trace().0.into_bytes()),
         (Format::ChromeJson, "tpu.trace.json".to_owned(), tests::tpu::trace().0.into_bytes()),
     ];
-    // Writing to memory does not fail.
+    // Writing to memory cannot fail.
     for (platform, name) in [(Platform::Gpu, "gpu"), (Platform::Tpu, "tpu")] {
         if let Ok(mut sink) = JsonSink::new(Vec::new())
             && run(platform, EVENTS, &mut sink).is_ok()

@@ -1,8 +1,8 @@
-//! What memory held: a device memory profile, and texts of out-of-memory errors.
+//! Memory samples: a device memory profile, and texts of out-of-memory errors.
 
 use crate::wire::{bytes, message, number, write};
 
-/// A device memory profile of so many lines of a program.
+/// Returns a device memory profile with allocations from this many lines of a program.
 pub fn heap_profile(lines: u64) -> Vec<u8> {
     let texts = [
         "",
@@ -28,7 +28,7 @@ pub fn heap_profile(lines: u64) -> Vec<u8> {
     write(&fields)
 }
 
-/// Texts with their names: as the compilers of GPUs and TPUs write them, and as logs repeat and mix them.
+/// Returns error texts with their names: in the wording of the GPU and TPU compilers, and repeated and mixed as in logs.
 pub fn errors() -> [(&'static str, String); 5] {
     [
         ("gpu.log", GPU.to_owned()),

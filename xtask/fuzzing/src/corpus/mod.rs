@@ -1,5 +1,5 @@
-//! Whole inputs of every format: the fixtures of the tests, what the generators of the tests and the benchmark write, and
-//! real profiles where they are there.
+//! Undamaged inputs of every format: the tests' fixtures, the output of the generators of the tests and the benchmark, and
+//! real profiles if available.
 
 mod generated;
 mod memory;
@@ -12,25 +12,25 @@ use crossprof::{Session, Settings, UnifiedProfile, export};
 
 use crate::Format;
 
-/// Larger files make slow cases, and show nothing that smaller ones do not.
+/// Larger files make slow cases without finding more.
 const MOST_BYTES: usize = 160 << 10;
 
-/// A whole input.
+/// An undamaged input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sample {
     /// Its format.
     pub format: Format,
-    /// The name of its file in a corpus.
+    /// Name of its file in a corpus.
     pub name: String,
     /// Its content.
     pub bytes: Vec<u8>,
 }
 
-/// All samples, in the same order wherever the same files are.
+/// Returns all samples. The order depends only on the files.
 ///
 /// # Errors
 ///
-/// A fixture that cannot be read.
+/// Fails if a fixture cannot be read.
 pub fn all() -> Result<Vec<Sample>, String> {
     let mut samples = Vec::new();
     let mut add = |format, name: String, bytes: Vec<u8>| {
@@ -82,12 +82,12 @@ pub fn all() -> Result<Vec<Sample>, String> {
     Ok(samples)
 }
 
-/// The root of the repository.
+/// Returns the root of the repository.
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Files that may be samples, each named by its path.
+/// Returns files that may become samples, each named by its path.
 fn files() -> Result<Vec<(String, Vec<u8>)>, String> {
     let real = std::env::var_os("CROSSPROF_TRACES").map_or_else(|| root().join("../shared/traces"), PathBuf::from);
     let mut found = Vec::new();
@@ -99,7 +99,7 @@ fn files() -> Result<Vec<(String, Vec<u8>)>, String> {
 }
 
 fn collect(folder: &Path, prefix: &str, found: &mut Vec<(String, Vec<u8>)>) -> Result<(), String> {
-    // Real profiles need not be there.
+    // Real profiles are optional.
     let Ok(entries) = std::fs::read_dir(folder) else { return Ok(()) };
     for entry in entries.flatten() {
         let path = entry.path();
@@ -114,7 +114,7 @@ fn collect(folder: &Path, prefix: &str, found: &mut Vec<(String, Vec<u8>)>) -> R
     Ok(())
 }
 
-/// Archives of each kind, one inside another too.
+/// Returns archives of each kind, and an archive inside an archive.
 fn archives(traces: &[(Format, String, Vec<u8>)]) -> Vec<(String, Vec<u8>)> {
     let Some((_, _, json)) = traces.iter().find(|trace| trace.0 == Format::ChromeJson) else { return Vec::new() };
     let Some((_, _, xplane)) = traces.iter().find(|trace| trace.0 == Format::Xplane) else { return Vec::new() };
@@ -137,7 +137,7 @@ fn archives(traces: &[(Format, String, Vec<u8>)]) -> Vec<(String, Vec<u8>)> {
     ]
 }
 
-/// JSON documents and HTML reports, as the tool writes and reads them.
+/// Returns JSON documents and HTML reports, as crossprof writes and reads them.
 fn documents(traces: &[(Format, String, Vec<u8>)]) -> Vec<(String, String)> {
     let profiles: Vec<UnifiedProfile> = traces.iter().filter_map(|(_, name, bytes)| profile(name, bytes)).collect();
     let subjects: Vec<Subject> = profiles.iter().map(|profile| Subject::new(profile.clone())).collect();
@@ -157,7 +157,7 @@ fn documents(traces: &[(Format, String, Vec<u8>)]) -> Vec<(String, String)> {
         r#"{"batch_size":16,"seq_length":128,"device":"tpu-v5e","model_dims":2048,"num_layers":18,"num_heads":8}"#;
     let results = r#"{"gpu_count":4,"n_qubit":8,"timestamp":"2024-12-01T14:30:22","step_timing":{"unitary_gradient_lcam":45.2},
         "total_params":96,"unitary_grad_lcam":{"execution_time":45.2,"success":true,"tensorboard_trace":"t/lcam_trace"}}"#;
-    // As the schema's example is printed: comments, and alternatives beside each other.
+    // Like the printed example of the schema: with comments, and with alternatives on one line.
     let example = "# A profile\n{\"metadata\": {\"platform\": \"TPU\" or \"GPU\", \"num_devices\": 1}, // one\n \
         \"step_timing\": {\"num_steps\": 5, \"avg_step_time_us\": 82600}, \"kernels\": {\"top_kernels\": [...]}, \"io_operations\": {...}}";
     for (name, text) in
@@ -177,7 +177,7 @@ fn profile(name: &str, bytes: &[u8]) -> Option<UnifiedProfile> {
     session.report(0, &Settings::default())
 }
 
-/// The budgets and lists of limits in docs/budgets.md.
+/// Returns the budgets and lists of limits in docs/budgets.md.
 fn budgets() -> Result<Vec<String>, String> {
     let file = root().join("docs/budgets.md");
     let text = std::fs::read_to_string(&file).map_err(|error| format!("{}: {error}", file.display()))?;

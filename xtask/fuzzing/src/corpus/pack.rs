@@ -6,28 +6,28 @@ use flate2::Compression;
 use flate2::read::MultiGzDecoder;
 use flate2::write::{DeflateEncoder, GzEncoder};
 
-/// A tar consists of blocks of this size.
+/// Block size of tar.
 pub const TAR_BLOCK: usize = 512;
 
-/// More than that is not unpacked here.
+/// Larger content is not unpacked here.
 const MOST_UNPACKED_BYTES: u64 = 16 << 20;
 
-/// Bytes as a gzip stream.
+/// Compresses bytes to a gzip stream.
 pub fn gzip(bytes: &[u8]) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
-    // Writing to memory does not fail.
+    // Writing to memory cannot fail.
     let _ = encoder.write_all(bytes);
     encoder.finish().unwrap_or_default()
 }
 
-/// What a gzip stream holds; `None` for what is none, or is damaged.
+/// Returns the content of a gzip stream. `None` if the bytes are not gzip, or are damaged.
 pub fn gunzip(bytes: &[u8]) -> Option<Vec<u8>> {
     let mut plain = Vec::new();
     MultiGzDecoder::new(bytes).take(MOST_UNPACKED_BYTES).read_to_end(&mut plain).ok()?;
     Some(plain)
 }
 
-/// A tar of members by their names.
+/// Builds a tar archive from members and their names.
 pub fn tar(members: &[(&str, &[u8])]) -> Vec<u8> {
     let mut out = Vec::new();
     for (name, bytes) in members {
@@ -47,14 +47,14 @@ pub fn tar(members: &[(&str, &[u8])]) -> Vec<u8> {
     out
 }
 
-/// Writes the sum of a tar header's bytes into it.
+/// Writes the checksum of a tar header into the header.
 pub fn tar_checksum(header: &mut [u8]) {
     header[148..156].fill(b' ');
     let sum: u32 = header.iter().map(|byte| u32::from(*byte)).sum();
     header[148..155].copy_from_slice(format!("{sum:06o}\0").as_bytes());
 }
 
-/// A zip of members by their names, deflated or stored.
+/// Builds a zip archive from members and their names, deflated or stored.
 pub fn zip(members: &[(&str, &[u8])], deflated: bool) -> Vec<u8> {
     let (mut out, mut list) = (Vec::new(), Vec::new());
     for (name, bytes) in members {
@@ -92,7 +92,7 @@ pub fn zip(members: &[(&str, &[u8])], deflated: bool) -> Vec<u8> {
 
 fn deflate(bytes: &[u8]) -> Vec<u8> {
     let mut encoder = DeflateEncoder::new(Vec::new(), Compression::fast());
-    // Writing to memory does not fail.
+    // Writing to memory cannot fail.
     let _ = encoder.write_all(bytes);
     encoder.finish().unwrap_or_default()
 }

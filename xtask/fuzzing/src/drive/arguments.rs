@@ -1,4 +1,5 @@
-//! The file once more for the arguments of its events: it holds every event that was read from it.
+//! Reads the file a second time for the arguments of its events, and checks that it contains every event that was read from
+//! it.
 
 use crossprof::input::ArgumentsReader;
 use crossprof::tables::AreaQuery;
@@ -6,15 +7,15 @@ use crossprof::{Query, Session, Settings};
 
 use super::{Kept, promise};
 
-/// Events that are looked for.
+/// Maximum number of events to look up.
 const MOST_EVENTS: u32 = 40;
 
-/// Looks for the events of a run in the file that they were read from, in pieces of these sizes.
+/// Looks up the events of a run in the file that they were read from, in chunks of these sizes.
 pub fn read_again(session: &mut Session, run: u32, path: &str, bytes: &[u8], sizes: &[usize]) -> Kept {
     let query = Query { top: Some(MOST_EVENTS), ..Query::default() };
     let listed = session.listed_events(run, &Settings::default(), &AreaQuery::default(), &query);
     let Some(Ok((_, events))) = listed else { return Ok(()) };
-    // Of an archive, members of one path cannot be distinguished.
+    // In an archive, members with the same path cannot be distinguished.
     let mut expected: Vec<(u32, String)> =
         events.into_iter().flatten().filter(|it| it.path == path).map(|it| (it.index, it.name)).collect();
     expected.sort_unstable();

@@ -1,4 +1,4 @@
-//! Budgets: damaged ones against a whole profile, and every kind of limit against the profile of a damaged input.
+//! Budgets: damaged budgets against an undamaged profile, and every kind of limit against the profile of a damaged input.
 
 use std::sync::OnceLock;
 
@@ -9,7 +9,7 @@ use crossprof::budget::{self, Catalogue, CheckReport, Document, Limit};
 use super::{Kept, promise, reference};
 use crate::Random;
 
-/// Limits that look at a profile in other ways than a path and a number do.
+/// Limits other than a path with a number.
 const LIMITS: [&str; 9] = [
     "steps[*].idle_us < 5 ms if measured",
     "count(findings[severity=critical]) == 0",
@@ -22,10 +22,10 @@ const LIMITS: [&str; 9] = [
     "count(new findings[severity=warning|critical]) <= 1",
 ];
 
-/// Lines of a damaged budget that are read as limits.
+/// Maximum number of lines of a damaged budget to read as limits.
 const MOST_LINES: usize = 100;
 
-/// Paths whose numbers are held against the baseline's, a case.
+/// Number of paths per case whose numbers are compared with the baseline's.
 const PATHS: usize = 12;
 
 fn catalogue() -> &'static Catalogue {
@@ -33,7 +33,7 @@ fn catalogue() -> &'static Catalogue {
     CATALOGUE.get_or_init(Catalogue::of_profile)
 }
 
-/// A budget file, and each of its lines as a limit of the command line.
+/// Parses a budget file, and each of its lines as a limit of the command line.
 pub fn text(bytes: &[u8]) -> Kept {
     let text = String::from_utf8_lossy(bytes);
     let mut limits = BudgetFile::parse(&text, catalogue()).map(|file| file.limits).unwrap_or_default();
@@ -41,7 +41,7 @@ pub fn text(bytes: &[u8]) -> Kept {
         match Limit::parse(line, catalogue()) {
             Ok(limit) => limits.push(limit),
             Err(error) if line.get(error.span.clone()).is_none() => {
-                return Err(format!("The place of a mistake is outside of its line: {:?}", error.span));
+                return Err(format!("The position of a mistake is outside its line: {:?}", error.span));
             }
             Err(_) => {}
         }
@@ -50,13 +50,13 @@ pub fn text(bytes: &[u8]) -> Kept {
     shapes(&CheckReport::new(None, vec![budget::check(&limits, &run, &[&run])]))
 }
 
-/// Limits on the numbers of a profile, with the reference as its baseline.
+/// Checks limits on the numbers of a profile, with the reference as the baseline.
 pub fn judged(profile: &UnifiedProfile, random: &mut Random) -> Kept {
     let numbers = catalogue().numbers();
     let of_path = |_| format!("{} >= 97 % of baseline", random.pick(&numbers));
     let paths: Vec<String> = (0..PATHS).map(of_path).collect();
     let texts = LIMITS.iter().copied().chain(paths.iter().map(String::as_str));
-    // Not of every number a baseline's share can be asked.
+    // Not every number supports a fraction of the baseline.
     let limits: Vec<Limit> = texts.filter_map(|text| Limit::parse(text, catalogue()).ok()).collect();
     let run = Document::of(profile, "run");
     let baseline = Document::of(reference(), "reference.json");

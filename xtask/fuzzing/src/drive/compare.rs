@@ -1,4 +1,4 @@
-//! A run beside others: a profile of the same kind, and itself.
+//! Comparisons of a run with a profile of the same kind, and with itself.
 
 use crossprof::compare::{Focus, Options, Subject, compare};
 use crossprof::export::comparison;
@@ -7,7 +7,7 @@ use crossprof::{Session, UnifiedProfile, pages};
 use super::{Kept, promise, reference};
 use crate::Random;
 
-/// Compares the profile with the reference and itself, in every shape of a comparison.
+/// Compares the profile with the reference and with itself, in every format of a comparison.
 pub fn with_others(profile: &UnifiedProfile, random: &mut Random) -> Kept {
     let mut subjects: Vec<Subject> = [profile, reference(), profile].map(|it| Subject::new(it.clone())).into();
     subjects.truncate(2 + random.below(2));

@@ -1,14 +1,14 @@
-//! An xplane around a compiled module, in which a device runs every instruction of it.
+//! Wraps a compiled module in an xplane file in which a device runs every instruction of the module.
 
 use crossprof::hlo;
 
 use crate::wire::{bytes, message, number, write};
 
 const PROGRAM: u64 = 5;
-/// Instructions of a module that run; a damaged one may name millions.
+/// Maximum number of instructions that run. A damaged module may name millions.
 const MOST_OPS: usize = 500;
 
-/// The bytes of an `XSpace` that embeds `module`, an `HloModuleProto`.
+/// Returns the bytes of an `XSpace` that embeds `module`, an `HloModuleProto`.
 pub fn in_an_xplane(module: &[u8]) -> Vec<u8> {
     let read = hlo::read_module(module);
     let module_name = format!("{}({PROGRAM})", read.name());
@@ -40,7 +40,7 @@ pub fn in_an_xplane(module: &[u8]) -> Vec<u8> {
     write(&[message(1, &device), message(1, &host)])
 }
 
-/// An entry of a map from ids to messages.
+/// Builds an entry of a map from ids to messages.
 fn entry(field: u64, id: u64, value: &[crate::wire::Field]) -> crate::wire::Field {
     message(field, &[number(1, id), message(2, value)])
 }

@@ -1,7 +1,8 @@
-//! An input through everything: read in pieces of any size, report, tables, pages, exports, comparison, budgets.
+//! Drives an input through the whole library: reading in chunks of any size, report, tables, pages, exports, comparison and
+//! budgets.
 //!
-//! What is chosen on the way (sizes of pieces, orders, filters) depends on the input's bytes alone, so that an input that
-//! breaks a promise breaks it again.
+//! All random choices (sizes of chunks, sort orders, filters) depend only on the input's bytes, so that an input that breaks
+//! a promise breaks it every time.
 
 mod arguments;
 mod budget;
@@ -18,22 +19,22 @@ use crossprof::{FileResult, Session, Settings, UnifiedProfile};
 
 use crate::{Format, Random};
 
-/// What a driven input keeps, or a sentence about the promise that it breaks.
+/// Success, or a message about the promise that the input breaks.
 pub type Kept<T = ()> = Result<T, String>;
 
-/// Runs of one input that are looked at.
+/// Maximum number of runs of one input to examine.
 const MOST_RUNS: usize = 2;
 
-/// Puts the bytes of a format through everything that is made of it.
+/// Drives bytes of a format through everything that the library does with it.
 ///
 /// # Errors
 ///
-/// A promise that does not hold: a number that is not finite, text that could act on a terminal or page, an answer that
-/// depends on how the bytes came.
+/// Fails if a promise is broken: a number that is not finite, text that could act on a terminal or page, or a result that
+/// depends on the sizes of the chunks.
 ///
 /// # Panics
 ///
-/// Where the library does, which is what fuzzing looks for.
+/// Panics if the library panics, which is what fuzzing looks for.
 pub fn drive(format: Format, bytes: &[u8]) -> Kept {
     let mut random = Random::of_bytes(bytes);
     match format {
@@ -44,7 +45,7 @@ pub fn drive(format: Format, bytes: &[u8]) -> Kept {
             profile("run/host.xplane.pb", bytes, true, &mut random)
         }
         Format::Hlo => profile("run/host.xplane.pb", &hlo::in_an_xplane(bytes), true, &mut random),
-        // Nothing of these is handed over: the page reads what they hold elsewhere.
+        // These formats are not handed over, because the page reads them in another way.
         Format::HloDump => of_memory("dump/module.hlo.pb", bytes, &mut random),
         Format::MemoryProfile => of_memory("memory.prof", bytes, &mut random),
         Format::OutOfMemory => of_memory("train.log", bytes, &mut random),
@@ -56,13 +57,13 @@ pub fn drive(format: Format, bytes: &[u8]) -> Kept {
     }
 }
 
-/// A profile of three steps on one GPU, to compare others with.
+/// Returns a profile of three steps on one GPU, for comparisons.
 fn reference() -> &'static UnifiedProfile {
     static REFERENCE: OnceLock<UnifiedProfile> = OnceLock::new();
     REFERENCE.get_or_init(|| Session::rehearsal(3).report(0, &Settings::default()).unwrap_or_default())
 }
 
-/// `measured`: its numbers are made of events, not read from a document.
+/// `measured` is true if the numbers come from events, and false if they were read from a document.
 fn profile(path: &str, bytes: &[u8], measured: bool, random: &mut Random) -> Kept {
     let (whole, mut session) = load(path, bytes, &[bytes.len()]);
     let sizes: Vec<usize> = (0..16).map(|_| 1 + random.size(16)).collect();
@@ -80,7 +81,7 @@ fn profile(path: &str, bytes: &[u8], measured: bool, random: &mut Random) -> Kep
     Ok(())
 }
 
-/// What memory held, in a file by itself.
+/// Drives memory data in a file of its own.
 fn of_memory(path: &str, bytes: &[u8], random: &mut Random) -> Kept {
     let (whole, mut session) = load(path, bytes, &[bytes.len()]);
     let sizes: Vec<usize> = (0..16).map(|_| 1 + random.size(16)).collect();
@@ -96,7 +97,7 @@ fn of_memory(path: &str, bytes: &[u8], random: &mut Random) -> Kept {
     Ok(())
 }
 
-/// A session with one file, pushed in pieces of these sizes, over and over.
+/// Returns a session with one file, pushed in chunks of these sizes, repeatedly.
 fn load(path: &str, bytes: &[u8], sizes: &[usize]) -> (FileResult, Session) {
     let mut session = Session::new();
     let file = session.begin(path, Some(bytes.len() as u64));
@@ -117,7 +118,7 @@ fn push(session: &mut Session, file: crossprof::FileId, bytes: &[u8], sizes: &[u
     }
 }
 
-/// Read as from a disk, where the lines of large planes are stepped over first.
+/// Reads as from disk: first skips the lines of large planes.
 fn outlined(bytes: &[u8]) {
     let mut outliner = Outliner::new(bytes.len() as u64);
     while let Some(wanted) = outliner.wanted() {
@@ -137,7 +138,7 @@ fn outlined(bytes: &[u8]) {
     }
 }
 
-/// A document in the folder of a trace may be its model's configuration.
+/// Reads the document next to a trace, where it may be the model's configuration.
 fn beside_a_trace(document: &[u8]) -> Kept {
     const TRACE: &[u8] = br#"{"traceEvents":[{"ph":"M","pid":3,"name":"process_name","args":{"name":"/device:TPU:0"}},
         {"ph":"M","pid":3,"tid":1,"name":"thread_name","args":{"name":"XLA Ops"}},
@@ -159,7 +160,7 @@ fn beside_a_trace(document: &[u8]) -> Kept {
     Ok(())
 }
 
-/// The runs in another session: the page decodes in one worker and analyses in another.
+/// Hands the runs to another session. The page decodes in one worker and analyses in another.
 fn handed_over(mut from: Session) -> Kept<Session> {
     let mut to = Session::new();
     while let Some(image) = from.hand_over() {

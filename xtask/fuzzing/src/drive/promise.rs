@@ -1,4 +1,4 @@
-//! What holds for everything that is made of an input, whatever its bytes.
+//! Promises that hold for all results, whatever the input's bytes.
 
 use std::fmt::Debug;
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::Kept;
 
-/// Two ways lead to the same.
+/// Checks that two ways lead to the same result.
 pub fn equal<T: PartialEq + Debug>(what: &str, ours: &T, theirs: &T) -> Kept {
     if ours == theirs {
         return Ok(());
@@ -19,7 +19,8 @@ pub fn equal<T: PartialEq + Debug>(what: &str, ours: &T, theirs: &T) -> Kept {
     Err(format!("There are two answers to {what}:\n  {}\n  {}", around(&ours), around(&theirs)))
 }
 
-/// No number of the value is infinite or none. JSON cannot say so (serde writes null); the debug form can.
+/// Checks that no number of the value is infinite or NaN. JSON cannot show this, because serde writes null, but the debug
+/// form can.
 pub fn finite<T: Debug>(what: &str, value: &T) -> Kept {
     let text = format!("{value:?}");
     let mut in_text = false;
@@ -44,7 +45,7 @@ pub fn finite<T: Debug>(what: &str, value: &T) -> Kept {
     Ok(())
 }
 
-/// Text for a terminal: nothing in it moves the cursor, or turns what follows around.
+/// Checks a text for terminals: it must not move the cursor or change the direction of text.
 pub fn plain(what: &str, text: &str) -> Kept {
     let acts = |c: &char| {
         (c.is_control() && *c != '\n')
@@ -59,7 +60,7 @@ pub fn plain(what: &str, text: &str) -> Kept {
     }
 }
 
-/// A document that programs read: JSON, in which every number is there.
+/// Checks a document for programs: valid JSON in which every number is present.
 pub fn json(what: &str, text: &str, nulls: bool) -> Kept {
     let value: Value = serde_json::from_str(text).map_err(|error| format!("{what} is no JSON: {error}"))?;
     if nulls {
@@ -82,8 +83,8 @@ fn path_of_null(value: &Value) -> Option<String> {
     }
 }
 
-/// A report that was measured: its shares are between 0 and 100. What is compared with the peaks of a device may be above them, and a
-/// program may need more memory than there is.
+/// Checks that the percentages of a measured report are between 0 and 100. Exceptions are comparisons with a device's peak
+/// rates, which may be exceeded, and required memory, which may be more than the device has.
 pub fn shares(what: &str, text: &str) -> Kept {
     fn outside(key: &str, value: &Value) -> Option<String> {
         match value {
@@ -103,7 +104,7 @@ pub fn shares(what: &str, text: &str) -> Kept {
     outside("", &value).map_or(Ok(()), |found| Err(format!("{what} holds a share outside of 0 to 100: {found}")))
 }
 
-/// A page: the markup that mutations write into names stays text.
+/// Checks that markup which mutations write into names stays text on a page.
 pub fn inert(what: &str, page: &str) -> Kept {
     match page.find(crate::mutate::MARKUP) {
         Some(at) => {

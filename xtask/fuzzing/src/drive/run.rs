@@ -1,4 +1,4 @@
-//! One run: its reports in several windows, its tables in several orders, its pages, and every shape of them.
+//! Drives one run: its reports in several windows, its tables in several orders, its pages, and every output format.
 
 use crossprof::pages::{Block, Page, PageQuery, View};
 use crossprof::table::Cell;
@@ -7,10 +7,10 @@ use crossprof::{Query, Session, Settings, Sort, Table, TableName, UnifiedProfile
 use super::{Kept, budget, compare, promise};
 use crate::Random;
 
-/// Forms of tables; a table that has no such form shows its first.
+/// Forms of tables. A table without the form shows its first form.
 const FORMS: [&str; 9] = ["", "program", "category", "scope", "source", "op", "kind", "run", "apart"];
 
-/// Filters with every part of their language.
+/// Filters that cover the whole filter language.
 const FILTERS: [&str; 10] = [
     "",
     "fusion",
@@ -24,7 +24,7 @@ const FILTERS: [&str; 10] = [
     "\u{202e} occurrences>nan",
 ];
 
-/// Looks at all that is made of a run; `measured`: of events.
+/// Examines everything that is made of a run. `measured` is true if the run has events.
 pub fn examine(session: &mut Session, run: u32, measured: bool, random: &mut Random) -> Kept {
     let settings = Settings::default();
     let Some(profile) = session.report(run, &settings) else { return Ok(()) };
@@ -43,7 +43,7 @@ pub fn examine(session: &mut Session, run: u32, measured: bool, random: &mut Ran
     Ok(())
 }
 
-/// Every shape of a report, and the report read again.
+/// Writes a report in every format, and reads it again.
 fn report(profile: &UnifiedProfile, measured: bool) -> Kept {
     promise::finite("a report", profile)?;
     let json = export::json::profile(profile);
@@ -111,7 +111,7 @@ fn tables(session: &mut Session, run: u32, settings: &Settings, random: &mut Ran
     Ok(())
 }
 
-/// One of [`FILTERS`], or a word of the table itself.
+/// Returns one of [`FILTERS`], or a word of the table itself.
 fn filter(table: &Table, random: &mut Random) -> String {
     if random.once_in(2) && !table.rows.is_empty() {
         let row = random.pick(&table.rows);
@@ -139,7 +139,7 @@ fn table_holds(table: &Table) -> Kept {
         let kind = |row: &Vec<Cell>| match row[index] {
             Cell::Absent => None,
             Cell::Text(_) => Some("text"),
-            // A difference is real where it is below 0.
+            // A negative difference of whole numbers is a float.
             Cell::Int(_) | Cell::Float(_) => Some("number"),
             Cell::Flag(_) => Some("flag"),
         };
@@ -167,7 +167,7 @@ fn page_holds(view: View, page: &Page) -> Kept {
     promise::finite(&format!("the page {}", view.key()), page)
 }
 
-/// A question to a page: a filter, orders of its tables, and one of the values of each choice that it offers.
+/// Returns a random query for a page: a filter, sort orders of its tables, and one value for each of its choices.
 fn chosen(page: &Page, random: &mut Random) -> PageQuery {
     let mut query = PageQuery { filter: (*random.pick(&FILTERS)).to_owned(), ..PageQuery::default() };
     for block in &page.blocks {

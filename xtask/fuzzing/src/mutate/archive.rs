@@ -1,10 +1,10 @@
-//! Changes of an archive: fields of its headers, its end at a member's border, and what is in it.
+//! Mutations of archives: header fields, truncation at the border of a member, and content.
 
 use super::{NUMBERS, bytes, hostile_text, json, repacked};
 use crate::Random;
 use crate::corpus::pack::{TAR_BLOCK, tar_checksum};
 
-/// The archive with a header or its content changed.
+/// Mutates a header or the content of the archive.
 pub fn changed(archive: &[u8], random: &mut Random) -> Vec<u8> {
     match archive {
         [0x1f, 0x8b, ..] => gzip(archive, random),
@@ -18,12 +18,12 @@ fn gzip(archive: &[u8], random: &mut Random) -> Vec<u8> {
     let mut out = archive.to_vec();
     let length = out.len();
     match random.below(8) {
-        // Flags, of which each promises a part of the header.
+        // Flags. Each flag promises a part of the header.
         0 if length > 3 => out[3] = random.next() as u8,
         // Checksum and length at the end.
         1 if length > 8 => out[length - 1 - random.below(8)] ^= 1 << random.below(8),
         2 => out.truncate(length - random.below(length.min(20))),
-        // Another stream behind, whole or not.
+        // Appends another stream, whole or truncated.
         3 => out.extend_from_slice(&archive[..random.below(length)]),
         4 => out.extend_from_within(..),
         _ => {
@@ -38,18 +38,18 @@ fn gzip(archive: &[u8], random: &mut Random) -> Vec<u8> {
     out
 }
 
-/// Fields of a header that a change may hit: offset and width.
+/// Header fields that can be mutated: offset and width.
 type Fields = &'static [(usize, usize)];
 
-/// Records of a zip by their signatures.
+/// Records of a zip file by their signatures.
 const ZIP_RECORDS: [(&[u8; 4], Fields); 5] = [
-    // A member's own header: version, flags, method, sum, sizes, lengths of name and extra field.
+    // Local header of a member: version, flags, method, checksum, sizes, lengths of name and extra field.
     (b"PK\x03\x04", &[(4, 2), (6, 2), (8, 2), (14, 4), (18, 4), (22, 4), (26, 2), (28, 2)]),
-    // What stands behind a member of unknown size.
+    // Data descriptor after a member of unknown size.
     (b"PK\x07\x08", &[(4, 4), (8, 4), (12, 4)]),
-    // The member in the list at the end.
+    // Entry of the member in the central directory.
     (b"PK\x01\x02", &[(8, 2), (10, 2), (16, 4), (20, 4), (24, 4), (28, 2), (30, 2), (32, 2), (42, 4)]),
-    // The end, and that of a large archive.
+    // End records of a normal and of a large archive.
     (b"PK\x05\x06", &[(8, 2), (10, 2), (12, 4), (16, 4), (20, 2)]),
     (b"PK\x06\x06", &[(4, 8), (24, 8), (32, 8), (40, 8), (48, 8)]),
 ];
@@ -70,13 +70,13 @@ fn zip(archive: &[u8], random: &mut Random) -> Vec<u8> {
     match random.below(6) {
         0 => out.truncate(at),
         1 => drop(out.drain(..at)),
-        // A member again.
+        // Repeats a member.
         2 => {
             let from = random.pick(&records).0;
             let end = archive.len().min(from + (1 << random.below(14)));
             out.splice(at..at, archive[from..end].iter().copied());
         }
-        // Its name, which stands behind the header's fixed part.
+        // The name, which follows the fixed part of the header.
         3 => {
             let name = hostile_text(random).into_bytes();
             let start = out.len().min(at + 30);
@@ -98,7 +98,7 @@ fn zip(archive: &[u8], random: &mut Random) -> Vec<u8> {
     out
 }
 
-/// Of a tar header: name, mode, size, time, checksum, type, link, magic, prefix.
+/// Fields of a tar header: name, mode, size, time, checksum, type, link, magic, prefix.
 const TAR_FIELDS: Fields =
     &[(0, 100), (100, 8), (124, 12), (136, 12), (148, 8), (156, 1), (157, 100), (257, 8), (345, 155)];
 
@@ -117,14 +117,14 @@ fn tar(archive: &[u8], random: &mut Random) -> Vec<u8> {
     let value = match random.below(5) {
         0 => hostile_text(random).into_bytes(),
         1 => format!("{:o}", random.pick(&NUMBERS)).into_bytes(),
-        // As GNU writes large numbers: in base 256.
+        // GNU format of large numbers, in base 256.
         2 => [&[0x80, 0, 0, 0][..], &random.pick(&NUMBERS).to_be_bytes()].concat(),
         3 => vec![*random.pick(b"01234567xgLKSV")],
         _ => vec![b' '; width],
     };
     let length = value.len().min(width);
     header[start..start + length].copy_from_slice(&value[..length]);
-    // A wrong sum ends the reading, so most headers get a right one.
+    // Reading stops at a wrong checksum, so most headers get a correct one.
     if !random.once_in(5) {
         tar_checksum(header);
     }

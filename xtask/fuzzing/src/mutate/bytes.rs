@@ -1,9 +1,9 @@
-//! Changes that know no format.
+//! Mutations that ignore the format.
 
 use super::NUMBERS;
 use crate::Random;
 
-/// The bytes with one stretch of them changed.
+/// Mutates one range of the bytes.
 pub fn changed(bytes: &[u8], other: &[u8], random: &mut Random) -> Vec<u8> {
     let mut out = bytes.to_vec();
     let at = random.below(out.len());

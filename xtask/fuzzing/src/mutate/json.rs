@@ -1,11 +1,11 @@
-//! Changes of one token of a JSON text, or of the value that starts there.
+//! Mutations of one token of a JSON text, or of the value that starts there.
 
 use std::ops::Range;
 
 use super::{bytes, hostile_text, repacked};
 use crate::Random;
 
-/// What a token is, by its first byte.
+/// Kind of a token, determined by its first byte.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Text,
@@ -22,7 +22,7 @@ struct Token {
     range: Range<usize>,
 }
 
-/// The text with one token or value changed; packed ones are opened and packed again.
+/// Mutates one token or value of the text. Compressed text is unpacked and compressed again.
 pub fn changed(text: &[u8], random: &mut Random) -> Vec<u8> {
     if let Some(packed) = repacked(text, |plain| changed(plain, random)) {
         return packed;
@@ -31,7 +31,7 @@ pub fn changed(text: &[u8], random: &mut Random) -> Vec<u8> {
     if tokens.is_empty() {
         return bytes::changed(text, text, random);
     }
-    // Mostly where a value or a key starts, so that most of what comes out is JSON.
+    // Mostly at the start of a value or a key, so that most results are still valid JSON.
     let starts: Vec<usize> =
         (0..tokens.len()).filter(|&at| !matches!(tokens[at].kind, Kind::Close | Kind::Between)).collect();
     let at = if starts.is_empty() || random.once_in(8) { random.below(tokens.len()) } else { *random.pick(&starts) };
@@ -39,7 +39,7 @@ pub fn changed(text: &[u8], random: &mut Random) -> Vec<u8> {
     let value = token.range.start..tokens[end_of_value(&tokens, at)].range.end;
     let mut out = text.to_vec();
     match random.below(10) {
-        // A member or an element gone, with the comma behind it.
+        // Removes a member or an element, with the comma after it.
         0 => {
             let key = if at >= 2 && text[tokens[at - 1].range.start] == b':' {
                 tokens[at - 2].range.start
@@ -51,7 +51,7 @@ pub fn changed(text: &[u8], random: &mut Random) -> Vec<u8> {
             let end = comma.filter(|&comma| text[comma] == b',').map_or(value.end, |comma| comma + 1);
             out.drain(key..end);
         }
-        // An element again and again.
+        // Repeats an element.
         1 => {
             let mut copy = text[value.clone()].to_vec();
             copy.push(b',');
@@ -60,7 +60,7 @@ pub fn changed(text: &[u8], random: &mut Random) -> Vec<u8> {
         }
         2 => out.truncate(token.range.start),
         3 => out.splice(value.clone(), nested(random)).for_each(drop),
-        // One value in another's place.
+        // Replaces a value with another one.
         4 => {
             let from = random.below(tokens.len());
             let other = tokens[from].range.start..tokens[end_of_value(&tokens, from)].range.end;
@@ -112,7 +112,7 @@ fn tokens(text: &[u8]) -> Vec<Token> {
     found
 }
 
-/// The token that ends the value which starts at one.
+/// Returns the token that ends the value which starts at `start`.
 fn end_of_value(tokens: &[Token], start: usize) -> usize {
     let mut depth = 0usize;
     for (at, token) in tokens.iter().enumerate().skip(start) {
@@ -128,7 +128,7 @@ fn end_of_value(tokens: &[Token], start: usize) -> usize {
     start
 }
 
-/// A number as no profiler writes it, but a JSON text may; and some that it may not.
+/// Returns a number that no profiler writes. Most are valid JSON, some are not.
 fn number(random: &mut Random) -> String {
     const NUMBERS: [&str; 20] = [
         "1e308",
@@ -171,7 +171,7 @@ fn nested(random: &mut Random) -> Vec<u8> {
     text.into_bytes()
 }
 
-/// A string, escaped as JSON wants it or not at all.
+/// Returns a string, with or without the escapes that JSON requires.
 fn quoted(random: &mut Random) -> String {
     const RAW: [&str; 6] =
         [r#""\ud800""#, r#""\u202e\u0000""#, r#""\x""#, "\"\u{1}\n\"", r#""\"#, "\"\u{feff}\u{2028}\""];

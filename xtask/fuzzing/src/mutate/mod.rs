@@ -1,4 +1,4 @@
-//! Damage: bytewise, and such as keeps the structure of a format, so that it reaches what lies behind the first check.
+//! Mutations: of single bytes, and of the structure of each format, so that the damage gets past the first checks.
 
 mod archive;
 mod bytes;
@@ -9,17 +9,17 @@ mod words;
 use crate::corpus::{Sample, pack};
 use crate::{Format, Random};
 
-/// Markup that is written into names: no page and no Markdown may hold it as it is.
+/// Markup that is written into names. No page and no Markdown may contain it unescaped.
 pub const MARKUP: &str = "<fuzz-tag onload=x>";
 
-/// Larger inputs show nothing that smaller ones do not.
+/// Larger inputs do not find more.
 const MOST_BYTES: usize = 2 << 20;
 
-/// Case `number` of a seed: a damaged sample, the same whichever cases were made before.
+/// Returns case `number` of a seed: a damaged sample. It does not depend on other cases.
 ///
 /// # Panics
 ///
-/// Where the corpus has no samples.
+/// Panics if the corpus has no samples.
 pub fn case(corpus: &[Sample], seed: u64, number: u64) -> (Format, Vec<u8>) {
     let mut random = Random::of_case(seed, number);
     let format = *random.pick(&Format::ALL);
@@ -34,7 +34,7 @@ pub fn case(corpus: &[Sample], seed: u64, number: u64) -> (Format, Vec<u8>) {
     (format, bytes)
 }
 
-/// One change.
+/// Applies one mutation.
 fn once(format: Format, bytes: &[u8], other: &[u8], random: &mut Random) -> Vec<u8> {
     if random.once_in(5) {
         return bytes::changed(bytes, other, random);
@@ -49,7 +49,7 @@ fn once(format: Format, bytes: &[u8], other: &[u8], random: &mut Random) -> Vec<
     }
 }
 
-/// Texts that have caused trouble elsewhere.
+/// Returns a text that has caused trouble in other programs.
 fn hostile_text(random: &mut Random) -> String {
     match random.below(14) {
         0 => MARKUP.to_owned(),
@@ -85,7 +85,7 @@ fn hostile_text(random: &mut Random) -> String {
     }
 }
 
-/// Whole numbers at the edges of what can be told.
+/// Whole numbers at the limits of their types.
 const NUMBERS: [u64; 14] = [
     0,
     1,
@@ -103,7 +103,7 @@ const NUMBERS: [u64; 14] = [
     u64::MAX,
 ];
 
-/// Packs again what was packed, after the content was changed.
+/// Unpacks compressed bytes, changes the content, and compresses it again.
 fn repacked(bytes: &[u8], change: impl FnOnce(&[u8]) -> Vec<u8>) -> Option<Vec<u8>> {
     Some(pack::gzip(&change(&pack::gunzip(bytes)?)))
 }

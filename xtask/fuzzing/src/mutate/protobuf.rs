@@ -1,15 +1,15 @@
-//! Changes of one field of a message, at any depth; the lengths around it are made right again.
+//! Mutations of one field of a message at any depth. The lengths around it are corrected.
 
 use super::{NUMBERS, bytes, hostile_text};
 use crate::Random;
 use crate::wire::{self, Field, Value};
 
-/// Messages inside messages that a change descends into.
+/// Maximum depth of nested messages to descend into.
 const MOST_DEPTH: usize = 12;
 
-/// The message with one field changed; the bytes changed where they are no message.
+/// Mutates one field of the message. If the bytes are not a message, mutates the bytes.
 pub fn changed(message: &[u8], random: &mut Random) -> Vec<u8> {
-    // A length that is wrong, or the end in the middle of a field, cannot be written field by field.
+    // Wrong lengths, and ends inside a field, cannot be produced field by field.
     if random.once_in(12) {
         return bytes::changed(message, message, random);
     }
@@ -31,7 +31,7 @@ fn in_message(message: &[u8], depth: usize, random: &mut Random) -> Option<Vec<u
     Some(wire::write(&fields))
 }
 
-/// Any field; each number is as likely as the others, however many fields have it.
+/// Chooses a field. Each field number is equally likely, however many fields have it.
 fn chosen(fields: &[Field], random: &mut Random) -> usize {
     let mut numbers: Vec<u64> = fields.iter().map(|field| field.number).collect();
     numbers.sort_unstable();

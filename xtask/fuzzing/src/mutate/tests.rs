@@ -1,7 +1,7 @@
 use super::*;
 use crate::wire;
 
-/// How many of so many changes keep a property.
+/// Returns how many of 200 mutations keep a property.
 fn kept(change: impl Fn(&mut Random) -> Vec<u8>, property: impl Fn(&[u8]) -> bool) -> usize {
     (0..200).filter(|number| property(&change(&mut Random::of_case(1, *number)))).count()
 }

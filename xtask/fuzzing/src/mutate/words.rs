@@ -1,9 +1,9 @@
-//! Changes of one line or word of a text that is not JSON.
+//! Mutations of one line or word of a text that is not JSON.
 
 use super::{bytes, hostile_text};
 use crate::Random;
 
-/// The text with one line or word changed.
+/// Mutates one line or word of the text.
 pub fn changed(text: &[u8], random: &mut Random) -> Vec<u8> {
     let Ok(text) = std::str::from_utf8(text) else { return bytes::changed(text, text, random) };
     if text.is_empty() {

@@ -1,4 +1,4 @@
-//! What happens in the child processes, and the corpus as files.
+//! The work of the child processes, and the corpus as files.
 
 use std::io::Write;
 use std::path::Path;
@@ -8,11 +8,11 @@ use fuzzing::{Format, drive, mutate};
 
 use crate::Result;
 
-/// Drives case after case and says the number of each before it starts; ends with the process.
+/// Drives cases in order and prints the number of each case before it starts. Ends with the process.
 pub fn cases(corpus: &[Sample], seed: u64, first: u64, step: u64) -> Result {
     let mut out = std::io::stdout().lock();
     for number in (first..).step_by(usize::try_from(step).unwrap_or(1)) {
-        // The run that started this process is over when it no longer listens.
+        // Writing fails once the parent process has stopped reading, so the run is over.
         if writeln!(out, "{number}").and_then(|()| out.flush()).is_err() {
             break;
         }
@@ -22,7 +22,7 @@ pub fn cases(corpus: &[Sample], seed: u64, first: u64, step: u64) -> Result {
     Ok(())
 }
 
-/// Drives the case in a file, whose name says its format.
+/// Drives the case in a file. The file's name contains the format.
 pub fn drive_file(file: &Path) -> Result {
     let bytes = std::fs::read(file).map_err(|error| format!("{}: {error}", file.display()))?;
     drive::drive(format_of(file)?, &bytes)
@@ -36,7 +36,7 @@ fn format_of(file: &Path) -> Result<Format> {
     })
 }
 
-/// Writes the samples into a folder, one folder a format, as cargo-fuzz wants its corpora.
+/// Writes the samples into a folder, with one subfolder per format, as cargo-fuzz expects its corpora.
 pub fn write_corpus(folder: &Path, samples: &[Sample]) -> Result {
     for sample in samples {
         let of_format = folder.join(sample.format.name());
@@ -49,7 +49,7 @@ pub fn write_corpus(folder: &Path, samples: &[Sample]) -> Result {
     Ok(())
 }
 
-/// The samples of a folder, in the order of their names.
+/// Reads the samples of a folder, in the order of their names.
 pub fn read_corpus(folder: &Path) -> Result<Vec<Sample>> {
     let mut samples = Vec::new();
     for format in Format::ALL {

@@ -1,4 +1,4 @@
-//! A child process with a limit of memory, watched for how long its cases take.
+//! A child process with a memory limit. The parent measures how long its cases take.
 
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
@@ -8,29 +8,29 @@ use std::time::{Duration, Instant};
 
 use crate::Result;
 
-/// A case that takes longer hangs. Most take some hundredths of a second, with all checks on.
+/// A case that takes longer counts as hanging. Most cases take a few hundredths of a second, with all checks on.
 pub const MOST_TIME: Duration = Duration::from_secs(10);
-/// A single case is given so much of the processor, on a machine that may be busy with other things.
+/// Time limit of a single case that runs alone, on a machine that may be busy.
 const MOST_ALONE: Duration = Duration::from_secs(20 * MOST_TIME.as_secs());
-/// Address space of a child: what a page's tab may use up is far more, but a case has a few hundred kilobytes.
+/// Address space of a child. A browser tab may use far more, but a case has only a few hundred kilobytes.
 const MOST_MEMORY_KIB: u64 = 1 << 20;
-/// Of what a child says when it fails.
+/// Maximum length of a failed child's output.
 const MOST_SAID_BYTES: usize = 4000;
 
-/// How a child's work ended.
+/// Outcome of a child's work.
 #[derive(Debug, PartialEq, Eq)]
 pub enum End {
-    /// All cases are driven.
+    /// All cases were driven.
     Done,
-    /// The run's own time is over.
+    /// The time of the run is over.
     TimeOver,
     /// A case took longer than [`MOST_TIME`].
     Hangs,
-    /// The process ended in the middle: what it said.
+    /// The process ended early. Contains its output.
     Fails(String),
 }
 
-/// Drives the case in a file alone: whether it is slow is judged by its own time, not by that of a busy machine.
+/// Drives the case in a file alone. Its CPU time decides whether it is slow, so a busy machine does not matter.
 pub fn alone(file: &Path) -> Result<End> {
     let limits = format!("ulimit -t {} 2>/dev/null;", MOST_TIME.as_secs());
     let child = with_limits(&limits, &["--case".to_owned(), file.display().to_string()])?;
@@ -38,7 +38,7 @@ pub fn alone(file: &Path) -> Result<End> {
     Ok(if end == End::TimeOver { End::Hangs } else { end })
 }
 
-/// This program again, with a limit of memory where the shell can set one.
+/// Starts this program as a child process, with a memory limit if the shell can set one.
 pub fn start(arguments: &[String]) -> Result<Child> {
     with_limits("", arguments)
 }
@@ -46,7 +46,7 @@ pub fn start(arguments: &[String]) -> Result<Child> {
 fn with_limits(more: &str, arguments: &[String]) -> Result<Child> {
     let program = std::env::current_exe().map_err(|error| format!("This program cannot start itself: {error}"))?;
     Command::new("sh")
-        // Not every system limits the address space; a case's time is limited everywhere.
+        // Not every system can limit the address space. The time limit of a case works everywhere.
         .args(["-c", &format!("ulimit -v {MOST_MEMORY_KIB} 2>/dev/null; {more} exec \"$0\" \"$@\"")])
         .arg(program)
         .args(arguments)
@@ -57,7 +57,8 @@ fn with_limits(more: &str, arguments: &[String]) -> Result<Child> {
         .map_err(|error| format!("A child process cannot be started: {error}"))
 }
 
-/// Waits for a child to end, until a deadline, and gives `progress` each line that it prints. No process is left.
+/// Waits until a child ends or the deadline passes, and calls `progress` with each line that it prints. Kills the child if
+/// it is still running.
 pub fn watch(child: Child, deadline: Instant, progress: impl FnMut(&str)) -> End {
     wait(child, deadline, MOST_TIME, progress)
 }
@@ -67,7 +68,7 @@ fn wait(mut child: Child, deadline: Instant, most_silence: Duration, mut progres
     let said = child.stderr.take().map(|mut stderr| {
         std::thread::spawn(move || {
             let mut said = Vec::new();
-            // What it said up to then is what can be shown.
+            // The output up to this point is enough for the message.
             let _ = stderr.read_to_end(&mut said);
             said
         })
@@ -86,7 +87,7 @@ fn wait(mut child: Child, deadline: Instant, most_silence: Duration, mut progres
         }
     };
     if end.is_some() {
-        // It may have ended by itself just now.
+        // The child may have just ended by itself.
         let _ = child.kill();
     }
     let status = child.wait();
@@ -102,7 +103,7 @@ fn wait(mut child: Child, deadline: Instant, most_silence: Duration, mut progres
     }
 }
 
-/// The lines of a child, read by a thread so that waiting for one can end.
+/// Reads the lines of a child in a thread, so that waiting for a line can time out.
 fn lines(stdout: ChildStdout) -> Receiver<String> {
     let (sender, receiver) = channel();
     std::thread::spawn(move || {
@@ -127,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn ends_are_told_apart() {
+    fn outcomes_are_distinguished() {
         let (end, lines) = shell("echo 1; echo 2", Duration::from_secs(60));
         assert_eq!((end, lines), (End::Done, vec!["1".to_owned(), "2".to_owned()]));
         let (end, lines) = shell("echo 1; echo broken >&2; exit 3", Duration::from_secs(60));

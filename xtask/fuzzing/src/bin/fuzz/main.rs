@@ -1,7 +1,7 @@
-//! `fuzz`: what `cargo xtask fuzz` runs, built with overflow checks.
+//! `fuzz`: the program behind `cargo xtask fuzz`, built with overflow checks.
 //!
 //! ```text
-//! run      mutates samples until its time is over ── starts ──> cases    one process a core, limited in memory,
+//! run      mutates samples until its time is over ── starts ──> cases    one process per core, limited in memory,
 //! replay   drives kept cases again                ── starts ──> case     ended when a case takes too long
 //! corpus   writes the samples
 //! ```
@@ -18,7 +18,7 @@ use fuzzing::corpus;
 
 use options::{Command, Options};
 
-/// What every part returns: nothing, or a sentence for the person at the terminal.
+/// Result of every command. The error is a message for the user.
 type Result<T = ()> = std::result::Result<T, String>;
 
 fn main() -> ExitCode {

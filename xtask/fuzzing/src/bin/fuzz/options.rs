@@ -4,43 +4,43 @@ use std::path::PathBuf;
 
 use crate::Result;
 
-/// How long a run is where nobody says.
+/// Default length of a run.
 const SECONDS: u64 = 60;
 
-/// What to do.
+/// A command of this program.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Command {
-    /// Mutates and drives until the time is over.
+    /// Mutates samples and drives cases until the time is over.
     Run,
-    /// Drives kept cases.
+    /// Drives saved cases.
     Replay(Vec<PathBuf>),
-    /// Writes the samples into a folder, one folder a format.
+    /// Writes the samples into a folder, with one subfolder per format.
     WriteCorpus(PathBuf),
-    /// In a child process: drives case after case.
+    /// In a child process: drives a sequence of cases.
     Cases {
         /// Folder of the samples.
         corpus: PathBuf,
         /// Number of the first case.
         first: u64,
-        /// From one case to the next.
+        /// Distance from one case to the next.
         step: u64,
     },
-    /// In a child process: drives one kept case.
+    /// In a child process: drives one saved case.
     Case(PathBuf),
 }
 
-/// What was asked for.
+/// Parsed command line.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Options {
     pub command: Command,
-    /// How long a run lasts.
+    /// Length of a run.
     pub seconds: u64,
-    /// Which cases there are.
+    /// Seed that determines the cases.
     pub seed: u64,
 }
 
 impl Options {
-    /// Reads the words of a command line.
+    /// Parses the words of a command line.
     pub fn parse(mut words: impl Iterator<Item = String>) -> Result<Options> {
         let mut options = Options { command: Command::Run, seconds: SECONDS, seed: 1 };
         let (mut first, mut step, mut corpus) = (0, 1, None);
@@ -60,7 +60,7 @@ impl Options {
                     files.extend(words.by_ref().map(PathBuf::from));
                     options.command = Command::Replay(files);
                 }
-                _ => return Err(format!("`fuzz` does not know {word:?}.")),
+                _ => return Err(format!("`fuzz` has no option {word:?}.")),
             }
         }
         if let Some(corpus) = corpus {

@@ -1,4 +1,4 @@
-//! Kept cases, driven again with the limits of a run.
+//! Drives saved cases again, with the limits of a run.
 
 use std::path::PathBuf;
 

@@ -1,4 +1,4 @@
-//! A run: child processes drive cases until the time is over; a case that fails is kept and the next one follows.
+//! A run: child processes drive cases until the time is over. Failed cases are saved, and the run continues.
 
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -12,17 +12,17 @@ use crate::child::{self, End, MOST_TIME};
 use crate::options::Options;
 use crate::{Result, cases};
 
-/// Failures after which a run ends: more are the same one again.
+/// Number of failures after which a run ends. More would be duplicates.
 const MOST_FAILURES: usize = 20;
 
-/// The case that took longest.
+/// The slowest case so far.
 #[derive(Default)]
 struct Slowest {
     time: Duration,
     number: u64,
 }
 
-/// What the threads that watch the children share.
+/// State shared by the threads that watch the children.
 struct Run<'a> {
     corpus: &'a [Sample],
     /// Folder of the samples, for the children.
@@ -34,16 +34,16 @@ struct Run<'a> {
     failures: Mutex<Vec<String>>,
 }
 
-/// Mutates and drives until the time is over.
+/// Mutates samples and drives cases until the time is over.
 pub fn run(options: &Options) -> Result {
     let folder = folder("corpus");
     let samples = corpus::all()?;
-    // Samples of an earlier corpus would make other cases of the same seed.
+    // Samples of an earlier corpus would change the cases of the same seed.
     if folder.is_dir() {
         std::fs::remove_dir_all(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     }
     cases::write_corpus(&folder, &samples)?;
-    // In the order of the files, as the children see them.
+    // In the order of the files, as the children read them.
     let samples = cases::read_corpus(&folder)?;
     let run = Run {
         corpus: &samples,
@@ -83,7 +83,7 @@ pub fn run(options: &Options) -> Result {
 }
 
 impl Run<'_> {
-    /// Drives the cases of one child, and of those that follow it when one of them fails.
+    /// Drives the cases of one child, and of its successors after failures.
     fn watch(&self, first: u64, step: u64) -> Result {
         let mut next = first;
         loop {
@@ -115,7 +115,7 @@ impl Run<'_> {
         }
     }
 
-    /// Counts a case that is driven.
+    /// Counts a driven case.
     fn note(&self, case: Option<(u64, Instant)>) {
         let Some((number, start)) = case else { return };
         self.driven.fetch_add(1, Ordering::Relaxed);
@@ -126,8 +126,8 @@ impl Run<'_> {
         }
     }
 
-    /// Writes a case that fails and says how it is run again; how many have failed. One that only took long is driven again,
-    /// alone.
+    /// Saves a failed case and prints how to run it again. Returns the number of failures. A case that was only slow is
+    /// first driven again, alone.
     fn keep(&self, number: u64, said: Option<String>) -> Result<usize> {
         let (format, bytes) = mutate::case(self.corpus, self.seed, number);
         let file = folder("found").join(format!("{}-{}-{number}", format.name(), self.seed));
@@ -150,7 +150,7 @@ impl Run<'_> {
     }
 }
 
-/// Where a run writes: beside the program, which is in cargo's target folder.
+/// Output folder of a run: next to the program, which is in cargo's target folder.
 fn folder(name: &str) -> PathBuf {
     let program = std::env::current_exe().unwrap_or_default();
     program.ancestors().nth(2).unwrap_or(Path::new(".")).join("fuzz").join(name)
