@@ -1,5 +1,5 @@
-//! Which scopes and ops explain a difference: the ops that changed, as a tree of name scopes, listed at the depth where
-//! it says most.
+//! Selects the scopes and ops that explain a difference. Builds a tree of name scopes from the ops
+//! that changed, and lists each branch at the depth that is most informative.
 //!
 //! ```text
 //! layer_*          +300                 +300                  +300
@@ -7,37 +7,39 @@
 //!     dot.1                               dot.1 +150             8 ops, +5 each
 //!   mlp            +300                 +150                  +260
 //!     dot.2          dot.2 +300           dot.2 +150             20 ops, +13 each
-//! told             dot.2                dot.1 and dot.2       layer_*/attn and layer_*/mlp
+//! listed           dot.2                dot.1 and dot.2       layer_*/attn and layer_*/mlp
 //! ```
 //!
-//! A scope is one entry where many of its ops change alike. Where a few of them make most of the difference, or some work against it, each
-//! of its scopes and ops is an entry. The layers of a model are one scope.
+//! A scope is one entry if many of its ops change alike. If a few ops make up most of the
+//! difference, or some change in the opposite direction, each of its scopes and ops is an entry.
+//! All layers of a model count as one scope.
 
 use crate::Change;
 use base::{framework_path, sort};
 
-/// Fewer ops are listed one by one.
+/// Smallest number of ops that are listed as a scope. Fewer are listed individually.
 const LEAST_TOGETHER: usize = 4;
 
-/// The largest members of a scope that are listed one by one where they make [`MOST_OF_IT`].
+/// Number of members of a scope that are listed individually if together they make up
+/// [`MOST_OF_IT`].
 const FEW: usize = 3;
 
-/// A share that is most of a difference.
+/// Share of a difference that counts as most of it.
 const MOST_OF_IT: f64 = 0.8;
 
-/// The ops of a scope are not listed together where more than this share works against their sum.
+/// Largest share of changes in the opposite direction for which a scope is still one entry.
 const MOST_AGAINST: f64 = 0.2;
 
-/// An entry of the list of causes.
+/// Entry in the list of causes.
 #[derive(Debug, PartialEq)]
 pub(super) enum Told {
-    /// An op, by its position in the list of changes.
+    /// One op, by its index in the list of changes.
     Op(usize),
-    /// All ops that changed in a scope, the largest first.
+    /// All ops of a scope that changed, largest first.
     Scope {
-        /// Path of the scope, layers together.
+        /// Path of the scope, with all layers merged into one.
         path: String,
-        /// Positions in the list of changes.
+        /// Indices in the list of changes.
         ops: Vec<usize>,
     },
 }
@@ -49,7 +51,7 @@ struct Node<'a> {
     ops: Vec<(usize, &'a Change)>,
 }
 
-/// Tells the changes at `wanted`.
+/// Groups the changes at the indices `wanted` into entries.
 pub(super) fn tell(changes: &[Change], wanted: &[usize]) -> Vec<Told> {
     let mut root = Node::default();
     for &at in wanted {
@@ -73,7 +75,7 @@ impl<'a> Node<'a> {
             self.children.push(Node { name, ..Node::default() });
             self.children.len() - 1
         });
-        // The position was found or made here.
+        // `at` was found or added above.
         #[expect(clippy::indexing_slicing)]
         &mut self.children[at]
     }
@@ -138,7 +140,7 @@ mod tests {
     fn few_ops_are_told_by_themselves() {
         assert_eq!(told(&[("jit(f)/layer_1/mlp/dot.2", 300.0)]), ["dot.2"]);
         assert_eq!(told(&[("layer_1/attn/dot.1", 150.0), ("layer_1/mlp/dot.2", 150.0)]), ["dot.1", "dot.2"]);
-        // One op makes most of it; others of the scope are listed beside it.
+        // One op makes up most of the change; the others of its scope are still listed.
         let mut ops = vec![("l/mlp/dot", 300.0)];
         ops.extend([("l/mlp/add", 10.0); 4]);
         assert_eq!(told(&ops)[0], "dot");

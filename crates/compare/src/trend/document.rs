@@ -1,26 +1,27 @@
-//! What a comparison holds of a trend beside its points and change points.
+//! Data model of a trend, apart from its points and change points.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// A step time that moves a little with every run.
+/// Step time that changes a little with every run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Drift {
-    /// From one run to the next: slope of the line through the mean step times, by least squares over the places of the runs.
+    /// Change from one run to the next: slope of the least-squares line through the mean step times
+    /// over the positions of the runs.
     pub slope_us: f64,
     /// Half the width of the 95 % confidence interval of `slope_us`.
     pub margin_us: f64,
     /// `100 * slope_us / first_us`.
     pub percent_per_run: f64,
-    /// The line at the first run.
+    /// Value of the line at the first run.
     pub first_us: f64,
-    /// The line at the last run.
+    /// Value of the line at the last run.
     pub last_us: f64,
-    /// A sentence with the numbers.
+    /// Sentence with the numbers.
     pub text: String,
 }
 
-/// A run apart from those before and after it.
+/// Run that differs from those before and after it.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct OutlierRun {
     /// Index of the run.
@@ -29,19 +30,20 @@ pub struct OutlierRun {
     pub step_time_us: f64,
     /// Median of the mean step times of its neighbours, up to three on each side.
     pub neighbours_us: f64,
-    /// A sentence with the numbers.
+    /// Sentence with the numbers.
     pub text: String,
 }
 
-/// What changed at a change point between the runs whose step times are the medians of the two levels.
+/// Part or op that changed at a change point, between the runs with the median step times of the
+/// two levels.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LevelChange {
     /// Name of the part of the step, or of the op.
     pub name: String,
-    /// Whether this is an op; else it is a part of the step.
+    /// True for an op, false for a part of the step.
     pub is_op: bool,
-    /// Time per step and device, before the change.
+    /// Time per step and device before the change.
     pub before_us: f64,
-    /// Time per step and device, after the change.
+    /// Time per step and device after the change.
     pub after_us: f64,
 }
