@@ -1,24 +1,24 @@
-//! The categories of ops that take most of the time: said beside the findings, so that what is expensive is named even where no
-//! rule fires.
+//! Names the categories of ops that take most of the time. Shown with the findings, so that the
+//! expensive parts are named even if no rule applies.
 
 use base::{format, sort};
 use report::{KernelCategory, UnifiedProfile};
 
-/// Shares that the named categories have to reach together, in percent, and how many are named at most.
+/// Percentage that the named categories must reach together, and the largest number of them.
 const NAMED_PERCENT: f64 = 80.0;
 const MOST_NAMED: usize = 3;
 
-/// What takes most of the time of device ops.
+/// Categories that take most of the time of device ops.
 pub struct MostTime {
-    /// The largest categories with their shares of busy time.
+    /// Largest categories with their shares of the busy time.
     pub title: String,
-    /// What the shares are of.
+    /// Explanation of the shares.
     pub text: String,
-    /// The largest category.
+    /// Largest category.
     pub category: String,
 }
 
-/// The largest categories of `profile`; `None` where no op takes time.
+/// Returns the largest categories of `profile`. Returns `None` if no op takes time.
 pub fn most_time(profile: &UnifiedProfile) -> Option<MostTime> {
     let all = &profile.kernels.kernels_by_category;
     let whole: f64 = all.values().map(|category| category.time_us).sum();

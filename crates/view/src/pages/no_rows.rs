@@ -1,10 +1,11 @@
-//! Why no row of a table passes a filter: which of its conditions none passes, and what the column holds instead.
+//! Explains why no row of a table passes a filter: names the condition that no row passes, and the
+//! values of the column.
 
 use crate::table::terms;
 use crate::table::{Cell, Column, Filter, Query, Sort, Table, Unit, is_called, unit};
 use base::format::{printable, shorten};
 
-/// Says in one or two sentences why no row passes. `ask` answers for the table.
+/// Explains in one or two sentences why no row passes. `ask` runs queries on the table.
 pub(super) fn why(filter: &str, columns: &[Column], ask: &mut dyn FnMut(&Query) -> Table) -> String {
     let mistakes = Filter::parse(filter).mistakes(columns, 0);
     if !mistakes.is_empty() {

@@ -1,4 +1,4 @@
-//! Memory over time, as the allocators of the devices report it.
+//! Memory over time, as reported by the allocators of the devices.
 
 use memory::Recorded;
 use memory::allocator::{Allocator, AllocatorEvent};
@@ -12,10 +12,10 @@ use crate::tables::TableName;
 use base::format;
 use metrics::OpFamily;
 
-/// Option of the page: the allocator that is shown.
+/// Option of the page: the displayed allocator.
 const ALLOCATOR: &str = "allocator";
 
-/// The blocks; none where no allocator reported anything.
+/// Returns the blocks. Empty if no allocator reported anything.
 pub fn blocks(kept: &KeptMemory, query: &PageQuery) -> Vec<Block> {
     let recorded = kept.recorded();
     let mut fullest: Vec<(u64, &Allocator)> =
@@ -23,7 +23,7 @@ pub fn blocks(kept: &KeptMemory, query: &PageQuery) -> Vec<Block> {
     fullest.sort_by_key(|(used, _)| std::cmp::Reverse(*used));
     let values = recorded.allocators.iter().filter(|it| it.peak().is_some());
     let values = values.map(|it| (key(it), format!("{}{}", it.title, host(recorded, it)))).collect();
-    // In the order of the devices; the fullest is chosen at first.
+    // Lists allocators in the order of the devices. The fullest is selected initially.
     let mut query = query.clone();
     if let Some((_, fullest)) = fullest.first() {
         query.options.entry(ALLOCATOR.to_owned()).or_insert_with(|| key(fullest));
@@ -48,7 +48,7 @@ fn key(allocator: &Allocator) -> String {
     format!("{}/{}", allocator.host, allocator.name)
 }
 
-/// Name of the allocator's host, where there are several.
+/// Returns the name of the allocator's host, if there are several.
 fn host(recorded: &Recorded, allocator: &Allocator) -> String {
     match recorded.hosts.get(usize::from(allocator.host)) {
         Some(host) if recorded.hosts.len() > 1 => format!(" of {host}"),
@@ -56,7 +56,7 @@ fn host(recorded: &Recorded, allocator: &Allocator) -> String {
     }
 }
 
-/// Below this share in use, pieces of free memory that do not hang together keep nobody from getting more.
+/// Usage below which fragmented free memory does not prevent allocations, in percent.
 const ROOMY_PERCENT: f64 = 50.0;
 
 fn figures(allocator: &Allocator) -> Option<Vec<Figure>> {
@@ -110,7 +110,8 @@ fn figures(allocator: &Allocator) -> Option<Vec<Figure>> {
     Some(figures)
 }
 
-/// Says how the peak of the process differs from the peak in the capture, which may be the larger one.
+/// Describes how the peak of the process differs from the peak in the capture. Either may be
+/// larger.
 pub(super) fn of_process(process_bytes: u64, peak_bytes: u64, reserved_bytes: u64) -> String {
     let reserved = format::bytes(reserved_bytes);
     match (process_bytes < peak_bytes, reserved_bytes) {
@@ -122,13 +123,14 @@ pub(super) fn of_process(process_bytes: u64, peak_bytes: u64, reserved_bytes: u6
     }
 }
 
-/// Times are in seconds where they end later than this.
+/// Times beyond this, in microseconds, are shown in seconds.
 const SECONDS_FROM_US: f64 = 10e6;
 
-/// The least share of the capacity that is in use at the peak for the capacity to be drawn: it would press the curve to the ground.
+/// Smallest share of the capacity that must be used at the peak for the capacity to be drawn.
+/// Otherwise the curve would be flattened.
 const DRAWN_CAPACITY: f64 = 0.25;
 
-/// Used bytes in steps: what an event states holds until the next.
+/// Draws used bytes as a step curve: the value of an event holds until the next.
 fn over_time(allocator: &Allocator) -> Scatter {
     let most = allocator.peak().and_then(|at| allocator.events.get(at)).map_or(0, AllocatorEvent::used_bytes);
     let (unit, scale) = curve::unit_of(most);

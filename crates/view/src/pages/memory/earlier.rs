@@ -1,4 +1,5 @@
-//! The page of an earlier result: what its section `memory` says. The programs and allocations themselves are not in it.
+//! Memory page of an earlier result, from its section `memory`. The result does not contain the
+//! programs and allocations themselves.
 
 use super::super::{Bar, Bars, Block, ColourClass, Figure, Grid, GridCell, Source};
 use super::figures::{bytes_figure, fullness};
@@ -7,7 +8,7 @@ use base::format;
 use memory::Class;
 use report::{DeviceMemory, MemoryClass, ProgramMemory};
 
-/// The blocks; why there are none where the result says nothing of memory.
+/// Returns the blocks, or the reason why there are none.
 pub fn blocks(source: Source<'_>) -> Vec<Block> {
     let Some(memory) = &source.profile().memory else { return vec![source.not_measured("memory")] };
     let text = "This is an earlier result: memory over time, the buffers and their lines of code are in the profile that it was made from.";
@@ -56,7 +57,7 @@ pub fn blocks(source: Source<'_>) -> Vec<Block> {
     }
     if let Some(program) = memory.programs.first() {
         let name = format::printable(&program.module);
-        // The device's classes are those of a program where one is named.
+        // If the device names a program, the device's classes are those of the program.
         if fullest.is_none_or(|device| device.by_class.is_empty()) {
             blocks.extend(by_class(&format!("What {name} fills memory with at its peak"), &program.by_class));
         }
@@ -117,7 +118,7 @@ fn bar(of: &MemoryClass) -> Bar {
     }
 }
 
-/// What is alive at the peak of a program, on demand.
+/// Folds the buffers that are alive at the peak of a program.
 fn buffers(name: &str, program: &ProgramMemory) -> Option<Block> {
     let columns = ["Class", "Scope", "Shape", "Buffers", "Size"].map(str::to_owned).to_vec();
     let rows = program.buffers.iter().map(|it| {

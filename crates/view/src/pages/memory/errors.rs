@@ -1,4 +1,4 @@
-//! The text of an out-of-memory error: what was needed, what there was, and the largest buffers.
+//! Out-of-memory error: the memory needed, the memory available, and the largest buffers.
 
 use memory::{ListedBuffer, OutOfMemory};
 
@@ -8,7 +8,7 @@ use super::figures::bytes_figure;
 use super::{owners, tables};
 use base::format;
 
-/// The blocks; none where the run is no such text.
+/// Returns the blocks. Empty if the run is not the text of an error.
 pub fn blocks(kept: &KeptMemory, query: &PageQuery) -> Vec<Block> {
     let recorded = kept.recorded();
     let reports = recorded.errors();

@@ -1,4 +1,5 @@
-//! A compiled program: its peak, the heap over the order of the program, what is alive at the peak, and where it lies.
+//! Compiled program: its peak, the heap over the order of the program, the buffers alive at the
+//! peak, and their addresses.
 
 use memory::{Classifier, MAIN, SpaceMemory, space_name, xla_peak};
 
@@ -10,10 +11,10 @@ use crate::tables::TableName;
 use base::format;
 use metrics::OpFamily;
 
-/// Programs that one can choose among: those with the largest peak.
+/// Number of programs that the user can choose from: those with the largest peak.
 const MOST_PROGRAMS: usize = 12;
 
-/// The blocks; none where no program comes with its buffers.
+/// Returns the blocks. Empty if no program has its buffers recorded.
 pub fn blocks(kept: &KeptMemory, query: &PageQuery) -> Vec<Block> {
     let recorded = kept.recorded();
     let peak = |classifier: &Classifier| classifier.program().space(MAIN).map_or(0, SpaceMemory::peak_bytes);
@@ -54,7 +55,7 @@ pub fn blocks(kept: &KeptMemory, query: &PageQuery) -> Vec<Block> {
     blocks
 }
 
-/// Whose the peak is, and the heap over the order of the program.
+/// Draws the owners of the peak, and the heap over the order of the program.
 fn charts(shown: &Shown<'_>) -> Vec<Block> {
     let title = format!("What is alive at the peak, by class and scope: {}", format::printable(&shown.space_name));
     let alive = shown.memory.peak_buffers(shown.space, shown.classifier).collect();
@@ -64,7 +65,7 @@ fn charts(shown: &Shown<'_>) -> Vec<Block> {
     blocks
 }
 
-/// Estimates of the peak with something changed.
+/// Returns estimates of the peak after a change.
 fn what_if(kept: &KeptMemory, query: &PageQuery) -> Vec<Block> {
     let forms =
         [("scope", "Rematerialized"), ("argument", "Donated"), ("batch", "Another batch"), ("buffer", "Without")];
@@ -116,7 +117,8 @@ fn figures(shown: &Shown<'_>, device_memory_bytes: Option<u64>) -> Vec<Figure> {
     figures
 }
 
-/// The heap over the order of the program, with what is there all the time; none where nothing comes and goes.
+/// Draws the heap over the order of the program, including permanent buffers. Returns `None` if
+/// nothing is allocated or freed during the program.
 fn over_program(shown: &Shown<'_>) -> Option<Scatter> {
     let heap = shown.space.heap.as_ref()?;
     let (unit, scale) = curve::unit_of(shown.space.peak_bytes());
