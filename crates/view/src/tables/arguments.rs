@@ -1,4 +1,4 @@
-//! The arguments of the compiled programs and how they are spread over the devices.
+//! Arguments of the compiled programs and their distribution over the devices.
 
 use crate::table::{CellRef, Column, Rows, Unit, column, columns};
 use metrics::{Argument, Context};
@@ -72,21 +72,21 @@ pub(super) static COLUMNS: [(Column, CellOf); 12] = [
     }),
 ];
 
-/// An argument with the texts that are made of it.
+/// Argument with the texts derived from it.
 pub(super) struct ArgumentRow<'a> {
     argument: &'a Argument,
     split: String,
     program_id: String,
 }
 
-/// The arguments, largest on a device first.
+/// Table of arguments, sorted by their size on a device, largest first.
 pub struct ArgumentRows<'a> {
     rows: Vec<ArgumentRow<'a>>,
     columns: Vec<Column>,
 }
 
 impl<'a> ArgumentRows<'a> {
-    /// The table of `context`.
+    /// Creates the table for `context`.
     pub fn new(context: &Context<'a>) -> ArgumentRows<'a> {
         let row = |argument: &'a Argument| ArgumentRow {
             argument,

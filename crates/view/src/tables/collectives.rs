@@ -1,5 +1,6 @@
-//! Collectives, sends and receives: by op, by kind (`kind`), run by run (`run`), or what is measured apart (`apart`). `:0-3` after
-//! the form, which is that by op where it is empty, leaves what device 0 sends to device 3.
+//! Table of collectives, sends and receives, in four forms: by op (the default), by kind (`kind`),
+//! run by run (`run`), or those measured separately (`apart`). The suffix `:0-3` keeps only data
+//! sent from device 0 to device 3.
 
 use crate::table::{Cell, Column, Table, Unit, column};
 use base::format;
@@ -9,7 +10,7 @@ const OP: Column = column("hlo_op_name", "Op", Unit::Text, "The instruction, els
 
 const KIND: Column = Column::of_field("kind", "Kind", Unit::Text, "communication.kinds[].kind");
 
-/// The columns of sums.
+/// Columns of sums.
 const SUMS: [Column; 8] = [
     column(
         "occurrences",
@@ -26,7 +27,7 @@ const SUMS: [Column; 8] = [
     Column::of_field("transfer_time_us", "Transferring", Unit::TimeUs, "communication.transfer_time_us"),
 ];
 
-/// What only the table by op has.
+/// Columns of the table by op only.
 const BY_OP: [Column; 12] = [
     Column::of_field("bytes", "Bytes per call", Unit::Bytes, "communication.top_ops[].bytes"),
     Column::of_field(
@@ -60,7 +61,7 @@ const BY_OP: [Column; 12] = [
     column("program_id", "Program", Unit::Text, "Number of the program, as an unsigned decimal."),
 ];
 
-/// What only the table of runs has.
+/// Columns of the table of runs only.
 const BY_RUN: [Column; 3] = [
     column("device_name", "Device", Unit::Text, "The device of a run."),
     column("start_us", "Start", Unit::TimeUs, "Start of a run, from the start of the capture.").caveat(
@@ -70,7 +71,7 @@ const BY_RUN: [Column; 3] = [
     column("duration_us", "Duration", Unit::TimeUs, "Duration of a run."),
 ];
 
-/// What only the table of what is measured apart has.
+/// Columns of the table of separate measurements only.
 const APART: [Column; 4] = [
     Column::of_field("name", "Op", Unit::Text, "communication.apart[].name"),
     Column::of_field("track", "Seen as", Unit::Text, "communication.apart[].track"),
@@ -78,12 +79,12 @@ const APART: [Column; 4] = [
     column("gb_per_sec", "Bandwidth", Unit::GigabytesPerSecond, "Bytes over time."),
 ];
 
-/// The columns of all forms.
+/// Returns the columns of all forms.
 pub fn columns() -> Vec<Column> {
     [OP, KIND].into_iter().chain(SUMS).chain(BY_OP).chain(BY_RUN).chain(APART).collect()
 }
 
-/// The columns of one form; those by op for an unknown one.
+/// Returns the columns of one form. Returns those by op for an unknown form.
 pub fn columns_of_form(form: &str) -> Vec<Column> {
     match form {
         "kind" => std::iter::once(KIND).chain(SUMS).collect(),
@@ -99,7 +100,7 @@ pub fn columns_of_form(form: &str) -> Vec<Column> {
     }
 }
 
-/// The table of a run; an unknown variant is that by op.
+/// Returns the table of a run. Uses the form by op for an unknown variant.
 pub fn table(context: &Context<'_>, variant: &str) -> Table {
     let (form, pair) = match variant.split_once(':') {
         Some((form, pair)) => (form, pair.split_once('-').and_then(|(a, b)| Some((a.parse().ok()?, b.parse().ok()?)))),
@@ -113,7 +114,7 @@ pub fn table(context: &Context<'_>, variant: &str) -> Table {
     }
 }
 
-/// Whether an op moves data from one used device to another; true where no two are asked for.
+/// Returns true if an op moves data between the two given devices, or if none are given.
 fn sends(all: &Collectives, op: &CollectiveOp, pair: Option<(u32, u32)>) -> bool {
     let Some((from, to)) = pair else { return true };
     let message = &op.message;
@@ -180,7 +181,7 @@ fn op_row(context: &Context<'_>, op: &CollectiveOp) -> Vec<Cell> {
     row
 }
 
-/// `{0,1},{2,3}`; long lists are cut.
+/// Formats groups of devices: `{0,1},{2,3}`. Long lists are shortened.
 fn groups_text(groups: &[Vec<u32>]) -> String {
     let group = |members: &Vec<u32>| {
         let members: Vec<String> = members.iter().map(u32::to_string).collect();
@@ -189,7 +190,7 @@ fn groups_text(groups: &[Vec<u32>]) -> String {
     format::shorten(&groups.iter().take(64).map(group).collect::<Vec<_>>().join(","), 400)
 }
 
-/// What is part of no sum: see `communication.apart`.
+/// Lists collectives that are not part of any sum: see `communication.apart`.
 fn apart(context: &Context<'_>) -> Table {
     let rows = context.analysis.collectives.apart.iter().map(|one| {
         let seconds = one.total.as_ps() as f64 * 1e-12;

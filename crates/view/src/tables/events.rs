@@ -1,4 +1,4 @@
-//! The events of an area of the timeline, one by one.
+//! Table of the events in an area of the timeline, one by one.
 
 use timeline::process_name;
 use timeline::statistics::{self, ListedEvent};
@@ -7,12 +7,12 @@ use super::area::AreaOf;
 use crate::table::{CellRef, Column, Rows, Unit, column, columns};
 use trace::{Event, EventId, Interval, Trace};
 
-/// An event with what its cells are made of.
+/// Event with the data for its cells.
 pub(super) struct EventRow<'a> {
     rows: &'a EventRows<'a>,
     listed: &'a ListedEvent,
     event: Event,
-    /// When the event occupies its line.
+    /// Time that the event occupies on its line.
     at: Interval,
 }
 
@@ -60,7 +60,7 @@ pub(super) static COLUMNS: [(Column, CellOf); 7] = [
     ),
 ];
 
-/// The events of an area by start, the longest first, then by line.
+/// Events of an area, sorted by start, then by duration (longest first), then by line.
 pub(super) struct EventRows<'a> {
     of: AreaOf<'a>,
     events: Vec<ListedEvent>,
@@ -78,7 +78,7 @@ impl<'a> EventRows<'a> {
         EventRows { events: statistics::events(of.source, &of.area), of, processes, columns: columns(&COLUMNS) }
     }
 
-    /// The event of a row.
+    /// Returns the event of a row.
     pub fn event(&self, row: u32) -> Option<EventId> {
         self.events.get(row as usize).map(|listed| listed.id)
     }

@@ -1,4 +1,4 @@
-//! What to do, with the numbers it rests on.
+//! Table of findings: recommended actions, with the numbers behind them.
 
 use super::profile_table::{ProfileColumns, float, of_rows, text};
 use crate::table::{Cell, Column, Table, Unit, column};
@@ -22,7 +22,7 @@ pub(super) static COLUMNS: ProfileColumns<Finding, 8> = [
     ),
 ];
 
-/// Every finding of a profile, also of an imported one.
+/// Returns every finding of a profile, even of an imported one.
 pub fn table(profile: &UnifiedProfile) -> Table {
     of_rows("findings", &COLUMNS, &profile.findings)
 }

@@ -1,8 +1,9 @@
-//! The ops by what the framework calls them: XProf's `framework_op_stats` of the devices, with its column ids.
+//! Table of ops by their name in the framework: XProf's `framework_op_stats` for the devices, with
+//! its column ids.
 //!
-//! A framework op (`jit(f)/layer_3/dot_general`) becomes several HLO ops, in several programs. Ops without a path stand for
-//! themselves. Not here: XProf's rows of the host, which are marks of its own preprocessing; host time is divided by thread role
-//! in the step breakdown.
+//! A framework op (`jit(f)/layer_3/dot_general`) becomes several HLO ops, in several programs. Ops
+//! without a path are separate rows. Excludes XProf's rows for the host, which are marks of its own
+//! preprocessing. The step breakdown splits host time by thread role.
 
 use rustc_hash::FxHashMap;
 
@@ -130,14 +131,14 @@ pub(super) static COLUMNS: [(Column, CellOf); 18] = [
     (column("num_hlo_ops", "HLO ops", Unit::Count, "HLO ops that it became."), |_, it| CellRef::Int(it.group.num_ops)),
 ];
 
-/// A framework op and its place in the table.
+/// Framework op with its index in the table.
 pub(super) struct PlacedGroup<'a> {
     row: usize,
     group: &'a Group,
 }
 
 impl<'a> PlacedGroup<'a> {
-    /// Mean time of one occurrence.
+    /// Returns the mean time per occurrence.
     fn mean(&self, time: Ps) -> CellRef<'a> {
         match self.group.occurrences {
             0 => CellRef::Absent,
@@ -150,25 +151,26 @@ impl<'a> PlacedGroup<'a> {
     }
 }
 
-/// A framework op: sums over its HLO ops.
+/// Framework op: sums over its HLO ops.
 #[derive(Default)]
 pub(super) struct Group {
     /// Path of the framework op, or the name of an op without one.
     text: Text,
     has_path: bool,
-    /// Occurrences as XProf counts them: runs of the HLO op that ran most often.
+    /// Occurrences as XProf counts them: executions of the HLO op that ran most often.
     occurrences: u64,
     total: Ps,
     self_time: Ps,
     flops: Option<f64>,
     model_flops: Option<f64>,
     bytes: Option<f64>,
-    /// In which time the work was done: the total, but of asynchronous pairs from start to end.
+    /// Time in which the work was done: the total, except for asynchronous pairs, which count from
+    /// start to end.
     work_time: Ps,
     num_ops: u64,
     bound_by: Option<&'static str>,
     tensor_core_percent: Option<f64>,
-    /// Self time of this row and those above it.
+    /// Self time of this row and the rows above it.
     cumulative: Ps,
 }
 
@@ -178,7 +180,7 @@ impl Group {
         self.total += op.total;
         self.self_time += op.self_time;
         self.num_ops += 1;
-        // What waits for an asynchronous op repeats its cost.
+        // The op that waits for an asynchronous op repeats its cost.
         if !op.is_left_out() {
             self.add_cost(op);
         }
@@ -198,7 +200,7 @@ fn add(sum: &mut Option<f64>, value: Option<f64>) {
     }
 }
 
-/// The table of a run.
+/// Table of a run.
 pub struct FrameworkOpRows<'a> {
     context: Context<'a>,
     groups: Vec<Group>,
@@ -206,7 +208,7 @@ pub struct FrameworkOpRows<'a> {
 }
 
 impl<'a> FrameworkOpRows<'a> {
-    /// The framework ops of a run, by descending self time.
+    /// Creates the table of a run, sorted by self time, largest first.
     pub fn new(context: &Context<'a>) -> FrameworkOpRows<'a> {
         let (ops, trace, roofline) = (&context.analysis.ops, context.trace(), &context.analysis.roofline);
         let mut index: FxHashMap<(bool, &str), usize> = FxHashMap::default();
@@ -228,7 +230,7 @@ impl<'a> FrameworkOpRows<'a> {
         }
         let tensor_cores = TensorCores::new(context);
         for (group, members) in groups.iter_mut().zip(&members) {
-            // A row of one op has that op's cost and rates, whoever else states them.
+            // A row with a single op has that op's cost and rates, even if another op also records them.
             if let [op] = members.as_slice()
                 && op.is_left_out()
             {
@@ -291,7 +293,8 @@ fn share<'a>(part: Ps, whole: Ps) -> CellRef<'a> {
     CellRef::Float((100.0 * part.as_ps() as f64 / whole.as_ps() as f64).min(100.0))
 }
 
-/// `path` and `Type` of `path:Type`; the type is empty where a path has none (`jit(f)/add:`, `jit(f)/add`).
+/// Splits `path:Type` into `path` and `Type`. The type is empty if the path has none
+/// (`jit(f)/add:`, `jit(f)/add`).
 fn parts(text: &str) -> (&str, &str) {
     match text.rsplit_once(':') {
         Some((path, kind)) if kind.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_') => (path, kind),
@@ -303,7 +306,8 @@ fn operation(text: &str, has_path: bool) -> &str {
     if has_path { parts(text).0 } else { text }
 }
 
-/// What a path does: its stated type, else its last part, without parameters (`while[cond=...]`).
+/// Returns the operation of a path: its recorded type, otherwise its last part without parameters
+/// (`while[cond=...]`).
 fn op_type(text: &str) -> &str {
     let (path, kind) = parts(text);
     let last = path.rsplit('/').next().unwrap_or(path);
@@ -314,7 +318,7 @@ fn op_type(text: &str) -> &str {
 struct TensorCores<'a> {
     on_gpu: bool,
     by_path: FxHashMap<&'a str, Ps>,
-    /// A kernel of an op without a path uses them: of which op is not kept.
+    /// True if a kernel of an op without a path uses tensor cores. The op itself is not recorded.
     without_path: bool,
 }
 

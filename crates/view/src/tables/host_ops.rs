@@ -1,4 +1,4 @@
-//! What the threads of the hosts spend their time on, by name.
+//! Table of the host threads' activity, by name.
 
 use crate::table::{CellRef, Column, Rows, Unit, column, columns};
 use metrics::{Context, HostOp, HostOps};
@@ -59,7 +59,7 @@ pub(super) static COLUMNS: [(Column, CellOf); 9] = [
     ),
 ];
 
-/// The host ops of a run, most self time first.
+/// Host ops of a run, sorted by self time, largest first.
 pub struct HostOpRows<'a> {
     ops: &'a HostOps,
     trace: &'a Trace,
@@ -67,7 +67,7 @@ pub struct HostOpRows<'a> {
 }
 
 impl<'a> HostOpRows<'a> {
-    /// The table of `context`.
+    /// Creates the table for `context`.
     pub fn new(context: &Context<'a>) -> HostOpRows<'a> {
         HostOpRows { ops: context.host_ops(), trace: context.trace(), columns: columns(&COLUMNS) }
     }

@@ -1,10 +1,10 @@
-//! Kernel statistics, with XProf's column ids and our own columns behind them.
+//! Table of kernel statistics: columns with XProf's ids, followed by crossprof's own columns.
 
 use crate::table::{CellRef, Column, Rows, SharedColumn, SharedTexts, Unit, column, columns};
 use metrics::{Context, KernelColumns, KernelRow, KernelStats, Text};
 use trace::Trace;
 
-/// A kernel and its place in the table.
+/// Kernel with its index in the table.
 pub(super) struct PlacedKernel<'a> {
     row: usize,
     kernel: &'a KernelRow,
@@ -165,7 +165,7 @@ pub(super) static COLUMNS: [(Column, CellOf); 26] = [
     }),
 ];
 
-/// The kernels of a run, most time first.
+/// Kernels of a run, sorted by time, largest first.
 pub struct KernelTable<'a> {
     trace: &'a Trace,
     stats: &'a KernelStats,
@@ -175,7 +175,7 @@ pub struct KernelTable<'a> {
 }
 
 impl<'a> KernelTable<'a> {
-    /// The table of `context`.
+    /// Creates the table for `context`.
     pub fn new(context: &Context<'a>) -> KernelTable<'a> {
         let (trace, stats) = (context.trace(), &context.analysis.kernel_stats);
         let total_us = stats.all.map_or(0.0, |all| all.total.as_us());

@@ -1,14 +1,14 @@
-//! Launches by call and by what they started.
+//! Table of launches, by call and by launched work.
 
 use crate::table::{CellRef, Column, Rows, Unit, column, columns};
 use metrics::{Context, LaunchGroup, LaunchStatistics, demangle};
 use trace::Trace;
 
-/// A group of launches as the cells need it.
+/// Group of launches with the data for its cells.
 pub(super) struct LaunchRow<'a> {
     trace: &'a Trace,
     group: &'a LaunchGroup,
-    /// Name of what was started.
+    /// Name of the launched work.
     kernel: &'a str,
 }
 
@@ -90,17 +90,17 @@ pub(super) static COLUMNS: [(Column, CellOf); 17] = [
     ),
 ];
 
-/// The launches of a run, most delay first.
+/// Launches of a run, sorted by delay, largest first.
 pub struct LaunchTable<'a> {
     groups: &'a [LaunchGroup],
     trace: &'a Trace,
-    /// Names of what was started, where the trace has them mangled.
+    /// Demangled names of the launched work, if the trace contains mangled ones.
     names: Vec<Option<String>>,
     columns: Vec<Column>,
 }
 
 impl<'a> LaunchTable<'a> {
-    /// The table of `context`.
+    /// Creates the table for `context`.
     pub fn new(context: &Context<'a>) -> LaunchTable<'a> {
         let (groups, trace) = (context.analysis.launches.groups.as_slice(), context.trace());
         let names = groups.iter().map(|group| demangle(trace.text(group.kernel))).collect();

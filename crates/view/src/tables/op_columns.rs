@@ -1,4 +1,5 @@
-//! Columns that tables of ops share: a number of an op has one definition, whichever table shows it.
+//! Columns that tables of ops share, so that a number of an op has the same definition in all of
+//! them.
 
 use crate::table::{Column, Unit, column};
 

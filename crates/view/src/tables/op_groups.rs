@@ -1,5 +1,5 @@
-//! The ops by what they have in common: equal ops of repeated layers as one row, else the ops of a name scope, a category, a program or a source
-//! line.
+//! Table of ops grouped by a common property: equal ops of repeated layers, or the ops of a name
+//! scope, a category, a program or a source line.
 
 use std::borrow::Cow;
 
@@ -18,12 +18,12 @@ pub(super) struct OpGroup {
     executions: u64,
     self_time: Ps,
     work_time: WorkTime,
-    /// FLOPs of the ops, as far as they are known.
+    /// Known FLOPs of the ops.
     flops: f64,
-    /// Bytes that the ops read and write, as far as they are known.
+    /// Known bytes that the ops read and write.
     bytes: f64,
     largest: (Ps, String),
-    /// A number ends the name of one of the ops.
+    /// True if the name of one of the ops ends in a number.
     is_numbered: bool,
     /// Source line of the largest op.
     source: String,
@@ -106,7 +106,7 @@ fn float(value: Option<f64>) -> Cell {
     value.map_or(Cell::Absent, Cell::Float)
 }
 
-/// What ops have in common.
+/// Common property of the ops of a group.
 #[derive(Clone, Copy, PartialEq)]
 enum By {
     Name,
@@ -114,8 +114,9 @@ enum By {
     Scope,
 }
 
-/// The groups, most self time first. `variant` is `name` (also for an unknown word), `scope`, `category`, `program` or `source`; behind a
-/// colon a filter of the table of ops, whose rows alone are grouped.
+/// Returns the groups, sorted by self time, largest first. `variant` is `name` (also for unknown
+/// words), `scope`, `category`, `program` or `source`. A filter of the table of ops may follow a
+/// colon; only its rows are grouped.
 pub fn table(context: &Context<'_>, variant: &str) -> Table {
     let (form, filter) = variant.split_once(':').unwrap_or((variant, ""));
     let by = match form {
@@ -180,7 +181,8 @@ impl OpGroup {
     }
 }
 
-/// `fusion.12` and `fusion.7.remat2` are `fusion.*` and `fusion.*.remat*`.
+/// Replaces numbers in a name: `fusion.12` and `fusion.7.remat2` become `fusion.*` and
+/// `fusion.*.remat*`.
 fn stem(name: &str) -> Cow<'_, str> {
     if !name.contains('.') {
         return Cow::Borrowed(name);
@@ -193,8 +195,8 @@ fn stem(name: &str) -> Cow<'_, str> {
     Cow::Owned(parts.collect::<Vec<_>>().join("."))
 }
 
-/// What equal ops are called alike: `fusion` of `fusion`, which is the first of them, `fusion.1` and `fusion.2`; and whether a number
-/// ends the name.
+/// Returns the common name of equal ops: `fusion` for `fusion`, which is the first of them,
+/// `fusion.1` and `fusion.2`. Also returns whether the name ends in a number.
 pub(super) fn equal_name(name: &str) -> (Cow<'_, str>, bool) {
     let stem = stem(name);
     match stem.strip_suffix(".*") {
@@ -203,7 +205,8 @@ pub(super) fn equal_name(name: &str) -> (Cow<'_, str>, bool) {
     }
 }
 
-/// `jit(f)/layer_3/attn` is `jit(f)/layer_*/attn`: a number at the end of a part counts layers, one within a word belongs to its name.
+/// Replaces layer numbers in a path: `jit(f)/layer_3/attn` becomes `jit(f)/layer_*/attn`. A number
+/// at the end of a part counts layers; a number within a word belongs to its name.
 fn without_numbers(path: &str) -> Cow<'_, str> {
     let is_counted = |part: &str| part.ends_with(|c: char| c.is_ascii_digit());
     if !path.split('/').any(is_counted) {

@@ -1,4 +1,5 @@
-//! Which types of op run on the devices, and which on the host although a device was meant.
+//! Table of op types that run on the devices, and of those that run on the host although the
+//! program targets a device.
 
 use crate::table::{CellRef, Column, Rows, Unit, column, columns};
 use metrics::{Context, Placement, PlacementRow};
@@ -55,7 +56,7 @@ pub(super) static COLUMNS: [(Column, CellOf); 7] = [
     }),
 ];
 
-/// The types of op of a run: those of the devices first, most time first.
+/// Op types of a run: those of the devices first, sorted by time, largest first.
 pub struct OpPlacementRows<'a> {
     placement: &'a Placement,
     platform: &'static str,
@@ -63,7 +64,7 @@ pub struct OpPlacementRows<'a> {
 }
 
 impl<'a> OpPlacementRows<'a> {
-    /// The table of `context`.
+    /// Creates the table for `context`.
     pub fn new(context: &Context<'a>) -> OpPlacementRows<'a> {
         let platform = context.analysis.devices.platform.map_or("", |platform| platform.label());
         OpPlacementRows { placement: context.placement(), platform, columns: columns(&COLUMNS) }
@@ -145,9 +146,9 @@ mod tests {
         let placement = examined.context(&run).placement();
         let times: Vec<(u64, u64, f64)> =
             placement.rows.iter().map(|row| (row.num_ops, row.occurrences, row.time.as_us())).collect();
-        // The window is the 30 us of the device's ops: the second run of `dot.1` is outside.
+        // The window is the 30 us of the device's ops. The second run of `dot.1` is outside.
         assert_eq!(times, [(2, 2, 20.0), (1, 1, 5.0), (1, 1, 10.0), (1, 1, 4.0)]);
-        // 0 to 4, 5 to 15.
+        // 0 to 4, and 5 to 15.
         assert_eq!(placement.on_host.length().as_us(), 14.0);
         assert_eq!((placement.callbacks, placement.in_callbacks.length().as_us()), (1, 10.0));
     }

@@ -1,11 +1,11 @@
-//! The op profile: the ops as a tree, one row per node, each below its parent.
+//! Op profile: the ops as a tree, one row per node, each below its parent.
 
 use crate::table::{CellRef, Column, Rows, SharedColumn, SharedTexts, Unit, column, columns};
 use metrics::{Context, Grouping, NodeText, OpNode, OpTree, TreeColumns, rate};
 
-/// How a cell is made.
+/// Source of a cell.
 pub(super) enum NodeValue {
-    /// A text that nodes share.
+    /// Text that nodes share.
     Text(NodeText),
     /// Any other cell.
     Cell(for<'t> fn(&'t OpTreeRows<'t>, &'t OpNode) -> CellRef<'t>),
@@ -122,10 +122,10 @@ pub(super) static COLUMNS: [(Column, NodeValue); 15] = [
     (column("path", "Path", Unit::Text, "The names from the root to the node."), NodeValue::Text(NodeText::Path)),
 ];
 
-/// The table of a run.
+/// Table of a run.
 pub struct OpTreeRows<'a> {
     tree: &'a OpTree,
-    /// The one peak that XProf compares all ops with, FLOP/s.
+    /// Peak that XProf compares all ops with, in FLOP/s.
     peak: Option<f64>,
     texts: SharedTexts<'a>,
     kept: &'a TreeColumns,
@@ -133,7 +133,8 @@ pub struct OpTreeRows<'a> {
 }
 
 impl<'a> OpTreeRows<'a> {
-    /// The tree by `variant`: `program` (also for an unknown word), `category`, `scope` or `source`.
+    /// Creates the tree by `variant`: `program` (also for unknown words), `category`, `scope` or
+    /// `source`.
     pub fn new(context: &Context<'a>, variant: &str) -> OpTreeRows<'a> {
         let (trace, analysis, grouping) = (context.trace(), context.analysis, Grouping::from_key(variant));
         let kept = context.tree_columns(grouping);
@@ -142,7 +143,8 @@ impl<'a> OpTreeRows<'a> {
         OpTreeRows { tree: context.tree(grouping), peak, texts, kept, columns: columns(&COLUMNS) }
     }
 
-    /// What XProf's op profile calls FLOPS utilization: known FLOPs over all time, in percent of its one peak.
+    /// Returns what XProf's op profile calls FLOPS utilization: known FLOPs over the whole time, in
+    /// percent of its peak.
     fn of_peak(&self, node: &OpNode) -> Option<f64> {
         let share = rate(node.flops.unwrap_or(0.0), node.time)? / self.peak?;
         Some(100.0 * share.min(1.0))

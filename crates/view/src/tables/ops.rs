@@ -1,4 +1,5 @@
-//! Every op with its time and cost: XProf's `hlo_stats`, with its column ids where it has one.
+//! Table of every op with its time and cost: XProf's `hlo_stats`, with its column ids if it has
+//! one.
 
 use super::op_columns;
 use crate::table::{CellRef, Column, Rows, SharedColumn, SharedTexts, Unit, column, columns};
@@ -7,11 +8,11 @@ use metrics::roofline::{OpLabel, OpLabels};
 use metrics::{Context, Op, OpColumns, OpText, Ops, rate};
 use trace::{MemoryBytes, Trace};
 
-/// How a cell is made.
+/// Source of a cell.
 pub(super) enum OpValue {
-    /// A text of the ops.
+    /// Text of an op.
     Text(OpText),
-    /// A label, one of a few.
+    /// Label, one of a few.
     Label(OpLabel),
     /// Any other cell.
     Cell(for<'a> fn(&OpRows<'a>, usize, &'a Op) -> CellRef<'a>),
@@ -210,7 +211,7 @@ pub(super) static COLUMNS: [(Column, OpValue); 39] = [
     ),
 ];
 
-/// The table of a run.
+/// Table of a run.
 pub struct OpRows<'a> {
     trace: &'a Trace,
     ops: &'a Ops,
@@ -220,7 +221,7 @@ pub struct OpRows<'a> {
 }
 
 impl<'a> OpRows<'a> {
-    /// The ops of a run, by descending self time.
+    /// Creates the table of a run, sorted by self time, largest first.
     pub fn new(context: &Context<'a>) -> OpRows<'a> {
         OpRows {
             trace: context.trace(),
@@ -288,7 +289,7 @@ fn gibi<'a>(rate: Option<f64>) -> CellRef<'a> {
     CellRef::float(rate.map(|rate| rate / (1u64 << 30) as f64))
 }
 
-/// Bytes per second of one memory and direction.
+/// Returns the bytes per second of one memory and direction.
 fn memory<'a>(op: &Op, bytes: fn(&MemoryBytes) -> i64) -> CellRef<'a> {
     gibi(op.memory.as_ref().and_then(|memory| rate(op.of_all(bytes(memory)), op.work_time())))
 }
@@ -300,7 +301,8 @@ mod tests {
     use metrics::{Run, Settings, analyse};
     use trace::TraceBuilder;
 
-    /// Tables whose texts are shared answer as those with texts of their own, which is how small ones are.
+    /// A table with shared texts answers queries like a small table, in which each cell has its own
+    /// text.
     #[test]
     fn shared_texts_answer_as_the_cells_do() {
         let mut b = TraceBuilder::new();

@@ -1,4 +1,5 @@
-//! Statistics of an area of the timeline: what a range of time and some lines hold, by name, op, category, scope or line.
+//! Table of statistics of an area of the timeline: the events of a range of time and some lines, by
+//! name, op, category, scope or line.
 
 use std::cmp::Ordering;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -11,15 +12,15 @@ use super::area::{AreaOf, NAME};
 use super::counters;
 use crate::table::{CellRef, Column, Rows, SharedColumn, SharedTexts, Unit, column, columns};
 
-/// How a cell is made.
+/// Source of a cell.
 pub(super) enum GroupValue {
-    /// The name, a text that the table shares with others.
+    /// Name, a text that the table shares with others.
     Name,
-    /// A number of the sums.
+    /// Number computed from the sums.
     Cell(fn(&RangeRows<'_>, &Group) -> Option<f64>),
-    /// A whole number of the sums.
+    /// Integer computed from the sums.
     Count(fn(&Group) -> u64),
-    /// A percentile of all durations.
+    /// Percentile of all durations.
     Percentile(fn(&Percentiles) -> f64),
 }
 
@@ -87,30 +88,31 @@ static COLUMNS: [(Column, GroupValue); 10] = [
     ),
 ];
 
-/// The columns of all forms.
+/// Returns the columns of all forms.
 pub(super) fn all_columns() -> Vec<Column> {
     columns(&COLUMNS).into_iter().chain(counters::COLUMNS).collect()
 }
 
-/// The columns of one form.
+/// Returns the columns of one form.
 pub(super) fn columns_of_form(variant: &str) -> Vec<Column> {
     if variant == super::COUNTER { counters::COLUMNS.to_vec() } else { columns(&COLUMNS) }
 }
 
-/// The groups of an area, most time first, then in the order in which they are met.
+/// Groups of an area, sorted by time, largest first, then by first occurrence.
 pub(super) struct RangeRows<'a> {
     of: AreaOf<'a>,
     grouping: Grouping<'a>,
     groups: Vec<Group>,
     /// Number of the name of each group.
     names: Vec<u32>,
-    /// Percentiles of the groups that were asked for.
+    /// Percentiles of the groups that were requested.
     percentiles: Mutex<Vec<Option<Percentiles>>>,
     columns: Vec<Column>,
 }
 
 impl<'a> RangeRows<'a> {
-    /// Grouped by `variant`: `name` (also for an unknown word), `op`, `category`, `scope` or `line`.
+    /// Groups events by `variant`: `name` (also for unknown words), `op`, `category`, `scope` or
+    /// `line`.
     pub fn new(of: AreaOf<'a>, variant: &str) -> RangeRows<'a> {
         let grouping = Grouping::new(&of.context, GroupBy::from_key(variant));
         let mut groups = groups(of.source, &of.area, &grouping);
@@ -119,7 +121,7 @@ impl<'a> RangeRows<'a> {
         RangeRows { of, grouping, groups, names, percentiles: Mutex::default(), columns: columns(&COLUMNS) }
     }
 
-    /// Works out the percentiles of those of these rows that are not known: in one walk, however many they are.
+    /// Computes the missing percentiles of these rows in one pass.
     fn ask(&self, rows: impl Iterator<Item = usize>) {
         let mut known = self.known();
         known.resize(self.groups.len(), None);
@@ -135,14 +137,14 @@ impl<'a> RangeRows<'a> {
     }
 
     fn known(&self) -> MutexGuard<'_, Vec<Option<Percentiles>>> {
-        // What is there is right whoever ended before the rest was.
+        // The existing values are correct even if a thread ended before it computed the rest.
         self.percentiles.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn percentiles(&self, row: usize) -> Option<Percentiles> {
         let known = |row: usize| self.known().get(row).copied().flatten();
         known(row).or_else(|| {
-            // An order or a filter by them asks for all.
+            // A sort or filter on percentiles requests all of them.
             self.ask(0..self.groups.len());
             known(row)
         })

@@ -1,4 +1,5 @@
-//! Every op on the roofline of its device, after the program as a whole: XProf's `roofline_model`, with its column ids.
+//! Table of every op on the roofline of its device, after the program as a whole: XProf's
+//! `roofline_model`, with its column ids.
 
 use super::op_columns;
 use crate::table::{CellRef, Column, Rows, SharedColumn, SharedTexts, Unit, column, columns};
@@ -6,7 +7,7 @@ use base::Ps;
 use metrics::roofline::{Bound, Level, OpLabel, OpLabels, Point, Roofline, Work};
 use metrics::{Context, Op, OpColumns, OpText, PROGRAM, Texts, rate};
 
-/// A row, with what its cells are made from.
+/// Row with the data for its cells.
 pub(super) struct RooflineRow<'r, 'a> {
     table: &'r RooflineRows<'a>,
     /// Absent for the program.
@@ -15,11 +16,11 @@ pub(super) struct RooflineRow<'r, 'a> {
     work: Work,
 }
 
-/// How a cell is made.
+/// Source of a cell.
 pub(super) enum RooflineValue {
-    /// A text of the ops, and what the program has in its place.
+    /// Text of an op, and the text of the program in its place.
     Text(OpText, &'static str),
-    /// A label, one of a few; of the program only what bounds it.
+    /// Label, one of a few. The program only has the one for its bound.
     Label(OpLabel),
     /// Any other cell.
     Cell(for<'r, 'a> fn(&RooflineRow<'r, 'a>) -> CellRef<'a>),
@@ -264,7 +265,7 @@ pub(super) static COLUMNS: [(Column, RooflineValue); 40] = [
     (op_columns::SOURCE, RooflineValue::Text(OpText::Source, "")),
 ];
 
-/// The table of a run.
+/// Table of a run.
 pub struct RooflineRows<'a> {
     context: Context<'a>,
     roofline: &'a Roofline,
@@ -274,7 +275,8 @@ pub struct RooflineRows<'a> {
 }
 
 impl<'a> RooflineRows<'a> {
-    /// The program and its ops by descending self time; empty where no op ran.
+    /// Creates the table: the program, then its ops sorted by self time, largest first. Empty if no op
+    /// ran.
     pub fn new(context: &Context<'a>) -> RooflineRows<'a> {
         RooflineRows {
             context: *context,
@@ -287,7 +289,7 @@ impl<'a> RooflineRows<'a> {
 }
 
 impl RooflineRows<'_> {
-    /// A label of the program's row.
+    /// Returns a label of the program's row.
     fn of_program(&self, label: OpLabel) -> Option<&'static str> {
         let point = self.roofline.program_point().filter(|_| label == OpLabel::BoundOrUnknown);
         point.map(|point| Bound::label(point.bound_by))

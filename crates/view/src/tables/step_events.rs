@@ -1,4 +1,5 @@
-//! What happened in steps, one by one: every op and every idle time, with the part of the step that it is.
+//! Table of the events in steps, one by one: every op and every idle time, with its part of the
+//! step.
 
 use super::step_breakdown::{step_name, step_names};
 use crate::table::{CellRef, Column, Rows, Unit, column, columns};
@@ -6,7 +7,7 @@ use base::Ps;
 use metrics::{Analysis, Context, StepEvent, StepRow};
 use trace::Trace;
 
-/// An event with what its cells are made of.
+/// Event with the data for its cells.
 pub(super) struct StepEventRow<'a> {
     rows: &'a StepEventRows<'a>,
     event: &'a StepEvent,
@@ -64,10 +65,10 @@ pub(super) static COLUMNS: [(Column, CellOf); 9] = [
     ),
 ];
 
-/// Events of a device that are reported: no one reads more, and a capture may hold millions.
+/// Largest number of events of a device that are reported, because a capture may contain millions.
 const MOST_EVENTS: usize = 200_000;
 
-/// The events of some steps.
+/// Events of some steps.
 pub struct StepEventRows<'a> {
     context: Context<'a>,
     trace: &'a Trace,
@@ -78,7 +79,7 @@ pub struct StepEventRows<'a> {
 }
 
 impl<'a> StepEventRows<'a> {
-    /// Rows of the steps of `variant`, `3-5`; of all for any other text.
+    /// Creates the rows of the steps in `variant`, for example `3-5`. Any other text selects all steps.
     pub fn new(context: &Context<'a>, variant: &str) -> StepEventRows<'a> {
         let (trace, analysis) = (context.captured_trace(), context.analysis);
         let range = variant.split_once('-').and_then(|(first, last)| {
@@ -102,7 +103,7 @@ impl<'a> StepEventRow<'a> {
         self.event.part.is_idle()
     }
 
-    /// The HLO op that the event says to be of, else its own name; beside the former its own name.
+    /// Returns the HLO op that the event belongs to, with the event's own name, or only its own name.
     fn names(&self) -> (CellRef<'a>, CellRef<'a>) {
         let trace = self.rows.trace;
         let Some(event) = self.event.op.and_then(|op| trace.events.get(op)) else {

@@ -1,4 +1,5 @@
-//! Copies and fills by direction, kind and memory. The columns that the unified profile has too keep their keys.
+//! Table of copies and fills by direction, kind and memory. Columns that the unified profile also
+//! contains keep their keys.
 
 use crate::table::{CellRef, Column, Rows, Unit, column, columns};
 use metrics::{Context, CopyRow};
@@ -105,14 +106,14 @@ pub(super) static COLUMNS: [(Column, CellOf); 17] = [
     ),
 ];
 
-/// The transfers of a run, by direction.
+/// Transfers of a run, by direction.
 pub struct TransferTable<'a> {
     rows: &'a [CopyRow],
     columns: Vec<Column>,
 }
 
 impl<'a> TransferTable<'a> {
-    /// The table of `context`.
+    /// Creates the table for `context`.
     pub fn new(context: &Context<'a>) -> TransferTable<'a> {
         TransferTable { rows: &context.analysis.copies.rows, columns: columns(&COLUMNS) }
     }

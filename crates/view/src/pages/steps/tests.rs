@@ -1,4 +1,4 @@
-//! The page on small timelines.
+//! Tests the page on small timelines.
 
 use super::*;
 use crate::pages::{Figure, Link, Page, Stack, View, page};
@@ -61,7 +61,7 @@ fn the_mean_or_one_device_is_shown() {
     assert_eq!(stacks(&one)[0].rows[0].parts, [60.0, 40.0]);
 }
 
-/// A click on a part of a step filters by both.
+/// A click on a part of a step filters by step and part.
 #[test]
 fn the_events_of_a_part_are_told() {
     fn table<'a>(page: &'a Page, title: &str) -> Option<&'a TableBlock> {

@@ -1,4 +1,4 @@
-//! Questions about the devices: copies, memory, communication, balance, and what it takes to compile for them.
+//! Questions about the devices: copies, memory, communication, balance, and compilation.
 
 use super::time::{of_what, share_of_step};
 use super::{Answer, better_file, judged, judged_by_rules, question, words, worst};
@@ -31,7 +31,8 @@ pub(super) fn transfers(profile: &UnifiedProfile) -> Answer {
         let bytes = sizes.fold(0, u64::saturating_add);
         if bytes > 0 { format!(", {} in the capture", format::bytes(bytes)) } else { String::new() }
     });
-    // Of copies within a device async_copy_wait says as much: then the host's are the smaller part of what it names.
+    // async_copy_wait also covers copies within a device. In that case the host's copies are the
+    // smaller part of it.
     let rules = ["large_memory_transfers", "async_copy_wait"];
     let rules = if share >= 0.5 * waited { &rules[..] } else { &rules[..1] };
     let judgements: Vec<Option<&'static str>> = rules.iter().map(|id| judged_by_rules(profile, &[id])).collect();
@@ -89,7 +90,7 @@ pub(super) fn peak_memory(profile: &UnifiedProfile) -> Answer {
         Some(metric!("memory.devices[].peak_percent")),
         (View::Memory, ""),
     );
-    // A CPU has no memory but the host's.
+    // A CPU has no memory other than the host's.
     let how = if profile.metadata.platform == "CPU" { "" } else { words(profile).print_memory };
     let devices = profile.memory.iter().flat_map(|memory| &memory.devices);
     let share = |device: &&DeviceMemory| device.peak_percent.unwrap_or(-1.0);
@@ -143,7 +144,7 @@ pub(super) fn memory_bandwidth(profile: &UnifiedProfile) -> Answer {
         let counted = profile.op_statistics.as_ref().and_then(|ops| ops.known_cost_percent).unwrap_or_default() / 100.0;
         return answer(&asked, share, counted);
     }
-    // What the runtime of a TPU counts itself.
+    // Counted by the runtime of a TPU itself.
     match roofline.and_then(|roofline| roofline.hbm_utilization_percent) {
         Some(share) => {
             let asked = super::Question { metric: Some(metric!("roofline.hbm_utilization_percent")), ..asked };
@@ -157,7 +158,7 @@ pub(super) fn memory_bandwidth(profile: &UnifiedProfile) -> Answer {
     }
 }
 
-/// The rules about exposed communication, the general one first.
+/// Rules about exposed communication, the general one first.
 const COMMUNICATION: [&str; 2] = ["unhidden_collectives", "gradient_synchronization"];
 
 pub(super) fn communication(profile: &UnifiedProfile) -> Answer {
@@ -170,7 +171,7 @@ pub(super) fn communication(profile: &UnifiedProfile) -> Answer {
         (View::Communication, ""),
     );
     let share = share_of_step(profile, |parts| Some(parts.communication_us));
-    // The one device of a capture may be one rank of many, whose captures lie elsewhere.
+    // The only device of a capture may be one rank of many, whose captures are elsewhere.
     if profile.metadata.num_devices == 1 && share.is_none_or(|share| share <= 0.0) {
         return asked.absent("One device ran, and it did not communicate.".to_owned(), "");
     }
@@ -212,7 +213,7 @@ pub(super) fn balance(profile: &UnifiedProfile) -> Answer {
     }
 }
 
-/// The rules about compilation, the general one first.
+/// Rules about compilation, the general one first.
 const COMPILATION: [&str; 3] = ["compile_time", "recompilation", "compilation"];
 
 pub(crate) fn compilation(profile: &UnifiedProfile) -> Answer {
@@ -228,7 +229,8 @@ pub(crate) fn compilation(profile: &UnifiedProfile) -> Answer {
         Some(found) => asked
             .answer(
                 found.compilation_time_us,
-                // Short programs compiled anew cost little beside the guide's limits and much beside their steps.
+                // Recompiled short programs cost little compared with the guide's limits, but a lot compared with
+                // their steps.
                 judged(profile, &COMPILATION, found.compilation_time_us, COMPILE_US),
                 match found.num_compilation_events {
                     0 => "Nothing was compiled in the capture.".to_owned(),

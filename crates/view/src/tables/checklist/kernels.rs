@@ -12,12 +12,12 @@ use insight::limits::{
 };
 use report::UnifiedProfile;
 
-/// Nothing about a mean kernel is bad: short kernels cost time only where the devices wait.
+/// No mean kernel duration is bad: short kernels cost time only if the devices wait.
 const MEAN_KERNEL: Limits = Limits { good: SHORT_MEAN_KERNEL_US, bad: f64::NEG_INFINITY };
 const DOMINANT_OP: Limits = Limits { good: DOMINANT_OP_PERCENT, bad: f64::INFINITY };
 const OCCUPANCY: Limits = Limits { good: OCCUPANCY_PERCENT, bad: f64::NEG_INFINITY };
 
-/// The rules about short kernels, the general one first.
+/// Rules about short kernels, the general one first.
 const SHORT: [&str; 2] = ["short_mean_kernel", "many_small_kernels"];
 
 pub(crate) fn kernel_duration(profile: &UnifiedProfile) -> Answer {
@@ -83,7 +83,7 @@ pub(super) fn small_kernels(profile: &UnifiedProfile) -> Answer {
     asked.answer(share, judgement, answer, &remedy).advised_by(profile, &["many_small_kernels"])
 }
 
-/// What the rule has found, whose kernels are short from another length on.
+/// Describes the result of the rule, which has another limit for short kernels.
 fn shorter_than_limit(profile: &UnifiedProfile) -> String {
     let mut evidence = fired(profile, &["many_small_kernels"]).flat_map(|finding| &finding.evidence);
     evidence.find(|it| it.name == "short_kernel_percent").map_or_else(String::new, |it| {
@@ -91,11 +91,12 @@ fn shorter_than_limit(profile: &UnifiedProfile) -> String {
     })
 }
 
-/// Ops by self time, most first: name, share of the self time of all ops in percent, self time.
+/// Returns ops by self time, largest first: name, percentage of the self time of all ops, self time
+/// in microseconds.
 fn ops(profile: &UnifiedProfile) -> Vec<(&str, Option<f64>, f64)> {
     match &profile.op_statistics {
         Some(ops) => {
-            // `self_time_percent` is of the window, idle time included.
+            // `self_time_percent` refers to the window, including idle time.
             let share = |time: f64| (ops.op_time_us > 0.0).then(|| 100.0 * time / ops.op_time_us);
             ops.top_ops.iter().map(|op| (op.name.as_str(), share(op.self_time_us), op.self_time_us)).collect()
         }
@@ -146,7 +147,7 @@ pub(super) fn dominant_op(profile: &UnifiedProfile) -> Answer {
     let Some((name, share)) = ops(profile).first().and_then(|op| Some((op.0, op.1?))) else {
         return asked.not_measured(profile, NO_OPS, better_file(profile));
     };
-    // Of devices that mostly wait it is not the op that keeps them.
+    // If the devices mostly wait, this op is not what delays them.
     let of_window = share * profile.op_statistics.as_ref().map_or(1.0, |ops| ops.op_time_us / ops.device_time_us);
     asked
         .answer(
@@ -159,7 +160,8 @@ pub(super) fn dominant_op(profile: &UnifiedProfile) -> Answer {
         .advised_by(profile, &["dominant_op"])
 }
 
-/// Steps times the devices that ran them, which the times of [`ops`] are of; else why there are none, and what to do.
+/// Returns the number of steps times the devices that ran them, which the times of [`ops`] cover.
+/// Otherwise returns the reason why there are none, and what to do.
 fn device_steps(profile: &UnifiedProfile) -> Result<u64, (&'static str, String)> {
     let timing = &profile.step_timing;
     if timing.num_steps == 0 {
@@ -226,7 +228,8 @@ pub(super) fn occupancy(profile: &UnifiedProfile) -> Answer {
         Some(share) => asked
             .answer(
                 share,
-                // Low costs nothing where memory or matrix units are the limit: the rule knows for which kernels it does.
+                // A low value costs nothing if memory or matrix units are the limit. The rule finds the kernels for
+                // which it does.
                 judged(profile, &["low_occupancy"], share, OCCUPANCY).filter(|&it| it != "warning"),
                 format!("The theoretical occupancy of the kernels is {} on average.", percent(share)),
                 "It matters for kernels that neither tensor cores nor libraries do: fewer registers or less shared \

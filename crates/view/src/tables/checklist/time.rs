@@ -1,4 +1,4 @@
-//! Questions about a step: how long it is and what devices wait for.
+//! Questions about a step: its duration, and the waits of the devices.
 
 use super::{
     Answer, IDLE, better_file, capture_host, capture_steps, fired, is_unchecked, judged, judged_by_rules, question,
@@ -41,28 +41,29 @@ pub(super) fn step_time(profile: &UnifiedProfile) -> Answer {
         .advised_by(profile, &[LONG_STEPS])
 }
 
-/// The rule about steps that take longer than the median one.
+/// Rule about steps that take longer than the median step.
 const LONG_STEPS: &str = "step_time_variation";
 
-/// What the rule found.
+/// Returns the finding of the rule.
 fn long_steps(profile: &UnifiedProfile) -> Option<&Finding> {
     fired(profile, &[LONG_STEPS]).next()
 }
 
-/// The rules about a part of a step, with that about long steps if these lose most to that part (`evidence`), and what it found.
+/// Returns the rules about a part of a step, and a note. If long steps lose most of their time to
+/// that part (`evidence`), includes the rule about long steps and its result.
 fn with_long_steps<'a>(profile: &UnifiedProfile, rules: &[&'a str], evidence: &str) -> (Vec<&'a str>, String) {
     let lost = long_steps(profile).filter(|finding| finding.evidence.iter().any(|it| it.name == evidence));
     let rules = rules.iter().copied().chain(lost.map(|_| LONG_STEPS)).collect();
     (rules, lost.map_or(String::new(), |finding| format!(" {}.", finding.title)))
 }
 
-/// A part of a step as its share, in percent.
+/// Returns a part of a step, in percent of the step.
 pub(super) fn share_of_step(profile: &UnifiedProfile, part: impl Fn(&report::StepParts) -> Option<f64>) -> Option<f64> {
     let steps = profile.step_breakdown.as_ref().filter(|steps| steps.duration_us > 0.0)?;
     Some(100.0 * part(&steps.parts)? / steps.duration_us)
 }
 
-/// What such a share is of: of a step, or of the window where no steps were found.
+/// Names the base of such a percentage: a step, or the window if no steps were found.
 pub(super) fn of_what(profile: &UnifiedProfile) -> &'static str {
     if profile.step_timing.avg_step_time_us.is_some() { "of a step" } else { "of the time" }
 }
@@ -77,7 +78,7 @@ pub(super) fn host_overhead(profile: &UnifiedProfile) -> Answer {
         (View::Steps, ""),
     );
     let (rules, long) = with_long_steps(profile, &["host_overhead"], "host_bound_us");
-    // What was launched and not recorded may have run in that time.
+    // Ops whose events are missing may have run in that time.
     let events_are_missing = base::cut(&profile.warnings).is_some_and(|cut| cut > Cut::Earliest);
     let (verb, doubt) = if events_are_missing {
         ("appear to wait", " Events are missing, so ops may have run in that time.")
@@ -149,7 +150,7 @@ pub(super) fn device_idle(profile: &UnifiedProfile) -> Answer {
         .advised_by(profile, &IDLE)
 }
 
-/// Why nothing is known of launches.
+/// Explains why there is no data about launches.
 fn no_launches(profile: &UnifiedProfile) -> &'static str {
     match profile.metadata.platform.as_str() {
         "CPU" => "Nothing launches the ops of a CPU: the program calls them.",

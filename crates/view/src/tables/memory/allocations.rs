@@ -1,4 +1,4 @@
-//! What fills each allocator when most of it is used, and the allocators beside each other.
+//! Tables of the contents of each allocator at its fullest, and of all allocators.
 
 use memory::Recorded;
 use memory::allocator::{Allocator, AllocatorEvent, Contents, Labels, xprof};
@@ -22,19 +22,20 @@ const BYTES: Column = column("bytes", "Bytes", Unit::Bytes, "Bytes of all of the
 const PERCENT: Column =
     column("peak_percent", "Share of peak", Unit::Percent, "Their bytes, of what is used at the peak.");
 
-/// Columns of an event that rows of one allocation or several equal ones have, too.
+/// Columns of an event that also apply to one or several equal allocations.
 fn of_event() -> impl Iterator<Item = Column> {
     const KEYS: [&str; 6] = ["requested_bytes", "allocation_bytes", "address", "tf_op_name", "region_type", "shape"];
     timeline::COLUMNS.iter().map(|(column, _)| *column).filter(|column| KEYS.contains(&column.key))
 }
 
-/// Columns of the table of allocations.
+/// Returns the columns of the table of allocations.
 pub fn columns() -> Vec<Column> {
     let [allocator, host] = [timeline::COLUMNS[0].0, timeline::COLUMNS[1].0];
     [allocator, host, KIND, COUNT, BYTES, PERCENT, TIME].into_iter().chain(of_event()).collect()
 }
 
-/// What is alive when most of an allocator is used, the largest first. By `xprof` what XProf lists.
+/// Lists the allocations that are alive when an allocator is fullest, largest first. The variant
+/// `xprof` lists those that XProf lists.
 pub fn table(recorded: &Recorded, variant: &str) -> Table {
     let mut cells = Vec::new();
     let is_xprof = variant == "xprof";
@@ -92,7 +93,7 @@ fn host(recorded: &Recorded, allocator: &Allocator) -> Cell {
     said(host_name(recorded, allocator.host))
 }
 
-/// Framework op, region and shape.
+/// Returns framework op, region and shape.
 fn texts(labels: Option<&Labels>) -> [&str; 3] {
     labels.map_or([""; 3], |labels| [&labels.op, &labels.region, &labels.shape])
 }
@@ -101,7 +102,7 @@ fn said(value: &str) -> Cell {
     if value.is_empty() { Cell::Absent } else { text(value) }
 }
 
-/// Columns of the table of allocators.
+/// Returns the columns of the table of allocators.
 pub fn allocator_columns() -> Vec<Column> {
     let [allocator, host] = [timeline::COLUMNS[0].0, timeline::COLUMNS[1].0];
     let own = [
@@ -160,7 +161,7 @@ pub fn allocator_columns() -> Vec<Column> {
     [allocator, host].into_iter().chain(own).collect()
 }
 
-/// Returns a row per allocator, in the order of the devices.
+/// Returns one row per allocator, in the order of the devices.
 pub fn allocator_table(recorded: &Recorded) -> Table {
     let mut rows: Vec<Vec<Cell>> = Vec::new();
     for allocator in &recorded.allocators {

@@ -1,4 +1,5 @@
-//! What is alive when the memory of a program is fullest: buffer by buffer, or by class, scope or source line.
+//! Table of buffers that are alive when the memory of a program is fullest: buffer by buffer, or by
+//! class, scope or source line.
 
 use super::errors;
 use super::groups::{Part, groups, said, share};
@@ -10,7 +11,7 @@ use memory::{
     Classification, Classifier, LiveBuffer, ProgramMemory, Recorded, RecordedProgram, SpaceMemory, space_name,
 };
 
-/// What rows of all forms are of.
+/// Columns that name the program and memory space, in all forms.
 const OF_PROGRAM: [Column; 2] = [
     column("module", "Program", Unit::Text, "The program with its number."),
     column(
@@ -34,7 +35,7 @@ const SOURCE: Column =
     column("source", "Source", Unit::Text, "Line of the program's source that makes the value: `file:line`.")
         .caveat("Absent where the file does not say it, as of arguments.");
 
-/// Sizes, which rows of all forms have.
+/// Columns of sizes, in all forms.
 const SIZES: [Column; 4] = [
     column("bytes", "Bytes", Unit::Bytes, "Bytes of the buffer: those of a memory space add up to its peak.")
         .caveat("Buffers that share memory are counted once. XProf merges those under 16 KiB into one row."),
@@ -48,7 +49,7 @@ const SIZES: [Column; 4] = [
     column("padding_bytes", "Padding", Unit::Bytes, "Bytes that the layout adds."),
 ];
 
-/// What only the table by buffer has.
+/// Columns of the table by buffer only.
 const OF_BUFFER: [Column; 12] = [
     column("class_rule", "Why", Unit::Text, "The rule that says the class."),
     column(
@@ -92,20 +93,20 @@ const BUFFER: Column = column(
 const COUNT: Column = column("buffers", "Buffers", Unit::Count, "Buffers of the group.");
 const LARGEST: Column = column("largest", "Largest", Unit::Text, "The largest buffer of the group.");
 
-/// The columns of all forms.
+/// Returns the columns of all forms.
 pub fn columns() -> Vec<Column> {
     let own = [BUFFER, CLASS].into_iter().chain(SIZES).chain([SCOPE, SOURCE]).chain(OF_BUFFER);
     OF_PROGRAM.into_iter().chain(own).chain([COUNT, LARGEST]).collect()
 }
 
-/// A buffer that is alive at the peak of a memory space.
+/// Buffer that is alive at the peak of a memory space.
 struct Row<'p> {
     space: &'p Space<'p>,
     live: LiveBuffer,
     class: Classification,
 }
 
-/// A memory space of a program.
+/// Memory space of a program.
 struct Space<'p> {
     program: &'p RecordedProgram,
     memory: &'p ProgramMemory,
@@ -114,7 +115,7 @@ struct Space<'p> {
     name: String,
 }
 
-/// Is anything alive at a peak? Then the table has rows in every form.
+/// Returns true if anything is alive at a peak. The table then has rows in every form.
 pub fn has_rows(recorded: &Recorded) -> bool {
     let has_any =
         |memory: &ProgramMemory| memory.spaces.iter().any(|space| memory.live_at_peak(space).next().is_some());
@@ -122,8 +123,9 @@ pub fn has_rows(recorded: &Recorded) -> bool {
         || recorded.errors().iter().any(|error| !error.buffers.is_empty())
 }
 
-/// The table of a run, programs with the largest peak first, of each the largest buffers first. `variant` is `class`, `scope` or `source`
-/// for a row for each of these.
+/// Returns the table of a run, sorted by the peak of the program and then by the size of the
+/// buffer, largest first. The variants `class`, `scope` and `source` give one row for each of
+/// these.
 pub fn table(recorded: &Recorded, variant: &str) -> Table {
     let mut spaces = Vec::new();
     for program in &recorded.programs {
@@ -205,7 +207,7 @@ impl<'p> Row<'p> {
         self.space.memory.source(self.live.buffer)
     }
 
-    /// The name of the instruction that the program has reached at an event of the heap.
+    /// Returns the name of the instruction that the program has reached at an event of the heap.
     fn at(&self, event: Option<usize>) -> Cell {
         let instruction =
             self.space.space.heap.as_ref().zip(event).and_then(|(heap, event)| *heap.reached.get(event)?);

@@ -1,4 +1,5 @@
-//! What a device memory profile holds: by line of the program, call stack, kind or device; and how it differs from an earlier one.
+//! Table of a device memory profile: by source line, call stack, kind or device, with the
+//! difference from an earlier profile.
 
 use memory::{HeapKey, HeapSums, Recorded};
 
@@ -34,13 +35,13 @@ const SUMS: [Column; 6] = [
     column("count_before", "Count before", Unit::Count, "Arrays and executables in the earlier profile."),
 ];
 
-/// The columns of all forms.
+/// Returns the columns of all forms.
 pub fn columns() -> Vec<Column> {
     [LINE, FUNCTION, STACK, KIND, DEVICE].into_iter().chain(SUMS).collect()
 }
 
-/// The device memory profile of a run by `line`, which is the usual form, `stack`, `kind` or `device`, beside the earlier one where there
-/// is one. Without rows where the run is none.
+/// Returns the device memory profile of a run by `line` (the default), `stack`, `kind` or `device`,
+/// with the earlier one if there is one. Has no rows if the run is not a device memory profile.
 pub fn table(recorded: &Recorded, variant: &str) -> Table {
     let profile = recorded.heap_profile();
     let before = recorded.earlier_heap_profile().map(|(_, earlier)| earlier);
@@ -67,7 +68,7 @@ pub fn table(recorded: &Recorded, variant: &str) -> Table {
     Table::new("heap", keys.into_iter().chain(SUMS).collect(), cells.collect())
 }
 
-/// A whole number, which a difference may have below 0.
+/// Creates an integer. Differences may be negative.
 fn number(value: i64) -> Cell {
     u64::try_from(value).map_or(Cell::Float(value as f64), Cell::Int)
 }

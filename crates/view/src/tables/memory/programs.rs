@@ -1,4 +1,4 @@
-//! The memory of the compiled programs: one row per program, or a row for each memory space of one.
+//! Table of the memory of compiled programs: one row per program, or one row per memory space.
 
 use super::errors;
 use crate::table::{Cell, Column, Table, Unit, column};
@@ -189,13 +189,13 @@ static COLUMNS: [(Column, CellOf); 27] = [
     }),
 ];
 
-/// The columns of the table.
+/// Returns the columns of the table.
 pub fn columns() -> Vec<Column> {
     crate::table::columns(&COLUMNS)
 }
 
-/// The table of a run: the main memory of each program, or with `space` as variant each of its memory spaces; the largest peak
-/// first.
+/// Returns the table of a run, sorted by peak, largest first: the main memory of each program, or
+/// each of its memory spaces for the variant `space`.
 pub fn table(recorded: &Recorded, variant: &str) -> Table {
     let mut rows = Vec::new();
     for program in &recorded.programs {

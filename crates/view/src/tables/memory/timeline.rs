@@ -1,4 +1,4 @@
-//! Memory over time: every allocation and release that the capture saw.
+//! Table of memory over time: every allocation and release in the capture.
 
 use base::Ps;
 use memory::Recorded;
@@ -92,12 +92,12 @@ pub(super) static COLUMNS: [(Column, CellOf); 16] = [
     ),
 ];
 
-/// The columns of the table.
+/// Returns the columns of the table.
 pub fn columns() -> Vec<Column> {
     table::columns(&COLUMNS)
 }
 
-/// The events of all allocators by time.
+/// Events of all allocators, sorted by time.
 pub struct TimelineRows<'a> {
     recorded: &'a Recorded,
     /// `(allocator, event)` of each row.
@@ -106,7 +106,7 @@ pub struct TimelineRows<'a> {
 }
 
 impl<'a> TimelineRows<'a> {
-    /// The table of a run.
+    /// Creates the table of a run.
     pub fn new(recorded: &'a Recorded) -> TimelineRows<'a> {
         let of = |(allocator, index): (&Allocator, u32)| {
             let events = (0..).zip(&allocator.events);

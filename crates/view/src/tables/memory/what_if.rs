@@ -1,11 +1,12 @@
-//! What if: estimates of each program's peak with some of its memory gone, from the lifetimes of its buffers.
+//! Table of what-if estimates: the peak of each program without some of its memory, from the
+//! lifetimes of its buffers.
 
 use memory::{Change, Recorded, RecordedProgram, WhatIf};
 
 use crate::table::{Cell, Column, Table, Unit, column};
 use crate::tables::profile_table::{float, text};
 
-/// Rows of each program at most.
+/// Largest number of rows for each program.
 const MOST: usize = 20;
 
 const REMATERIALIZED: &str = "The rest stays as it is; a scope is computed again when its backward pass begins, and what later scopes read of it is kept.";
@@ -37,13 +38,14 @@ const COLUMNS: [Column; 7] = [
     column("assumes", "Assumes", Unit::Text, "What the estimate assumes."),
 ];
 
-/// The columns of the table.
+/// Returns the columns of the table.
 pub fn columns() -> Vec<Column> {
     COLUMNS.to_vec()
 }
 
-/// The table of a run, programs with the largest peak first. `variant` is `scope`, `buffer`, `argument` or `batch` for each of these alone, or a
-/// change as [`Change::parse`] reads it.
+/// Returns the table of a run, sorted by the peak of the program, largest first. `variant` selects
+/// one kind of change (`scope`, `buffer`, `argument` or `batch`), or is a change in the format of
+/// [`Change::parse`].
 pub fn table(recorded: &Recorded, variant: &str) -> Table {
     let mut programs: Vec<(u64, &RecordedProgram, &WhatIf)> = Vec::new();
     for program in &recorded.programs {
@@ -73,13 +75,13 @@ pub fn table(recorded: &Recorded, variant: &str) -> Table {
     Table::new("memory-what-if", columns(), cells)
 }
 
-/// Has the table rows of this form? Answered without an estimate.
+/// Returns true if the table has rows in this form. Does not compute an estimate.
 pub fn has_rows(recorded: &Recorded, variant: &str) -> bool {
     let mut all = recorded.programs.iter().filter_map(|program| Some((program, program.what_if()?)));
     all.any(|(program, what_if)| !changes(program, what_if, variant).is_empty())
 }
 
-/// Changes with their names and what they assume.
+/// Returns changes with their names and assumptions.
 fn changes(program: &RecordedProgram, what_if: &WhatIf, variant: &str) -> Vec<(String, Change, &'static str)> {
     match variant {
         "buffer" => {
@@ -122,7 +124,7 @@ fn changes(program: &RecordedProgram, what_if: &WhatIf, variant: &str) -> Vec<(S
             let single = scopes.iter().take(MOST).map(|scope| remat(scope.clone(), vec![scope.clone()]));
             together.into_iter().chain(single).collect()
         }
-        // A change that cannot be understood was refused where it was given; one that this program cannot have has no row.
+        // Invalid changes were rejected on input. A change that does not apply to this program has no row.
         text => Change::parse(text, what_if.batch_size())
             .map(|change| (text.to_owned(), change, TOGETHER))
             .into_iter()
