@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! steps   |======|======|======x compiling x|======|======..stalled....|======|
-//! typical |======|                                                            all steps at this length: the goodput
+//! typical |======|                                                            time if all steps had this length (goodput)
 //! lost                         |============|             |............|
 //! ```
 //!

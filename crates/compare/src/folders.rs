@@ -3,7 +3,7 @@
 //!
 //! ```text
 //! main/run_0.xplane.pb                            main/step_1000.json    training steps
-//! main/run_1.xplane.pb      one run of two        main/bs16.json         numbers that are set, not counted
+//! main/run_1.xplane.pb      one run of two        main/bs16.json         numbers that are settings
 //! new/plugins/profile/2026_01_31_12_00_00/        main/lcam, main/tad    other words
 //! new/plugins/profile/2026_01_31_12_05_00/        main/4gpu, main/8gpu   other device counts
 //! ```

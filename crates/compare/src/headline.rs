@@ -26,7 +26,7 @@ struct Claim {
 
 /// Verdict in one sentence, with its limits.
 pub struct Headline {
-    /// Which run is faster, by how much, in which unit, and how certain that is.
+    /// Verdict: which run is faster, by how much, in which unit, and how certain that is.
     pub verdict: String,
     /// Limits of the verdict, one sentence each.
     pub caveats: Vec<String>,

@@ -8,7 +8,7 @@
 //! ```text
 //! steps, sorted    9.8  9.9 | 9.9  10.0  10.0  10.05  10.1  10.1 | 10.2  13.0
 //! typical step                '------------ 10.025 ------------'
-//! drawn in         9.9  9.9   9.9  10.0  10.0  10.05  10.1  10.1   10.1  10.1
+//! winsorized       9.9  9.9   9.9  10.0  10.0  10.05  10.1  10.1   10.1  10.1
 //! ```
 //!
 //! Steps are not independent: a slow host slows several of them in a row, so twenty steps may
@@ -222,7 +222,7 @@ mod tests {
     /// Five fast steps, then five slow ones: each is a third of the mean away from it. Seven pairs
     /// agree, one does not, and one is lost at the end.
     #[test]
-    fn steps_that_follow_each_other_are_told() {
+    fn correlated_steps_are_detected() {
         let blocks = [1.0, 1.0, 1.0, 1.0, 1.0, 2.0, 2.0, 2.0, 2.0, 2.0];
         let found = Level::typical(&profile(&blocks)).unwrap().correlation.unwrap();
         near(found.products, (8.0 - 1.0) / 9.0);

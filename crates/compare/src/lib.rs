@@ -3,12 +3,12 @@
 //!
 //! ```text
 //! profiles --fairness--> conditions        same, differs, unknown
-//!          --scored----> metrics           ratio, winner, what spoils it
+//!          --scored----> metrics           ratio, winner, reasons why it is incomparable
 //!          --difference> step times        between captures, else over the steps of each
 //!          --waterfall-> parts of a step   deltas that add up exactly
 //!          --matching--> ops, kernels      new, gone, slower, faster, more often
-//!          --causes----> what explains it, largest first --summary--> sentences
-//!          --scaling, trend                where device counts or an order in time call for it
+//!          --causes----> causes, largest first --summary--> sentences
+//!          --scaling, trend                if device counts differ, or if runs have an order in time
 //! ```
 //!
 //! Reads only unified profiles, never events, so that a loaded run, an exported profile and a

@@ -5,7 +5,7 @@
 //! TPU            other platform             both are called
 //! convolution    matmul                     matmul
 //! convolution    convolution                convolution
-//! convolution    matmul and convolution     matmul_or_convolution: which of them a TPU's op is, its class does not say
+//! convolution    matmul and convolution     matmul_or_convolution: the class of a TPU's op does not distinguish them
 //! ```
 
 use super::{Subject, steps};

@@ -347,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn narrow_weights_are_told_by_operands() {
+    fn narrow_weights_are_detected_from_operands() {
         let with = |types: &[(&str, f64)]| {
             let types =
                 types.iter().map(|(name, percent)| OperandType { data_type: (*name).to_owned(), percent: *percent });

@@ -208,7 +208,7 @@ fn by_devices(a: &ScaledRun<'_>, b: &ScaledRun<'_>) -> Ordering {
 /// |---|---|
 /// | the same | strong: the same work on more devices |
 /// | in proportion to the devices | weak: each device has the same work |
-/// | known and neither | mixed: speed-ups are those of samples per second |
+/// | known and neither | mixed: speed-ups compare samples per second |
 /// | unknown | strong, assumed |
 fn mode(series: &[Series<'_>], weak: Option<bool>) -> (ScalingMode, ScalingSource) {
     if let Some(weak) = weak {

@@ -325,7 +325,7 @@ fn an_op_is_a_cause_only_beyond_what_captures_differ_by() {
 
 /// The known work decides which run may be faster. Each case compares 200 with 100 us.
 #[test]
-fn nobody_is_faster_while_the_work_is_unknown_or_another() {
+fn no_run_is_faster_if_the_work_differs_or_is_unknown() {
     let a = with_ops(subject("a", "GPU", 100.0, 0.1, 20, [100.0, 0.0, 0.0]), vec![op("dot", "matmul", 90.0)], 0.0);
     let b = with_ops(subject("b", "GPU", 200.0, 0.1, 20, [200.0, 0.0, 0.0]), vec![op("dot", "matmul", 180.0)], 0.0);
     let found = |a: &Subject, b: &Subject| compare(&[twice(a), twice(b)], &Options::default());

@@ -63,7 +63,7 @@ struct WaterfallPart {
     name: &'static str,
     title: &'static str,
     time: Ps,
-    told: bool,
+    is_recorded: bool,
 }
 
 /// Returns the parts of `run` minus those of `baseline`. The deltas add up exactly to the
@@ -76,7 +76,7 @@ pub fn waterfall(run: usize, subject: &Subject, baseline: &Subject, step: StepKi
             _ => return Vec::new(),
         },
     };
-    fold_untold(&mut parts, &mut base);
+    fold_unrecorded(&mut parts, &mut base);
     complete(&mut parts, subject, step);
     complete(&mut base, baseline, step);
     let change = |(part, base): (&WaterfallPart, &WaterfallPart)| PartChange {
@@ -127,16 +127,16 @@ fn of_parts(values_us: [Option<f64>; STEP_PARTS.len()]) -> Vec<WaterfallPart> {
         name,
         title,
         time: us_to_ps(us.unwrap_or(0.0)),
-        told: us.is_some() || OF_SOME_PLATFORMS.contains(&name),
+        is_recorded: us.is_some() || OF_SOME_PLATFORMS.contains(&name),
     };
-    let rest = WaterfallPart { name: "not_attributed", title: "Not attributed", time: Ps::ZERO, told: true };
+    let rest = WaterfallPart { name: "not_attributed", title: "Not attributed", time: Ps::ZERO, is_recorded: true };
     STEP_PARTS.into_iter().zip(values_us).map(part).chain([rest]).collect()
 }
 
 /// Returns busy and idle time, for a profile without a breakdown.
 fn busy_and_idle(profile: &UnifiedProfile) -> Option<Vec<WaterfallPart>> {
     let busy = profile.compute_utilization.as_ref()?;
-    let part = |name, title, us: f64| WaterfallPart { name, title, time: us_to_ps(us), told: true };
+    let part = |name, title, us: f64| WaterfallPart { name, title, time: us_to_ps(us), is_recorded: true };
     Some(vec![
         part("compute", "Device busy", busy.kernel_time_us),
         part("other_idle", "Device idle", busy.overhead_time_us),
@@ -145,10 +145,10 @@ fn busy_and_idle(profile: &UnifiedProfile) -> Option<Vec<WaterfallPart>> {
 }
 
 /// Moves parts that only one of the two runs records to "idle: other".
-fn fold_untold(ours: &mut [WaterfallPart], theirs: &mut [WaterfallPart]) {
+fn fold_unrecorded(ours: &mut [WaterfallPart], theirs: &mut [WaterfallPart]) {
     for at in 0..ours.len() {
-        let told = |parts: &[WaterfallPart]| parts.get(at).is_some_and(|part| part.told);
-        if told(ours) && told(theirs) {
+        let is_recorded = |parts: &[WaterfallPart]| parts.get(at).is_some_and(|part| part.is_recorded);
+        if is_recorded(ours) && is_recorded(theirs) {
             continue;
         }
         for parts in [&mut *ours, &mut *theirs] {

@@ -2,10 +2,10 @@
 //! run.
 //!
 //! ```text
-//! differs   a condition of the work does (batch size, shapes, types), or the runs have no op in common
-//! same      else where one program ran on both sides, it takes the same arrays, both have the same batch size,
-//!           or the ops of both are the same ones, equally often
-//! unknown   else
+//! differs   if a condition of the work differs (batch size, shapes, types), or if the runs have no op in common
+//! same      otherwise if the program, its parameter shapes or the batch size are the same on both sides,
+//!           or if both ran the same ops equally often
+//! unknown   otherwise
 //! ```
 
 use super::fairness::{WORKLOAD, fairness};

@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn runs_whose_ops_have_no_partners_are_not_told_apart() {
+    fn runs_without_matching_ops_have_no_changes() {
         let with = |matched: f64, unmatched_us| Comparison {
             runs: vec![ComparedRun::default(); 2],
             matching: vec![Matching {

@@ -13,7 +13,7 @@ mod text;
 use std::collections::BTreeSet;
 
 use self::communication::{kinds, straggler};
-use self::scope_tree::Told;
+use self::scope_tree::Entry;
 use super::steps;
 use super::uniform::uniform;
 use super::{
@@ -191,14 +191,14 @@ fn of_ops<'a>(evidence: &Evidence<'a>, found: &mut CauseList<'a>) {
             (None, _) => computing.push(at),
         }
     }
-    for told in scope_tree::tell(ops, &computing) {
-        match told {
-            Told::Op(at) => {
+    for entry in scope_tree::entries(ops, &computing) {
+        match entry {
+            Entry::Op(at) => {
                 if let Some(op) = ops.get(at) {
                     found.add("compute", of_op(CauseKind::Op, op, op.delta_us_per_step, ops, names));
                 }
             }
-            Told::Scope { path, ops: at } => {
+            Entry::Scope { path, ops: at } => {
                 let members: Vec<&Change> = at.iter().filter_map(|&at| ops.get(at)).collect();
                 let delta = members.iter().map(|op| op.delta_us_per_step).sum();
                 let text = text::of_scope(&path, &members, delta, names.1);
@@ -252,7 +252,7 @@ fn add_rest<'a>(found: &mut CauseList<'a>, part: &'a str, title: &str, rest: f64
 /// mean anything.
 fn of_scopes(evidence: &Evidence<'_>) -> Vec<Cause> {
     let (run, baseline) = (evidence.change.run, evidence.baseline.name.as_str());
-    let by_scope = tell_common_scopes(evidence.ops);
+    let by_scope = have_common_scopes(evidence.ops);
     let mut sums: Vec<(String, CauseKind, [f64; 2])> = Vec::new();
     for op in evidence.ops {
         let scope = scope_of_layers(op).filter(|_| by_scope);
@@ -289,7 +289,7 @@ const MOST_IN_SCOPES: f64 = 0.5;
 
 /// Returns true if both sides record scopes for most of their op time and have at least one scope
 /// in common.
-fn tell_common_scopes(ops: &[Change]) -> bool {
+fn have_common_scopes(ops: &[Change]) -> bool {
     let scopes_of = |side: usize| {
         let time = |op: &Change| op.time_us.get(side).copied().unwrap_or(0.0);
         let (mut scopes, mut inside, mut all) = (BTreeSet::new(), 0.0, 0.0);

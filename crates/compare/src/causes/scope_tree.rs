@@ -32,7 +32,7 @@ const MOST_AGAINST: f64 = 0.2;
 
 /// Entry in the list of causes.
 #[derive(Debug, PartialEq)]
-pub(super) enum Told {
+pub(super) enum Entry {
     /// One op, by its index in the list of changes.
     Op(usize),
     /// All ops of a scope that changed, largest first.
@@ -52,7 +52,7 @@ struct Node<'a> {
 }
 
 /// Groups the changes at the indices `wanted` into entries.
-pub(super) fn tell(changes: &[Change], wanted: &[usize]) -> Vec<Told> {
+pub(super) fn entries(changes: &[Change], wanted: &[usize]) -> Vec<Entry> {
     let mut root = Node::default();
     for &at in wanted {
         let Some(change) = changes.get(at) else { continue };
@@ -63,9 +63,9 @@ pub(super) fn tell(changes: &[Change], wanted: &[usize]) -> Vec<Told> {
         }
         node.ops.push((at, change));
     }
-    let mut told = Vec::new();
-    root.tell_members("", &mut told);
-    told
+    let mut entries = Vec::new();
+    root.add_members("", &mut entries);
+    entries
 }
 
 impl<'a> Node<'a> {
@@ -90,15 +90,15 @@ impl<'a> Node<'a> {
         own + self.children.iter().map(Node::delta_us).sum::<f64>()
     }
 
-    fn tell_members(&self, path: &str, told: &mut Vec<Told>) {
-        told.extend(self.ops.iter().map(|(at, _)| Told::Op(*at)));
+    fn add_members(&self, path: &str, entries: &mut Vec<Entry>) {
+        entries.extend(self.ops.iter().map(|(at, _)| Entry::Op(*at)));
         for child in &self.children {
             let path = if path.is_empty() { child.name.clone() } else { format!("{path}/{}", child.name) };
-            child.tell(path, told);
+            child.add_entries(path, entries);
         }
     }
 
-    fn tell(&self, path: String, told: &mut Vec<Told>) {
+    fn add_entries(&self, path: String, entries: &mut Vec<Entry>) {
         let mut ops = Vec::new();
         self.all_ops(&mut ops);
         let total = self.delta_us();
@@ -110,10 +110,10 @@ impl<'a> Node<'a> {
             ops.iter().map(|(_, op)| op.delta_us_per_step).filter(|delta| delta * total < 0.0).sum::<f64>().abs();
         let is_one = members.len() > FEW && (few / total) < MOST_OF_IT;
         if ops.len() < LEAST_TOGETHER || !is_one || against > MOST_AGAINST * total.abs() {
-            return self.tell_members(&path, told);
+            return self.add_members(&path, entries);
         }
         sort::sort_by(&mut ops, |a, b| b.1.delta_us_per_step.abs().total_cmp(&a.1.delta_us_per_step.abs()));
-        told.push(Told::Scope { path, ops: ops.into_iter().map(|(at, _)| at).collect() });
+        entries.push(Entry::Scope { path, ops: ops.into_iter().map(|(at, _)| at).collect() });
     }
 }
 
@@ -121,7 +121,7 @@ impl<'a> Node<'a> {
 mod tests {
     use super::*;
 
-    fn told(ops: &[(&str, f64)]) -> Vec<String> {
+    fn listed(ops: &[(&str, f64)]) -> Vec<String> {
         let change = |&(path, delta): &(&str, f64)| Change {
             framework_op: Some(path.to_owned()),
             delta_us_per_step: delta,
@@ -129,35 +129,35 @@ mod tests {
         };
         let changes: Vec<Change> = ops.iter().map(change).collect();
         let all: Vec<usize> = (0..changes.len()).collect();
-        let shown = |told| match told {
-            Told::Op(at) => ops[at].0.rsplit('/').next().unwrap().to_owned(),
-            Told::Scope { path, ops } => format!("{path}: {}", ops.len()),
+        let shown = |entry| match entry {
+            Entry::Op(at) => ops[at].0.rsplit('/').next().unwrap().to_owned(),
+            Entry::Scope { path, ops } => format!("{path}: {}", ops.len()),
         };
-        tell(&changes, &all).into_iter().map(shown).collect()
+        entries(&changes, &all).into_iter().map(shown).collect()
     }
 
     #[test]
-    fn few_ops_are_told_by_themselves() {
-        assert_eq!(told(&[("jit(f)/layer_1/mlp/dot.2", 300.0)]), ["dot.2"]);
-        assert_eq!(told(&[("layer_1/attn/dot.1", 150.0), ("layer_1/mlp/dot.2", 150.0)]), ["dot.1", "dot.2"]);
+    fn few_ops_are_listed_individually() {
+        assert_eq!(listed(&[("jit(f)/layer_1/mlp/dot.2", 300.0)]), ["dot.2"]);
+        assert_eq!(listed(&[("layer_1/attn/dot.1", 150.0), ("layer_1/mlp/dot.2", 150.0)]), ["dot.1", "dot.2"]);
         // One op makes up most of the change; the others of its scope are still listed.
         let mut ops = vec![("l/mlp/dot", 300.0)];
         ops.extend([("l/mlp/add", 10.0); 4]);
-        assert_eq!(told(&ops)[0], "dot");
+        assert_eq!(listed(&ops)[0], "dot");
     }
 
     #[test]
-    fn a_scope_of_many_ops_that_change_alike_is_told_as_a_whole() {
+    fn many_ops_that_change_alike_are_one_scope() {
         let mut ops = vec![("jit(f)/layer_0/attn/add", 5.0), ("jit(f)/layer_1/attn/mul", 5.0)];
         ops.extend([("jit(f)/layer_2/attn/sub", 5.0); 6]);
         ops.extend([("jit(f)/layer_2/mlp/gelu", 13.0); 20]);
-        assert_eq!(told(&ops), ["layer_*/attn: 8", "layer_*/mlp: 20"]);
+        assert_eq!(listed(&ops), ["layer_*/attn: 8", "layer_*/mlp: 20"]);
     }
 
     #[test]
-    fn what_works_against_a_scope_is_told_apart() {
+    fn ops_that_change_in_the_opposite_direction_are_separate() {
         let mut ops = vec![("l/attn/add", 5.0); 6];
         ops.push(("l/attn/dot", -20.0));
-        assert_eq!(told(&ops).len(), 7);
+        assert_eq!(listed(&ops).len(), 7);
     }
 }

@@ -4,14 +4,14 @@
 //! matched in passes. Each pass handles the ops that the previous ones left, and the result records
 //! the pass:
 //!
-//! | pass | equal | says |
+//! | pass | equal | meaning |
 //! |---|---|---|
-//! | `name` | name, and fingerprint and framework path where both sides have them | the same op |
+//! | `name` | name, and fingerprint and framework path if both sides have them | the same op |
 //! | `fingerprint` | expression without names and numbers, and framework path; then the path without the layer's number | the same instruction, renumbered |
 //! | `framework_path` | framework path and class | the same line of the model, compiled differently |
 //! | `fingerprint` | expression alone | the same instruction under another path |
 //! | `similar_name` | name without its number, class, and scope | probably the same |
-//! | `scope` | the scope, for what is left in it on both sides | the same work, rewritten |
+//! | `scope` | the scope, for the remaining ops on both sides | the same work, rewritten |
 //!
 //! Ops with the same key are compared together: 24 layers have 24 equal fusions, which cannot be
 //! paired one by one. Across platforms, only scopes and classes are meaningful; kernel names never
@@ -348,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn passes_follow_each_other_and_the_rest_is_told() {
+    fn passes_run_in_order_and_the_rest_is_reported() {
         let base = step(vec![
             op("gemm", "", "", 5.0, 1.0),
             op("dot.1", "p", "l/q", 8.0, 2.0),

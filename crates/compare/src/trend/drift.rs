@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn drifts_and_jumps_are_told_apart() {
+    fn drifts_and_jumps_are_distinguished() {
         for (runs, per_run) in [(8, 1.0), (12, 1.0), (20, -0.8), (40, 0.5)] {
             let times = || (0..runs).map(|at| 100.0 + per_run * f64::from(at));
             let right = (0..40).filter(|&seed| found(times(), 0.3, seed) == "drift").count();

@@ -65,7 +65,7 @@ fn noise_only_is_no_change() {
 }
 
 #[test]
-fn a_drift_is_told_from_a_jump() {
+fn a_drift_is_distinguished_from_a_jump() {
     // 0.5 ms more per run, starting at 100 ms, with a deviation from the line of less than a tenth of
     // that.
     let beside = [0.03, -0.02, 0.01, -0.04, 0.02, 0.02, -0.01, -0.01];

@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pair_is_told_from_the_rest() {
+    fn a_pair_is_separated_from_the_rest() {
         assert_eq!(pair("kind=x between=3-15 -a", "between"), (Some((3, 15)), "kind=x -a".into()));
         assert_eq!(pair("between=3 between=a-b betweens=1-2", "between").0, None);
         assert_eq!(pair("", "between"), (None, String::new()));

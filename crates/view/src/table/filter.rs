@@ -2,10 +2,10 @@
 //! conditions on columns. There are no patterns.
 //!
 //! ```text
-//! fusion -copy "loop fusion"      words and phrases: each in any text of the row, or in none
+//! fusion -copy "loop fusion"      words and phrases that any text of the row must contain, or none (-)
 //! category:all-reduce             a word in one column
 //! occurrences>10  bound_by=HBM    a comparison with one column: = < > <= >=
-//! mean>50us  "self time" > 1.5 ms columns by their headings, numbers with units, spaces around the sign and before the unit
+//! mean>50us  "self time" > 1.5 ms headings instead of keys, numbers with units, spaces around the sign and before the unit
 //! ```
 
 use super::search::Word;

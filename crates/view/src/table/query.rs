@@ -7,7 +7,7 @@
 //! by row:
 //!
 //! ```text
-//! rows that pass --> texts that they have --> the first so many texts, in order --> rows that have one of these
+//! rows that pass --> texts that they have --> the first texts, in order --> rows that have one of these
 //! ```
 
 use std::cmp::Ordering;
@@ -328,8 +328,8 @@ fn offer_texts<'a>(
 /// nearly all of a million rows:
 ///
 /// ```text
-/// kept   [ the first so many, any order | newer ones ]  full: select, cut, go on
-///                                     ^ the worst of the first
+/// kept   [ the best so far, unordered     | newer ones ]  full: select, cut, continue
+///                                     ^ the worst of these
 /// ```
 struct Best<K> {
     found: Vec<(K, u32)>,

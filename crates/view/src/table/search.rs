@@ -6,7 +6,7 @@
 //!
 //! ```text
 //! fusion.1|loop fusion|Fusion.2|copy.3        word: fusion, rarest byte in these texts: f
-//! ^            ^       ^                      found in texts 0, 1 and 2; from each on to the next text
+//! ^            ^       ^                      found in texts 0, 1 and 2; after a hit, continues in the next text
 //! ```
 
 use super::shared::TextTable;

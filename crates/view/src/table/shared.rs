@@ -6,7 +6,7 @@
 //!
 //! ```text
 //! texts     0: ""   1: fusion.1   2: loop fusion   3: fusion.2   4: copy.3   5: data formatting
-//! name      1 3 4         a row each
+//! name      1 3 4         one number per row
 //! category  2 2 5
 //! ```
 

@@ -205,75 +205,75 @@ macro_rules! made {
 tables! {
     /// Every step of the capture.
     Steps "steps" [] with columns(&report::STEPS), from profile report::steps;
-    /// Where the time of each step goes, by device.
+    /// Breakdown of the time of each step, by device.
     StepBreakdown "step-breakdown" [] with step_breakdown::columns(), from run |context, _| step_breakdown::StepBreakdownRows::new(context);
-    /// What happened in steps, one by one.
+    /// Events in steps, one by one.
     StepEvents "step-events" [] with columns(&step_events::COLUMNS), from run step_events::StepEventRows::new;
-    /// What the threads of the hosts spend their time on, by name.
+    /// Activity of the host threads, by name.
     HostOps "host-ops" [] with columns(&host_ops::COLUMNS), from run |context, _| host_ops::HostOpRows::new(context);
-    /// The threads of the hosts, where no device op ran.
+    /// Threads of the hosts, if no device op ran.
     HostThreads "host-threads" [] with columns(&host_activity::THREADS), from profile host_activity::threads;
-    /// What the hosts called, executed and compiled, where no device op ran.
+    /// Programs that the hosts called, executed or compiled, if no device op ran.
     HostPrograms "host-programs" [] with columns(&host_activity::PROGRAMS), from profile host_activity::programs;
-    /// Devices of kinds that crossprof does not know.
+    /// Devices of unknown kinds.
     OtherDevices "other-devices" [] with columns(&host_activity::OTHER_DEVICES), from profile host_activity::other_devices;
-    /// What these spend their time on.
+    /// Events of devices of unknown kinds with the most time.
     OtherDeviceEvents "other-device-events" [] with columns(&host_activity::OTHER_DEVICE_EVENTS), from profile host_activity::other_device_events;
     /// Every op with its time and cost.
     Ops "ops" [] with columns(&ops::COLUMNS), from run |context, _| ops::OpRows::new(context);
-    /// Ops by what they have in common.
+    /// Ops grouped by a common property.
     OpGroups "op-groups" ["name", "scope", "category", "program", "source"] with columns(&op_groups::COLUMNS), from run op_groups::table;
-    /// The ops of the framework, each with the time and cost of its HLO ops.
+    /// Ops of the framework, each with the time and cost of its HLO ops.
     FrameworkOps "framework-ops" [] with columns(&framework_ops::COLUMNS), from run |context, _| framework_ops::FrameworkOpRows::new(context);
-    /// The arguments of the programs and how they are spread over the devices.
+    /// Arguments of the programs, and their distribution over the devices.
     Arguments "arguments" [] with columns(&arguments::COLUMNS), from run |context, _| arguments::ArgumentRows::new(context);
-    /// The memory of the compiled programs.
+    /// Memory of the compiled programs.
     ProgramMemory "program-memory" ["program", "space"] with memory::programs::columns(), from memory memory::programs::table;
-    /// What is alive when the memory of a program is fullest.
+    /// Buffers that are alive when the memory of a program is fullest.
     Buffers "buffers" ["buffer", "class", "scope", "source"] with memory::buffers::columns(), from memory memory::buffers::table;
-    /// What the peaks would be with some of the memory gone.
+    /// Estimated peaks without some of the memory.
     MemoryWhatIf "memory-what-if" ["scope", "buffer", "argument", "batch"] with memory::what_if::columns(), from memory memory::what_if::table;
-    /// The allocators of the devices.
+    /// Allocators of the devices.
     Allocators "allocators" [] with memory::allocations::allocator_columns(), from memory |recorded, _| memory::allocations::allocator_table(recorded);
-    /// What fills each allocator when most of it is used.
+    /// Contents of each allocator at its fullest.
     Allocations "allocations" ["peak", "xprof"] with memory::allocations::columns(), from memory memory::allocations::table;
     /// Every allocation and release.
     MemoryTimeline "memory-timeline" [] with memory::timeline::columns(), from memory |recorded, _| memory::timeline::TimelineRows::new(recorded);
-    /// What a device memory profile (pprof) holds.
+    /// Contents of a device memory profile (pprof).
     Heap "heap" ["line", "stack", "kind", "device"] with memory::heap::columns(), from memory memory::heap::table;
-    /// Lines that allocated what is on the devices, as the unified profile lists them.
+    /// Lines of code that allocated live device memory, as listed in the unified profile.
     LiveMemory "live-memory" [] with columns(&report::LIVE_MEMORY), from profile report::live_memory;
     /// Types of op by where they run.
     OpPlacement "op-placement" [] with columns(&op_placement::COLUMNS), from run |context, _| op_placement::OpPlacementRows::new(context);
-    /// The ops as a tree: by program, category, name scope or source.
+    /// Ops as a tree: by program, category, name scope or source.
     OpTree "op-tree" ["program", "category", "scope", "source"] with columns(&op_tree::COLUMNS), from run op_tree::OpTreeRows::new;
-    /// The ops against the peaks of the device.
+    /// Ops against the peaks of the device.
     Roofline "roofline" [] with columns(&roofline::COLUMNS), from run |context, _| roofline::RooflineRows::new(context);
     /// Kernel statistics.
     Kernels "kernels" [] with columns(&kernels::COLUMNS), from run |context, _| kernels::KernelTable::new(context);
-    /// The kernels with the most self time, as the unified profile lists them.
+    /// Kernels with the most self time, as listed in the unified profile.
     TopKernels "top-kernels" [] with columns(&report::KERNELS), from profile report::kernels;
     /// Self time by category.
     Categories "categories" [] with columns(&report::CATEGORIES), from profile report::categories;
-    /// Launches of device work on the host and what became of them.
+    /// Launches of device work on the host, and the work that they started.
     Launches "launches" [] with columns(&launches::COLUMNS), from run |context, _| launches::LaunchTable::new(context);
     /// Collectives, sends and receives.
     Collectives "collectives" ["op", "kind", "run", "apart"] with collectives::columns(), from run collectives::table;
     /// Copies by direction.
     Transfers "transfers" [] with columns(&transfers::COLUMNS), from run |context, _| transfers::TransferTable::new(context), or report::transfers;
-    /// The used devices.
+    /// Devices that ran at least one op.
     Devices "devices" [] with columns(&report::DEVICES), from profile report::devices;
-    /// The longest idle gaps.
+    /// Longest idle gaps.
     Gaps "gaps" [] with columns(&report::GAPS), from profile report::gaps;
-    /// What to do, with the numbers it rests on.
+    /// Findings: recommended actions with their evidence.
     Findings "findings" [] with columns(&findings::COLUMNS), from profile findings::table;
-    /// The questions of the profiling guide and their answers.
+    /// Questions of the profiling guide with their answers.
     Checklist "checklist" [] with columns(&checklist::COLUMNS), from profile checklist::table;
-    /// The events of a range of time and some lines, one by one.
+    /// Events in a range of time on some lines, one by one.
     Events "events" [] with columns(&events::COLUMNS), from area TableName::Events;
-    /// What a range of time and some lines hold.
+    /// Statistics of a range of time on some lines.
     Range "range" ["name", "op", "category", "scope", "line", "counter"] with range::all_columns(), from area TableName::Range;
-    /// What was lost or odd.
+    /// Warnings about lost or unusual data.
     Warnings "warnings" [] with columns(&report::WARNINGS), from profile report::warnings;
 }
 

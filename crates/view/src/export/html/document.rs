@@ -2,11 +2,11 @@
 //! readable without its own script, in print, and on a light or dark background.
 //!
 //! ```text
-//! head       what it is (told when it is dropped back), Content-Security-Policy, style
-//! main       what the report says
-//! profiles   the profiles that it is of as JSON, with every "<" escaped: read by a drop, saved by the button
-//! steps      the pictures of their median steps, where there are any: read by a drop
-//! script     of the button only
+//! head       kind of document (identifies it when it is loaded again), Content-Security-Policy, style
+//! main       sections of the report
+//! profiles   profiles of the report as JSON, with every "<" escaped: read when the page is dropped on crossprof, saved by the button
+//! steps      pictures of their median steps, if any: read when the page is dropped on crossprof
+//! script     for the button only
 //! ```
 //!
 //! `maud` escapes all text that is inserted into markup. Text that is already markup, or that must

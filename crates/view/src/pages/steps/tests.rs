@@ -63,7 +63,7 @@ fn the_mean_or_one_device_is_shown() {
 
 /// A click on a part of a step filters by step and part.
 #[test]
-fn the_events_of_a_part_are_told() {
+fn the_events_of_a_part_are_listed() {
     fn table<'a>(page: &'a Page, title: &str) -> Option<&'a TableBlock> {
         page.blocks.iter().find_map(|block| match block {
             Block::Table(table) if table.title.starts_with(title) => Some(table),

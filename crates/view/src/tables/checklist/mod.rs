@@ -4,15 +4,15 @@
 //!
 //! | number | good | bad |
 //! |---|---|---|
-//! | device utilisation | above 80 % | below 50 % |
-//! | device idle time | below 20 %: what the utilisation leaves | above 50 % |
+//! | device utilization | above 80 % | below 50 % |
+//! | device idle time | below 20 %: the complement of the utilization | above 50 % |
 //! | waiting for the host, for launches | below 10 % | above 50 % |
 //! | waiting for input | below 10 % | above 40 % |
-//! | mean duration of a kernel of a GPU that is not busy | above 0.1 ms | |
+//! | mean kernel duration on a GPU that is not busy | above 0.1 ms | |
 //! | one op's share of the op time | up to 50 % | |
 //! | ops of more than 50 ms in a step | none | |
 //! | peak memory | below 90 % | |
-//! | memory bandwidth, where memory limits | above 60 % | below 40 % |
+//! | memory bandwidth, if memory-bound | above 60 % | below 40 % |
 //! | occupancy | above 50 % | |
 //! | compilation | below 2 s | above 10 s |
 //!

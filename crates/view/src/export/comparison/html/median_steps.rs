@@ -4,7 +4,7 @@
 //! ```text
 //!              0          5 ms        10 ms        15 ms
 //! main: step 4, 17.2 ms, TPU:0
-//! XLA Ops      |####=====####====####=====####====|        marks are as wide as they are long, and as high as they are busy
+//! XLA Ops      |####=====####====####=====####====|        width: duration of a mark; height: busy share
 //! new: step 3, 12.1 ms, TPU:0
 //! XLA Ops      |##===##====##==##===##==|
 //! ```

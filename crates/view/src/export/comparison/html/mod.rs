@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! main       summary, fairness, step time and causes, waterfall, median steps, scaling, trend: two printed pages for a pair
-//! folded     numbers, ops, each run, definitions: closed, also on paper
+//! folded     numbers, ops, each run, definitions: closed, even on paper
 //! profiles   the compared profiles
 //! ```
 //!
