@@ -46,12 +46,12 @@ pub(super) const NAME: Column = column(
     "name",
     "Name",
     Unit::Text,
-    "What the events have in common: by default their name, else as `--by` says (`op`, `category`, `scope`, `line`); \
-     or the name of the counter.",
+    "Common property of the events: their name by default, or the property given by `--by` (`op`, `category`, \
+        `scope`, `line`); or the name of the counter.",
 )
 .caveat(
-    "Op, category and name scope are those of the table [ops](#table-ops); other events have the HLO op, category and \
-     framework path that they state themselves, if any.",
+    "Op, category and name scope come from the table [ops](#table-ops). For other events, they are the HLO op, \
+        category and framework path recorded in the event, if any.",
 );
 
 /// Input of a table of an area.

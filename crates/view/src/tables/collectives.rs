@@ -6,7 +6,7 @@ use crate::table::{Cell, Column, Table, Unit, column};
 use base::format;
 use metrics::{CollectiveOp, CollectiveSums, Collectives, Context};
 
-const OP: Column = column("hlo_op_name", "Op", Unit::Text, "The instruction, else the kernel.");
+const OP: Column = column("hlo_op_name", "Op", Unit::Text, "HLO instruction, otherwise the kernel.");
 
 const KIND: Column = Column::of_field("kind", "Kind", Unit::Text, "communication.kinds[].kind");
 
@@ -16,7 +16,8 @@ const SUMS: [Column; 8] = [
         "occurrences",
         "Count",
         Unit::Count,
-        "Runs, one per device and execution; of what is measured apart spans in flight, or messages.",
+        "Number of runs, one per device and execution. For separate measurements, the number of spans in flight or \
+            of messages.",
     ),
     column("total_time_us", "Time", Unit::TimeUs, "Summed durations."),
     column("avg_time_us", "Mean", Unit::TimeUs, "Mean duration of one run."),
@@ -43,30 +44,29 @@ const BY_OP: [Column; 12] = [
         "communication.top_ops[].bus_gb_per_sec",
     ),
     Column::of_field("group_size", "Group", Unit::Count, "communication.top_ops[].group_size"),
-    column("replica_groups", "Groups", Unit::Text, "Members of each group, iota and mesh forms written out."),
-    column("data_type", "Type", Unit::Text, "Type of what is sent.")
-        .source("The expression or the HLO; absent where it does not say.")
+    column("replica_groups", "Groups", Unit::Text, "Members of each group, with iota and mesh forms expanded."),
+    column("data_type", "Type", Unit::Text, "Data type of the transferred values.")
+        .source("The expression or the HLO. Absent if neither records it.")
         .caveat(
-            "Kernels of PyTorch state their collective, elements, data type, group size and ranks themselves: \
-             each size of message is a row.",
+            "Kernels of PyTorch record their collective, elements, data type, group size and ranks themselves, so \
+                each message size is a row.",
         ),
     column("channel_id", "Channel", Unit::Count, "Channel of the instruction.")
-        .source("The expression or the HLO; absent where it does not say."),
-    column("sharding", "Sharding", Unit::Text, "Sharding as HLO text writes it.")
-        .source("The expression or the HLO; absent where it does not say."),
-    column("algorithm", "Algorithm", Unit::Text, "Algorithm, from the names of NCCL's kernels."),
-    column("protocol", "Protocol", Unit::Text, "Protocol, from the names of NCCL's kernels."),
+        .source("The expression or the HLO. Absent if neither records it."),
+    column("sharding", "Sharding", Unit::Text, "Sharding in the syntax of HLO text.")
+        .source("The expression or the HLO. Absent if neither records it."),
+    column("algorithm", "Algorithm", Unit::Text, "Algorithm, as named by NCCL's kernels."),
+    column("protocol", "Protocol", Unit::Text, "Protocol, as named by NCCL's kernels."),
     column("tf_op_name", "Framework op", Unit::Text, "Path of the framework's op.")
-        .source("The trace, else the embedded HLO."),
+        .source("The trace, otherwise the embedded HLO."),
     column("program_id", "Program", Unit::Text, "Number of the program, as an unsigned decimal."),
 ];
 
 /// Columns of the table of runs only.
 const BY_RUN: [Column; 3] = [
-    column("device_name", "Device", Unit::Text, "The device of a run."),
+    column("device_name", "Device", Unit::Text, "Device of a run."),
     column("start_us", "Start", Unit::TimeUs, "Start of a run, from the start of the capture.").caveat(
-        "Starts of different devices are comparable as far as their clocks were placed \
-             ([Clocks](#clocks)).",
+        "Starts on different devices are only comparable if their clocks could be aligned ([Clocks](#clocks)).",
     ),
     column("duration_us", "Duration", Unit::TimeUs, "Duration of a run."),
 ];

@@ -10,19 +10,28 @@ use crate::table::{Cell, Column, Table, Unit, column};
 
 /// Columns of the form by counter only.
 pub(super) const COLUMNS: [Column; 7] = [
-    column("process", "Process", Unit::Text, "The device or host that shows the counter."),
-    column("samples", "Samples", Unit::Count, "Samples of the counter of the range."),
+    column("process", "Process", Unit::Text, "Device or host that the counter belongs to."),
+    column("samples", "Samples", Unit::Count, "Number of samples of the counter in the range."),
     column(
         "mean_value",
         "Mean value",
         Unit::Number,
         "Mean of the counter, weighted by time: a sample holds until the next one.",
     )
-    .caveat("Over the part of the range from its first sample on. In the unit of the file, which does not name it."),
-    column("min_value", "Smallest value", Unit::Number, "The smallest of the values that hold in the range."),
-    column("max_value", "Largest value", Unit::Number, "The largest of the values that hold in the range."),
-    column("first_value", "First value", Unit::Number, "The value at the start of the range, else its first in it."),
-    column("last_value", "Last value", Unit::Number, "The value just before the end of the range."),
+    .caveat(
+        "Covers the part of the range from the first sample on. In the unit of the file, which does not record \
+        it.",
+    ),
+    column("min_value", "Smallest value", Unit::Number, "Smallest value in the range."),
+    column("max_value", "Largest value", Unit::Number, "Largest value in the range."),
+    column(
+        "first_value",
+        "First value",
+        Unit::Number,
+        "Value at the start of the range, otherwise the first value \
+        in it.",
+    ),
+    column("last_value", "Last value", Unit::Number, "Value just before the end of the range."),
 ];
 
 /// Lists the counters with a value in the range: those of the file in its order, then the derived

@@ -17,7 +17,13 @@ pub(super) static COLUMNS: ProfileColumns<Finding, 8> = [
         float(it.time_at_stake_percent)
     }),
     (
-        column("evidence", "Evidence", Unit::Text, "Names and values of the numbers behind it, as `name = value`."),
+        column(
+            "evidence",
+            "Evidence",
+            Unit::Text,
+            "Names and values of the numbers behind the finding, as `name = \
+            value`.",
+        ),
         |it| Cell::Text(it.evidence.iter().map(evidence).collect::<Vec<_>>().join(", ")),
     ),
 ];

@@ -16,19 +16,21 @@ use metrics::{Context, Op, Text, rate};
 type CellOf = for<'t> fn(&'t FrameworkOpRows<'t>, &PlacedGroup<'t>) -> CellRef<'t>;
 
 pub(super) static COLUMNS: [(Column, CellOf); 18] = [
-    (column("rank", "Rank", Unit::Count, "Place by self time, from 1.").xprof("rank"), |_, it| {
+    (column("rank", "Rank", Unit::Count, "Rank by self time, from 1.").xprof("rank"), |_, it| {
         CellRef::Int(it.row as u64 + 1)
     }),
-    (column("operation", "Framework op", Unit::Text, "The path, or the op's name.").xprof("operation"), |rows, it| {
-        CellRef::text(rows.name(it.group))
-    }),
+    (
+        column("operation", "Framework op", Unit::Text, "Path of the framework op, or the op's name.")
+            .xprof("operation"),
+        |rows, it| CellRef::text(rows.name(it.group)),
+    ),
     (
         column(
             "type",
             "Type",
             Unit::Text,
-            "What follows `:` (`MatMul` of `dense/MatMul:MatMul`), else the last part of the path without \
-             parameters; `Unknown` without a path.",
+            "Text after `:` (`MatMul` for `dense/MatMul:MatMul`), otherwise the last part of the path without \
+                parameters; `Unknown` without a path.",
         )
         .xprof("type"),
         |rows, it| CellRef::text(rows.kind(it.group)),
@@ -48,9 +50,9 @@ pub(super) static COLUMNS: [(Column, CellOf); 18] = [
             "device_total_self_time_percent",
             "Share of measured time",
             Unit::Percent,
-            "Self time of the time of all devices, idle included.",
+            "Self time as a share of the time of all devices, including idle time.",
         )
-        .caveat("XProf: a share of 1, its first table.")
+        .caveat("XProf has a fraction of 1 in its first table.")
         .xprof("device_total_self_time_percent"),
         |rows, it| share(it.group.self_time, rows.device_time()),
     ),
@@ -59,7 +61,7 @@ pub(super) static COLUMNS: [(Column, CellOf); 18] = [
             "busy_self_time_percent",
             "Share of busy time",
             Unit::Percent,
-            "Self time of all ops' self time, without idle (XProf's second table).",
+            "Self time as a share of all ops' self time, excluding idle time (XProf's second table).",
         ),
         |rows, it| share(it.group.self_time, rows.context.analysis.ops.op_time),
     ),
@@ -68,9 +70,9 @@ pub(super) static COLUMNS: [(Column, CellOf); 18] = [
             "device_cumulative_total_self_time_percent",
             "Cumulative share of measured time",
             Unit::Percent,
-            "Share with the rows above.",
+            "Sum of the shares of this row and the rows above.",
         )
-        .caveat("XProf: a share of 1.")
+        .caveat("XProf has a fraction of 1.")
         .xprof("device_cumulative_total_self_time_percent"),
         |rows, it| share(it.group.cumulative, rows.device_time()),
     ),
@@ -79,13 +81,14 @@ pub(super) static COLUMNS: [(Column, CellOf); 18] = [
             "occurrences",
             "Events",
             Unit::Count,
-            "Events of its HLO op that has most, on GPUs kernels, as XProf counts.",
+            "Number of events of its HLO op with the most events (kernels on GPUs), as in XProf.",
         )
         .xprof("occurrences"),
         |_, it| CellRef::Int(it.group.occurrences),
     ),
     (
-        column("avg_self_time_us", "Mean self time", Unit::TimeUs, "Self time over its events.").xprof("avg_self_time"),
+        column("avg_self_time_us", "Mean self time", Unit::TimeUs, "Self time divided by the number of events.")
+            .xprof("avg_self_time"),
         |_, it| it.mean(it.group.self_time),
     ),
     (column("total_time_us", "Total time", Unit::TimeUs, "Summed durations.").xprof("total_time"), |_, it| {
@@ -99,16 +102,22 @@ pub(super) static COLUMNS: [(Column, CellOf); 18] = [
             "bound_by",
             "Bound by",
             Unit::Text,
-            "The roof that its ops together are nearest to, see [Roofline](#roofline).",
+            "Roof that its ops together are closest to, see [Roofline](#roofline).",
         )
-        .caveat("The compute roof is that of their mix of data types.")
+        .caveat("The compute roof takes their mix of data types into account.")
         .xprof("bound_by"),
         |_, it| it.group.bound_by.map_or(CellRef::Absent, CellRef::Text),
     ),
     (
-        column("measured_flop_rate_gflops", "FLOP/s", Unit::GigaflopsPerSecond, "FLOPs of its ops over total time.")
-            .caveat("Of asynchronous pairs from start to end.")
-            .xprof("measured_flop_rate"),
+        column(
+            "measured_flop_rate_gflops",
+            "FLOP/s",
+            Unit::GigaflopsPerSecond,
+            "FLOPs of its ops divided by total \
+            time.",
+        )
+        .caveat("For asynchronous pairs, the time from start to end counts.")
+        .xprof("measured_flop_rate"),
         |_, it| it.per_second(it.group.flops, 1e9),
     ),
     (op_columns::MODEL_FLOP_RATE, |_, it| it.per_second(it.group.model_flops, 1e9)),
@@ -122,13 +131,16 @@ pub(super) static COLUMNS: [(Column, CellOf); 18] = [
             "gpu_tensorcore_utilization_percent",
             "On tensor cores",
             Unit::Percent,
-            "Time of its kernels that use tensor cores by their name, of total time.",
+            "Time of its kernels whose names indicate tensor cores, as a share of total time.",
         )
-        .caveat("Absent where that is unknown for ops without a path, and where no GPU ran.")
+        .caveat("Absent if this is unknown for ops without a path, and if no GPU ran.")
         .xprof("gpu_tensorcore_utilization"),
         |_, it| CellRef::float(it.group.tensor_core_percent),
     ),
-    (column("num_hlo_ops", "HLO ops", Unit::Count, "HLO ops that it became."), |_, it| CellRef::Int(it.group.num_ops)),
+    (
+        column("num_hlo_ops", "HLO ops", Unit::Count, "Number of HLO ops that the framework op was compiled to."),
+        |_, it| CellRef::Int(it.group.num_ops),
+    ),
 ];
 
 /// Framework op with its index in the table.

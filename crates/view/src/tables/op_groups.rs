@@ -37,16 +37,18 @@ pub(super) static COLUMNS: [(Column, CellOf); 12] = [
             "name",
             "Ops",
             Unit::Text,
-            "What the ops have in common. By name: the name without its number (`fusion.*`); by scope: the framework path with layers' numbers as `*`.",
+            "Common property of the ops. By name: the name without its number (`fusion.*`); by scope: the framework \
+                path with `*` for layer numbers.",
         )
-        .caveat("Names count as equal, whatever the ops compute."),
+        .caveat("Ops with equal names are grouped even if they compute different things."),
         |it, _| text(&it.name),
     ),
-    (column("num_ops", "Different ops", Unit::Count, "Ops of the table of ops in the group."), |it, _| Cell::Int(it.ops)),
-    (
-        column("total_self_time_us", "Self time", Unit::TimeUs, "Self time of the ops, summed over devices."),
-        |it, _| Cell::Float(it.self_time.as_us()),
-    ),
+    (column("num_ops", "Different ops", Unit::Count, "Number of ops from the table of ops in the group."), |it, _| {
+        Cell::Int(it.ops)
+    }),
+    (column("total_self_time_us", "Self time", Unit::TimeUs, "Self time of the ops, summed over devices."), |it, _| {
+        Cell::Float(it.self_time.as_us())
+    }),
     (
         column(
             "busy_self_time_percent",
@@ -61,21 +63,23 @@ pub(super) static COLUMNS: [(Column, CellOf); 12] = [
             Cell::Float(100.0 * it.self_time.as_ps() as f64 / whole.as_ps() as f64)
         },
     ),
-    (column("executions", "Executions", Unit::Count, "How often the instructions were executed."), |it, _| {
+    (column("executions", "Executions", Unit::Count, "Number of executions of the instructions."), |it, _| {
         Cell::Int(it.executions)
     }),
-    (column("execution_self_time_us", "Time per execution", Unit::TimeUs, "Mean self time of an execution."), |it, _| {
+    (column("execution_self_time_us", "Time per execution", Unit::TimeUs, "Mean self time per execution."), |it, _| {
         if it.executions == 0 { Cell::Absent } else { Cell::Float(it.self_time.as_us() / it.executions as f64) }
     }),
-    (column("occurrences", "Events", Unit::Count, "Events of the ops; on GPUs kernels."), |it, _| Cell::Int(it.occurrences)),
+    (column("occurrences", "Events", Unit::Count, "Number of events of the ops (kernels on GPUs)."), |it, _| {
+        Cell::Int(it.occurrences)
+    }),
     (
         column(
             "measured_flop_rate_gflops",
             "FLOP/s",
             Unit::GigaflopsPerSecond,
-            "FLOPs of the ops, as far as they are known, over their self time.",
+            "Known FLOPs of the ops divided by their self time.",
         )
-        .caveat("Of asynchronous pairs alone from start to end."),
+        .caveat("For groups of only asynchronous pairs, the time from start to end counts."),
         |it, _| float(rate(it.flops, it.work_time.time()).filter(|_| it.flops > 0.0).map(|rate| rate * 1e-9)),
     ),
     (
@@ -83,19 +87,23 @@ pub(super) static COLUMNS: [(Column, CellOf); 12] = [
             "measured_memory_bw_gibps",
             "Memory",
             Unit::GibibytesPerSecond,
-            "Bytes read and written by the ops, as far as they are known, over their self time.",
+            "Known bytes read and written by the ops divided by their self time.",
         )
-        .caveat("Of asynchronous pairs alone from start to end."),
+        .caveat("For groups of only asynchronous pairs, the time from start to end counts."),
         |it, _| {
             let speed = rate(it.bytes, it.work_time.time()).filter(|_| it.bytes > 0.0);
             float(speed.map(|speed| speed / (1u64 << 30) as f64))
         },
     ),
-    (column("flops", "FLOPs", Unit::Flops, "FLOPs of all executions, as far as they are known."), |it, _| {
+    (column("flops", "FLOPs", Unit::Flops, "Known FLOPs of all executions."), |it, _| {
         float((it.flops > 0.0).then_some(it.flops))
     }),
-    (column("largest", "Largest op", Unit::Text, "The op of the group with the most self time."), |it, _| text(&it.largest.1)),
-    (column("source_info", "Source", Unit::Text, "Source file and line of the largest op of the group."), |it, _| text(&it.source)),
+    (column("largest", "Largest op", Unit::Text, "Op of the group with the most self time."), |it, _| {
+        text(&it.largest.1)
+    }),
+    (column("source_info", "Source", Unit::Text, "Source file and line of the largest op of the group."), |it, _| {
+        text(&it.source)
+    }),
 ];
 
 fn text(text: &str) -> Cell {

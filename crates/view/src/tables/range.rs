@@ -25,18 +25,21 @@ pub(super) enum GroupValue {
 }
 
 static COLUMNS: [(Column, GroupValue); 10] = [
+    (NAME, GroupValue::Name),
     (
-        NAME,
-        GroupValue::Name,
-    ),
-    (
-        column("count", "Count", Unit::Count, "Events of which a part lies in the range; of length zero: those that begin in it.")
-            .caveat("Instants of a Chrome trace are no events of lines and do not count."),
+        column(
+            "count",
+            "Count",
+            Unit::Count,
+            "Number of events that are at least partly in the range. Events of \
+            length zero count if they begin in it.",
+        )
+        .caveat("Excludes instants of a Chrome trace, which are not events of a line."),
         GroupValue::Count(|group| group.sums.count),
     ),
     (
         column("total_us", "Time", Unit::TimeUs, "Sum of their durations inside the range.")
-            .caveat("What is nested in them counts, and of events of one name in each other both."),
+            .caveat("Includes nested events. If events of one name are nested in each other, both count."),
         GroupValue::Cell(|_, group| Some(group.sums.total.as_us())),
     ),
     (
@@ -44,9 +47,9 @@ static COLUMNS: [(Column, GroupValue); 10] = [
             "self_us",
             "Self time",
             Unit::TimeUs,
-            "The part of it in which no event of the same line runs that started later, whatever its name.",
+            "Part of the total time in which no event that started later, of any name, runs on the same line.",
         )
-        .caveat("So the self times of a line add up to the time in which anything runs on it."),
+        .caveat("The self times of a line add up to the time in which anything runs on it."),
         GroupValue::Cell(|_, group| Some(group.sums.self_time.as_us())),
     ),
     (
@@ -55,11 +58,16 @@ static COLUMNS: [(Column, GroupValue); 10] = [
     ),
     (
         column("p50_us", "Median", Unit::TimeUs, "Median of their durations inside the range.")
-            .caveat("Of an even number the mean of the two middle ones."),
+            .caveat("For an even number of events, the mean of the middle two."),
         GroupValue::Percentile(|of| of.median_us),
     ),
     (
-        column("p95_us", "95th percentile", Unit::TimeUs, "95th percentile of their durations inside the range, by nearest rank."),
+        column(
+            "p95_us",
+            "95th percentile",
+            Unit::TimeUs,
+            "95th percentile of their durations inside the range, by nearest rank.",
+        ),
         GroupValue::Percentile(|of| of.p95.as_us()),
     ),
     (
@@ -75,11 +83,11 @@ static COLUMNS: [(Column, GroupValue); 10] = [
             "percent_of_range",
             "Share of range, lines added up",
             Unit::Percent,
-            "Their time, added up over all lines and devices, as a share of the length of the range.",
+            "Time summed over all lines and devices, as a share of the length of the range.",
         )
         .caveat(
-            "182 % of a range of 10 ms are 18.2 ms: events that run at once, on several devices or lines or nested in each other, count each. \
-             Without a range it is of the whole capture.",
+            "182 % of a range of 10 ms is 18.2 ms: events that run at the same time, on several devices or lines or \
+                nested in each other, each count. Without a range, the share is relative to the whole capture.",
         ),
         GroupValue::Cell(|rows, group| {
             let length = rows.of.length.as_ps();

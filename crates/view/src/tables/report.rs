@@ -179,7 +179,7 @@ pub fn top_ops_or_kernels(profile: &UnifiedProfile) -> (&'static str, Table) {
 
 pub(super) static CATEGORIES: ProfileColumns<(String, KernelCategory), 4> = [
     (
-        column("category", "Category", Unit::Text, "The category: see [kernel categories](#kernel-categories)."),
+        column("category", "Category", Unit::Text, "Category: see [kernel categories](#kernel-categories)."),
         |(name, _)| text(name),
     ),
     (Column::of_field("time_us", "Self time", Unit::TimeUs, "kernels.kernels_by_category.*.time_us"), |(_, it)| {

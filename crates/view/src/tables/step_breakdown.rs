@@ -9,47 +9,55 @@ use report::Step;
 
 /// Columns before the parts.
 const FIRST: [Column; 6] = [
-    column("kind", "Row", Unit::Text, "`mean`, `step`, or `window` where steps are unknown."),
+    column("kind", "Row", Unit::Text, "`mean`, `step`, or `window` if the steps are unknown."),
     column("step", "Position", Unit::Count, "Position of the step, from 0."),
-    column("name", "Step", Unit::Text, "Number or name that the trace gives the step, else its position."),
-    column("device_name", "Device", Unit::Text, "The device, or `all devices`."),
+    column("name", "Step", Unit::Text, "Number or name of the step in the trace, otherwise its position."),
+    column("device_name", "Device", Unit::Text, "Device, or `all devices`."),
     column("start_us", "Start", Unit::TimeUs, "Start, from the start of the capture."),
     column(
         "duration_us",
         "Duration",
         Unit::TimeUs,
-        "Start to the next step's start on this device; see [Steps](#steps) for the last.",
+        "Time from the start of the step to the next step's start on this device. See [Steps](#steps) for the last \
+            step.",
     ),
 ];
 
 /// Columns after the parts.
 const LAST: [Column; 11] = [
-    column("busy_us", "Busy", Unit::TimeUs, "The parts that are work."),
-    column("idle_us", "Idle", Unit::TimeUs, "The parts that are idle."),
+    column("busy_us", "Busy", Unit::TimeUs, "Sum of the parts that are work."),
+    column("idle_us", "Idle", Unit::TimeUs, "Sum of the parts that are idle."),
     column(
         "communication_overlap_percent",
         "Overlapped communication",
         Unit::Percent,
-        "Share of the communication in flight in this row that computation hides.",
+        "Share of the communication in flight that overlaps with computation.",
     ),
     column(
         "transfer_overlap_percent",
         "Overlapped copies",
         Unit::Percent,
-        "Share of the copies in flight in this row that computation hides.",
+        "Share of the copies in flight that overlaps with computation.",
     ),
-    column("num_kernels", "Ops", Unit::Number, "Ops that the host launched in it, else those that start in it."),
+    column(
+        "num_kernels",
+        "Ops",
+        Unit::Number,
+        "Number of ops that the host launched in the step, otherwise of \
+        those that start in it.",
+    ),
     column(
         "device_work_us",
         "Device work",
         Unit::TimeUs,
-        "Time in which at least one op of the step runs: of those that the host launched in it, whenever they run, else of those in its window.",
+        "Time in which at least one op of the step runs. Its ops are those that the host launched in it, whenever \
+            they run, otherwise those in its window.",
     ),
     column(
         "lag_us",
         "Lag behind host",
         Unit::TimeUs,
-        "From the start of the step's annotation on the host to the first op that was launched in it.",
+        "Time from the start of the step's annotation on the host to the first op that was launched in it.",
     ),
     column(
         "host_busy_us",
@@ -63,7 +71,7 @@ const LAST: [Column; 11] = [
         "counted",
         "Counted",
         Unit::Flag,
-        "In the means: the step counts, and a next step ended it on this device (or on none).",
+        "True if the means include the row: the step counts, and a next step ended it on this device (or on none).",
     ),
 ];
 

@@ -20,7 +20,7 @@ pub(super) static COLUMNS: [(Column, CellOf); 9] = [
     (column("step", "Position", Unit::Count, "Position of the step, from 0."), |it| {
         CellRef::int(it.of.step.map(u64::from))
     }),
-    (column("name", "Step", Unit::Text, "Number or name that the trace gives the step, else its position."), |it| {
+    (column("name", "Step", Unit::Text, "Number or name of the step in the trace, otherwise its position."), |it| {
         step_name(&it.rows.step_names, it.of.step)
     }),
     (column("device_name", "Device", Unit::Text, "The device."), |it| {
@@ -38,14 +38,14 @@ pub(super) static COLUMNS: [(Column, CellOf); 9] = [
         |it| CellRef::Text(it.event.part.label()),
     ),
     (
-        column("hlo_op_name", "Op", Unit::Text, "The HLO op that the event names, else the event's own name.")
+        column("hlo_op_name", "Op", Unit::Text, "HLO op that the event names, otherwise the event's own name.")
             .caveat("Empty for idle time."),
         |it| if it.is_idle() { CellRef::Absent } else { it.names().0 },
     ),
-    (column("kernel_name", "Kernel", Unit::Text, "The event's own name, where it names an HLO op too."), |it| {
+    (column("kernel_name", "Kernel", Unit::Text, "Name of the event, if it also names an HLO op."), |it| {
         if it.is_idle() { CellRef::Absent } else { it.names().1 }
     }),
-    (column("before", "Until", Unit::Text, "Of idle time the op that ended it."), |it| {
+    (column("before", "Until", Unit::Text, "For idle time, the op that ended it."), |it| {
         if it.is_idle() { it.names().0 } else { CellRef::Absent }
     }),
     (
@@ -53,14 +53,14 @@ pub(super) static COLUMNS: [(Column, CellOf); 9] = [
             "start_us",
             "Start",
             Unit::TimeUs,
-            "Start, from the start of the capture; of what began before the step, the start of the step.",
+            "Start, from the start of the capture. For events that began before the step, the start of the step.",
         )
-        .caveat("Idle time of several causes is listed once for each, with the same start."),
+        .caveat("Idle time with several causes is listed once for each, with the same start."),
         |it| CellRef::Float((it.event.start - it.rows.origin).as_us()),
     ),
     (
-        column("time_us", "Time", Unit::TimeUs, "Time inside the step; of an op without those nested in it.")
-            .caveat("An op that another stream's hides is listed all the same."),
+        column("time_us", "Time", Unit::TimeUs, "Time inside the step, without ops nested in the op.")
+            .caveat("Includes ops that overlap with an op of another stream."),
         |it| CellRef::Float(it.event.time.as_us()),
     ),
 ];

@@ -32,20 +32,23 @@ pub(crate) fn kernel_duration(profile: &UnifiedProfile) -> Answer {
     let Some((mean, count)) = mean_kernel(profile) else {
         return asked.not_measured(profile, "This profile lists no kernels.", better_file(profile));
     };
-    asked.answer(
-        mean,
-        judged(profile, &SHORT, mean, MEAN_KERNEL).filter(|_| are_short_kernels_costly(profile)),
-        match profile.metadata.platform.as_str() {
-            "GPU" => format!("A kernel takes {} on average over {}.", time_us(mean), format::counted(count, "kernel")),
-            _ => format!("An op takes {} on average over {}.", time_us(mean), format::counted(count, "op")),
-        },
-        &format!(
-            "Short kernels cost time only where the devices are not busy: then give each more to do by a larger batch, or by more of \
-             the program in one {}.",
-            words(profile).compiler
-        ),
-    )
-    .advised_by(profile, &SHORT)
+    asked
+        .answer(
+            mean,
+            judged(profile, &SHORT, mean, MEAN_KERNEL).filter(|_| are_short_kernels_costly(profile)),
+            match profile.metadata.platform.as_str() {
+                "GPU" => {
+                    format!("A kernel takes {} on average over {}.", time_us(mean), format::counted(count, "kernel"))
+                }
+                _ => format!("An op takes {} on average over {}.", time_us(mean), format::counted(count, "op")),
+            },
+            &format!(
+                "Short kernels cost time only if the devices are not busy. If so, give each kernel more work by a \
+                larger batch, or by more of the program in one {}.",
+                words(profile).compiler
+            ),
+        )
+        .advised_by(profile, &SHORT)
 }
 
 pub(super) fn small_kernels(profile: &UnifiedProfile) -> Answer {
@@ -64,7 +67,7 @@ pub(super) fn small_kernels(profile: &UnifiedProfile) -> Answer {
     let is_gpu = profile.metadata.platform == "GPU";
     let judgement = judged_by_rules(profile, &["many_small_kernels"]).filter(|_| is_gpu);
     let why = match judgement {
-        Some("good") => " The gaps between them take too little of the time to matter.".to_owned(),
+        Some("good") => " The gaps between them are too short to matter.".to_owned(),
         None if !is_gpu => " The host does not launch them one by one, so being short costs nothing.".to_owned(),
         Some(_) => shorter_than_limit(profile),
         None => String::new(),
@@ -119,7 +122,7 @@ pub(super) fn top_ops(profile: &UnifiedProfile) -> Answer {
     let asked = question(
         "top_ops",
         "Which five ops take the most time?",
-        "Share of the self time of all ops that the five with the most take together.",
+        "Combined share of the five ops with the most self time in the self time of all ops.",
         Unit::Percent,
         Some(metric!("op_statistics.top_ops")),
         (View::Ops, ""),
@@ -139,7 +142,7 @@ pub(super) fn dominant_op(profile: &UnifiedProfile) -> Answer {
     let asked = question(
         "dominant_op",
         "Does one op take more than half of the op time?",
-        "Share of the self time of all ops that the one with the most takes.",
+        "Share of the op with the most self time in the self time of all ops.",
         Unit::Percent,
         Some(metric!("op_statistics.top_ops")),
         (View::Ops, ""),
@@ -155,7 +158,7 @@ pub(super) fn dominant_op(profile: &UnifiedProfile) -> Answer {
             judged(profile, &["dominant_op"], share, DOMINANT_OP)
                 .filter(|it| *it == "good" || of_window >= DOMINANT_OP_OF_WINDOW_PERCENT),
             format!("The op with the most self time, {}, takes {} of all op time.", named(name), percent(share)),
-            "Profile that op alone; consider another algorithm or a library's kernel for it.",
+            "Profile that op alone. Consider another algorithm, or a kernel from a library.",
         )
         .advised_by(profile, &["dominant_op"])
 }
@@ -169,7 +172,7 @@ fn device_steps(profile: &UnifiedProfile) -> Result<u64, (&'static str, String)>
     }
     match (&profile.window, &profile.step_ops) {
         (Some(window), _) if window.num_steps.is_none() => Err((
-            "The window is none of steps, so the time of an op in a step is unknown.",
+            "The window does not consist of steps, so the time of an op in a step is unknown.",
             "Choose the counted steps as the window.".to_owned(),
         )),
         (Some(_), Some(ops)) if ops.device_steps > 0 => Ok(ops.device_steps),
@@ -185,7 +188,7 @@ pub(super) fn long_ops(profile: &UnifiedProfile) -> Answer {
     let asked = question(
         "long_ops",
         "Which ops take more than 50 ms of a step?",
-        "How many ops take more than 50 ms per step and device.",
+        "Number of ops that take more than 50 ms per step and device.",
         Unit::Count,
         Some(metric!("op_statistics.top_ops")),
         (View::Ops, ""),
@@ -211,7 +214,7 @@ pub(super) fn long_ops(profile: &UnifiedProfile) -> Answer {
         long.len() as f64,
         Some(judgement),
         answer,
-        "Check whether the time is what the op's work needs: the roofline says how near it is to the device's peak.",
+        "Check whether the op's work requires this time. The roofline shows how close it is to the device's peak.",
     )
 }
 
@@ -232,13 +235,13 @@ pub(super) fn occupancy(profile: &UnifiedProfile) -> Answer {
                 // which it does.
                 judged(profile, &["low_occupancy"], share, OCCUPANCY).filter(|&it| it != "warning"),
                 format!("The theoretical occupancy of the kernels is {} on average.", percent(share)),
-                "It matters for kernels that neither tensor cores nor libraries do: fewer registers or less shared \
-             memory per block.",
+                "It matters for kernels that use neither tensor cores nor libraries. Use fewer registers or less \
+                    shared memory per block.",
             )
             .advised_by(profile, &["low_occupancy"]),
         None if profile.metadata.platform == "GPU" => {
             asked.not_measured(profile, judgement::no_occupancy(&profile.metadata), "")
         }
-        None => asked.absent("Only kernels of GPUs have an occupancy.".to_owned(), ""),
+        None => asked.absent("Only GPU kernels have an occupancy.".to_owned(), ""),
     }
 }

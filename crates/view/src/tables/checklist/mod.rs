@@ -157,7 +157,7 @@ fn words(profile: &UnifiedProfile) -> &'static Words {
 fn better_file(profile: &UnifiedProfile) -> &'static str {
     let is_pytorch = Framework::of_name(&profile.metadata.framework) == Framework::PyTorch;
     let is_export = profile.metadata.source_format.as_deref() != Some("xplane");
-    if is_export && !is_pytorch { "Open the *.xplane.pb of the run, which holds the most." } else { "" }
+    if is_export && !is_pytorch { "Open the *.xplane.pb of the run, which contains the most data." } else { "" }
 }
 
 /// Returns the worst of several judgements, ignoring absent ones.
@@ -264,33 +264,34 @@ fn some_text(value: &str) -> Cell {
 }
 
 pub(super) static COLUMNS: ProfileColumns<Answer, 10> = [
-    (column("id", "Check", Unit::Text, "Name of the check: `device_utilization`."), |it| text(it.id)),
-    (column("question", "Question", Unit::Text, "The question of the guide."), |it| text(it.question)),
+    (column("id", "Check", Unit::Text, "Key of the check: `device_utilization`."), |it| text(it.id)),
+    (column("question", "Question", Unit::Text, "Question of the guide."), |it| text(it.question)),
     (
         column(
             "judgement",
             "Judgement",
             Unit::Text,
-            "`good`, `note`, `warning`, `bad`, `not judged` or `not measured`: that of the finding about the same fact where there is one.",
+            "`good`, `note`, `warning`, `bad`, `not judged` or `not measured`. Taken from the finding about the \
+                same fact, if there is one.",
         ),
         |it| text(it.judgement.unwrap_or(if it.value.is_some() { "not judged" } else { "not measured" })),
     ),
-    (column("answer", "Answer", Unit::Text, "A sentence with the number, or why there is none."), |it| {
+    (column("answer", "Answer", Unit::Text, "Sentence with the number, or the reason why there is none."), |it| {
         text(&it.answer)
     }),
-    (column("remedy", "What to do", Unit::Text, "What to do, or how to capture what is missing."), |it| {
+    (column("remedy", "What to do", Unit::Text, "Recommended action, or the way to capture missing data."), |it| {
         some_text(&it.remedy)
     }),
-    (column("shown", "Value", Unit::Text, "The number, rounded, with its unit."), |it| match it.value {
+    (column("shown", "Value", Unit::Text, "Rounded number with its unit."), |it| match it.value {
         Some(value) => Cell::Text(unit::short(value, it.unit)),
         None => Cell::Absent,
     }),
-    (column("number", "What the value is", Unit::Text, "What the number is, in words."), |it| text(it.number)),
-    (column("value", "Exact value", Unit::Number, "The number, in the unit of its metric."), |it| float(it.value)),
+    (column("number", "What the value is", Unit::Text, "Description of the number."), |it| text(it.number)),
+    (column("value", "Exact value", Unit::Number, "Number in the unit of its metric."), |it| float(it.value)),
     (column("metric", "Metric", Unit::Text, "Path of the number in the unified profile."), |it| {
         some_text(it.metric.map_or("", |metric| metric.path))
     }),
-    (column("view", "View", Unit::Text, "The view that shows it."), |it| text(it.view.key())),
+    (column("view", "View", Unit::Text, "View with the details."), |it| text(it.view.key())),
 ];
 
 /// Returns the table: every question, even for an imported profile.
@@ -419,7 +420,7 @@ mod tests {
         let mut profile = report::example::profile();
         let peak = answer_of(&profile, "peak_memory");
         assert_eq!((peak.value, peak.judgement, peak.view), (Some(75.0), Some("good"), View::Memory));
-        assert_eq!(peak.answer, "At its peak /device:TPU:0 uses 24.0 GiB, 75.0 % of what it has.");
+        assert_eq!(peak.answer, "At its peak /device:TPU:0 uses 24.0 GiB, 75.0 % of its memory.");
         let device = |profile: &mut UnifiedProfile, percent| {
             profile.memory.as_mut().unwrap().devices[0].peak_percent = percent;
             answer_of(profile, "peak_memory")
@@ -498,7 +499,7 @@ mod tests {
         };
         let (unknown, known) = (says(4.0, 132.0), says(132.0, 4.0));
         assert!(unknown.contains("no cause that the file states") && !unknown.contains("launches"), "{unknown}");
-        assert!(known.ends_with("; most of what has a known cause is waiting for launches."), "{known}");
+        assert!(known.ends_with("; most of the idle time with a known cause is waiting for launches."), "{known}");
     }
 
     fn answer_of(profile: &UnifiedProfile, id: &str) -> Answer {

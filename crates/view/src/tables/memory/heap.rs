@@ -10,26 +10,27 @@ const LINE: Column = column(
     "line",
     "Line",
     Unit::Text,
-    "The innermost line of the call stack that is in no installed package: `file:line`; else the innermost line.",
+    "Innermost line of the call stack outside installed packages, `file:line`, otherwise the innermost line.",
 );
-const FUNCTION: Column = column("function", "Function", Unit::Text, "The function that the line is in.");
-const STACK: Column = column("stack", "Call stack", Unit::Text, "The call stack, outermost frame first.");
+const FUNCTION: Column = column("function", "Function", Unit::Text, "Function that contains the line.");
+const STACK: Column = column("stack", "Call stack", Unit::Text, "Call stack, outermost frame first.");
 const KIND: Column =
     column("kind", "Kind", Unit::Text, "`buffer` (an array) or `executable` (the code of a compiled program).");
-const DEVICE: Column = column("device", "Device", Unit::Text, "The device; absent for executables.");
+const DEVICE: Column = column("device", "Device", Unit::Text, "Device. Absent for executables.");
 const SUMS: [Column; 6] = [
     column("bytes", "Bytes", Unit::Bytes, "Bytes on the device.")
-        .caveat("What lives when the profile is saved: temporary values of a running program are not in it."),
-    column("percent", "Share", Unit::Percent, "Their bytes, of all in the profile."),
+        .caveat("Only memory that is live when the profile is saved, without temporary values of a running program."),
+    column("percent", "Share", Unit::Percent, "Bytes as a share of all bytes in the profile."),
     column("count", "Count", Unit::Count, "Arrays and executables."),
     column(
         "bytes_change",
         "Change",
         Unit::Bytes,
-        "Bytes more than in the earlier profile, less than 0 where there are fewer.",
+        "Change in bytes from the earlier profile. Negative if there are fewer.",
     )
     .caveat(
-        "Of profiles that are read after another only: that is the earlier one. Rows are then in the order of the largest change.",
+        "Only if another profile was opened before, which is the earlier one. Rows are then sorted by the size of \
+            the change.",
     ),
     column("bytes_before", "Before", Unit::Bytes, "Bytes in the earlier profile."),
     column("count_before", "Count before", Unit::Count, "Arrays and executables in the earlier profile."),

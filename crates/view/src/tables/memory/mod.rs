@@ -13,7 +13,7 @@ use crate::table::{Column, Unit, column};
 use memory::Recorded;
 
 /// Column for the time of an event.
-const TIME: Column = column("time_us", "Time", Unit::TimeUs, "When, from the start of the capture.")
+const TIME: Column = column("time_us", "Time", Unit::TimeUs, "Time of the event, from the start of the capture.")
     .caveat("XProf's memory profile counts from the start of the event's line.");
 
 /// Returns the name of a host. Empty if it has none.

@@ -9,33 +9,35 @@ use crate::tables::profile_table::{float, text};
 /// Largest number of rows for each program.
 const MOST: usize = 20;
 
-const REMATERIALIZED: &str = "The rest stays as it is; a scope is computed again when its backward pass begins, and what later scopes read of it is kept.";
-const WITHOUT: &str = "Nothing takes its place.";
-const DONATED: &str = "The new value is written into the argument's memory, and nothing reads the old value behind it.";
+const REMATERIALIZED: &str = "Nothing else changes. A scope is computed again when its backward pass begins, and \
+    its values that later scopes read are kept.";
+const WITHOUT: &str = "Nothing replaces the buffer.";
+const DONATED: &str = "The new value is written into the argument's memory, and nothing reads the old value \
+    afterwards.";
 const AT_BATCH: &str =
-    "What has a dimension that the batch size divides, and is no parameter, state or constant, grows with it.";
-const TOGETHER: &str = "All that the single changes assume.";
+    "Values with a dimension that the batch size divides grow with it, except parameters, state and constants.";
+const TOGETHER: &str = "All assumptions of the individual changes.";
 
 const COLUMNS: [Column; 7] = [
-    column("module", "Program", Unit::Text, "The program with its number."),
+    column("module", "Program", Unit::Text, "Program with its number."),
     column(
         "change",
         "Change",
         Unit::Text,
-        "What would be different: `rematerialize=SCOPE`, `without=BUFFER`, `donate=ARGUMENT` or `batch=SIZE`.",
+        "Change to the program: `rematerialize=SCOPE`, `without=BUFFER`, `donate=ARGUMENT` or `batch=SIZE`.",
     )
-    .caveat("Any of these together: `--change 'rematerialize=a,b; donate=0; batch=64'`."),
-    column("peak_heap_bytes", "Peak", Unit::Bytes, "The peak as it is."),
+    .caveat("Changes can be combined: `--change 'rematerialize=a,b; donate=0; batch=64'`."),
+    column("peak_heap_bytes", "Peak", Unit::Bytes, "Current peak."),
     column(
         "estimated_peak_bytes",
         "Estimated peak",
         Unit::Bytes,
-        "The peak with the change: an estimate from lifetimes alone.",
+        "Peak with the change, estimated from lifetimes alone.",
     )
-    .caveat("The compiler would choose other fusions, another order and other places."),
-    column("saved_bytes", "Saved", Unit::Bytes, "The peak less the estimate; less than 0 where it grows."),
-    column("saved_percent", "Saved, share", Unit::Percent, "What is saved, of the peak."),
-    column("assumes", "Assumes", Unit::Text, "What the estimate assumes."),
+    .caveat("The compiler would choose other fusions, another order and other addresses."),
+    column("saved_bytes", "Saved", Unit::Bytes, "Current peak minus the estimate. Negative if it grows."),
+    column("saved_percent", "Saved, share", Unit::Percent, "Savings as a share of the current peak."),
+    column("assumes", "Assumes", Unit::Text, "Assumptions of the estimate."),
 ];
 
 /// Returns the columns of the table.
