@@ -121,7 +121,7 @@ fn tables_in_three_shapes() {
     let text = stdout(&crossprof(&["table", "top-kernels", TPU]));
     assert!(text.starts_with("Kernel"), "{text}");
     let none = crossprof(&["table", "warnings", TPU]);
-    assert_eq!(stdout(&none), "No warnings in what was measured of this run.\n");
+    assert_eq!(stdout(&none), "No warnings in the measured part of this run.\n");
 }
 
 #[test]

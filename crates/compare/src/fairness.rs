@@ -15,69 +15,75 @@ pub const WORKLOAD: [&str; 6] =
 type Check = (&'static str, &'static str, fn(&UnifiedProfile) -> Option<String>, &'static str);
 
 const CHECKS: [Check; 14] = [
-    ("step_count", "Steps", |profile| steps(profile).map(format::count), "Means over fewer steps are less sure."),
+    ("step_count", "Steps", |profile| steps(profile).map(format::count), "Means over fewer steps are less certain."),
     (
         "device_count",
         "Devices",
         |profile| Some(profile.metadata.num_devices).filter(|&count| count > 0).map(format::count),
-        "Totals are not those of one device; compare what is per device.",
+        "Totals cover different numbers of devices. Compare numbers per device.",
     ),
     ("device_type", "Device model", device_type, "The hardware differs, not only the program."),
     (
         "batch_size",
         "Batch size",
         |profile| profile.model_config.batch_size.map(format::count),
-        "A step does another amount of work; compare samples or tokens per second.",
+        "A step does a different amount of work. Compare samples or tokens per second.",
     ),
     (
         "seq_length",
         "Sequence length",
         |profile| profile.model_config.seq_length.map(format::count),
-        "A sample does another amount of work, and attention grows with its square.",
+        "A sample requires a different amount of work, and attention grows with the square of the length.",
     ),
     (
         "model_dimensions",
         "Model dimensions",
         |profile| in_words(&dimensions(&profile.model_config)),
-        "It is another model.",
+        "The models differ.",
     ),
     (
         "model_name",
         "Pretrained model",
         |profile| profile.model_config.pretrained_model.clone(),
-        "It may be another model, or other weights of the same one.",
+        "The models may differ, or only their weights.",
     ),
     (
         "parameters",
         "Parameters",
         |profile| in_words(&parameters(profile)),
-        "It is another model, or another part of it is trained: frozen parameters need no gradients.",
+        "The models differ, or different parts are trained: frozen parameters need no gradients.",
     ),
-    ("data_type", "Data type", data_type, "Arithmetic of another width has another peak and another result."),
+    (
+        "data_type",
+        "Data type",
+        data_type,
+        "Arithmetic of a different width has a different peak and different \
+        results.",
+    ),
     (
         "warm_up",
         "Warm-up steps in the capture",
         warm_up,
-        "They are left out of the means, but neighbours may suffer from them.",
+        "The means exclude them, but they may affect the steps after them.",
     ),
-    ("capture_faults", "Faults of the capture", capture_faults, "What was lost is missing in the numbers."),
+    ("capture_faults", "Faults of the capture", capture_faults, "Lost data is missing from the numbers."),
     (
         "framework",
         "Framework",
         |profile| known(&profile.metadata.framework).map(str::to_owned),
-        "Another framework compiles another program.",
+        "Different frameworks compile different programs.",
     ),
     (
         "source_format",
         "Read from",
         |profile| source_format(profile).map(str::to_owned),
-        "A trace JSON is a lossy export of an xplane: it holds fewer events and no costs.",
+        "A trace JSON is a lossy export of an xplane: it contains fewer events and no costs.",
     ),
     (
         "window",
         "Time basis",
         |profile| profile.compute_utilization.as_ref()?.window.clone(),
-        "Numbers of steps, of an active span and of a whole capture are of different things.",
+        "Numbers per step, per active span and per capture measure different things.",
     ),
 ];
 

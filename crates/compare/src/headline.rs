@@ -9,7 +9,7 @@ use super::{
 use base::format;
 
 /// Advice for runs whose work is unknown.
-const WHAT_TO_GIVE: &str = "Give the batch size of both, or put a crossprof.json beside each trace.";
+const WHAT_TO_GIVE: &str = "Give the batch size of both, or put a crossprof.json next to each trace.";
 
 /// Claim about a run against the baseline.
 struct Claim {
@@ -74,18 +74,18 @@ pub fn headline(comparison: &Comparison, change: &StepTimeChange) -> Headline {
         }
         StepTimeVerdict::WithinNoise => {
             could_have_shown();
-            format!("No difference of {ours} and {theirs}{per} is proven: {numbers}")
+            format!("No difference between {ours} and {theirs}{per} is proven: {numbers}")
         }
         StepTimeVerdict::Unstable => {
             could_have_shown();
-            caveats.push("Capture again: more often, or on a machine that does nothing else.".to_owned());
+            caveats.push("Capture more often, or on an otherwise idle machine.".to_owned());
             format!(
                 "The captures of one run differ too much among themselves to compare {ours} with {theirs}: {numbers}"
             )
         }
         _ if is_claim && change.work == FairnessStatus::Unknown => {
             caveats.push(WHAT_TO_GIVE.to_owned());
-            format!("It is not known whether {ours} and {theirs} do the same work: {numbers}")
+            format!("crossprof cannot tell whether {ours} and {theirs} do the same work: {numbers}")
         }
         _ => {
             let (ratio, word) = if speed > 1.0 { (speed, "faster") } else { (1.0 / speed, "slower") };

@@ -91,7 +91,7 @@ fn lists_all(live: &LiveMemory) -> bool {
 /// programs need, against the baseline.
 pub(super) fn sentences(memory: Option<&MemoryComparison>, subjects: &[Subject], baseline: usize) -> Vec<String> {
     let Some(memory) = memory else {
-        return vec!["The files state no totals of memory that could be compared.".to_owned()];
+        return vec!["The files contain no totals of memory that could be compared.".to_owned()];
     };
     let name = |run: usize| subjects.get(run).map_or("", |subject| subject.name.as_str());
     let figure = |of: &[Option<u64>], run: usize| of.get(run).copied().flatten();
@@ -112,7 +112,7 @@ pub(super) fn sentences(memory: Option<&MemoryComparison>, subjects: &[Subject],
         sentences.extend(largest.map(|line| format!("Largest change by line of code: {}.", line.text())));
     }
     if sentences.is_empty() {
-        sentences.push("The files state different figures of memory, which cannot be compared.".to_owned());
+        sentences.push("The files contain different figures of memory, which cannot be compared.".to_owned());
     }
     sentences
 }

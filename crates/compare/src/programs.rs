@@ -38,10 +38,13 @@ pub fn checks(subjects: &[Subject]) -> Vec<FairnessCheck> {
 /// Returns the consequence of a difference.
 fn note(check: &str) -> &'static str {
     match check {
-        "program" => "The compiled programs differ: that is what is compared, where they do the same work.",
-        "parameter_shapes" => "A step takes arrays of other types or shapes: it does other work.",
-        "operand_types" => "Arithmetic of another width has another peak and another result.",
-        "compiler" => "Another compiler version compiles the same source to another program.",
+        "program" => {
+            "The compiled programs differ. If they do the same work, this is the difference that is \
+            measured."
+        }
+        "parameter_shapes" => "A step takes arrays of different types or shapes, so it does different work.",
+        "operand_types" => "Arithmetic of a different width has a different peak and different results.",
+        "compiler" => "Different compiler versions compile the same source to different programs.",
         _ => "The compiler flags differ.",
     }
 }
@@ -155,7 +158,8 @@ fn parameter_shapes(subjects: &[Subject]) -> FairnessCheck {
     let found = finished(subjects, "parameter_shapes", "Types and shapes of parameters", status, values);
     if status == FairnessStatus::Unknown && known.len() == subjects.len() {
         return FairnessCheck {
-            note: "The programs are for different numbers of partitions, and hold the shapes of one part.".to_owned(),
+            note: "The programs are for different numbers of partitions, and contain the shapes of one partition."
+                .to_owned(),
             ..found
         };
     }

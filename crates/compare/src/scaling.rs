@@ -342,8 +342,8 @@ pub fn sentences(scaling: &Scaling, subjects: &[Subject]) -> Vec<String> {
         };
         let runs = scaling.points.iter().filter(unknown).count();
         sentences.push(format!(
-            "Strong scaling was assumed (the same work on more devices): the batch size of {runs} of {} runs is unknown, so give it or \
-             say which scaling it is.",
+            "Strong scaling was assumed (the same work on more devices): the batch size of {runs} of {} runs is \
+                unknown. Give it, or state the kind of scaling.",
             scaling.points.len()
         ));
     }
@@ -370,7 +370,7 @@ fn reached(mode: ScalingMode, last: &ScalingPoint, reference: &ScalingPoint) -> 
     });
     let imbalance = last.imbalance_percent.filter(|percent| *percent >= LEAST_PERCENT);
     let imbalance =
-        imbalance.map(|percent| format!("perfect balance would take {percent:.0} % off the busiest device"));
+        imbalance.map(|percent| format!("perfect balance would reduce the busiest device's work by {percent:.0} %"));
     let lost: Vec<String> = shares.chain(imbalance).collect();
     let lost = if lost.is_empty() { String::new() } else { format!("; {}", lost.join(", ")) };
     format!("On {} {what}: {:.0} % parallel efficiency{lost}.", devices(last.devices), last.efficiency_percent)
@@ -442,8 +442,8 @@ fn limit(name: &str, series: &ScalingSeries, last: &ScalingPoint, reference: &Sc
                 format!(" (95 % interval {} to {})", format::percent(100.0 * low), format::percent(100.0 * high))
             });
             Some(format!(
-                "{name}Amdahl's law fits these times with {}{} of the step on {} that more devices do not make shorter: \
-                 at most {:.1}x faster, however many there are.",
+                "{name}Amdahl's law fits these times with {}{} of the step on {} that more devices do not shorten: \
+                    at most {:.1}x faster on any number of devices.",
                 format::percent(100.0 * serial),
                 interval.unwrap_or_default(),
                 devices(reference.devices),

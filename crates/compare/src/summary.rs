@@ -85,8 +85,8 @@ fn because(cause: &Cause, change: &StepTimeChange) -> String {
 fn unexplained(change: &StepTimeChange) -> Option<String> {
     let explained = change.explained_percent.filter(|percent| !(90.0..=110.0).contains(percent))?;
     Some(format!(
-        "The causes listed add up to {} of the {} between the typical steps: the rest is many small changes, or time of ops that run \
-         beside others.",
+        "The listed causes add up to {} of the {} between the typical steps. The rest is many small changes, or \
+            time of ops that overlap with others.",
         format::percent(explained),
         format::time_us(change.typical_delta_us?.abs())
     ))
@@ -136,7 +136,7 @@ pub fn conditions(comparison: &Comparison) -> Option<String> {
         text.push(format!("Conditions that differ: {}.", differs.join(", ")));
     }
     if !unknown.is_empty() {
-        text.push(format!("Not known of every run: {}.", unknown.join(", ")));
+        text.push(format!("Not known for every run: {}.", unknown.join(", ")));
     }
     (!text.is_empty()).then(|| text.join(" "))
 }

@@ -344,7 +344,7 @@ fn no_run_is_faster_if_the_work_differs_or_is_unknown() {
     assert_eq!(metric(&unknown, "step_time.typical_us").verdicts, [None, None]);
     assert_eq!((unknown.step_time[0].verdict, unknown.causes.is_empty()), (StepTimeVerdict::Slower, false));
     assert!(
-        unknown.summary[0].starts_with("It is not known whether b and a do the same work:"),
+        unknown.summary[0].starts_with("crossprof cannot tell whether b and a do the same work:"),
         "{:?}",
         unknown.summary
     );

@@ -44,7 +44,7 @@ pub(crate) fn facts(profile: &UnifiedProfile) -> Vec<(String, String)> {
     facts.extend(metadata.environment.iter().filter_map(|(key, value)| in_words(key, value)));
     let is_amd = is_amd(&metadata.device_type);
     for (_, value) in facts.iter_mut().filter(|(name, _)| is_amd && name == "memory bandwidth") {
-        value.push_str(" as the profile states it, half of the maker's value, which is used");
+        value.push_str(" in the profile, half of the vendor's value, which is used");
     }
     facts.retain(|(_, value)| !value.eq_ignore_ascii_case("unknown"));
     facts

@@ -46,7 +46,7 @@ pub fn bandwidth(percent: f64, memory_bound_percent: f64, counted: f64) -> (Opti
         _ if memory_bound_percent < MEMORY_BOUND_PERCENT => (
             None,
             format!(
-                "Not judged: ops that main memory limits take {} of the measured time.",
+                "Not judged: memory-bound ops take {} of the measured time.",
                 format::percent(memory_bound_percent)
             ),
         ),
@@ -62,9 +62,12 @@ pub fn bandwidth(percent: f64, memory_bound_percent: f64, counted: f64) -> (Opti
 pub fn no_occupancy(metadata: &Metadata) -> &'static str {
     let is_json = metadata.source_format.as_deref() == Some("trace_json");
     match Framework::of_name(&metadata.framework) {
-        Framework::PyTorch => "PyTorch estimates it by the number of blocks alone, which is not used here.",
+        Framework::PyTorch => {
+            "PyTorch estimates it from the number of blocks alone. crossprof does not use this \
+            estimate."
+        }
         _ if is_amd(&metadata.device_type) => "Not in traces of AMD GPUs.",
-        _ if is_json => "Not in the trace; the xplane beside a trace JSON may have it.",
+        _ if is_json => "Not in the trace. The xplane next to a trace JSON may contain it.",
         _ => "Not in the trace.",
     }
 }

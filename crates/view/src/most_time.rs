@@ -36,7 +36,7 @@ pub fn most_time(profile: &UnifiedProfile) -> Option<MostTime> {
         named.map(|(name, it)| format!("{} {name}", format::percent(100.0 * it.time_us / whole))).collect();
     Some(MostTime {
         title: format!("Most time: {}", shares.join(", ")),
-        text: format!("Of the {} of device ops in the window.", format::time_us(whole)),
+        text: format!("Shares of the {} of device ops in the window.", format::time_us(whole)),
         category: (*category).clone(),
     })
 }

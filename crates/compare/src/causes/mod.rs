@@ -157,7 +157,7 @@ pub fn conditions(fairness: &[FairnessCheck], run: usize, baseline: usize) -> Ve
     let cause = |it: &FairnessCheck| {
         let [ours, theirs] = [run, baseline].map(|run| it.values.get(run)?.as_deref());
         let (ours, theirs) = (ours?, theirs?);
-        let text = format!("{}: {ours} instead of {theirs}. That may be why ops differ.", it.title);
+        let text = format!("{}: {ours} instead of {theirs}. This may be why ops differ.", it.title);
         let of_run = Cause { run: run as u32, ..Cause::new(CauseKind::Condition, &it.check, 0.0, text) };
         (ours != theirs).then_some(of_run)
     };

@@ -42,7 +42,7 @@ pub(super) fn of_op(op: &Change, delta: f64, all: &[Change], (ours, theirs): (&s
             let times = op.slowdown.map_or(String::new(), |ratio| {
                 if ratio >= 1.0 { format!("{ratio:.2}x slower") } else { format!("{:.2}x faster", 1.0 / ratio) }
             });
-            let anew = if op.recompiled { " It was compiled to something else." } else { "" };
+            let anew = if op.recompiled { " It was compiled differently." } else { "" };
             format!("{name} {is} {times}: {time} per step, {base} in {theirs}: {adds}.{anew}")
         }
     }
@@ -60,7 +60,7 @@ fn took_over(op: &Change, all: &[Change]) -> String {
     most.map_or_else(String::new, |it| {
         let way = if delta < 0.0 { "taken over" } else { "given away" };
         format!(
-            " {} of the same scope {} compiled to something else ({}) and may have {way} its work.",
+            " {} of the same scope {} compiled differently ({}) and may have {way} its work.",
             it.title(),
             if it.is_several() { "were" } else { "was" },
             signed(it.delta_us_per_step)
@@ -145,7 +145,7 @@ const LEAST_OF_HOST: f64 = 0.3;
 /// Describes the change of a part that no other cause explains.
 pub(super) fn of_rest(title: &str, rest: f64) -> String {
     format!(
-        "{title} beside that: {}, of ops that run beside others or whose own difference is small or not proven.",
+        "{title}, remainder: {}, from ops that overlap with others or whose own difference is small or not proven.",
         signed(rest)
     )
 }
@@ -154,7 +154,8 @@ pub(super) fn of_rest(title: &str, rest: f64) -> String {
 pub(super) fn of_uniform(alike: &UniformChange) -> String {
     let word = if alike.longer > 0.0 { "longer" } else { "less" };
     format!(
-        "All ops take {} {word} ({} ops with {} of the op time, alike): clocks, power or the device differ, not the program. {} a step.",
+        "All ops take {} {word} ({} ops with {} of the op time): clocks, power or the device differ, not the \
+            program. {} per step.",
         format::percent(100.0 * alike.longer.abs()),
         format::count(alike.ops.len() as u64),
         format::percent(100.0 * alike.time_share),

@@ -8,8 +8,9 @@ use super::line::through_origin;
 pub(super) const FORECAST_SIZES: [u64; 2] = [2, 4];
 
 /// Assumption of the forecast, as a sentence.
-pub(super) const ASSUMPTION: &str = "The forecast assumes that Amdahl's law holds beyond the devices that were measured: the serial part \
-                                     stays as long, all else shrinks with the devices, and nothing grows with them.";
+pub(super) const ASSUMPTION: &str = "The forecast assumes that Amdahl's law holds for more devices than were \
+    measured: the serial part stays constant, all else shrinks in proportion to the devices, and nothing grows \
+    with them.";
 
 /// Serial fraction `s` of Amdahl's law: the share of the reference's step that more devices do not
 /// shorten.

@@ -10,7 +10,8 @@ use super::line::through_origin;
 use super::{ScaledRun, ScalingForecast};
 
 /// Assumption of the forecast, as a sentence.
-pub(super) const ASSUMPTION: &str = "The forecast assumes that each further doubling of the devices adds as much to a step as those that were measured did.";
+pub(super) const ASSUMPTION: &str = "The forecast assumes that each further doubling of the devices adds as much \
+    time to a step as the measured ones.";
 
 /// Share of the reference's step that each doubling adds.
 ///

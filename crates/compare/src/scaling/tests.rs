@@ -61,12 +61,11 @@ fn a_serial_tenth_is_found() {
         [
             "On 8 devices a step is 4.71x faster than on 1: 59 % parallel efficiency.",
             "Amdahl's law fits these times with 10.0 % (95 % interval 10.0 % to 10.0 %) of the step on 1 device that more \
-             devices do not make shorter: at most 10.0x faster, however many there are.",
+             devices do not shorten: at most 10.0x faster on any number of devices.",
             // 100 + 900 / 16 and 100 + 900 / 32.
             "By Amdahl's law a step would take 156 µs (156 µs to 156 µs) on 16 and 128 µs (128 µs to 128 µs) on 32, as long as \
              nothing grows with the devices.",
-            "Strong scaling was assumed (the same work on more devices): the batch size of 4 of 4 runs is unknown, so \
-             give it or say which scaling it is.",
+            "Strong scaling was assumed (the same work on more devices): the batch size of 4 of 4 runs is unknown. Give it, or state the kind of scaling.",
         ]
     );
 }
@@ -125,7 +124,7 @@ fn what_is_lost_adds_up() {
     assert_eq!(
         sentences(&scaling, &subjects)[0],
         "On 4 devices a step is 2.50x faster than on 1: 62 % parallel efficiency; 21 % of the step is exposed communication, \
-         16 % of the step is idle time, perfect balance would take 7 % off the busiest device."
+         16 % of the step is idle time, perfect balance would reduce the busiest device's work by 7 %."
     );
     let reference = &scaling.points[0];
     assert_eq!((reference.speedup, reference.efficiency_percent), (1.0, 100.0));

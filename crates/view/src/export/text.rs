@@ -41,7 +41,7 @@ pub fn table_text(table: &Table, for_terminal: bool) -> String {
         return "No events in this range.\n".to_owned();
     }
     if table.rows.is_empty() {
-        return format!("No {} in what was measured of this run.\n", table.name);
+        return format!("No {} in the measured part of this run.\n", table.name);
     }
     let text = match table.name {
         "findings" => findings::list(table, WIDTH),

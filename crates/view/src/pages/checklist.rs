@@ -14,7 +14,7 @@ pub(super) fn blocks(source: Source<'_>, asked: &PageQuery) -> Vec<Block> {
     let judged: Vec<Figure> = all.iter().filter(|answer| answer.judgement.is_some()).map(figure).collect();
     let count = |judgement: &str| all.iter().filter(|answer| answer.judgement == Some(judgement)).count();
     let note = format!(
-        "What to ask of a profile: {} good, {} noted, {} to look at, {} bad, {} not measured or without a limit.",
+        "Questions about a profile: {} good, {} noted, {} to look at, {} bad, {} not measured or without a limit.",
         count("good"),
         count("note"),
         count("warning"),

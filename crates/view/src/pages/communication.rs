@@ -21,7 +21,7 @@ const MOST_DEVICES: usize = 64;
 fn why_no_matrix(all: &Collectives) -> String {
     let devices = all.devices.len();
     if all.matrix.is_some() {
-        return format!("How much each device sends to each other one is not drawn for {devices} devices.");
+        return format!("The bytes between each pair of devices are not drawn for {devices} devices.");
     }
     let groups = all.ops.iter().filter_map(|op| Some((all.members_of(op)?, op.message.groups.as_ref()?)));
     let outside = groups
@@ -40,7 +40,7 @@ fn why_no_matrix(all: &Collectives) -> String {
         }
         None => "the trace lacks the bytes or groups of some collectives".to_owned(),
     };
-    format!("How much each device sends to each other one is unknown: {reason}.")
+    format!("The bytes between each pair of devices are unknown: {reason}.")
 }
 
 /// Returns the blocks of the page.
@@ -154,7 +154,7 @@ fn nothing(context: &Context<'_>) -> Block {
     let reason = match context.analysis.devices.used.len() {
         0 => return nothing_ran(),
         1 => {
-            let reason = "Only one device ran: there was none to communicate with.".to_owned();
+            let reason = "Only one device ran, so there was no communication.".to_owned();
             return Block::Empty { reason, remedy: None };
         }
         _ if is_of_steps => "No collective, send or receive ran in the counted steps.",
@@ -236,13 +236,13 @@ impl<'a> CommunicationFigures<'a> {
     fn exposed(&self) -> Figure {
         let all = if self.devices > 1 { format!(", summed over {} devices", self.devices) } else { String::new() };
         let time = format::time_us(self.exposed_us);
-        let note = format!("of device time: {time} without computation beside it{all}");
+        let note = format!("of device time: {time} without concurrent computation{all}");
         percent("Exposed communication", self.exposed_percent, note)
     }
 
     fn overlapped(&self) -> Figure {
         let time = format::time_us(self.total_us);
-        let note = format!("of {time} of communication in the window runs beside computation");
+        let note = format!("of {time} of communication in the window overlaps with computation");
         percent("Overlapped communication", self.hidden_percent, note)
     }
 
@@ -256,7 +256,7 @@ impl<'a> CommunicationFigures<'a> {
 
     fn straggler(&self) -> Figure {
         let note = match self.straggler {
-            Some((name, _)) => format!("of its runs others wait for {name}"),
+            Some((name, _)) => format!("of its runs, others wait for {name}"),
             None => "No device stands out.".to_owned(),
         };
         percent("Straggler", self.straggler.map(|(_, share)| share), note)
@@ -266,7 +266,7 @@ impl<'a> CommunicationFigures<'a> {
 fn why_no_waits(num_devices: usize) -> &'static str {
     match num_devices {
         0 | 1 => "The devices that this one communicates with are not in this capture.",
-        _ => "No run was found on two devices of one group.",
+        _ => "No collective was found on two devices of the same group.",
     }
 }
 

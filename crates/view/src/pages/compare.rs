@@ -281,7 +281,7 @@ fn causes(comparison: &Comparison) -> Grid {
     let rows = comparison.causes.iter().take(MOST_ROWS).map(|cause| {
         let share = cause.percent_of_difference.map_or_else(String::new, |share| match share < 0.0 {
             true => "works against the difference".to_owned(),
-            false => format!("{} of the difference of the typical steps", format::percent(share)),
+            false => format!("{} of the difference between the typical steps", format::percent(share)),
         });
         vec![
             GridCell::text(&name(comparison, cause.run)),

@@ -49,7 +49,7 @@ fn cards(source: Source<'_>, table: Option<&TableBlock>) -> Vec<Block> {
         let shown = checked.iter().filter(passes).map(|finding| block(source, finding)).collect();
         blocks.push(Block::Findings { findings: shown });
     } else if source.context().is_some() || !lacking.is_empty() {
-        let note = "No rule found anything. Rules that lacked an input are listed below: they say nothing about the run, good or bad.";
+        let note = "No rule found anything. Rules that lacked an input are listed below. They do not judge the run.";
         blocks.push(Block::Note { text: note.to_owned() });
     } else {
         blocks.push(source.not_measured("findings"));

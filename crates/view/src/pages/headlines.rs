@@ -14,10 +14,11 @@ use trace::Platform;
 /// Limits in words for figures that the checklist judges.
 const BUSY_LIMITS: &str =
     "Good above 80 %, warning from 50 %, bad below; waiting for copies and other devices does not count.";
-const KERNEL_LIMITS: &str = "A warning below 0.1 ms where the devices are busy for less than 80 % of the time: launching short kernels costs the host time.";
-const COMPILATION_LIMITS: &str = "Good below 2 s, warning up to 10 s, bad above, or where it interrupts the steps.";
-const SLOWED_LIMITS: &str =
-    "Good below 10 %, warning up to 50 %, bad above: idle time and launches are then not those of the program.";
+const KERNEL_LIMITS: &str = "A warning below 0.1 ms if the devices are busy for less than 80 % of the time, because \
+    launching short kernels costs the host time.";
+const COMPILATION_LIMITS: &str = "Good below 2 s, warning up to 10 s, bad above, or if it interrupts the steps.";
+const SLOWED_LIMITS: &str = "Good below 10 %, warning up to 50 %, bad above, because idle time and launches then do not represent the \
+        program.";
 
 /// Returns the figures in reading order. For an earlier result, omits figures that no data can fill
 /// any more.
@@ -179,7 +180,7 @@ fn mean_kernel(source: Source<'_>) -> Figure {
 }
 
 const MEAN_OP: &str =
-    "Mean self time of a device op: a kernel, a copy or a fill. Time of ops nested in it does not count.";
+    "Mean self time of a device op (a kernel, a copy or a fill), without the time of ops nested in it.";
 
 fn compilation(source: Source<'_>) -> Figure {
     let metric = metric!("compilation.compilation_time_us");

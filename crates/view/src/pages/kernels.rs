@@ -114,7 +114,7 @@ impl KernelFigures {
             None => "No steps found: see the Steps page.",
         };
         let short = match self.is_gpu {
-            true => "of all kernels: launching one takes the host about as long",
+            true => "of all kernels. The host takes about as long to launch one",
             false => "of all ops",
         };
         let left_out = match self.left_out {
@@ -127,7 +127,7 @@ impl KernelFigures {
                 &capital(word(self.is_gpu)),
                 Some(self.count as f64),
                 Unit::Count,
-                format!("{} distinct by name, launch shape and op{left_out}", format::count(self.distinct)),
+                format!("{} distinct (by name, launch shape and op){left_out}", format::count(self.distinct)),
             ),
             figure("Device ops per step", self.per_step, Unit::Number, per_step.to_owned()),
             figure("Mean duration", Some(self.mean_us), Unit::TimeUs, self.range_us.map_or_else(String::new, range)),
@@ -268,9 +268,10 @@ fn launch_blocks(context: &Context<'_>, launches: &Launches, query: &PageQuery) 
     let heading = |note: &str| Block::Heading { text: "Launches".to_owned(), note: Some(note.to_owned()) };
     if launches.is_empty() {
         let reason = match context.analysis.kernel_stats.platform {
-            Some(Platform::Cpu) => "XLA's CPU backend calls its ops directly: nothing is launched.",
+            Some(Platform::Cpu) => "XLA's CPU backend calls its ops directly, so there are no launches.",
             _ => {
-                "No call on the host can be matched with a device op: the host was not traced, or its events were dropped."
+                "No call on the host could be matched with a device op. The host was not traced, or its events were \
+                    dropped."
             }
         };
         let remedy = (context.analysis.kernel_stats.platform != Some(Platform::Cpu)).then(|| {
@@ -337,7 +338,7 @@ fn launch_figures(launches: &Launches, total: &LaunchStatistics) -> Vec<Figure> 
             "Shorter than their call",
             share(total.short_kernels as f64, count),
             Unit::Percent,
-            "of all launches: launching takes the host longer than the work takes the device".to_owned(),
+            "of all launches take the host longer than the work takes the device".to_owned(),
         ),
     ];
     if let Some(queue) = launches.queues.iter().max_by_key(|queue| queue.max) {

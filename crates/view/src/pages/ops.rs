@@ -111,7 +111,8 @@ fn without_source(table: &TableBlock) -> Option<Block> {
     let text = match &table.columns.get(at)?.empty {
         Some(reason) => format!("No source lines: {reason}"),
         None if table.rows.iter().any(|row| row.get(at) == Some(&Cell::Absent)) => {
-            "Ops without a source line: XLA added them itself, or the program names no line of theirs. A click on the row says which."
+            "Ops without a source line: XLA added them itself, or the program does not record their line. Click on \
+                a row to see which."
                 .to_owned()
         }
         None => return None,
@@ -131,8 +132,8 @@ fn arguments(context: &Context<'_>, query: &PageQuery) -> Vec<Block> {
     let all = context.arguments();
     let Some(first) = all.first() else {
         return vec![Block::Empty {
-            reason: "The profile embeds no compiled program, so the arguments are unknown.".to_owned(),
-            remedy: Some("Open the *.xplane.pb of the run: a trace.json.gz holds no programs.".to_owned()),
+            reason: "The profile contains no compiled program, so the arguments are unknown.".to_owned(),
+            remedy: Some("Open the *.xplane.pb of the run. A trace.json.gz contains no programs.".to_owned()),
         }];
     };
     // Uses the program with the largest arguments: the training step rather than its helpers.
@@ -149,7 +150,7 @@ fn arguments(context: &Context<'_>, query: &PageQuery) -> Vec<Block> {
     let whole: f64 = own().map(|it| it.bytes_per_device).sum();
     let mut text = format!("{} takes {} of arguments per device", largest.program, format::bytes(whole as u64));
     if copied > 0.0 {
-        text.push_str(&format!("; {} of it is held by several devices alike", format::bytes(copied as u64)));
+        text.push_str(&format!("; several devices hold copies of {} of it", format::bytes(copied as u64)));
     }
     text.push('.');
     let table = table_block(context, TableName::Arguments, "", "Arguments of the programs", query);
@@ -177,10 +178,10 @@ fn figures(context: &Context<'_>, passing: Option<&[bool]>) -> Vec<Figure> {
     let known = coverage.cost_known;
     let cost_note = match percent(coverage.cost_from_shapes, whole) {
         Some(share) if share > 0.0 => {
-            format!("{of_busy}; {} worked out from library calls' shapes", format::percent(share))
+            format!("{of_busy}; {} derived from the shapes of library calls", format::percent(share))
         }
         _ if known == Ps::ZERO => {
-            why_empty(context, "flops").unwrap_or_else(|| "The profile holds no costs.".to_owned())
+            why_empty(context, "flops").unwrap_or_else(|| "The profile contains no costs.".to_owned())
         }
         _ => match percent(sums.unknown_calls, whole).filter(|&share| share >= 0.05) {
             Some(share) => format!("{of_busy}; {} in custom calls of unknown cost", format::percent(share)),
@@ -285,13 +286,13 @@ fn why_empty(context: &Context<'_>, column: &str) -> Option<String> {
         return None;
     }
     Some(if is_json && context.profile.metadata.framework == "PyTorch" {
-        format!("A trace of PyTorch does not hold {what}.")
+        format!("A trace of PyTorch does not contain {what}.")
     } else if is_json {
-        format!("This trace JSON does not hold {what}. The *.xplane.pb of the same capture may.")
+        format!("This trace JSON does not contain {what}. The *.xplane.pb of the same capture may.")
     } else if no_hlo {
-        format!("The profile does not hold {what}: it was captured without HLO modules.")
+        format!("The profile does not contain {what}, because it was captured without HLO modules.")
     } else {
-        format!("The profile does not hold {what}.")
+        format!("The profile does not contain {what}.")
     })
 }
 

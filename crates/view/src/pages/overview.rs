@@ -117,8 +117,11 @@ fn largest_categories(source: Source<'_>) -> Bars {
         all.note = "No device op was read.".to_owned();
     } else if source.profile().metadata.platform == "GPU" {
         all.note = match Framework::of_name(&source.profile().metadata.framework) {
-            Framework::PyTorch => "By what each kernel and copy does.",
-            _ => "By what each kernel and copy does. The Ops page has XLA's categories of the ops that launch them.",
+            Framework::PyTorch => "By the work of each kernel and copy.",
+            _ => {
+                "By the work of each kernel and copy. The Ops page shows XLA's categories of the ops that launch \
+                them."
+            }
         }
         .to_owned();
     }

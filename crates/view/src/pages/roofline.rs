@@ -104,11 +104,11 @@ fn no_points(context: &Context<'_>, query: &PageQuery) -> String {
     }
     let trace = context.trace();
     let why = if trace.framework == Framework::PyTorch {
-        "a trace of PyTorch holds no bytes of its ops."
+        "a trace of PyTorch does not contain the bytes of its ops."
     } else if trace.format == Some(SourceFormat::ChromeJson) {
-        "a trace JSON holds no HLO, which they are computed from. Open the *.xplane.pb beside it."
+        "they are computed from HLO, which a trace JSON does not contain. Open the *.xplane.pb next to it."
     } else if trace.hlo.is_empty() {
-        "the profile holds no HLO, which they are computed from."
+        "they are computed from HLO, which the profile does not contain."
     } else {
         "they move data, or XLA counts no FLOPs for them."
     };
@@ -271,12 +271,12 @@ impl<'a> RooflineFigures<'a> {
 }
 
 /// Note on AMD's bandwidths: they count one of the two transfers per clock cycle.
-const AMD_STATES: &str = "profiles of AMD GPUs state half of it";
+const AMD_STATES: &str = "profiles of AMD GPUs record half of it";
 
 fn peak_figures(peaks: &Peaks) -> Vec<Figure> {
     let from = |source: roofline::Source| match source {
-        roofline::Source::Profile => "stated by the profile",
-        roofline::Source::Facts => "published by the maker",
+        roofline::Source::Profile => "recorded in the profile",
+        roofline::Source::Facts => "published by the vendor",
         roofline::Source::Chosen => "of the chosen device",
     };
     let highest = peaks.highest();
@@ -365,7 +365,8 @@ fn chart(context: &Context<'_>, peaks: &Peaks, passing: Option<&[bool]>) -> (Sca
             "Ops without FLOPs"
         };
         notes.push(format!(
-            "{which} stand left of all others: how far below the memory's line is how far below its bandwidth."
+            "{which} are drawn to the left of all others, as far below the memory's line as their bandwidth is \
+                below its peak."
         ));
     }
     if !left_out.is_empty() {
@@ -409,7 +410,7 @@ fn placed(context: &Context<'_>, op: &Op) -> Option<(Point, roofline::Point)> {
         notes.push(format!("peak of {}: {}", kind.label(), format::si(peak, "FLOP/s")));
     }
     if context.analysis.roofline.counts_cycles(op) {
-        notes.push("placed by its bandwidth alone: its FLOPs are cycles".to_owned());
+        notes.push("placed by its bandwidth alone, because its FLOPs are cycles".to_owned());
     }
     let path = ops.text(context.trace(), op.framework_path);
     if !path.is_empty() {

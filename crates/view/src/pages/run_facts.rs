@@ -128,7 +128,7 @@ fn steps(profile: &UnifiedProfile) -> String {
         }
     }
     match timing.devices_in_step.as_deref() {
-        Some("independent") => text += ", each device for itself",
+        Some("independent") => text += ", each device independently",
         Some("one_after_another") => text += ", one device after another",
         _ => {}
     }

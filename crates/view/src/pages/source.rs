@@ -58,9 +58,10 @@ impl<'a> Source<'a> {
     pub(super) fn not_measured(self, section: &str) -> Block {
         let missing = self.profile().not_measured.iter().find(|missing| missing.field == section);
         let (reason, remedy) = match self {
-            Source::Trace(_) => ("This run holds nothing for this view.", None),
+            Source::Trace(_) => ("This run has no data for this view.", None),
             Source::Profile(_) => (
-                "This is an earlier result: it holds the numbers of a run and not its events, so this view has nothing to show.",
+                "This is an earlier result. It contains the numbers of a run, but not its events, so this view has \
+                    nothing to show.",
                 Some("Open the profile that it was made from."),
             ),
         };
@@ -75,7 +76,7 @@ impl<'a> Source<'a> {
 #[inline(never)]
 pub(super) fn nothing_ran() -> Block {
     Block::Empty {
-        reason: "No op ran on a TPU, a GPU or XLA's CPU backend while the profile was taken.".to_owned(),
+        reason: "No op ran on a TPU, a GPU or XLA's CPU backend during the capture.".to_owned(),
         remedy: Some(
             "with jax.profiler.trace(\"/tmp/profile\"):\n    jax.block_until_ready(train_step(state, batch))"
                 .to_owned(),

@@ -123,7 +123,8 @@ impl TableBlock {
         for column in self.columns.iter_mut().filter(|column| TIMES_OF_OPS.contains(&column.key.as_str())) {
             column.title.push_str(" ≤");
             column.definition.push_str(
-                " An upper bound for ops that compute on other threads: the capture says by when they had ended, not when they ended.",
+                "An upper bound for ops that compute on other threads, because the capture only records a time by \
+                    which they had ended.",
             );
         }
     }

@@ -250,7 +250,8 @@ fn a_bandwidth_says_the_time_that_it_is_over() {
         let figure = figures(page)[0];
         (figure.value.unwrap(), figure.note.clone())
     };
-    let in_flight = "2 transfers: 2.86 MiB in 15.0 µs with one in flight; they overlap: their times add up to 20.0 µs";
+    let in_flight =
+        "2 transfers: 2.86 MiB in 15.0 µs with one in flight; they overlap, so their times add up to 20.0 µs";
     assert_eq!(said(&of_trace), (200.0, in_flight.to_owned()));
     assert_eq!(said(&of_profile), (150.0, "2 transfers: 2.86 MiB in 20.0 µs, added up".to_owned()));
 }
@@ -269,7 +270,7 @@ fn ops_of_no_duration_are_said_to_be_left_out_of_kernels() {
     for page in <[Page; 2]>::from(both(b.build(), View::Kernels)) {
         let figure = figures(&page)[0];
         assert_eq!(figure.value, Some(4.0));
-        assert_eq!(figure.note, "1 distinct by name, launch shape and op; 4 of no duration are left out");
+        assert_eq!(figure.note, "1 distinct (by name, launch shape and op); 4 of no duration are left out");
     }
 }
 

@@ -52,7 +52,8 @@ fn of_trace(context: &Context<'_>, query: &PageQuery) -> Vec<Block> {
     }
     let mut blocks = vec![Block::Figures { figures: figures(context) }];
     if copies.on_device().next().is_none() {
-        let text = "The trace holds only the host's calls, which start transfers: how long these take is not in it.";
+        let text = "The trace contains only the host's calls that start transfers, but not the duration of the \
+            transfers.";
         blocks.push(Block::Note { text: text.to_owned() });
     }
     blocks.extend(by_step(&copies.steps).map(Block::Stack));
@@ -63,9 +64,9 @@ fn of_trace(context: &Context<'_>, query: &PageQuery) -> Vec<Block> {
 
 fn nothing(copies: &Copies) -> Block {
     let (reason, remedy) = match copies.platform {
-        Some(Platform::Cpu) => ("XLA's CPU backend computes in host memory: nothing is copied to a device.", None),
+        Some(Platform::Cpu) => ("XLA's CPU backend computes in host memory, so nothing is copied to a device.", None),
         Some(_) => (
-            "The trace holds no copy between host and devices. What was copied before the capture began is not in it.",
+            "The trace contains no copy between host and devices. Copies before the capture are not recorded.",
             Some(
                 "with jax.profiler.trace(\"/tmp/profile\"):\n    batch = jax.device_put(next(batches))\n    jax.block_until_ready(train_step(state, batch))",
             ),
@@ -174,7 +175,12 @@ impl Sum {
     fn note(&self) -> String {
         let noun = if self.count == 1 { "transfer" } else { "transfers" };
         let (count, time) = (format!("{} {noun}", format::count(self.count)), format::time_us(self.time_us));
-        let Some(_) = self.gb_per_sec else { return format!("{count} in {time}: the trace does not state their size") };
+        let Some(_) = self.gb_per_sec else {
+            return format!(
+                "{count} in {time}. The trace does not record their \
+            size"
+            );
+        };
         let bytes = format::bytes(self.bytes);
         let is_all = self.sized >= self.count;
         let of = if is_all { String::new() } else { format!(" ({} of known size)", format::count(self.sized)) };
@@ -185,7 +191,7 @@ impl Sum {
             SizedTime::InFlight(devices) => {
                 let all = if devices > 1 { format!(", summed over {devices} devices") } else { String::new() };
                 let overlap = if is_all && self.sized_time_us < self.time_us {
-                    format!("; they overlap: their times add up to {time}")
+                    format!("; they overlap, so their times add up to {time}")
                 } else {
                     String::new()
                 };

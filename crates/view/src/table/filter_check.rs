@@ -78,7 +78,7 @@ fn misfit(condition: &Condition, column: &Column) -> Option<String> {
         let name = column.key;
         return condition
             .is_comparison()
-            .then(|| format!("{name} is a text: write {name}:WORD or {name}=\"WHOLE TEXT\"."));
+            .then(|| format!("{name} is a text. Write {name}:WORD or {name}=\"WHOLE TEXT\"."));
     }
     if column.unit == Unit::Flag {
         return None;
@@ -90,13 +90,13 @@ fn misfit(condition: &Condition, column: &Column) -> Option<String> {
         None if !has_digits => {
             let unit = unit::word(column.unit);
             let unit = if unit.is_empty() { String::new() } else { format!(" ({unit})") };
-            Some(format!("{} is a number{unit}: compare it with one.", column.key))
+            Some(format!("{} is a number{unit}. Compare it with one.", column.key))
         }
         _ => Some(match scale(column.unit) {
             Some((dimension, _)) => {
-                format!("{} is {}: give it in {}.", column.key, noun(dimension), examples(dimension))
+                format!("{} is {}. Give it in {}.", column.key, noun(dimension), examples(dimension))
             }
-            None => format!("{} is a plain number: leave the unit out.", column.key),
+            None => format!("{} is a plain number. Omit the unit.", column.key),
         }),
     }
 }
@@ -164,11 +164,11 @@ mod tests {
             ("bound:HBM", "There is no column bound in this table. Did you mean Bound by (bound_by)?"),
             ("ocurrences>5", "There is no column ocurrences in this table. Did you mean Occurrences (occurrences)?"),
             ("share>5", "There is no column share in this table."),
-            ("selftime>5%", "total_self_time_us is a time: give it in ns, us, ms or s."),
-            ("selftime>30days", "total_self_time_us is a time: give it in ns, us, ms or s."),
-            ("occurrences>5ms", "occurrences is a plain number: leave the unit out."),
-            ("occurrences>many", "occurrences is a number: compare it with one."),
-            ("op>5", "hlo_op_name is a text: write hlo_op_name:WORD or hlo_op_name=\"WHOLE TEXT\"."),
+            ("selftime>5%", "total_self_time_us is a time. Give it in ns, us, ms or s."),
+            ("selftime>30days", "total_self_time_us is a time. Give it in ns, us, ms or s."),
+            ("occurrences>5ms", "occurrences is a plain number. Omit the unit."),
+            ("occurrences>many", "occurrences is a number. Compare it with one."),
+            ("op>5", "hlo_op_name is a text. Write hlo_op_name:WORD or hlo_op_name=\"WHOLE TEXT\"."),
             ("occurrences 5", "Put a sign between occurrences and 5: occurrences>5."),
         ] {
             assert_eq!(mistakes(filter, 0), [said], "{filter}");

@@ -91,7 +91,7 @@ pub fn parts_title(comparison: &Comparison, run: u32, name: &str, baseline: &str
     if comparison.is_of_other_work(run) {
         format!("{time} of {baseline} and of {name}, part by part")
     } else {
-        format!("{time} of {name} less that of {baseline}, part by part")
+        format!("{time} of {name} minus that of {baseline}, part by part")
     }
 }
 
@@ -134,7 +134,8 @@ pub fn without_partner(comparison: &Comparison, run: u32) -> Option<String> {
 }
 
 /// Definition of the typical step.
-pub const TYPICAL_STEP: &str = "The mean of the counted steps without the fastest and the slowest quarter; of several captures the mean over them.";
+pub const TYPICAL_STEP: &str = "Mean of the counted steps without the fastest and the slowest quarter. For several \
+    captures, the mean over them.";
 
 /// Meaning of the symbols, for places where no words accompany them.
 pub const LEGEND: &str =

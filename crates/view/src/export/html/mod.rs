@@ -29,7 +29,8 @@ pub fn report(profile: &UnifiedProfile) -> String {
         title: &profile.metadata.full_name(),
         body: body(profile, sections(profile)),
         go_on: html! {
-            "Drop it on crossprof, or give it to " code { "crossprof" } " as a file, to go on with the profile in it."
+            "Drop it on crossprof, or give it to " code { "crossprof" } "as a file, to continue with the profile in \
+                it."
         },
         download: "Download the profile (JSON)",
         profiles: vec![profile.copied()],

@@ -99,9 +99,10 @@ fn figures(allocator: &Allocator) -> Option<Vec<Figure>> {
             unit: Unit::Percent,
             note: match share_in_use {
                 Some(share) if share < ROOMY_PERCENT => {
-                    "of the free memory lies outside its largest piece, at the peak: harmless while most of it is free"
+                    "of the free memory is outside its largest block, at the peak. This is harmless while most of \
+                        the memory is free"
                 }
-                _ => "of the free memory lies outside its largest piece, at the peak",
+                _ => "of the free memory is outside its largest block, at the peak",
             }
             .to_owned(),
             ..Figure::default()
@@ -115,11 +116,14 @@ fn figures(allocator: &Allocator) -> Option<Vec<Figure>> {
 pub(super) fn of_process(process_bytes: u64, peak_bytes: u64, reserved_bytes: u64) -> String {
     let reserved = format::bytes(reserved_bytes);
     match (process_bytes < peak_bytes, reserved_bytes) {
-        (false, 0) => "the most that was given out since the process began, before the capture too".to_owned(),
+        (false, 0) => "most memory allocated since the process started, including before the capture".to_owned(),
         (true, 0) => {
-            "as the allocator counts since the process began: it leaves out part of what is in use here".to_owned()
+            "counted by the allocator since the process started, without a part of the memory in use here".to_owned()
         }
-        (_, _) => format!("given out since the process began; the peak also counts {reserved} reserved for programs"),
+        (_, _) => format!(
+            "allocated since the process started. The peak also includes {reserved} reserved for \
+            programs"
+        ),
     }
 }
 
@@ -178,8 +182,11 @@ mod tests {
     fn a_peak_of_the_process_below_that_of_the_capture_explains_itself() {
         const GIB: u64 = 1 << 30;
         let reserved = of_process(10 * GIB, 20 * GIB, 10 * GIB);
-        assert_eq!(reserved, "given out since the process began; the peak also counts 10.0 GiB reserved for programs");
-        assert!(of_process(10 * GIB, 20 * GIB, 0).contains("leaves out part of what is in use here"));
-        assert!(of_process(20 * GIB, 20 * GIB, 0).starts_with("the most that was given out since the process began"));
+        assert_eq!(
+            reserved,
+            "allocated since the process started. The peak also includes 10.0 GiB reserved for programs"
+        );
+        assert!(of_process(10 * GIB, 20 * GIB, 0).contains("without a part of the memory in use here"));
+        assert!(of_process(20 * GIB, 20 * GIB, 0).starts_with("most memory allocated since the process started"));
     }
 }

@@ -39,7 +39,7 @@ fn figures(report: &OutOfMemory) -> Vec<Figure> {
             "Needed",
             peak,
             over.filter(|&over| over > 0)
-                .map_or_else(|| "in all".to_owned(), |over| format!("{} more than there is", format::bytes(over))),
+                .map_or_else(|| "in all".to_owned(), |over| format!("{} more than available", format::bytes(over))),
         )
     });
     let listed = report.buffers.len();
@@ -51,7 +51,7 @@ fn figures(report: &OutOfMemory) -> Vec<Figure> {
         ("Capacity", report.capacity_bytes, "what the memory holds".to_owned()),
         ("In use", report.in_use_bytes, "when it failed".to_owned()),
         ("Free", report.free_bytes, "when it failed".to_owned()),
-        ("Largest free piece", report.largest_free_bytes, "an allocation has to fit into one".to_owned()),
+        ("Largest free piece", report.largest_free_bytes, "an allocation must fit into one".to_owned()),
         ("Program", beside, "needed by the program alone".to_owned()),
         (
             "Listed",

@@ -72,12 +72,13 @@ fn absent(recorded: &Recorded) -> Option<Block> {
         fact(
             "Compiled programs",
             if recorded.is_json {
-                "A trace in JSON holds no programs. Open the .xplane.pb of the same capture."
+                "A trace in JSON contains no programs. Open the .xplane.pb of the same capture."
             } else if recorded.programs.is_empty() {
-                "The capture holds no programs. Record them with jax.profiler.ProfileOptions().enable_hlo_proto = True, or set \
-                 XLA_FLAGS=--xla_dump_to=FOLDER and open that folder."
+                "The capture contains no programs. Record them with jax.profiler.ProfileOptions().enable_hlo_proto \
+                    = True, or set XLA_FLAGS=--xla_dump_to=FOLDER and open that folder."
             } else {
-                "The programs of this capture come without their buffer assignments. Set XLA_FLAGS=--xla_dump_to=FOLDER and open that folder."
+                "The programs of this capture have no buffer assignments. Set XLA_FLAGS=--xla_dump_to=FOLDER and \
+                    open that folder."
             },
         );
     }
@@ -85,20 +86,19 @@ fn absent(recorded: &Recorded) -> Option<Block> {
         fact(
             "Memory over time",
             match recorded.platform.as_str() {
-                _ if !recorded.has_events => {
-                    "This run holds no events: open the profile of the program, an .xplane.pb."
-                }
+                _ if !recorded.has_events => "This run has no events. Open the profile of the program, an .xplane.pb.",
                 "CPU" => "XLA's CPU backend reports no allocations.",
                 _ => {
-                    "The capture holds no allocations. Allocators report them where \
-                     jax.profiler.ProfileOptions().host_tracer_level is 2 or more."
+                    "The capture contains no allocations. Allocators report them if \
+                        jax.profiler.ProfileOptions().host_tracer_level is 2 or more."
                 }
             },
         );
     }
     fact(
         "Arrays by line of Python",
-        "Save a device memory profile, jax.profiler.save_device_memory_profile(\"memory.prof\"), and open it beside this run.",
+        "Save a device memory profile with jax.profiler.save_device_memory_profile(\"memory.prof\"), and open it \
+            together with this run.",
     );
     Some(Block::Facts(Facts { title: "Not in this run".to_owned(), facts }))
 }

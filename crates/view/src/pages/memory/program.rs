@@ -45,7 +45,7 @@ pub fn blocks(kept: &KeptMemory, query: &PageQuery) -> Vec<Block> {
     blocks.push(Block::Figures { figures: figures(&shown, recorded.device_memory_bytes) });
     let problems = memory.problems();
     if !problems.is_empty() {
-        let text = format!("The buffer assignment is damaged; numbers are of what could be read: {problems}.");
+        let text = format!("The buffer assignment is damaged. The numbers cover the readable part: {problems}.");
         blocks.push(Block::Note { text });
     }
     blocks.extend(kept.charts(&program, space.space, || charts(&shown)).iter().cloned());
@@ -90,8 +90,8 @@ fn figures(shown: &Shown<'_>, device_memory_bytes: Option<u64>) -> Vec<Figure> {
     let peak = fullness(bytes_figure("Peak", space.peak_bytes(), note), share.map(|(share, _)| share));
     let padding = space.peak_bytes().saturating_sub(space.peak_unpadded_bytes());
     let aliased = match space.aliased_bytes {
-        0 => "none given back in place (donated)".to_owned(),
-        bytes => format!("{} given back in place (donated)", format::bytes(bytes)),
+        0 => "none reused for results (donated)".to_owned(),
+        bytes => format!("{} reused for results (donated)", format::bytes(bytes)),
     };
     let mut figures = vec![
         peak,
@@ -105,13 +105,13 @@ fn figures(shown: &Shown<'_>, device_memory_bytes: Option<u64>) -> Vec<Figure> {
                 None => "allocated for them".to_owned(),
             },
         ),
-        bytes_figure("Padding", padding, "of temporary values at the peak, by their layouts".to_owned()),
+        bytes_figure("Padding", padding, "of temporary values at the peak, from their layouts".to_owned()),
     ];
     if space.space == MAIN {
         figures.push(bytes_figure(
             "Peak by XLA",
             xla_peak(&memory.assignment),
-            "as memory_analysis() counts: without memory of calls".to_owned(),
+            "as counted by memory_analysis(), without memory of calls".to_owned(),
         ));
     }
     figures

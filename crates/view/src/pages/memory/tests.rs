@@ -11,7 +11,7 @@ fn a_run_without_anything_says_what_is_missing_and_how_to_record_it() {
     for (platform, is_json, needle) in [
         ("CPU", false, "XLA's CPU backend reports no allocations."),
         ("GPU", false, "host_tracer_level"),
-        ("TPU", true, "A trace in JSON holds no programs."),
+        ("TPU", true, "A trace in JSON contains no programs."),
     ] {
         let mut recorded = Recorded::default();
         (recorded.platform, recorded.is_json, recorded.has_events) = (platform.to_owned(), is_json, true);

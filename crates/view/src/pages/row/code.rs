@@ -41,11 +41,11 @@ impl<'a> Op<'a> {
         }
         let ops = &self.context.analysis.ops;
         Some(if ops.rows.iter().all(|op| self.text(op.source).is_empty()) {
-            "None: this profile names no line of any op."
+            "None: this profile does not record the lines of ops."
         } else if self.text(self.op.framework_path).is_empty() {
             "None: XLA added this op itself."
         } else {
-            "None: the program names the framework's path of this op, and no line."
+            "None: the program records the framework's path of this op, but no line."
         })
     }
 

@@ -151,8 +151,8 @@ impl<'a> Op<'a> {
         let missing = self.context.profile.not_measured.iter().find(|missing| missing.field == "roofline");
         Some(match (roofline.point(self.op), missing) {
             (None, Some(missing)) => format!("Unknown. {}", missing.reason),
-            (None, None) => "Unknown: the peaks of this device are not known.".to_owned(),
-            (Some(_), _) => "Unknown: neither its FLOPs nor its bytes are known.".to_owned(),
+            (None, None) => "Unknown, because the peaks of this device are unknown.".to_owned(),
+            (Some(_), _) => "Unknown, because neither its FLOPs nor its bytes are known.".to_owned(),
         })
     }
 
@@ -276,7 +276,7 @@ impl<'a> Op<'a> {
             title: title.to_owned(),
             unit: Unit::TimeUs,
             bars: listed.iter().map(bar).collect(),
-            note: format!("The {}s that start in the step, all devices together.", self.event()),
+            note: format!("The {}s that start in the step, on all devices.", self.event()),
             ..Bars::default()
         }))
     }

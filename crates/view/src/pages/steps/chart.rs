@@ -171,7 +171,7 @@ fn note(source: Source<'_>) -> String {
             Some(reason) if profile.step_timing.step_count_source == "unknown" => {
                 format!("{reason} Give the number of steps on the Model page.")
             }
-            reason => format!("{said} {}", reason.unwrap_or("This profile lists no single steps.")),
+            reason => format!("{said} {}", reason.unwrap_or("This profile does not list its steps.")),
         };
     }
     format!("{said} {}", summary(&profile.steps))
@@ -181,12 +181,12 @@ fn note(source: Source<'_>) -> String {
 fn step_source(timing: &StepTiming) -> String {
     let marker = timing.step_marker.as_deref().map(|marker| format::printable(&format::shorten(marker, 60)));
     let devices = match timing.devices_in_step.as_deref() {
-        Some("independent") => ", each device for itself",
+        Some("independent") => ", each device independently",
         Some("one_after_another") => ", one device after another",
         _ => "",
     };
     match (timing.step_count_source.as_str(), marker) {
-        ("user", _) => "Steps: the number that you gave.".to_owned(),
+        ("user", _) => "Steps: from the number that you gave.".to_owned(),
         ("unknown", _) => "No step markers found.".to_owned(),
         (_, Some(marker)) => format!("Steps: {marker}{devices}."),
         ("step_num", None) => "Steps: annotations with a step number.".to_owned(),

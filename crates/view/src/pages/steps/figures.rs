@@ -129,7 +129,7 @@ fn figures(shown: &Shown<'_>) -> Vec<Figure> {
     figures.push(overlap(shown));
     figures.push(host_busy(mean));
     let metric = metric!("step_breakdown.duty_cycle_percent");
-    let note = || "as XProf defines it: waiting for the host is off duty".to_owned();
+    let note = || "as defined by XProf, which counts waiting for the host as off duty".to_owned();
     figures.extend(shown.duty_percent.map(|duty| figure("Duty cycle", Some(duty), Unit::Percent, note(), metric)));
     figures
 }
@@ -150,7 +150,7 @@ fn length(shown: &Shown<'_>) -> Figure {
         }
         WindowKind::GivenSteps => ("Mean step", format!("over {count} steps, as given")),
         WindowKind::Capture => ("Whole capture", "steps are unknown".to_owned()),
-        WindowKind::Range => ("Time range", "no whole step lies in it".to_owned()),
+        WindowKind::Range => ("Time range", "contains no whole step".to_owned()),
         WindowKind::ActiveSpan => {
             ("Active span", "from the first op's start to the last op's end; steps are unknown".to_owned())
         }
@@ -219,8 +219,8 @@ fn biggest(label: &str, mean: &MeanPart, part: Option<StepPart>) -> Figure {
 
 fn overlap(shown: &Shown<'_>) -> Figure {
     let note = match (shown.overlap_percent, shown.in_flight_us) {
-        (Some(_), Some(time)) => format!("of {} in flight runs beside computation", format::time_us(time)),
-        (Some(_), None) => "of what is in flight runs beside computation".to_owned(),
+        (Some(_), Some(time)) => format!("of {} in flight overlaps with computation", format::time_us(time)),
+        (Some(_), None) => "of communication in flight overlaps with computation".to_owned(),
         (None, _) if shown.has_steps => "No communication ran in the counted steps.".to_owned(),
         (None, _) => "No communication ran in the window.".to_owned(),
     };

@@ -11,7 +11,7 @@ use metrics::Context;
 use timeline::{EventRef, Nesting, Origin, Scene, Timeline};
 use trace::{EventColumn, EventId, Interval, LineId, NumberArg, TextArg, Trace};
 
-const DERIVED: &str = "This track is derived from the events of the file: the file says nothing of it.";
+const DERIVED: &str = "This track is derived from the events of the file. The file itself does not contain it.";
 
 /// Returns the blocks of an event.
 pub fn page(context: Context<'_>, kept: &Timeline, scene: &Scene<'_>, event: EventRef) -> Page {
@@ -39,7 +39,7 @@ pub fn page(context: Context<'_>, kept: &Timeline, scene: &Scene<'_>, event: Eve
             label: "Depth".to_owned(),
             value: Some(f64::from(depth)),
             unit: Unit::Count,
-            note: "events that it is nested in".to_owned(),
+            note: "events around this one".to_owned(),
             ..Figure::default()
         },
     ];

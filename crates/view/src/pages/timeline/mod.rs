@@ -114,7 +114,7 @@ pub struct Outcome {
 pub(super) fn blocks(source: super::Source<'_>) -> Vec<Block> {
     match source {
         super::Source::Trace(context) if context.trace().events.is_empty() => vec![Block::Empty {
-            reason: "This run has no events: what it says of memory is on the Memory page.".to_owned(),
+            reason: "This run has no events. Its memory data is on the Memory page.".to_owned(),
             remedy: None,
         }],
         super::Source::Trace(_) => Vec::new(),

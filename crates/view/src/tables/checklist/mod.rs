@@ -498,7 +498,7 @@ mod tests {
             answer_of(&profile, "device_idle").answer
         };
         let (unknown, known) = (says(4.0, 132.0), says(132.0, 4.0));
-        assert!(unknown.contains("no cause that the file states") && !unknown.contains("launches"), "{unknown}");
+        assert!(unknown.contains("is not in the file") && !unknown.contains("launches"), "{unknown}");
         assert!(known.ends_with("; most of the idle time with a known cause is waiting for launches."), "{known}");
     }
 

@@ -164,7 +164,7 @@ pub fn collectives(comparison: &Comparison) -> Markup {
         section id="collectives" {
             h2 { "Communication" }
             p.note {
-                "Of what was measured of each run, all devices: how often, and how long; below it what computation did not hide."
+                "Count and time in each run's window, over all devices, with the exposed time below."
             }
             (table)
         }
@@ -199,8 +199,8 @@ pub fn matching(comparison: &Comparison) -> Markup {
         section id="matching" {
             h2 { "How ops were matched" }
             p.note {
-                "Self time " (words::time_basis(comparison)) ": what was matched and how, what has no partner (of the run, of the baseline), and what the \
-                 profiles do not list."
+                "Self time " (words::time_basis(comparison)) ": time matched by each method, time without a match \
+                    (in the run, in the baseline), and time of ops that the profiles do not list."
             }
             (table)
         }

@@ -65,14 +65,15 @@ pub fn section(comparison: &Comparison, subjects: &[Subject]) -> Markup {
             @if !drawn.is_empty() {
                 p.note {
                     "The counted step of median duration of each run, on its first busy device, from the start of the step. "
-                    "All have one scale. What is too short to be seen is drawn together: as high as the time is busy."
+                    "All have the same scale. Events that are too short to be visible are merged; the height shows \
+                        the busy share."
                 }
                 (picture(comparison, &drawn))
             }
             @if !missing.is_empty() {
                 p.note {
                     "No picture of " (join(&missing, &", "))
-                    ": it needs a trace in which a device runs steps, or a report that was made of one."
+                    ": it requires a trace in which a device runs steps, or a report that was made from one."
                 }
             }
             @if subjects.len() > MOST_RUNS && !drawn.is_empty() {
@@ -315,7 +316,7 @@ mod tests {
     #[test]
     fn a_run_without_a_picture_is_named() {
         let one = drawn([Some(1_000), None], 9.0);
-        assert!(one.contains("<svg") && one.contains("No picture of new: it needs a trace"), "{one}");
+        assert!(one.contains("<svg") && one.contains("No picture of new: it requires a trace"), "{one}");
         let none = drawn([None; 2], 9.0);
         assert!(!none.contains("<svg") && none.contains("No picture of main, new: "), "{none}");
     }

@@ -64,7 +64,8 @@ pub fn html(comparison: &Comparison, subjects: &[Subject]) -> String {
         title: &title,
         body,
         go_on: html! {
-            "Drop it on crossprof, or give it to " code { "crossprof compare" } ", to go on with the profiles in it."
+            "Drop it on crossprof, or give it to " code { "crossprof compare" } ", to continue with the profiles in \
+                it."
         },
         download: "Download the profiles (JSON)",
         profiles: profiles(comparison, subjects),

@@ -166,7 +166,8 @@ pub fn metrics(comparison: &Comparison) -> Markup {
         (
             "not-scored",
             "Numbers of one platform",
-            "They mean different things on different platforms, or only one has them: shown, not scored.",
+            "These numbers mean different things on different platforms, or only one platform has them. They are \
+                shown, but not scored.",
             &comparison.platform_metrics,
         ),
     ];
@@ -290,8 +291,9 @@ pub fn step_time(comparison: &Comparison, distribution: &Markup) -> Markup {
         section id="step-time" {
             h2 { "Step time and its noise" }
             p.note {
-                "The difference of the typical steps (means without the fastest and the slowest quarter) with its 95 % interval: by \
-                 what captures of one run differ by, else by the steps of each. An interval that holds 0 is within the noise."
+                "The difference of the typical steps (means without the fastest and the slowest quarter) with its \
+                    95 % interval, from the variation among the captures of one run, otherwise among their steps. \
+                    An interval that contains 0 is within the noise."
             }
             (table)
             (charts::intervals(comparison))

@@ -57,7 +57,7 @@ pub fn distribution(comparison: &Comparison, subjects: &[Subject]) -> Markup {
     };
     html! {
         h3 { "Distribution of step times" }
-        p.note { "A thin line is a counted step, the thick one the typical step." }
+        p.note { "Each thin line is a counted step. The thick line is the typical step." }
         (drawing("Step times of each run", height + 24.0, &shapes))
     }
 }

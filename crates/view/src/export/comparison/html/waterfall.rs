@@ -108,7 +108,7 @@ fn chart(parts: &[&PartChange], time: &str, name: &str, baseline: &str) -> Marku
             (bar(row, title, class, ends.map(x), delta))
         }
     };
-    drawing(&format!("{time} of {name} less that of {baseline}, part by part"), height, &shapes)
+    drawing(&format!("{time} of {name} minus that of {baseline}, part by part"), height, &shapes)
 }
 
 /// Draws a bar with its label and its number.
