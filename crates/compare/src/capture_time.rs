@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn what_typical_steps_leave_out_is_named_and_timed() {
+    fn time_excluded_from_typical_steps_is_named_and_measured() {
         let found = capture_time(3, &Subject::new(profile())).unwrap();
         // 500 + 160 + 101 + 99 + 2 * 200 + 8 * 100 over 14 steps; the truncated step is ignored. Typical: 7
         // * 100 + 101 over 8.
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn steps_that_vary_are_no_stalls_and_unknown_steps_no_time() {
+    fn noisy_steps_are_not_stalls_and_unknown_steps_have_no_time() {
         let mut profile = profile();
         profile.steps.retain(|step| step.counted);
         for (step, duration_us) in

@@ -250,7 +250,7 @@ mod tests {
     /// Reference: `scipy.stats.ttest_ind([10, 10.2, 9.9], [10.6, 10.5, 10.8])`: t = -4.8107, df = 4,
     /// interval -0.946 to -0.254.
     #[test]
-    fn captures_are_compared_by_what_they_differ_by() {
+    fn captures_are_compared_with_their_own_variation() {
         let side = |values: [f64; 3]| values.map(|us| level(us, 1e-12, 20, None));
         let found = Difference::of_levels(&side([10.0, 10.2, 9.9]), &side([10.6, 10.5, 10.8])).unwrap();
         assert_eq!(found.basis, ComparisonBasis::Captures);
@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn small_differences_are_none_and_wild_captures_unstable() {
+    fn small_differences_are_ignored_and_noisy_captures_are_unstable() {
         let pair = |us: f64, variance: f64| {
             Difference::of_levels(&[level(us, variance, 20, None)], &[level(100.0, variance, 20, None)]).unwrap()
         };

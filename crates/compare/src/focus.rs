@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn each_focus_keeps_what_it_is_about() {
+    fn each_focus_keeps_its_parts() {
         let whole = comparison();
         assert_eq!(whole.focused(Focus::All), whole);
         let paths = |focus| {

@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_ops_are_called_by_their_scope_and_number() {
+    fn equal_ops_are_named_by_scope_and_number() {
         let path = Some("jit(f)/decoder/layer_*/attn/copy");
         assert_eq!(op("copy.3383", "data_movement", path, [0, 64]).title(), "64 copies in decoder/layer_*/attn");
         assert_eq!(op("copy.3383", "data_movement", None, [0, 64]).title(), "64 copies (data movement)");
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn what_two_platforms_name_differently_is_called_by_its_class_and_scope() {
+    fn ops_named_differently_are_described_by_class_and_scope() {
         let change = Change {
             matched_by: MatchedBy::FrameworkPath,
             slowdown: None,

@@ -171,7 +171,7 @@ mod tests {
     /// The remaining memory of `before` belongs to lines that its profile does not list, possibly to
     /// `a.py:2`.
     #[test]
-    fn a_line_that_is_not_listed_is_not_taken_for_nothing() {
+    fn unlisted_lines_do_not_count_as_zero() {
         let (before, after) = (live(100, &[("a.py:1", 1, 20)]), live(45, &[("a.py:1", 1, 25), ("a.py:2", 1, 20)]));
         let texts: Vec<String> = lines(&[before, after], 0).iter().map(MemoryLineChange::text).collect();
         assert_eq!(texts, ["+5 B, at init (a.py:1)"]);

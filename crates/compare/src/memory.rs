@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn what_came_and_went_is_listed() {
+    fn added_and_removed_buffers_are_listed() {
         let before = subject(100, &[("first", 2, 20), ("second", 1, 10)]);
         let after = subject(60, &[("first", 2, 20), ("third", 1, 5)]);
         let found = memory(&[before.clone(), after], 0).unwrap();

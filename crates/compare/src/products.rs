@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_tpu_calls_a_convolution_is_called_as_on_the_other_platform() {
+    fn convolutions_of_a_tpu_get_the_name_of_the_other_platform() {
         let tpu = run("TPU", &["convolution", "elementwise"]);
         let of = |platform: &str, classes: &[&str]| {
             let other = run(platform, classes);

@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn a_batch_that_is_known_explains_its_arrays() {
+    fn a_known_batch_size_explains_different_arrays() {
         let mut both =
             [run("a", &[("bf16[8,4]", 2), ("s32[16,128]", 2)]), run("b", &[("bf16[8,4]", 2), ("s32[32,128]", 2)])];
         assert_eq!(found(&both, "parameter_shapes").unwrap().0, FairnessStatus::Differs);
@@ -341,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn parts_of_another_number_say_nothing() {
+    fn shapes_of_different_partition_counts_are_not_compared() {
         let mut both = [run("a", &[("bf16[8,4]", 2)]), run("b", &[("bf16[4,4]", 2)])];
         both[1].profile.programs[0].num_partitions = Some(2);
         assert_eq!(found(&both, "parameter_shapes").unwrap().0, FairnessStatus::Unknown);

@@ -201,7 +201,7 @@ fn with_ops(mut subject: Subject, listed: Vec<StepOp>, small_us: f64) -> Subject
 }
 
 #[test]
-fn what_is_too_small_to_be_listed_is_a_cause_by_its_class() {
+fn ops_too_small_to_list_are_a_cause_by_class() {
     let a = with_ops(subject("a", "TPU", 100.0, 0.0, 5, [100.0, 0.0, 0.0]), vec![op("dot", "matmul", 60.0)], 40.0);
     let b = with_ops(subject("b", "TPU", 130.0, 0.0, 5, [130.0, 0.0, 0.0]), vec![op("dot", "matmul", 61.0)], 69.0);
     let found = compare(&[a, b], &Options::default());
@@ -291,7 +291,7 @@ proptest! {
 /// One op of three captures takes 100, 110 and 90 against 101, 111 and 91, a difference below the
 /// variation among the captures. The other op is slower in each capture.
 #[test]
-fn an_op_is_a_cause_only_beyond_what_captures_differ_by() {
+fn an_op_is_a_cause_only_beyond_the_variation_of_captures() {
     let side = |name: &str, dot: [f64; 3], copy: [f64; 3]| {
         let captures = dot.into_iter().zip(copy).map(|(dot, copy)| {
             let op = |name: &str, self_time_us: f64| StepOp {
@@ -383,7 +383,7 @@ fn ops_of_one_path_with_other_shapes_are_not_the_same_work() {
 /// Different parameters are different work, even if all else is equal. Equal parameters are the
 /// same work, even if the compiler's output differs.
 #[test]
-fn parameters_tell_the_work() {
+fn parameters_identify_the_work() {
     let with = |name: &str, step_us: f64, fingerprint: &str, shape: &str| {
         let mut run = subject(name, "TPU", step_us, 0.1, 20, [step_us, 0.0, 0.0]);
         run.profile.programs = vec![report::Program {
@@ -421,7 +421,7 @@ fn with_batch(mut run: Subject, batch: u64) -> Subject {
 /// Twice the batch in 1.5 times the step: 1.33 times the tokens. The parts of a token add up to its
 /// time.
 #[test]
-fn steps_of_other_batches_are_compared_by_their_tokens() {
+fn steps_with_different_batches_are_compared_by_token() {
     let a = with_batch(subject("a", "TPU", 1000.0, 0.1, 20, [800.0, 0.0, 200.0]), 10);
     let b = with_batch(subject("b", "TPU", 1500.0, 0.1, 20, [1300.0, 0.0, 200.0]), 20);
     let found = compare(&[twice(&a), twice(&b)], &Options::default());
@@ -450,7 +450,7 @@ fn steps_of_other_batches_are_compared_by_their_tokens() {
 
 /// Faster in time but more expensive: the sentence contains both.
 #[test]
-fn another_winner_by_price_or_device_is_said() {
+fn a_different_winner_by_price_or_device_is_mentioned() {
     let mut a = with_batch(subject("a", "GPU", 1000.0, 0.1, 20, [1000.0, 0.0, 0.0]), 10);
     let mut b = with_batch(subject("b", "GPU", 500.0, 0.1, 20, [500.0, 0.0, 0.0]), 10);
     (a.dollars_per_device_hour, b.dollars_per_device_hour) = (Some(1.0), Some(4.0));

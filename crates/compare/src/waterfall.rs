@@ -203,7 +203,7 @@ mod tests {
 
     /// A step of 500 us makes the mean step 180 us and leaves the typical one at 100.
     #[test]
-    fn a_stall_is_no_part_of_the_typical_step() {
+    fn a_stall_does_not_change_the_typical_step() {
         let (before, after) = (run(60.0, 20.0), run(80.0, 420.0));
         let of = |step: StepKind| -> Vec<(String, f64, f64)> {
             let parts = waterfall(1, &after, &before, step);

@@ -101,7 +101,7 @@ mod tests {
     use report::{Confidence, Finding};
 
     #[test]
-    fn stalls_are_said_where_they_make_the_difference() {
+    fn stalls_are_mentioned_if_they_cause_the_difference() {
         let run = |name: &str| ComparedRun { name: name.to_owned(), ..ComparedRun::default() };
         let time = |run: u32, us_per_step: f64, losses: Vec<TimeLoss>| CaptureTime {
             run,

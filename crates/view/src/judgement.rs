@@ -80,7 +80,7 @@ mod tests {
     /// Limits of the table of key performance indicators in the JAX guide: above 60 %, 40 to 60 %,
     /// below 40 %.
     #[test]
-    fn memory_bandwidth_is_judged_as_the_guide_says() {
+    fn memory_bandwidth_is_judged_by_the_limits_of_the_guide() {
         let status = |percent| bandwidth(percent, 50.0, 1.0).0;
         assert_eq!([60.1, 60.0, 40.0, 39.9].map(status), [Some("good"), Some("warning"), Some("warning"), Some("bad")]);
         // Programs that are not memory-bound need no bandwidth, and bytes with an unknown cost may have
@@ -92,7 +92,7 @@ mod tests {
     /// 200 µs on one device, half of them idle: 60 µs bound by memory, 30 by arithmetic, 10 waiting for
     /// a copy.
     #[test]
-    fn what_memory_limits_is_a_share_of_the_measured_time() {
+    fn memory_bound_time_is_a_share_of_the_measured_time() {
         let op = |category: &str, bound_by: &str, self_time_us: f64| TopOp {
             category: category.to_owned(),
             bound_by: Some(bound_by.to_owned()),

@@ -54,7 +54,7 @@ mod tests {
     }
 
     #[test]
-    fn as_many_are_named_as_make_most_of_the_time_but_three() {
+    fn at_most_three_categories_are_named() {
         assert_eq!(title(&[("copy", 10.0), ("matmul", 90.0)]).as_deref(), Some("Most time: 90.0 % matmul"));
         let two = title(&[("a", 18.0), ("b", 70.0), ("c", 12.0)]);
         assert_eq!(two.as_deref(), Some("Most time: 70.0 % b, 18.0 % a"));
@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn where_no_op_takes_time_nothing_is_named() {
+    fn no_category_is_named_if_no_op_takes_time() {
         assert_eq!(title(&[]), None);
         assert_eq!(title(&[("copy", 0.0)]), None);
     }

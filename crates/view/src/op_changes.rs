@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn an_op_of_all_layers_colours_each() {
+    fn an_op_of_all_layers_colours_each_layer() {
         let op = |name: &str, change, time_us, ops| compare::Change {
             run: 1,
             name: name.to_owned(),

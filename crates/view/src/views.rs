@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_view_is_found_by_its_name_and_written_as_it() {
+    fn a_view_is_parsed_from_its_name_and_written_as_its_name() {
         for view in View::ALL {
             assert_eq!(View::from_key(view.key()), Some(view));
             assert_eq!(serde_json::to_string(&view).unwrap(), format!("\"{}\"", view.key()));

@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_is_no_identity() {
+    fn a_number_in_a_name_does_not_identify_an_op() {
         // The second build numbers its fusions in the opposite order.
         let base = step(vec![op("fusion.1", "aa", "l/a", 10.0, 1.0), op("fusion.2", "bb", "l/b", 30.0, 1.0)]);
         let run = step(vec![op("fusion.2", "aa", "l/a", 11.0, 1.0), op("fusion.1", "bb", "l/b", 30.0, 1.0)]);

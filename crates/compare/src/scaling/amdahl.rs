@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn the_fit_and_its_interval_are_those_worked_out_by_hand() {
+    fn the_fit_and_its_interval_match_a_calculation_by_hand() {
         // Speed-ups of 1.8 on 2 and 3 on 4 devices: x = 1/2, 3/4; y = 1/1.8 - 1/2 = 1/18, 1/3 - 1/4 = 1/12.
         // sum(x x) = 13/16, sum(x y) = 1/36 + 1/16 = 13/144: s = 1/9. Both runs lie on the line: 1/18 = 1/9 * 1/2, 1/12 = 1/9 * 3/4.
         let exact = AmdahlFit::of(&[(2.0, 1.8), (4.0, 3.0)]).unwrap();
@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn the_law_goes_on_to_twice_and_four_times_the_devices() {
+    fn the_law_forecasts_two_and_four_times_the_devices() {
         // A tenth of 1000 us is serial: 100 + 900 / 16 and 100 + 900 / 32 us.
         let fit = AmdahlFit { serial: 0.1, interval: Some([0.05, 0.2]) };
         let [twice, four] = <[ScalingForecast; 2]>::try_from(fit.forecast(1, 1000.0, 8)).unwrap();

@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn the_fit_is_that_worked_out_by_hand() {
+    fn the_fit_matches_a_calculation_by_hand() {
         // 1.05, 1.10 and 1.18 times the reference's step on 2, 4 and 8 times the devices: sum(d y) = 0.05 +
         // 0.2 + 0.54, sum(d d) = 14.
         let fit = DoublingFit::of(&[(2.0, 1.05), (4.0, 1.10), (8.0, 1.18)]).unwrap();

@@ -44,7 +44,7 @@ fn close(a: f64, b: f64) -> bool {
 }
 
 #[test]
-fn a_serial_tenth_is_found() {
+fn a_serial_fraction_of_a_tenth_is_found() {
     let subjects = amdahl();
     let scaling = scaling(&subjects, None).unwrap();
     assert_eq!((scaling.mode.label(), scaling.mode_source.label(), scaling.reference), ("strong", "assumed", 0));
@@ -71,7 +71,7 @@ fn a_serial_tenth_is_found() {
 }
 
 #[test]
-fn the_batch_tells_the_mode_unless_the_user_does() {
+fn the_batch_size_gives_the_mode_unless_the_user_does() {
     let of_batches = |batches: [u64; 3], weak| {
         let subjects: Vec<Subject> = batches
             .into_iter()
@@ -104,7 +104,7 @@ fn weak_scaling_in_words() {
 }
 
 #[test]
-fn what_is_lost_adds_up() {
+fn lost_efficiency_adds_up() {
     let mut subjects = [
         with_parts(subject("one", 1, 1000.0), 950.0, 0.0, 40.0, 10.0),
         with_parts(subject("four", 4, 400.0), 250.0, 84.0, 36.0, 30.0),
@@ -173,7 +173,7 @@ fn ops_that_do_not_shrink_are_listed() {
 
 /// 100 us on one device. Each doubling adds 10 us: 110, 120, so 130 and 140 on 8 and 16.
 #[test]
-fn weak_scaling_goes_on_by_what_each_doubling_adds() {
+fn weak_scaling_forecasts_the_time_added_by_each_doubling() {
     let runs = [subject("a", 1, 100.0), subject("b", 2, 110.0), subject("c", 4, 120.0)];
     let found = scaling(&runs, Some(true)).unwrap();
     let sizes: Vec<(u64, f64)> = found.forecast.iter().map(|it| (it.devices, it.step_time_us)).collect();
@@ -195,7 +195,7 @@ fn a_forecast_needs_a_law_that_holds() {
 }
 
 #[test]
-fn what_is_equal_is_no_negative_zero() {
+fn equal_parts_are_not_negative_zero() {
     // A third of 0.3 is not 0.1 in binary: the loss is a rounding error.
     let subjects = [
         with_parts(subject("one", 1, 0.3), 0.1, 0.1, 0.1, 0.0),
@@ -246,7 +246,7 @@ fn programs_and_platforms_scale_apart() {
 /// Two methods on one, four and eight GPUs, as a benchmark logs them: the folders name the
 /// experiments, the traces do not.
 #[test]
-fn methods_that_paths_name_scale_apart() {
+fn methods_named_in_paths_scale_separately() {
     let traced = |devices: u64, method: &str, time_us: f64| {
         let file = format!("logs/{devices}gpu_20241201_14302{devices}/{method}_trace/plugins/profile/t/h.xplane.pb");
         subject(&file, devices, time_us)

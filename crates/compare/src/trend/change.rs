@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn changes_are_found_where_they_are() {
+    fn changes_are_found_at_the_right_runs() {
         let (a, b, c) = (100.0, 110.0, 130.0);
         for (levels, changes) in [
             (&[(6, a), (6, b)][..], &[6][..]),
@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn one_odd_run_in_the_middle_is_no_change() {
+    fn a_single_outlier_is_not_a_change() {
         for seed in 0..20 {
             assert_eq!(found(&[(5, 100.0), (1, 150.0), (5, 100.0)], 0.5, seed), [0; 0]);
         }
@@ -220,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn many_runs_are_no_hang() {
+    fn many_runs_are_compared_in_a_short_time() {
         assert_eq!(found(&[(2500, 100.0), (500, 120.0)], 1.0, 5), [2500]);
     }
 

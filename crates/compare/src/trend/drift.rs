@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_line_is_that_of_a_textbook() {
+    fn the_line_matches_a_textbook() {
         // 1, 3, 2, 5, 4: slope 8/10, mean 3, error 3.6; t(3) = 3.182.
         let samples: Vec<Sample> = [1.0, 3.0, 2.0, 5.0, 4.0].map(sample).to_vec();
         let line = FittedLine::through(&samples).unwrap();

@@ -57,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_apart_is_found_and_others_are_not() {
+    fn only_the_outlier_is_found() {
         assert_eq!(found(&[100.0, 101.0, 99.0, 150.0, 100.0, 101.0, 99.0]), [3]);
         // 2.5 * t(5) = 2.5 * 2.571, times the deviation 0.894 of 100, 101, 99, 100, 101, 99 and sqrt(7/6):
         // 6.21 from 100.

@@ -96,7 +96,7 @@ fn a_drift_is_distinguished_from_a_jump() {
 }
 
 #[test]
-fn a_run_apart_is_named_and_in_no_level() {
+fn an_outlier_is_named_and_belongs_to_no_level() {
     let mut subjects = series();
     subjects[2] = subject("step_00000300", 150e3);
     let found = trend(&subjects).unwrap();
@@ -136,7 +136,7 @@ fn with_ops(mut subject: Subject, ops: &[(&str, f64)], parts: [f64; 2]) -> Subje
 }
 
 #[test]
-fn a_change_names_what_changed() {
+fn a_change_point_names_the_changed_parts() {
     let subjects: Vec<Subject> = series()
         .into_iter()
         .enumerate()
@@ -159,7 +159,7 @@ fn a_change_names_what_changed() {
 }
 
 #[test]
-fn the_last_run_alone_is_said_to_be() {
+fn a_change_at_the_last_run_is_marked_as_uncertain() {
     let subjects = &series()[..7];
     let found = trend(subjects).unwrap();
     assert_eq!(
@@ -172,7 +172,7 @@ fn the_last_run_alone_is_said_to_be() {
 }
 
 #[test]
-fn folders_and_timestamps_tell_the_order_too() {
+fn folders_and_timestamps_also_give_the_order() {
     let mut subjects = series();
     for (run, subject) in subjects.iter_mut().enumerate() {
         subject.name = format!("2026_01_05_10_00_{run:02}");
@@ -218,7 +218,7 @@ fn a_trend_needs_three_runs_and_three_times() {
 }
 
 #[test]
-fn of_many_runs_a_few_are_compared_in_detail() {
+fn only_a_few_of_many_runs_are_compared_in_detail() {
     let point = |run: u32| crate::TrendPoint { run, ..crate::TrendPoint::default() };
     let trend = Trend {
         points: (0..2000).rev().map(point).collect(),

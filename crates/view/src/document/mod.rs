@@ -82,7 +82,7 @@ mod tests {
 
     /// Every output contains each word of a section, and escapes special characters.
     #[test]
-    fn a_section_is_the_same_in_every_form() {
+    fn a_section_has_the_same_content_in_every_output() {
         let cell = GridCell {
             note: "▼ 2.00x slower".to_owned(),
             status: Some(CellStatus::Worse),

@@ -36,7 +36,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn columns_stand_under_each_other() {
+    fn columns_are_aligned() {
         let rows = [["a", "1", "é"], ["bcd", "23", ""]].map(|row| row.map(str::to_owned).to_vec());
         assert_eq!(aligned(&rows, &[false, true]), "  a     1  é\n  bcd  23\n");
     }

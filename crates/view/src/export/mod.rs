@@ -37,7 +37,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_that_leaves_names_the_home_folder_of_a_user() {
+    fn no_export_contains_the_home_folder_of_a_user() {
         let profile = profile();
         let subjects: Vec<compare::Subject> =
             [&profile, &profile].map(|profile| compare::Subject::new(profile.clone())).into();

@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_class_comes_back_by_its_name() {
+    fn a_colour_class_is_parsed_from_its_name() {
         for class in
             [OpFamily::OtherCompute.into(), StepPart::Barrier.into(), HostRole::Python.into(), ColourClass::IDLE]
         {

@@ -415,7 +415,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_drawn_has_a_reason() {
+    fn omitted_ops_have_a_reason() {
         let reason = |page: &Page| {
             page.blocks.iter().find_map(|block| match block {
                 Block::Note { text } => Some(text.clone()),
@@ -445,7 +445,7 @@ mod tests {
     }
 
     #[test]
-    fn devices_that_are_not_there_filter_nothing() {
+    fn missing_devices_do_not_filter() {
         let page = page_of("between=0-9", "op");
         assert_eq!((table(&page).rows.len(), table(&page).title.as_str()), (2, "Collectives"));
     }

@@ -103,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_skew_of_steps_stands_before_that_of_first_ops() {
+    fn the_skew_of_steps_has_priority_over_that_of_first_ops() {
         let devices = MultiDevice { start_skew_us: Some(2e6), ..MultiDevice::default() };
         let mut profile = report::example::profile();
         profile.step_timing.step_start_skew_us = None;

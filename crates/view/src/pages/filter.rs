@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn a_condition_on_a_column_that_is_not_there_is_set_aside() {
+    fn conditions_on_missing_columns_are_set_aside() {
         let steps = columns(&["step", "device_name"]);
         let of = |filter: &str| applied(filter, &steps);
         assert_eq!(of("step=3"), Applied { filter: "step=3".into(), lacking: vec![] });
@@ -95,19 +95,19 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_column_of_any_table_stays_a_word() {
+    fn names_that_are_no_column_stay_words() {
         for filter in ["layer:3", "\"step=3 of 4\"", "dims={1}", "layer=", "fusion", "a \"b", "=x"] {
             assert_eq!(applied(filter, &columns(&["name"])).filter, filter);
         }
     }
 
     #[test]
-    fn a_condition_that_is_still_typed_narrows_nothing() {
+    fn an_unfinished_condition_is_ignored() {
         assert_eq!(applied("fusion category= -step>=", &columns(&["name", "category"])).filter, "fusion");
     }
 
     #[test]
-    fn a_column_of_the_same_meaning_is_there() {
+    fn an_equivalent_column_is_found() {
         assert!(applied("hlo_op_name=a program_id=1", &columns(&["operation", "hlo_module_id"])).lacking.is_empty());
         assert!(applied("hlo_op_name=a", &columns(&["kernel_name"])).lacking.is_empty());
     }

@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn a_busy_share_that_lacks_events_is_not_judged() {
+    fn a_busy_share_with_missing_events_is_not_judged() {
         let mut profile = profile();
         profile.compute_utilization = usage(2.0);
         assert_eq!(all(&profile)[1].status, Some(Status::Bad));
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn steps_that_compile_after_others_are_said_beside_the_mean() {
+    fn late_compilations_are_mentioned_with_the_mean() {
         let step = |index: u64, duration_us: f64, compiles: bool| Step {
             index,
             duration_us,
@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn steps_that_differ_much_are_said_to_be_uneven() {
+    fn uneven_steps_are_mentioned() {
         let mut profile = profile();
         let timing = &mut profile.step_timing;
         timing.num_steps_counted = Some(3);
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_there_is_shown_and_judged() {
+    fn known_memory_is_shown_and_judged() {
         let mut profile = profile();
         profile.compute_utilization = Some(ComputeUtilization {
             compute_util_percent: 25.0,
@@ -327,7 +327,7 @@ mod tests {
 
     /// A definition always belongs to the number that is shown.
     #[test]
-    fn definitions_are_of_what_is_shown() {
+    fn definitions_belong_to_the_shown_numbers() {
         let mut profile = profile();
         let says = |profile: &UnifiedProfile, at: usize| all(profile)[at].definition.clone();
         assert!(says(&profile, 3).starts_with("Steps per second"), "{}", says(&profile, 3));
@@ -348,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn an_earlier_result_shows_what_it_holds() {
+    fn an_earlier_result_shows_its_data() {
         let mut profile = profile();
         let labels = |profile: &UnifiedProfile| all(profile).into_iter().map(|it| it.label).collect::<Vec<_>>();
         assert_eq!(labels(&profile).len(), 4);
@@ -411,7 +411,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_missing_says_why() {
+    fn missing_figures_have_a_reason() {
         let mut profile = profile();
         let reason = "The trace holds no compile span.".to_owned();
         profile.not_measured.push(NotMeasured { field: "compilation".into(), reason: reason.clone(), remedy: None });

@@ -393,7 +393,7 @@ mod tests {
     use trace::TraceBuilder;
 
     #[test]
-    fn figures_of_nothing_say_that_nothing_passes() {
+    fn figures_without_ops_state_that_nothing_passes() {
         let mut b = TraceBuilder::new();
         let line = b.line("/device:TPU:0", "XLA Ops");
         b.event(line, "fusion.1", 0, 30).hlo_category("loop fusion");

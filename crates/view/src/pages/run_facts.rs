@@ -229,7 +229,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_missing_is_named_for_people() {
+    fn missing_fields_have_display_names() {
         let label =
             |field: &str| fact(&NotMeasured { field: field.to_owned(), reason: String::new(), remedy: None }).label;
         assert_eq!(label("compute_utilization.compute_util_percent"), "Device busy");

@@ -177,7 +177,7 @@ fn findings_are_cards_or_a_table() {
 }
 
 #[test]
-fn an_earlier_result_has_every_page_or_says_why_not() {
+fn an_earlier_result_has_every_page_or_a_reason() {
     let profile = report::example::profile();
     for view in View::ALL {
         let found = page(Source::Profile(&profile), view, &PageQuery::default());
@@ -204,7 +204,7 @@ fn an_earlier_result_has_every_page_or_says_why_not() {
 
 /// The links on a page of a profile lead to rows that exist on the target page.
 #[test]
-fn what_an_earlier_result_links_to_is_there() {
+fn links_of_an_earlier_result_have_targets() {
     let profile = report::example::profile();
     let overview = page(Source::Profile(&profile), View::Overview, &PageQuery::default());
     let mut links: Vec<Link> = Vec::new();
@@ -239,7 +239,7 @@ fn every_figure_of_the_overview_that_is_a_field_has_its_definition() {
 /// By hand: 3 MB move in the 15 µs from 20 to 35, which is 200 GB/s. The profile contains the 20 µs
 /// of both transfers, so 150 GB/s.
 #[test]
-fn a_bandwidth_says_the_time_that_it_is_over() {
+fn a_bandwidth_states_its_time() {
     let mut b = TraceBuilder::new();
     let copies = b.line("/device:GPU:0", "Stream #2(MemcpyH2D)");
     for (start, bytes) in [(20, 1_000_000), (25, 2_000_000)] {
@@ -259,7 +259,7 @@ fn a_bandwidth_says_the_time_that_it_is_over() {
 /// By hand: four fusions with a duration, and four starts of copies without one. Nothing repeats at
 /// regular intervals.
 #[test]
-fn ops_of_no_duration_are_said_to_be_left_out_of_kernels() {
+fn ops_without_duration_are_not_counted_as_kernels() {
     let mut b = TraceBuilder::new();
     let ops = b.line("/device:TPU:0", "XLA Ops");
     for at in 0..4 {

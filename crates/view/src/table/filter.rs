@@ -360,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn a_filter_follows_to_a_table_that_calls_the_column_otherwise() {
+    fn a_filter_applies_to_equivalent_columns_of_other_tables() {
         let table = table(&["operation", "hlo_module_id"], &[&[text("fusion.1"), text("7")]]);
         let passes = |filter: &str| Filter::parse(filter).passing(&table) == [true];
         assert!(passes("hlo_op_name=\"fusion.1\" program_id=7") && passes("operation=fusion.1"));
@@ -368,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn events_pass_by_what_they_have() {
+    fn events_pass_by_their_names_and_arguments() {
         let event = [("name", "gemm_kernel"), ("hlo_op_name", "dot.1"), ("category", "")];
         let passes = |filter: &str| Filter::parse(filter).passes_named_texts(&event);
         assert!(passes("gemm") && passes("dot.1 -copy") && passes("hlo_op_name=\"dot.1\"") && passes("bound_by=HBM"));
@@ -376,7 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kernel_without_an_instruction_is_named_by_itself() {
+    fn a_kernel_without_an_instruction_keeps_its_own_name() {
         let kernels = table(
             &["kernel_name", "hlo_op_name"],
             &[&[text("gemm_kernel"), Value::Absent], &[text("gemm_kernel"), text("dot.1")]],
@@ -389,7 +389,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_are_called_as_they_are_headed_and_numbers_have_units() {
+    fn columns_are_found_by_heading_and_numbers_have_units() {
         let titled = |key, title, unit| crate::table::column(key, title, unit, "");
         let columns = vec![
             titled("avg_self_time_us", "Mean self time", Unit::TimeUs),

@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn a_filter_that_nothing_can_pass_says_why() {
+    fn an_impossible_filter_is_explained() {
         for (filter, said) in [
             (
                 "self>1ms",

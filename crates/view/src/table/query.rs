@@ -424,7 +424,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_so_many_are_those_of_the_whole_order() {
+    fn the_first_rows_match_the_whole_order() {
         let values: Vec<(String, Option<f64>)> =
             (0..1000).map(|i| (format!("n{i}"), Some(f64::from(i * 7919 % 1000)))).collect();
         let values: Vec<(&str, Option<f64>)> = values.iter().map(|(name, time)| (name.as_str(), *time)).collect();

@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn blocks_do_not_hide_what_stands_at_their_ends() {
+    fn texts_at_the_ends_of_blocks_are_found() {
         let texts: Vec<String> = (0..3 * BLOCK).map(|at| format!("op.{at}")).collect();
         for word in ["op.4095", "op.4096", "op.12287", "o", "7", "op.", "9op"] {
             check(&texts, word);

@@ -32,7 +32,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_table_has_one_order_and_tables_stand_by_their_names() {
+    fn each_table_has_one_sort_order_and_tables_are_sorted_by_name() {
         let mut sorts = Sorts::default();
         for (table, sort) in [("ops", Some("-time")), ("kernels", Some("name")), ("steps", None), ("ops", Some("name"))]
         {

@@ -364,7 +364,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_tell_operation_and_type() {
+    fn operation_and_type_are_read_from_paths() {
         for (text, path, kind) in [
             ("jit(f)/jit(main)/add:", "jit(f)/jit(main)/add", "add"),
             ("jit(f)/layer_3/dot_general", "jit(f)/layer_3/dot_general", "dot_general"),

@@ -198,7 +198,7 @@ mod tests {
     use crate::tables::columns_of;
 
     #[test]
-    fn every_leading_column_is_one_of_its_table_and_stands_once() {
+    fn every_leading_column_exists_and_is_unique() {
         let mut count = 0;
         for name in TableName::ALL {
             let (columns, leading) = (columns_of(name), leading(name));

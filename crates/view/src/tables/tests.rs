@@ -56,7 +56,7 @@ fn the_columns_of_a_form_are_those_of_its_table() {
 }
 
 #[test]
-fn every_column_says_in_one_sentence_what_it_is() {
+fn every_column_has_a_definition_of_one_sentence() {
     let all: Vec<Column> = TableName::ALL.into_iter().flat_map(columns_of).collect();
     assert!(all.len() > 300, "{}", all.len());
     for Column { key, definition, .. } in all {

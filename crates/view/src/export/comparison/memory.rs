@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn figures_stand_beside_each_other_and_changes_have_signs() {
+    fn figures_are_side_by_side_and_changes_have_signs() {
         let comparison = comparison();
         let rows = figures(&comparison);
         let expected = [

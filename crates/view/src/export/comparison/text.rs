@@ -305,7 +305,7 @@ mod tests {
     use crate::export::comparison::example;
 
     #[test]
-    fn it_fits_a_screen_and_says_the_answer_first() {
+    fn the_text_fits_a_screen_and_begins_with_the_answer() {
         let text = text(&example::comparison());
         assert!(text.lines().count() <= 64, "{text}");
         assert!(text.lines().all(|line| line.chars().count() <= WIDTH + 30), "{text}");

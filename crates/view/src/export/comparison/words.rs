@@ -376,7 +376,7 @@ mod tests {
     }
 
     #[test]
-    fn verdicts_are_said_for_the_run() {
+    fn verdicts_describe_the_run() {
         let said = |unit: &str, value| verdict(&metric(unit, value), 1).map(|(_, words)| words);
         assert_eq!(said("us", 2.0).as_deref(), Some("2.00x faster"));
         assert_eq!(said("us", 0.5).as_deref(), Some("2.00x slower"));

@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_card_says_the_figures_and_runs_nothing() {
+    fn a_card_shows_the_figures_and_runs_no_script() {
         let mut profile = report::example::profile();
         profile.metadata.run_name = Some("<script>alert(1)</script>".to_owned());
         let with = card(&profile, Some("<svg></svg>"));

@@ -179,7 +179,7 @@ mod tests {
     use super::of_process;
 
     #[test]
-    fn a_peak_of_the_process_below_that_of_the_capture_explains_itself() {
+    fn a_process_peak_below_the_capture_peak_is_explained() {
         const GIB: u64 = 1 << 30;
         let reserved = of_process(10 * GIB, 20 * GIB, 10 * GIB);
         assert_eq!(

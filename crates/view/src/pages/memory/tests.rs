@@ -7,7 +7,7 @@ use crate::table::Query;
 use crate::tables::TableName;
 
 #[test]
-fn a_run_without_anything_says_what_is_missing_and_how_to_record_it() {
+fn a_run_without_memory_data_explains_how_to_record_it() {
     for (platform, is_json, needle) in [
         ("CPU", false, "XLA's CPU backend reports no allocations."),
         ("GPU", false, "host_tracer_level"),
@@ -23,7 +23,7 @@ fn a_run_without_anything_says_what_is_missing_and_how_to_record_it() {
 }
 
 #[test]
-fn a_row_that_is_not_there_has_no_details() {
+fn a_missing_row_has_no_details() {
     let kept = KeptMemory::default();
     for name in [TableName::Buffers, TableName::Heap, TableName::Ops] {
         assert!(row_of_memory(&kept, name, "", &Query::default(), 0).blocks.is_empty());
@@ -31,7 +31,7 @@ fn a_row_that_is_not_there_has_no_details() {
 }
 
 #[test]
-fn an_earlier_result_shows_what_its_section_says() {
+fn an_earlier_result_shows_its_memory_section() {
     let mut profile = report::example::profile();
     let memory = profile.memory.get_or_insert_default();
     memory.devices.push(DeviceMemory {

@@ -34,7 +34,7 @@ fn facts(blocks: &[Block]) -> Vec<(&str, &str)> {
 }
 
 #[test]
-fn an_op_says_where_it_ran() {
+fn the_details_of_an_op_list_its_runs() {
     let found = blocks(TableName::Ops, &Query::default(), 0);
     assert!(matches!(&found[0], Block::Heading { text, .. } if text == "fusion.1"), "{found:?}");
     let Block::Links { links } = &found[1] else { panic!("{found:?}") };

@@ -246,7 +246,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_step_is_said_to_be_counted_where_it_is() {
+    fn only_counted_steps_are_described_as_counted() {
         let partial = |counted: bool| Step { partial: true, counted, ..Step::default() };
         let whole = Step { counted: true, ..Step::default() };
         assert_eq!(

@@ -101,7 +101,7 @@ fn many_steps_are_shown_in_groups() {
 }
 
 #[test]
-fn without_steps_the_page_says_how_to_mark_them() {
+fn without_steps_the_page_explains_how_to_mark_them() {
     let mut b = TraceBuilder::new();
     let stream = b.line("/device:GPU:0", "Stream #1(Compute)");
     b.event(stream, "k", 0, 10);
@@ -113,6 +113,6 @@ fn without_steps_the_page_says_how_to_mark_them() {
 }
 
 #[test]
-fn without_ops_there_is_nothing_but_the_reason() {
+fn without_ops_only_the_reason_is_shown() {
     assert!(matches!(page_of(Trace::default(), "mean").blocks[..], [Block::Empty { .. }]));
 }

@@ -51,7 +51,7 @@ mod tests {
     }
 
     #[test]
-    fn a_timeline_opens_where_the_devices_work() {
+    fn a_timeline_opens_at_the_work_of_the_devices() {
         assert_eq!(opens_at(10_000, (9_000, 100)), Some((8_990.0, 9_110.0)));
         assert_eq!(opens_at(10_000, (9_950, 50)), Some((9_945.0, 10_000.0)), "the capture ends there");
         assert_eq!(opens_at(10_000, (5_000, 2_600)), None, "that is not much less than all of it");

@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_with_a_time_is_a_range() {
+    fn a_row_with_a_time_links_to_a_range() {
         let columns = [("device_name", Unit::Text), ("start_us", Unit::TimeUs), ("duration_us", Unit::TimeUs)];
         let row = |start, length| vec![Cell::Text("GPU 0".to_owned()), start, length];
         let link = table(&columns, row(Cell::Int(3), Cell::Float(0.5)), "device_name").in_timeline(0).unwrap();
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_with_a_name_is_its_events() {
+    fn a_row_with_a_name_links_to_its_events() {
         let link =
             |value: &str, key| table(&[(key, Unit::Text)], vec![Cell::Text(value.to_owned())], key).in_timeline(0);
         assert_eq!(link("dot.3", "hlo_op_name"), Some(Link::to(View::Timeline, "hlo_op_name=\"dot.3\"")));
@@ -199,7 +199,7 @@ mod tests {
     /// Ops of a CPU or GPU do not record their category. They use the category that the page of ops
     /// shows.
     #[test]
-    fn a_category_is_that_of_the_page_of_ops() {
+    fn categories_match_the_page_of_ops() {
         let mut b = trace::TraceBuilder::new();
         let line = b.line("/device:GPU:0", "Stream #7(Compute)");
         b.event(line, "DeviceRadixSortOnesweepKernel", 0, 10);
@@ -216,7 +216,7 @@ mod tests {
     /// Two steps on a device that waits 60 us for a batch. The longest host event during the wait is
     /// selected.
     #[test]
-    fn a_finding_about_a_gap_leads_to_it_and_to_the_thread_of_the_host() {
+    fn a_finding_about_a_gap_links_to_the_gap_and_the_host_thread() {
         let mut b = trace::TraceBuilder::new();
         let line = b.line("/device:TPU:0", "XLA Ops");
         let python = b.line("/host:CPU", "python");
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn a_filter_leads_to_the_timeline_where_it_tells_events() {
+    fn a_filter_links_to_the_timeline_if_it_selects_events() {
         let of = |filter: &str| Link::to(View::Ops, filter).in_timeline().map(|link| link.filter);
         assert_eq!(of("category=\"loop fusion\" -copy").as_deref(), Some("category=\"loop fusion\" -copy"));
         assert_eq!(of("bound_by=HBM"), None);

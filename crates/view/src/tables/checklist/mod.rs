@@ -349,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_good_where_too_little_ran_to_tell() {
+    fn too_few_ops_are_not_judged_as_good() {
         let mut profile = report::example::profile();
         profile.findings.clear();
         profile.compute_utilization.as_mut().unwrap().compute_util_percent = 100.0;
@@ -373,7 +373,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rank_by_itself_may_communicate_with_others() {
+    fn a_single_rank_may_communicate_with_others() {
         let mut profile = report::example::profile();
         profile.metadata.num_devices = 1;
         for (time, expected) in [(0.0, None), (50.0, Some(5.0))] {
@@ -451,7 +451,7 @@ mod tests {
 
     /// A link to kernels with low occupancy is filtered only if such kernels exist.
     #[test]
-    fn a_filter_is_only_where_it_leaves_rows() {
+    fn a_link_has_a_filter_only_if_rows_pass() {
         let mut profile = report::example::profile();
         profile.kernel_statistics = None;
         assert_eq!(answer_of(&profile, "occupancy").filter, "");
@@ -552,7 +552,7 @@ mod tests {
     }
 
     #[test]
-    fn a_finding_about_the_same_speaks_where_it_replaced_the_general_one() {
+    fn a_specific_finding_replaces_the_general_one() {
         let with = |finding, id| {
             let mut profile = UnifiedProfile { findings: vec![finding], ..report::example::profile() };
             profile.metadata.num_devices = 2;

@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn marks_stand_where_they_are_of_the_longest_step() {
+    fn marks_are_placed_on_the_scale_of_the_longest_step() {
         let page = drawn([Some(1_000), Some(500)], 9.0);
         // 632 pixels are 1,000 ps. The mark begins at 250 ps, is 125 ps wide minus a thin gap, and as high
         // as it is busy.
