@@ -43,9 +43,8 @@ pub fn t_quantile_975(df: f64) -> f64 {
     quantile(df, |row| row.1)
 }
 
-/// Returns the quantile at 99.95 %: 99.9 % of values are within plus and minus it. For tests that a
-/// report makes many of: with 100 comparisons of equal things, one report in ten has one that
-/// exceeds it.
+/// Returns the quantile at 99.95 %: 99.9 % of values are within plus and minus it. A report makes
+/// many of these tests. With 100 comparisons of equal things, one report in ten has a value outside.
 pub fn t_quantile_9995(df: f64) -> f64 {
     quantile(df, |row| row.2)
 }

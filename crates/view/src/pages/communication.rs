@@ -30,7 +30,7 @@ fn why_no_matrix(all: &Collectives) -> String {
         .map(|(members, group)| (group, (0..devices as u32).any(|device| members.number(device).is_some())));
     let reason = match outside {
         Some((_, false)) => {
-            "the program runs on devices that are not in this capture, and the trace does not say which ones are"
+            "the program runs on devices that are not in this capture, and the trace does not record which ones are"
                 .to_owned()
         }
         Some((group, true)) => {

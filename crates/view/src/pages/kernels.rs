@@ -141,8 +141,8 @@ impl KernelFigures {
     }
 }
 
-/// Returns the number of ops with zero duration, which are not among the `count` kernels. On GPUs
-/// the difference also contains copies, so the number is unknown.
+/// Returns the number of ops with zero duration, which are not among the `count` kernels. Returns 0
+/// for GPUs, where the difference also contains copies.
 fn left_out(profile: &UnifiedProfile, count: u64) -> u64 {
     let is_gpu = profile.metadata.platform == Platform::Gpu.label();
     if is_gpu { 0 } else { profile.step_timing.total_kernels.saturating_sub(count) }

@@ -26,12 +26,12 @@ pub struct Link {
 }
 
 impl Link {
-    /// Links to a view with a filter.
+    /// Returns a link to a view with a filter.
     pub fn to(view: View, filter: &str) -> Link {
         Link { view, filter: filter.to_owned(), range_ps: None, event: None, around_ps: None }
     }
 
-    /// Links to the rows whose column `key` is `value`. Returns `None` for a value that a filter cannot
+    /// Returns a link to the rows whose column `key` is `value`. Returns `None` for a value that a filter cannot
     /// express.
     pub fn equal(view: View, key: &str, value: &str) -> Option<Link> {
         (!value.contains('"')).then(|| Link::to(view, &format!("{key}=\"{value}\"")))

@@ -71,7 +71,7 @@ fn device(device: &DeviceMemory) -> Option<Figure> {
         (live, "in arrays when the profile was saved".to_owned())
     } else {
         let free = device.free_bytes.map_or_else(String::new, |free| format!(", {} free", format::bytes(free)));
-        (device.requested_bytes?, format!("asked for by the allocation that failed{free}"))
+        (device.requested_bytes?, format!("requested by the allocation that failed{free}"))
     };
     Some(figure(&format::printable(&device.device_name), bytes, note))
 }

@@ -150,13 +150,13 @@ fn share(part: f64, whole: f64) -> String {
     if whole > 0.0 { format::percent(100.0 * part / whole) } else { String::new() }
 }
 
-/// Links to the rows of a category on the kernels page of an earlier result, which lists only data
+/// Returns a link to the rows of a category on the kernels page of an earlier result, which lists only data
 /// in the profile.
 pub(super) fn rows_of_category(category: &str) -> Option<Link> {
     Link::equal(View::Kernels, "category", category)
 }
 
-/// Links to the ops of a category. If the ops have other categories, links to the kernels.
+/// Returns a link to the ops of a category. If the ops have other categories, links to the kernels.
 pub(super) fn link_of_category(source: Source<'_>, category: &str) -> Option<Link> {
     let Some(context) = source.context() else { return rows_of_category(category) };
     let (ops, trace) = (&context.analysis.ops, context.trace());
@@ -214,7 +214,7 @@ fn top_groups(context: &Context<'_>, query: &PageQuery) -> TableBlock {
     table
 }
 
-/// Links to the ops whose names contain the common part of the group's names: the text before the
+/// Returns a link to the ops whose names contain the common part of the group's names: the text before the
 /// first number, which the first op lacks.
 fn link_of_group(name: &str) -> Option<Link> {
     let common = name.split('*').next().unwrap_or_default().trim_end_matches('.');
@@ -249,7 +249,7 @@ fn op_placement(context: &Context<'_>, query: &PageQuery) -> TableBlock {
     table
 }
 
-/// Links to the kernel. If it is none (for example a copy), links to the op.
+/// Returns a link to the kernel. If it is none (for example a copy), links to the op.
 fn link_of_kernel(context: &Context<'_>, name: &str, readable: &str) -> Option<Link> {
     // The kernels with the most time come first.
     let stats = &context.analysis.kernel_stats;

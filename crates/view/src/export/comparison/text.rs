@@ -285,7 +285,7 @@ fn push_trend(text: &mut String, comparison: &Comparison) {
                 format::optional_percent(point.compute_util_percent),
                 match (change, is_apart) {
                     (true, _) => "<- changes here".to_owned(),
-                    (false, true) => "<- stands apart".to_owned(),
+                    (false, true) => "<- outlier".to_owned(),
                     (false, false) => String::new(),
                 },
             ]

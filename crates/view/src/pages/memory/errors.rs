@@ -48,7 +48,7 @@ fn figures(report: &OutOfMemory) -> Vec<Figure> {
     let rest = [
         ("Padding", padding, "of layouts, in what is needed".to_owned()),
         ("Asked for", report.requested_bytes, "by the allocation that failed".to_owned()),
-        ("Capacity", report.capacity_bytes, "what the memory holds".to_owned()),
+        ("Capacity", report.capacity_bytes, "size of the memory".to_owned()),
         ("In use", report.in_use_bytes, "when it failed".to_owned()),
         ("Free", report.free_bytes, "when it failed".to_owned()),
         ("Largest free piece", report.largest_free_bytes, "an allocation must fit into one".to_owned()),

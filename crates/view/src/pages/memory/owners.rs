@@ -29,7 +29,7 @@ pub fn at_peak(title: String, peak_bytes: u64, mut buffers: Vec<PeakBuffer>) -> 
     Icicle { title, unit: Unit::Bytes, nodes: tree.nodes }
 }
 
-/// Links to the op that makes a buffer. For a part of a tuple (`op{1}`), links to the op.
+/// Returns a link to the op that makes a buffer. For a part of a tuple (`op{1}`), links to the op.
 pub fn op(buffer: &str, view: View) -> Option<Link> {
     Link::equal(view, "hlo_op_name", buffer.split('{').next().unwrap_or(buffer))
 }

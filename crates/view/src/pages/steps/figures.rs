@@ -243,7 +243,7 @@ fn host_busy(mean: &MeanPart) -> Figure {
     }
 }
 
-/// Links to the events of a part.
+/// Returns a link to the events of a part.
 fn part_link(part: StepPart) -> Link {
     match part {
         StepPart::Compute => Link::to(View::Ops, ""),

@@ -74,7 +74,7 @@ fn is_device_op(trace: &Trace, kind: &EventKind) -> bool {
 }
 
 impl TableBlock {
-    /// Links to the row with this index on the timeline: to its time, otherwise to the events of its
+    /// Returns a link to the row with this index on the timeline: to its time, otherwise to the events of its
     /// name.
     pub fn in_timeline(&self, row: usize) -> Option<Link> {
         let cells = self.rows.get(row)?;
@@ -99,7 +99,7 @@ impl TableBlock {
 }
 
 impl Link {
-    /// Links to the gap or step of a finding on the timeline. Selects the host event during that time,
+    /// Returns a link to the gap or step of a finding on the timeline. Selects the host event during that time,
     /// so that its thread is visible.
     pub(in crate::pages) fn to_time_of(finding: &Finding, context: &Context<'_>) -> Option<Link> {
         let ps = |name: &str| {
@@ -112,7 +112,7 @@ impl Link {
         Some(Link { range_ps: Some((start, end)), event, ..Link::to(View::Timeline, "") })
     }
 
-    /// Links to the same events on the timeline. Returns `None` if the filter says nothing about
+    /// Returns a link to the same events on the timeline. Returns `None` if the filter says nothing about
     /// events.
     pub(in crate::pages) fn in_timeline(&self) -> Option<Link> {
         let filter = Filter::parse(&self.filter);

@@ -28,7 +28,7 @@ pub fn section(comparison: &Comparison) -> Markup {
                 h2 { "Where the difference comes from" }
                 p.note {
                     "Exclusive parts, per device: every instant is in one part, so the parts add up to the difference of the times of a "
-                    (words::of_steps(comparison, "typical step (of a token or sample where the batch sizes differ)", "run's window"))
+                    (words::of_steps(comparison, "typical step (of a token or sample if the batch sizes differ)", "run's window"))
                     ". ▲ saves time, ▼ costs time."
                 }
                 @for run in others(comparison) { (of_run(comparison, run)) }
