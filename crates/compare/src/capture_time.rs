@@ -10,7 +10,7 @@
 //! lost to the *warm-up* if it is one of the slow steps at the beginning, or as a *stall* if it is
 //! an extreme outlier: more than three interquartile ranges above the third quartile (Tukey's outer
 //! fence) and at least 5 % above the typical step. The lost time of a step is its duration minus
-//! the typical step. Truncated steps are ignored.
+//! the typical step. Partial steps are ignored.
 
 use super::level::Level;
 use super::{CaptureTime, Subject, TimeLoss, TimeLossKind};
@@ -150,7 +150,7 @@ mod tests {
     #[test]
     fn time_excluded_from_typical_steps_is_named_and_measured() {
         let found = capture_time(3, &Subject::new(profile())).unwrap();
-        // 500 + 160 + 101 + 99 + 2 * 200 + 8 * 100 over 14 steps; the truncated step is ignored. Typical: 7
+        // 500 + 160 + 101 + 99 + 2 * 200 + 8 * 100 over 14 steps; the partial step is ignored. Typical: 7
         // * 100 + 101 over 8.
         assert_eq!((found.run, found.steps, (14.0 * found.us_per_step).round()), (3, 14, 2060.0));
         assert!((found.typical_us - 100.125).abs() < 1e-9, "{found:?}");

@@ -285,7 +285,7 @@ impl StepTimeChange {
     }
 }
 
-/// All steps of a run's captures except truncated ones, with the time that the typical step
+/// All steps of a run's captures except partial ones, with the time that the typical step
 /// excludes.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CaptureTime {

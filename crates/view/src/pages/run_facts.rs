@@ -110,7 +110,7 @@ fn steps(profile: &UnifiedProfile) -> String {
         if !in_spite.is_empty() {
             text += &format!(" ({}: no step is both complete and past warm-up)", in_spite.join(", "));
         }
-        // Counts each step once: a truncated step may also be warm-up.
+        // Counts each step once: a partial step may also be warm-up.
         let warm_up = number(|it| !it.counted && !it.partial && it.warm_up);
         let compiling = number(|it| !it.counted && !it.partial && it.warm_up && it.compiles);
         let mut left_out = Vec::new();

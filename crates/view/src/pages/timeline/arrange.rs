@@ -20,8 +20,8 @@ pub enum TrackChange {
     Up,
     /// Moves the track down by one place.
     Down,
-    /// Moves the track whose name was dragged to the position of the pointer. Coordinates are in CSS
-    /// pixels from the upper left corner of the events.
+    /// Moves a track, which the user dragged by its name, to the position of the pointer. Coordinates
+    /// are in CSS pixels from the upper left corner of the events.
     Move {
         /// Position where the drag began.
         from: (f64, f64),

@@ -96,7 +96,7 @@ fn flag(bookmarks: &Bookmarks, flag: &Bookmark) -> Outcome {
     let (at, _) = flag.range_ps;
     let flags = || bookmarks.all().iter().filter(|it| it.is_flag());
     let before = flags().rev().find(|it| it.range_ps.0 < at).map(|it| (at - it.range_ps.0, it, "before it"));
-    let after = flags().find(|it| it.range_ps.0 > at).map(|it| (it.range_ps.0 - at, it, "behind it"));
+    let after = flags().find(|it| it.range_ps.0 > at).map(|it| (it.range_ps.0 - at, it, "after it"));
     let figure = |label: &str, ps: i64, note: String| Figure {
         label: label.to_owned(),
         value: Some(Ps::new(ps).as_us()),
